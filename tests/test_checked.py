@@ -23,6 +23,7 @@ from prism.llm import Completion, Distribution
 from prism.measure import Measure
 from prism.models import PolicyDecision, StateUpdateDecision, ValidationResult
 from prism.social import Persona, Profile
+from tests.catalogue import catalogue
 
 
 class Crate(Checked, frozen=True, kw_only=True):
@@ -75,7 +76,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("field", "value", "held"), CONVERTED.values(), ids=CONVERTED.keys())
+@catalogue(("field", "value", "held"), CONVERTED.values())
 def test_a_value_is_converted_as_decoding_converts_it(field: str, value: Any, held: object) -> None:
     for crate in (Crate(**{field: value}), msgspec.structs.replace(Crate(), **{field: value})):
         assert getattr(crate, field) == held
@@ -83,7 +84,7 @@ def test_a_value_is_converted_as_decoding_converts_it(field: str, value: Any, he
         assert msgspec.json.decode(msgspec.json.encode(crate), type=Crate) == crate
 
 
-@pytest.mark.parametrize(("field", "value", "message"), REFUSED.values(), ids=REFUSED.keys())
+@catalogue(("field", "value", "message"), REFUSED.values())
 def test_a_value_that_decoding_refuses_is_refused_by_name(field: str, value: Any, message: str) -> None:
     for make in (Crate, lambda **values: msgspec.structs.replace(Crate(), **values)):
         with pytest.raises(ValueError, match=r".") as caught:
@@ -150,7 +151,7 @@ PUBLIC: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "right", "wrong"), PUBLIC, ids=[kind.__name__ for kind, _, _ in PUBLIC])
+@catalogue(("kind", "right", "wrong"), PUBLIC)
 def test_a_public_record_refuses_by_name_what_decoding_refuses(
     kind: type[Any], right: dict[str, Any], wrong: dict[str, Any]
 ) -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.columns import PIECE, Column, Columns, Rows, pack, pack_items, pack_rows, places_in_lists
+from tests.catalogue import catalogue
 
 INTEGERS = st.integers(-(2**63), 2**64 - 1)
 SCALARS = st.none() | st.booleans() | INTEGERS | st.floats(allow_nan=False) | st.text(max_size=9)
@@ -29,7 +30,7 @@ def test_a_dictionary_is_read_back_in_its_order(items: dict[Any, Any]) -> None:
     assert columns.unread == []
 
 
-@pytest.mark.parametrize("size", [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE])
+@catalogue("size", [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE])
 def test_no_piece_is_larger_than_the_limit_and_none_is_left_out(size: int) -> None:
     pieces = list(pack("numbers", range(size)))
     lengths = [len(msgspec.msgpack.decode(piece.data)) for piece in pieces]

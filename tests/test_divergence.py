@@ -23,6 +23,7 @@ from prism.divergence import (
     moved_interval,
 )
 from prism.rng import Draw, pick, uniform
+from tests.catalogue import catalogue
 from tests.tiers import Size
 
 OPTIONS = ("scroll", "like", "reply")
@@ -37,7 +38,7 @@ def entropy(*shares: float) -> float:
 FOUR = entropy(0.1, 0.3, 0.2, 0.4)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("first", "second", "bits"),
     [
         ([1, 0], [0, 1], 1.0),
@@ -59,7 +60,7 @@ def test_the_divergence_is_the_entropy_of_the_mean_less_the_mean_entropy(
     assert jensen_shannon(second, first) == pytest.approx(bits, abs=1e-12)
 
 
-@pytest.mark.parametrize(("first", "second"), [([1.0], [1.0, 2.0]), ([0.0, 0.0], [1.0, 1.0]), ([], [])])
+@catalogue(("first", "second"), [([1.0], [1.0, 2.0]), ([0.0, 0.0], [1.0, 1.0]), ([], [])])
 def test_weights_that_are_no_distribution_are_refused(first: list[float], second: list[float]) -> None:
     with pytest.raises(ValueError, match="expected weights of the same options"):
         jensen_shannon(first, second)
@@ -199,7 +200,7 @@ def test_equal_choices_are_not_told_apart() -> None:
     assert found.high < 0.005
 
 
-@pytest.mark.parametrize(("likes", "questions"), [(0.5, 100), (0.6, 200), (0.8, 200)])
+@catalogue(("likes", "questions"), [(0.5, 100), (0.6, 200), (0.8, 200)])
 def test_the_interval_holds_the_true_divergence_in_about_19_of_20_samples(
     likes: float, questions: int, size: Size
 ) -> None:
@@ -227,7 +228,7 @@ def test_an_interval_is_moved_by_the_bias_of_its_resamples() -> None:
     assert moved_interval(np.array([0.9, 0.95, 1.0]), 1.0) == pytest.approx((0.9525, 1.0))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@catalogue("seed", range(8))
 def test_choices_that_are_counted_together_are_counted_as_one_by_one(seed: int) -> None:
     kinds = (("decides", "reading", ("scroll", "like", "post")), ("decides", "reading", ("scroll", "post")))
     choices = []

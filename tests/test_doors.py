@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.catalogue import catalogue
 from tests.paths import ROOT
 
 DOORS = ("prism", "actors", "prism.llm")
@@ -23,7 +24,7 @@ def imported_for_type_checkers(package: str) -> dict[str, str]:
     return {alias.name: node.module for node in imports for alias in node.names if node.module is not None}
 
 
-@pytest.mark.parametrize("package", DOORS)
+@catalogue("package", DOORS)
 def test_every_public_name_is_the_one_that_type_checkers_see(package: str) -> None:
     door, seen = import_module(package), imported_for_type_checkers(package)
     public = door.__all__
@@ -33,7 +34,7 @@ def test_every_public_name_is_the_one_that_type_checkers_see(package: str) -> No
         assert name in dir(door)
 
 
-@pytest.mark.parametrize("package", DOORS)
+@catalogue("package", DOORS)
 def test_another_name_is_an_error_like_that_of_any_module(package: str) -> None:
     with pytest.raises(AttributeError, match=rf"^module '{package}' has no attribute 'runn'$"):
         getattr(import_module(package), "runn")  # noqa: B009  # an attribute that type checkers would refuse
@@ -41,7 +42,7 @@ def test_another_name_is_an_error_like_that_of_any_module(package: str) -> None:
         exec(f"from {package} import runn")
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("statement", "absent"),
     [
         ("import prism", HEAVY | {"msgspec", "yaml", "prism.config"}),

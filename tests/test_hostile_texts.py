@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from tests.catalogue import catalogue
 from tests.hostile_texts import HARM, MARKUP, OTHER, SPREADSHEET, SURROGATES, TERMINAL, TEXTS, UNICODE, harms_a_terminal
 
 
@@ -19,7 +20,7 @@ def test_no_name_is_used_twice_and_every_text_but_the_surrogates_is_utf_8() -> N
             text.encode()
 
 
-@pytest.mark.parametrize("name", TERMINAL)
+@catalogue("name", TERMINAL)
 def test_a_terminal_text_is_recognised_and_its_repr_is_not(name: str) -> None:
     assert harms_a_terminal(TERMINAL[name])
     assert not harms_a_terminal(ascii(TERMINAL[name]))

@@ -24,6 +24,7 @@ from prism.models import (
 )
 from prism.social.people.persona import Persona
 from prism.statechart import AgentState, Statechart, StateTransition, Transition
+from tests.catalogue import catalogue
 
 IDLE, SCROLLING, RESTING = AgentState.IDLE, AgentState.SCROLLING, AgentState.RESTING
 NOON = datetime(2026, 1, 30, 12, tzinfo=UTC)
@@ -156,7 +157,7 @@ REFUSED: list[tuple[Make, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("make", "values", "named"), REFUSED)
+@catalogue(("make", "values", "named"), REFUSED)
 def test_a_hostile_value_is_refused_in_one_line_that_names_it(make: Make, values: dict[str, Any], named: str) -> None:
     with pytest.raises((ValueError, TypeError)) as caught:
         make(**values)

@@ -24,6 +24,7 @@ from prism import kernels, rng
 from prism.kernel_delays import normal_quantile
 from prism.kernel_rng import below, keys_of, pick, unit
 from prism.social.kernels.choice_kernel import sum_by_parts
+from tests.catalogue import catalogue
 from tests.paths import ROOT
 
 BOTH = """
@@ -126,7 +127,7 @@ def test_the_quantile_of_a_normal_deviate_is_pythons_to_the_last_bit() -> None:
     assert [normal_quantile(share) for share in shares] == [normal.inv_cdf(share) for share in shares]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("switch", "person_ticks", "is_kept", "expected"),
     [
         ("", kernels.WORTH_LOADING - 1, True, False),

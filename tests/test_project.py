@@ -6,9 +6,9 @@ import re
 import tomllib
 from typing import Any
 
-import pytest
 import yaml
 
+from tests.catalogue import catalogue
 from tests.paths import ROOT
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -43,7 +43,7 @@ def test_the_project_names_no_address() -> None:
     assert not any(classifier.startswith("License ::") for classifier in PROJECT["classifiers"]), "see `license`"
 
 
-@pytest.mark.parametrize("name", [*LOCKS, "requirements-model.lock"])
+@catalogue("name", [*LOCKS, "requirements-model.lock"])
 def test_a_lock_has_exact_pins_with_hashes_and_nothing_else(name: str) -> None:
     assert PIN.sub("", (ROOT / name).read_text(encoding="utf-8")) == ""
 

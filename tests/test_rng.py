@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from prism.rng import WORLD, Draw, GraphRandom, integer, normal, pick, uniform, uniforms
+from tests.catalogue import catalogue
 from tests.social.scalar_feed import sample
 
 SEEDS = st.integers(0, 2**63 - 1)
@@ -87,9 +88,7 @@ def test_two_normal_deviates_of_one_purpose_share_no_draw() -> None:
     assert normal(0, 1, 0, Draw.ACTIVITY, 0) != normal(0, 1, 0, Draw.ACTIVITY, 1)
 
 
-@pytest.mark.parametrize(
-    ("unit", "index"), [(0.0, 0), (0.199, 0), (0.2, 2), (0.699, 2), (0.7, 3), (math.nextafter(1.0, 0.0), 3)]
-)
+@catalogue(("unit", "index"), [(0.0, 0), (0.199, 0), (0.2, 2), (0.699, 2), (0.7, 3), (math.nextafter(1.0, 0.0), 3)])
 def test_a_pick_is_where_the_unit_falls_on_the_weights_laid_end_to_end(unit: float, index: int) -> None:
     assert pick([2.0, 0.0, 5.0, 3.0, 0.0], unit) == index
 
@@ -100,7 +99,7 @@ def test_nothing_without_weight_is_ever_picked(weights: list[float], unit: float
     assert weights[pick(weights, unit)] > 0.0
 
 
-@pytest.mark.parametrize("weights", [[], [0.0], [0.0, 0.0], [float("nan")]])
+@catalogue("weights", [[], [0.0], [0.0, 0.0], [float("nan")]])
 def test_a_pick_from_nothing_is_refused(weights: list[float]) -> None:
     with pytest.raises(ValueError, match=r"^weights must have a positive sum, got ") as caught:
         pick(weights, 0.5)
@@ -148,7 +147,7 @@ def test_every_key_is_as_likely_to_be_in_a_sample() -> None:
     assert sum((counts[place] - 800) ** 2 / (800 * 0.8) for place in range(50)) < 85.4  # chi-square, 49 degrees, 0.001
 
 
-@pytest.mark.parametrize("count", [0, 7, 20_000])
+@catalogue("count", [0, 7, 20_000])
 def test_many_draws_at_once_are_those_of_each_agent(count: int) -> None:
     many = uniforms(1, np.arange(count), 7, Draw.ONLINE, np.arange(count) * 3)
     assert len(many) == count

@@ -17,6 +17,7 @@ import yaml
 from nbclient import NotebookClient
 
 from tests.actors.view.asking import Asked
+from tests.catalogue import catalogue
 from tests.command import Prism, run_prism
 from tests.own_domains import path_restored
 from tests.paths import ROOT
@@ -114,7 +115,7 @@ def test_the_page_shows_its_numbers_and_its_panel(ran: Path) -> None:
     assert {*panel["questions"][0]["context"]} == {"cars that wait"}
 
 
-@pytest.mark.parametrize("directory", ["json", "class", "2nd", "a b", "prism"])
+@catalogue("directory", ["json", "class", "2nd", "a b", "prism"])
 def test_a_directory_whose_name_no_package_can_have_is_refused(directory: str, prism: Prism) -> None:
     ended = prism("init", "--template", "domain", directory)
     assert ended.code == 2

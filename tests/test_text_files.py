@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import pytest
-
 from prism.text_files import decode_text, file_format
+from tests.catalogue import catalogue
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("source", "expected"),
     [("a/Ties.CSV.gz", ".csv"), ("t.graphml", ".graphml"), ("t.tar.gz", ".tar"), ("t", ""), ("t.gz", "")],
 )

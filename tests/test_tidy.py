@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.catalogue import catalogue
 from tests.paths import ROOT
 from tests.source import TREES, Module, modules, parse
 
@@ -77,7 +78,7 @@ def test_a_circle_would_be_found() -> None:
     assert set(circle_in(planted)) == {"a", "b", "c"}
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("source", "names"),
     [
         ("if TYPE_CHECKING:\n    from a.b import c", {"a.b"}),

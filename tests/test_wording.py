@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from prism.wording import clauses, counted, cut
+from tests.catalogue import catalogue
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("count", "many", "said"),
     [(1, "people", "1 person"), (0, "people", "0 people"), (1200, "people", "1,200 people"), (2, "", "2 persons")],
 )
@@ -15,7 +14,7 @@ def test_a_noun_agrees_with_its_count(count: int, many: str, said: str) -> None:
     assert counted(count, "person", many) == said
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("parts", "said"),
     [
         (("You exceeded your quota.", "add credit"), "You exceeded your quota; add credit"),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from prism.answers import INDICATORS, moment_in_words, named, setting_in_words
 from prism.economy.moments import moments
+from tests.catalogue import catalogue
 
 
 def test_a_number_of_an_economy_has_its_name_and_unit_and_one_of_another_world_its_own_words() -> None:
@@ -21,7 +20,7 @@ def test_no_moment_is_called_by_its_key() -> None:
     assert not [name for name in names if name.split()[0] in ("gdp", "okun", "rate", "big", "zero") or "_" in name]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("key", "said"),
     [
         ("economy.taylor.inflation_weight", "inflation weight"),

@@ -18,6 +18,7 @@ from benchmarks.peers import charts, growth, mailboxes, page
 from benchmarks.peers.feed import PlainLoop
 from benchmarks.peers.run import COMPARISONS, grown
 from benchmarks.peers.systems import PACKAGES, SIZES, System, Values, measured, peer
+from tests.catalogue import catalogue
 from tests.paths import ROOT
 
 SIZES_OF_FIT = [1000.0, 2000.0, 4000.0, 8000.0, 16000.0]
@@ -48,7 +49,7 @@ def test_the_interval_of_the_exponent_covers_the_truth_about_as_often_as_it_says
     assert all(fit.low < fit.exponent < fit.high for fit in fits)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("sizes", "costs"),
     [([1.0, 2.0], [1.0, 1.0]), ([5.0, 5.0, 5.0], [1.0, 2.0, 3.0]), ([1.0, 2.0, 4.0], [1.0, 0.0, 1.0])],
 )
@@ -149,8 +150,8 @@ async def test_both_ways_to_use_a_mailbox_end() -> None:
         assert await mailboxes.put_and_receive_all(2) > 0
 
 
-@pytest.mark.parametrize("guarded", [False, True])
-@pytest.mark.parametrize("make", [charts.table, charts.prism])
+@catalogue("guarded", [False, True])
+@catalogue("make", [charts.table, charts.prism])
 def test_each_step_goes_round_the_circle(make: Any, guarded: bool) -> None:
     step = make(guarded)
     assert [str(step()) for _ in range(5)] == ["b", "c", "d", "a", "b"]

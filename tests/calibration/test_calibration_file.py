@@ -8,6 +8,7 @@ import pytest
 
 from prism.calibration import Budget, read_calibration
 from prism.errors import ConfigError
+from tests.catalogue import catalogue
 from tests.docs.pages import blocks
 from tests.paths import ROOT
 
@@ -43,7 +44,7 @@ def test_the_calibration_of_the_page_can_be_read() -> None:
     assert read.targets["engagement"].holdout == 0.26
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("old", "new", "said"),
     [
         (

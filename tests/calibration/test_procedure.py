@@ -24,6 +24,7 @@ from prism.calibration import (
 )
 from prism.calibration.calibration_file import split
 from prism.calibration.procedure import WIDEN
+from tests.catalogue import catalogue
 
 pytest.importorskip("sklearn")
 
@@ -113,7 +114,7 @@ def test_the_same_file_gives_the_same_result_and_seeds_of_steps_differ() -> None
     assert len(set(one.steps["design"])) == 60
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("changed", "step"),
     [
         ({"checks": {}, "budget": FEW}, "check on what was not fitted"),
@@ -166,7 +167,7 @@ def test_a_check_that_fails_and_a_tiny_holdout_make_a_fit_doubtful() -> None:
     assert tiny.doubts == ["the holdout has 2 cascades alone, and 30 are needed"]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "budget",
     [
         BUDGET,
@@ -214,7 +215,7 @@ def test_the_file_alone_says_which_single_number_is_enough(runs: int, is_enough:
     assert all("give `budget` 59 or more" in each for each in said)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "changed",
     [
         {"checks": {}, "budget": FEW},

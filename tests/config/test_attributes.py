@@ -18,6 +18,7 @@ from prism.config.attributes import NUMBER_MAX, TAKEN_NAMES, TRAITS
 from prism.errors import ConfigError, SettingError
 from prism.social.people.persona import Persona
 from prism.social.person import SocialAgent
+from tests.catalogue import catalogue
 from tests.config.refresh_docs import settings_markdown
 from tests.config.refusals import refusal
 
@@ -193,7 +194,7 @@ def test_a_declaration_that_cannot_be_is_refused_by_its_key(given_value: Any, me
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("declaration", "message"),
     [
         ({"type": "float"}, "a: has no values: {}: min and max, mean and sd, or default"),
@@ -211,7 +212,7 @@ def test_an_attribute_that_nothing_gives_needs_profiles(declaration: dict[str, A
     Config(population={"attributes": {"a": declaration}, "profiles": "people.csv"})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("columns", "profiles", "message"),
     [
         (
@@ -256,7 +257,7 @@ def test_what_is_decoded_is_checked_too() -> None:
         msgspec.json.decode(b'{"population": {"attributes": {"a": {"type": "int", "min": 3, "max": 2}}}}', type=Config)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "message"),
     [
         (STUDY.replace("13", "x"), "c.yaml:6: population.attributes.age.min: expected float"),
@@ -291,7 +292,7 @@ def test_all_attributes_can_be_set_at_once_and_one_where_there_was_none() -> Non
     assert load_config(STUDY, overrides=["population.attributes={}"]) == Config()
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("override", "message"),
     [
         ("age.max=3", "age.max: expected min <= max, got 13 and 3"),

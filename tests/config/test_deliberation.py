@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from prism.clock import whole_ticks
 from prism.config import Config, PopulationConfig, SimulationConfig
+from tests.catalogue import catalogue
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("minutes", "tick_seconds", "ticks"),
     [
         (4.0, 60.0, 4),

@@ -9,10 +9,11 @@ import yaml
 from prism.config import FIRST_SETTINGS, Config, Setting, load_config, settings, starter_yaml
 from prism.config.describe import STARTER_WIDTH
 from prism.expectations import type_text
+from tests.catalogue import catalogue
 from tests.config.refresh_docs import DOCUMENT, settings_markdown, with_tables
 
 
-@pytest.mark.parametrize("setting", settings(), ids=lambda setting: setting.path)
+@catalogue("setting", settings())
 def test_every_setting_says_what_it_means(setting: Setting) -> None:
     assert setting.description
     assert setting.section_description
@@ -96,7 +97,7 @@ def test_the_starter_file_fits_the_screen_and_explains_each_setting() -> None:
             assert lines[number - 1].lstrip().startswith("#"), line
 
 
-@pytest.mark.parametrize("setting", settings(), ids=lambda setting: setting.path)
+@catalogue("setting", settings())
 def test_a_default_is_yaml_that_load_config_takes(setting: Setting) -> None:
     override = f"{setting.path}={setting.default}"
     assert load_config(None, "c.yaml", environment={}, overrides=[override]) == Config()

@@ -10,6 +10,7 @@ from msgspec import Meta
 from prism.config import Config, Section, load_config
 from prism.config.load import load_placed_config
 from prism.errors import ConfigError
+from tests.catalogue import catalogue
 
 OWN = "simulation: {domain: 'study:build'}\n"
 
@@ -49,7 +50,7 @@ def test_settings_of_known_type_have_all_their_defaults() -> None:
     assert given == {"lights": 7, "names": ("x", "y"), "timing": {"red": 2}}
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "overrides", "line"),
     [
         ("domain:\n  ligths: 3\n", (), "c.yaml:3: domain.ligths: unknown key; did you mean domain.lights?"),

@@ -14,6 +14,7 @@ from prism.config import Config, InterventionConfig, PublishConfig, load_config
 from prism.config.interventions import CHANGEABLE, KINDS, planned
 from prism.config.load import load_interventions
 from prism.errors import ConfigError, SettingError
+from tests.catalogue import catalogue
 from tests.config.refusals import refusal
 
 STUDY = """\
@@ -305,7 +306,7 @@ def test_a_file_of_further_interventions_is_a_list_or_has_one(text: str) -> None
     assert more == (*config.interventions, InterventionConfig(tick=30, silence=(1,)))
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "message"),
     [
         ("", "more.yaml: expected a list, or a mapping with the key interventions alone, got nothing"),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from prism.config import Config, Setting, load_config, settings
 from prism.errors import ConfigError
+from tests.catalogue import catalogue
 from tests.paths import ROOT
 
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
@@ -32,7 +33,7 @@ def from_overrides(*overrides: str) -> Config:
     return load_config(None, "c.yaml", environment={}, overrides=overrides)
 
 
-@pytest.mark.parametrize("text", [None, "", "\n", "# nothing\n", "~", "---", "{}", "\ufeff"])
+@catalogue("text", [None, "", "\n", "# nothing\n", "~", "---", "{}", "\ufeff"])
 def test_a_file_that_sets_nothing_means_the_defaults(text: str | None) -> None:
     assert load_config(text, "c.yaml", environment={}, overrides=()) == Config()
 
@@ -73,7 +74,7 @@ def test_a_bad_value_that_is_overridden_is_not_judged() -> None:
     assert config.feed.size == 3
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("override", "expected"),
     [
         ("population.graph.path=data/a b.csv", "data/a b.csv"),
@@ -91,25 +92,25 @@ def test_a_text_after_set_is_what_it_looks_like(override: str, expected: str | N
     assert from_overrides(override).population.graph.path == expected
 
 
-@pytest.mark.parametrize("written", ["1000", "1e3", "1.0e+3", "+1_000"])
+@catalogue("written", ["1000", "1e3", "1.0e+3", "+1_000"])
 def test_a_number_may_be_written_in_any_usual_way(written: str) -> None:
     seconds = from_text(f"simulation: {{tick_seconds: {written}}}").simulation.tick_seconds
     assert seconds == 1000.0
     assert isinstance(seconds, float)
 
 
-@pytest.mark.parametrize("written", ["2026-02-03 10:00:00+02:00", "2026-02-03T08:00:00Z", '"2026-02-03T08:00:00Z"'])
+@catalogue("written", ["2026-02-03 10:00:00+02:00", "2026-02-03T08:00:00Z", '"2026-02-03T08:00:00Z"'])
 def test_a_date_may_be_written_plain_or_quoted(written: str) -> None:
     config = from_text(f"simulation: {{epoch: {written}}}")
     assert config.simulation.epoch == datetime(2026, 2, 3, 8, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("name", ["PRISM_HOME", "PRISM_", "PRISM", "PATH", "PRISMA__SIZE", "prism_feed__size"])
+@catalogue("name", ["PRISM_HOME", "PRISM_", "PRISM", "PATH", "PRISMA__SIZE", "prism_feed__size"])
 def test_a_variable_that_names_no_setting_is_left_alone(name: str) -> None:
     assert load_config(None, "c.yaml", environment={name: "3"}, overrides=()) == Config()
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("name", "meant"),
     [
         ("PRISM_SIMULATION_SEED", "PRISM_SIMULATION__SEED"),
@@ -123,7 +124,7 @@ def test_a_variable_that_lacks_underscores_is_refused_with_the_right_name(name: 
     assert str(caught.value) == f"{name}: is no setting; did you mean {meant}, with two underscores for each dot?"
 
 
-@pytest.mark.parametrize("name", ["PRISM_METRICS_PASSWORD", "PRISM_LLM_API_KEY", "PRISM_PROMETHEUS_URL"])
+@catalogue("name", ["PRISM_METRICS_PASSWORD", "PRISM_LLM_API_KEY", "PRISM_PROMETHEUS_URL"])
 def test_a_variable_that_is_read_elsewhere_is_left_alone(name: str) -> None:
     assert load_config(None, "c.yaml", environment={name: "3"}, overrides=()) == Config()
 
@@ -186,7 +187,7 @@ def test_any_value_of_a_setting_is_taken_or_refused_by_name(value: str, setting:
         assert line.startswith(f"--set: {setting.path}")
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
+@catalogue("path", CONFIGS)
 def test_every_shipped_configuration_loads(path: Path) -> None:
     load_config(path.read_text(encoding="utf-8"), str(path), environment={}, overrides=())
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from prism.config.places import line_of
 from prism.config.yaml_text import read_document
+from tests.catalogue import catalogue
 
 TEXT = """\
 set:
@@ -21,7 +20,7 @@ hypotheses:
 """
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("key", "line"),
     [
         ("set.feed.size", 2),

@@ -8,6 +8,7 @@ import pytest
 
 from prism.config import Config, load_config
 from prism.errors import TOLD_MAX, ConfigError, SettingError
+from tests.catalogue import catalogue
 from tests.config.refusals import FEED, GRAPH, TOP, refusal
 
 EPOCH = "expected date and time with UTC offset"
@@ -177,12 +178,12 @@ TOGETHER = {
 }
 
 
-@pytest.mark.parametrize(("text", "message"), VALUES.values(), ids=VALUES.keys())
+@catalogue(("text", "message"), VALUES.values())
 def test_a_bad_value_is_refused_with_its_place_and_what_was_expected(text: str, message: str) -> None:
     assert refusal(text) == f"c.yaml:{message}"
 
 
-@pytest.mark.parametrize(("text", "message"), TOGETHER.values(), ids=TOGETHER.keys())
+@catalogue(("text", "message"), TOGETHER.values())
 def test_settings_that_cannot_hold_together_are_refused(text: str, message: str) -> None:
     assert refusal(text) == f"c.yaml:{message}"
 
@@ -253,12 +254,12 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize(("text", "message"), KEYS.values(), ids=KEYS.keys())
+@catalogue(("text", "message"), KEYS.values())
 def test_a_bad_key_is_refused_with_a_hint(text: str, message: str) -> None:
     assert refusal(text) == f"c.yaml:{message}"
 
 
-@pytest.mark.parametrize(("text", "message"), SHAPES.values(), ids=SHAPES.keys())
+@catalogue(("text", "message"), SHAPES.values())
 def test_a_text_of_the_wrong_shape_is_refused_with_its_line(text: str, message: str) -> None:
     assert refusal(text) == f"c.yaml:{message}"
 
@@ -266,7 +267,7 @@ def test_a_text_of_the_wrong_shape_is_refused_with_its_line(text: str, message: 
 ALGORITHM = "expected one of: chronological, hot, interest, random, bridging, or an expression"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("override", "message"),
     [
         ("feed.size", "expected key=value, got 'feed.size'"),
@@ -289,7 +290,7 @@ def test_a_bad_override_is_refused_in_the_name_of_set(override: str, message: st
     assert refusal("feed: {size: 7}", {"PRISM_FEED__SIZE": "8"}, override) == f"--set: {message}"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("variable", "value", "message"),
     [
         ("PRISM_FEED__SIZE", "five", "feed.size: expected int 1 to 1000, got 'five'"),

@@ -6,9 +6,10 @@ import pytest
 
 from prism.config import RequestConfig, load_config
 from prism.errors import ConfigError, SettingError
+from tests.catalogue import catalogue
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("setting", "line"),
     [
         ("llm.request.path=v1/chat", "llm.request.path: expected a path such as /v1/chat/completions, got 'v1/chat'"),
@@ -63,14 +64,12 @@ def test_a_version_may_look_like_a_date_or_a_number() -> None:
     assert config.headers == {"X-Tries": "3", "api-key": "$K"}
 
 
-@pytest.mark.parametrize(
-    "name", ["X-Title", "HTTP-Referer", "api-version", "X-Keyboard", "X-Monkey", "OpenAI-Organization"]
-)
+@catalogue("name", ["X-Title", "HTTP-Referer", "api-version", "X-Keyboard", "X-Monkey", "OpenAI-Organization"])
 def test_an_ordinary_header_may_hold_a_text(name: str) -> None:
     assert RequestConfig(headers={name: "text"}).headers == {name: "text"}
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "name",
     [
         "Authorization",

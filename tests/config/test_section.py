@@ -28,6 +28,7 @@ from prism.config import (
 )
 from prism.config.section import Section, place_of, sections_of
 from prism.errors import ConfigError, SettingError
+from tests.catalogue import catalogue
 from tests.config.refusals import GRAPH
 
 SIZE = "expected int 1 to 10000000"
@@ -82,7 +83,7 @@ REFUSED: dict[str, tuple[type[Section], dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("section", "settings", "message"), REFUSED.values(), ids=REFUSED.keys())
+@catalogue(("section", "settings", "message"), REFUSED.values())
 def test_a_setting_is_refused_by_its_dotted_path(
     section: type[Section], settings: dict[str, Any], message: str
 ) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from prism.config import load_config, yaml_text
 from prism.config.yaml_text import DEPTH_MAX, LENGTH_MAX, read_document, read_value, without_lines
 from prism.errors import ConfigError
+from tests.catalogue import catalogue
 from tests.config.refusals import refusal
 
 TOO_DEEP = f"is nested more than {DEPTH_MAX} levels deep; no setting needs more than 4"
@@ -113,8 +114,8 @@ def test_any_text_means_the_same_with_the_limit_or_is_deeper_than_it(fragments: 
         assert found == unlimited
 
 
-@pytest.mark.parametrize("levels", [DEPTH_MAX + 1, 100, 300])
-@pytest.mark.parametrize(("unit", "end"), [("[", "]"), ("{a: ", "}"), ("- ", ""), ("? ", ""), ("[a: ", "]")])
+@catalogue("levels", [DEPTH_MAX + 1, 100, 300])
+@catalogue(("unit", "end"), [("[", "]"), ("{a: ", "}"), ("- ", ""), ("? ", ""), ("[a: ", "]")])
 def test_a_deep_text_is_refused_with_its_line_whatever_it_is_nested_by(unit: str, end: str, levels: int) -> None:
     assert outcome(f"\n{unit * levels}x{end * levels}") == f"c.yaml:2: {TOO_DEEP}"
 
@@ -130,14 +131,14 @@ def test_brackets_that_nest_nothing_are_no_nesting() -> None:
     assert outcome(text) == {"a": "x" + deep, "b": deep, "c": deep, "d": deep + "\n", "e": ["x"]}
 
 
-@pytest.mark.parametrize("value", ["[" * 400, "[" * 400 + "]" * 400, "{a: " * 400, "- " * 400])
+@catalogue("value", ["[" * 400, "[" * 400 + "]" * 400, "{a: " * 400, "- " * 400])
 def test_a_deep_value_is_refused_from_any_source(value: str) -> None:
     assert refusal(None, {"PRISM_FEED__SIZE": value}) == f"PRISM_FEED__SIZE: feed.size: {TOO_DEEP}"
     assert refusal(None, None, f"feed.size={value}") == f"--set: feed.size: {TOO_DEEP}"
 
 
-@pytest.mark.parametrize("size", [4096, LENGTH_MAX, 1_000_000])
-@pytest.mark.parametrize(
+@catalogue("size", [4096, LENGTH_MAX, 1_000_000])
+@catalogue(
     "unit",
     ["[", "{", "- ", "? ", "[a: ", "{? ", '"', "'", ": ", "\t", "%A b\n", "---\n", "!!x ", "*a ", "a: [\n", "&a "],
 )
@@ -147,7 +148,7 @@ def test_a_hostile_text_is_refused_in_no_time(unit: str, size: int) -> None:
     assert process_time() - begun < 5.0
 
 
-@pytest.mark.parametrize("unit", ["{},", '"",', "&a{} b,", "x,", "[[[[]]]],"])
+@catalogue("unit", ["{},", '"",', "&a{} b,", "x,", "[[[[]]]],"])
 def test_the_longest_text_that_is_read_takes_seconds_at_most(unit: str) -> None:
     begun = process_time()
     text = "a: [" + "".join(unit.format(number) for number in range(LENGTH_MAX // len(unit) // 2)) + "]"
@@ -169,7 +170,7 @@ def test_a_resolved_configuration_may_be_longer() -> None:
     )
 
 
-@pytest.mark.parametrize(("text", "value"), [("", None), ("[1, 2]", [1, 2]), ("{a: {b: 1}}", {"a": {"b": 1}})])
+@catalogue(("text", "value"), [("", None), ("[1, 2]", [1, 2]), ("{a: {b: 1}}", {"a": {"b": 1}})])
 def test_a_value_by_itself_is_read_without_lines(text: str, value: object) -> None:
     assert read_value(text, "--set", "a.b") == value
 

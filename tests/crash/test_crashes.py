@@ -10,6 +10,7 @@ import pytest
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from actors.persistence.segments import start_of
+from tests.catalogue import catalogue
 from tests.crash.disk import READS, Crash, CrashedError, Cut, SimulatedDisk
 from tests.crash.scenes import (
     EMBEDDED,
@@ -164,7 +165,7 @@ def test_a_run_in_real_time_stands_crashes_and_replays_with_the_same_late_decisi
 
 
 @SCENES
-@pytest.mark.parametrize("cut", list(Cut))
+@catalogue("cut", list(Cut))
 def test_a_run_that_is_done_stands_a_power_cut_and_does_nothing_more(scene: Scene, cut: Cut) -> None:
     beyond = Crash(at=10_000, share=0.0)
     crash_trial = CrashTrial(scene, Trial(faults=(Fault(crash=beyond, cut=cut),), seed=1))

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.persistence.disk import RealDisk, write_whole
+from tests.catalogue import catalogue
 from tests.crash.disk import Crash, CrashedError, Cut, DiskFault, SimulatedDisk
 
 SEEDS = range(200)
@@ -43,7 +44,7 @@ def test_a_killed_process_leaves_the_cache_as_it_was_and_still_in_danger() -> No
     assert found(killed, Cut.LOST) == {b"1234"}
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("cut", "possible"),
     [
         (Cut.LOST, {b"1234"}),
@@ -105,7 +106,7 @@ def test_a_removed_file_may_come_back() -> None:
     assert found(disk, Cut.TORN) == {b"", b"1"}
 
 
-@pytest.mark.parametrize(("share", "left"), [(0.0, b"1234"), (0.5, b"123456"), (1.0, b"12345678")])
+@catalogue(("share", "left"), [(0.0, b"1234"), (0.5, b"123456"), (1.0, b"12345678")])
 def test_a_crash_does_an_operation_not_at_all_in_part_or_whole_and_nothing_after_it(share: float, left: bytes) -> None:
     disk = SimulatedDisk(crash=Crash(at=2, share=share))
     disk.append("a", b"1234")

@@ -12,6 +12,7 @@ import pytest
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from actors.record.rounds import ROUNDS
+from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
 from tests.crash.scenes import EMBEDDED, Scene, with_deliberation
 from tests.paths import ROOT
@@ -24,7 +25,7 @@ def fingerprint() -> str:
     return sha256(EMBEDDED.whole.visible(JOURNAL)).hexdigest()
 
 
-@pytest.mark.parametrize("lookahead", [4, 0, 1])
+@catalogue("lookahead", [4, 0, 1])
 def test_every_schedule_and_every_disk_give_the_same_files(lookahead: int, size: Size) -> None:
     scene = Scene(is_live=False, config=with_deliberation(lookahead))
     names = (JOURNAL, ANSWERS, ROUNDS)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from actors.record.rounds import ROUNDS
 from actors.runs.rounds_csv import cut_series
+from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
 
 HEADER = b"round,tick,posts\n"
@@ -22,7 +21,7 @@ def left(content: bytes, tick: int) -> bytes | None:
     return rows or None
 
 
-@pytest.mark.parametrize(("tick", "rows"), [(6, 1), (11, 1), (12, 2), (18, 3), (100, 3)])
+@catalogue(("tick", "rows"), [(6, 1), (11, 1), (12, 2), (18, 3), (100, 3)])
 def test_rows_of_later_ticks_are_left_out(tick: int, rows: int) -> None:
     assert left(HEADER + b"".join(ROWS), tick) == HEADER + b"".join(ROWS[:rows])
 
@@ -34,7 +33,7 @@ def test_a_file_without_a_row_begins_anew() -> None:
     assert not cut_series(SimulatedDisk(), 100, ticks_per_round=6)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "torn",
     [b"3,18,3", b"3,18", b"3,", b"\0\0\0\0\0\0\0", b"3,\xb18,30\n", b"1,6,30\n", b"3,12,30\n", b"4,24,40\n", b"\n"],
 )

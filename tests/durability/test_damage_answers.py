@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import Frame
 from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
@@ -15,6 +13,7 @@ from actors.persistence.oracle_log import ANSWERS
 from actors.persistence.oracle_log import MAGIC as ANSWERS_MAGIC
 from actors.testing import ModelServer
 from tests.actors.persistence.files import frames_in
+from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.durability.crashed import Crashed
 from tests.durability.damage import DAMAGES, SOME, Damage, cut, outcomes, resumed
@@ -22,7 +21,7 @@ from tests.tiers import Size
 
 
 @DAMAGES
-@pytest.mark.parametrize("has_checkpoints", [True, False])
+@catalogue("has_checkpoints", [True, False])
 def test_answers_damaged_at_any_byte_are_refused_by_name_and_byte_or_cut_back_to_whole_ones(
     has_checkpoints: bool, damage: Damage, crashed_live: Crashed, size: Size
 ) -> None:
@@ -56,7 +55,7 @@ def test_answers_damaged_at_any_byte_are_refused_by_name_and_byte_or_cut_back_to
 
 
 @DAMAGES
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.8, 0.95, 0.99])
+@catalogue("share", [0.1, 0.5, 0.8, 0.95, 0.99])
 def test_after_damage_to_the_answers_of_a_live_oracle_no_committed_tick_is_another(
     share: float, damage: Damage, crashed_live: Crashed, live: Path, prism: Prism, server: ModelServer
 ) -> None:

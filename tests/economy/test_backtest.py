@@ -7,6 +7,7 @@ from prism.config import BacktestConfig, EconomyConfig, MacroConfig, TaylorConfi
 from prism.economy.backtest import QUARTERS_MIN, Score, backtest, score
 from prism.economy.series import Figures
 from prism.quarter import Period, Quarter
+from tests.catalogue import catalogue
 from tests.economy.history import us_series
 
 TAYLORS_SAMPLE = Period.parse("1987q1-1992q3")
@@ -39,7 +40,7 @@ def lagged(lag_quarters: int) -> EconomyConfig:
     return EconomyConfig(backtest=BacktestConfig(lag_quarters=lag_quarters))
 
 
-@pytest.mark.parametrize("lag", [0, 1, 3])
+@catalogue("lag", [0, 1, 3])
 def test_the_rule_sees_nothing_younger_than_its_lag(lag: int) -> None:
     series = figures(16)
     before = backtest(series, lagged(lag))

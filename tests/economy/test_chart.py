@@ -11,6 +11,7 @@ from prism.economy.chart import ECONOMY_CHART
 from prism.economy.nation import Nation, PolicyState, PolicyStep, Proposed, Situation
 from prism.economy.oracle import EconomyOracle
 from prism.statechart import Answer
+from tests.catalogue import catalogue
 from tests.economy.one_nation import components
 
 STATE = SimulationState(
@@ -46,7 +47,7 @@ async def answer(question: Question[Situation]) -> Answer:
     return await EconomyOracle(components()).answer(agent, agent.state, question.trigger, options, question.context)
 
 
-@pytest.mark.parametrize("left", list(PolicyState))
+@catalogue("left", list(PolicyState))
 def test_a_quarter_begins_with_a_question_wherever_the_last_one_left_the_nation(left: PolicyState) -> None:
     assert asked(nation(left), "turn_begins", situation()).options == ("proposed",)
 
@@ -56,8 +57,8 @@ def test_whether_a_proposal_is_accepted_is_a_choice_whose_first_option_changes_n
     assert question.options == ("rejected", "accepted")
 
 
-@pytest.mark.parametrize("left", [PolicyState.OBSERVING, PolicyState.REJECTED, PolicyState.APPLIED])
-@pytest.mark.parametrize("trigger", ["review", "apply"])
+@catalogue("left", [PolicyState.OBSERVING, PolicyState.REJECTED, PolicyState.APPLIED])
+@catalogue("trigger", ["review", "apply"])
 def test_what_was_not_proposed_is_neither_reviewed_nor_applied(trigger: str, left: PolicyState) -> None:
     update = turn(ECONOMY_CHART, nation(left), Trigger(3, 0, trigger, situation("Raise rates")))
     assert isinstance(update, Update)

@@ -6,6 +6,7 @@ from prism.config import load_config
 from prism.economy.domain import EconomyDomain
 from prism.economy.initial import initial_state
 from prism.errors import ConfigError
+from tests.catalogue import catalogue
 from tests.paths import ROOT
 
 ECONOMY_YAML = ROOT / "configs" / "economy.yaml"
@@ -71,7 +72,7 @@ CONFLICTS = {
 }
 
 
-@pytest.mark.parametrize(("text", "line"), CONFLICTS.values(), ids=CONFLICTS.keys())
+@catalogue(("text", "line"), CONFLICTS.values())
 def test_settings_that_cannot_hold_together_are_refused(text: str, line: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load_config(text, "c.yaml", environment={}, overrides=())

@@ -13,6 +13,7 @@ from prism.economy import Action, GlobalState
 from prism.economy.embedded import EmbeddedAdviser, EmbeddedEngine, EmbeddedValidator
 from prism.economy.macro import Lags, step
 from prism.economy.rate_change import read_rate_change
+from tests.catalogue import catalogue
 
 ALIKE = EconomyConfig(preference_spread=0.0)
 VOLCKER = GlobalState(interest_rate=8.0, inflation=10.0, unemployment=5.9)
@@ -125,14 +126,14 @@ def test_confidence_in_no_change_is_the_chance_that_one_step_would_do() -> None:
     assert decision.confidence == pytest.approx(0.6827, abs=1e-4)  # a normal deviate within one standard deviation
 
 
-@pytest.mark.parametrize("text", ["Deploy military forces", "Sing", "Build a monument to the founders"])
+@catalogue("text", ["Deploy military forces", "Sing", "Build a monument to the founders"])
 def test_what_is_no_economic_policy_is_rejected(text: str) -> None:
     result = EmbeddedValidator().validate(action(text))
     assert not result.is_valid
     assert result.action_evaluated == text
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "text", ["Lower interest rates by 0.5%", "Increase military spending", "Impose tariffs on steel", "Cut taxes"]
 )
 def test_what_is_economic_in_part_is_accepted(text: str) -> None:
@@ -144,7 +145,7 @@ def test_confidence_in_a_verdict_is_laplaces_rule_of_succession() -> None:
     assert EmbeddedValidator().validate(action("Deploy military forces")).confidence == pytest.approx(4 / 5)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "rate"),
     [
         ("Raise the interest rate by 0.50 percentage points", 8.5),

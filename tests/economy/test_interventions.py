@@ -15,6 +15,7 @@ from prism.economy.domain import EconomyDomain
 from prism.economy.initial import initial_state
 from prism.economy.world import EconomyWorld
 from prism.errors import ConfigError
+from tests.catalogue import catalogue
 
 
 def made(**settings: Any) -> Config:
@@ -50,7 +51,7 @@ def test_a_shock_adds_points_and_to_the_value_percent() -> None:
     assert (after.interest_rate, after.gdp_growth) == (before.interest_rate, before.gdp_growth)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("name", "low", "high"),
     [
         ("interest_rate", -10.0, 100.0),

@@ -26,6 +26,7 @@ from prism.economy.macro import (
     taylor_rate,
 )
 from prism.models import RATE_PERCENT
+from tests.catalogue import catalogue
 from tests.economy.history import us_series
 from tests.tiers import size
 
@@ -170,7 +171,7 @@ def test_the_rule_tames_inflation_even_where_nothing_anchors_it(inflation: float
     assert end.inflation == pytest.approx(2.0, abs=0.01)
 
 
-@pytest.mark.parametrize("rate", [0.0, 2.0, 3.5])
+@catalogue("rate", [0.0, 2.0, 3.5])
 def test_inflation_drifts_away_under_a_constant_low_rate_if_nothing_anchors_it(rate: float) -> None:
     ends = [run(REST, ACCELERATING, lambda _: rate, quarters).inflation for quarters in (0, 20, 40, 60, 80)]
     assert all(later > earlier for earlier, later in pairwise(ends))
@@ -274,7 +275,7 @@ def test_shocks_follow_from_the_seed_and_have_the_spread_asked_for() -> None:
         assert spread == pytest.approx(deviation, rel=0.05)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("rate", "shock", "after"),
     [
         (4.0, 0.5, 4.5),
@@ -302,7 +303,7 @@ def test_the_defaults_are_the_coefficients_of_1993() -> None:
     assert (rule.neutral_rate, rule.inflation_target, rule.inflation_weight, rule.output_weight) == (2, 2, 0.5, 0.5)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("inflation", "gap", "rate"),
     [
         (2.0, 0.0, 4.0),  # Taylor (1993): on target in both, the rate is 4, or 2 in real terms

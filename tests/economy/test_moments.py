@@ -14,6 +14,7 @@ from prism.economy.moments import (
     real_columns,
 )
 from prism.quarter import Period, Quarter
+from tests.catalogue import catalogue
 from tests.economy.history import us_series
 
 RATES = [4.0, 4.0, 5.0, 5.0, 3.5, 3.5, 4.25, 4.25, 5.25, 5.0, 0.25, 0.0]
@@ -99,7 +100,7 @@ def test_inflation_that_the_rate_follows_is_correlated_with_the_rate_a_year_late
     assert abs(found["rate_inflation_after_correlation"]) < 0.9
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("rate", "inflation", "is_trap"),
     [
         ([0.25] * 8, [-0.1] * 8, True),
@@ -123,8 +124,8 @@ def test_what_is_not_defined_is_nan_and_the_rest_is_a_number() -> None:
     assert (found["inflation_sd"], found["inflation_mean"], found["big_move_share"]) == (0.0, 2.0, 0.0)
 
 
-@pytest.mark.parametrize("length", [12, 13, 199])
-@pytest.mark.parametrize("still", [0.1, 2.7, 3.15])
+@catalogue("length", [12, 13, 199])
+@catalogue("still", [0.1, 2.7, 3.15])
 def test_a_column_that_does_not_vary_has_no_moments_however_its_mean_is_rounded(still: float, length: int) -> None:
     growth, unemployment = [still] * length, [5.0 + quarter % 3 for quarter in range(length)]
     others = {name: [2.0] * length for name in COLUMNS}
@@ -157,7 +158,7 @@ def test_real_columns_are_those_of_a_run_and_of_a_period_its_quarters() -> None:
     assert calm["unemployment"][0] == next(each.unemployment for each in series if str(each.quarter) == "1984q1")
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("series", "message"),
     [
         ({"inflation": [1.0] * 12}, "missing: interest_rate, gdp_growth, unemployment"),

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.economy.rate_change import RateChange, read_rate_change
+from tests.catalogue import catalogue
 
 TraceFunction = Callable[[FrameType, str, Any], Any]
 
@@ -67,7 +67,7 @@ READ = {
 }
 
 
-@pytest.mark.parametrize(("action", "change"), READ.items(), ids=READ.keys())
+@catalogue(("action", "change"), READ.items())
 def test_an_action_is_read_for_what_it_asks_of_the_interest_rate(action: str, change: RateChange | None) -> None:
     assert read_rate_change(action) == change
 
@@ -93,7 +93,7 @@ SLOW = (
 )
 
 
-@pytest.mark.parametrize("part", SLOW, ids=repr)
+@catalogue("part", SLOW)
 def test_the_work_is_in_proportion_to_the_length_of_the_text(part: str) -> None:
     def work(length: int) -> int:
         """Return the number of lines of Python that reading takes, which no other process can change."""

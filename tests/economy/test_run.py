@@ -16,6 +16,7 @@ from rich.console import Console
 from actors.cli.report import Sparklines, marks
 from actors.display.trends import blocks
 from prism.answers.measure_words import INDICATORS as NAMES
+from tests.catalogue import catalogue
 from tests.command import Ended, run_prism
 from tests.paths import ROOT
 
@@ -124,7 +125,7 @@ def test_what_is_missing_of_the_figures_is_one_line(prism: Prism) -> None:
     assert not Path("run").exists()
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("values", "width", "drawn"),
     [([1.0], 10, "▄"), ([1.0, 1.0, 1.0], 10, "▄▄▄"), ([0.0, 7.0], 10, "▁█"), ([0.0, 0.0, 7.0, 7.0], 2, "▁█")],
 )
@@ -132,7 +133,7 @@ def test_blocks_stand_between_the_lowest_and_the_highest(values: list[float], wi
     assert blocks(values, width) == drawn
 
 
-@pytest.mark.parametrize("length", [1, 19, 20, 21, 1000])
+@catalogue("length", [1, 19, 20, 21, 1000])
 def test_a_path_of_any_length_fits_the_terminal(length: int) -> None:
     console = Console(file=io.StringIO(), width=80)
     console.print(Sparklines({"total_economic_value": [float(number) for number in range(length)]}))
@@ -140,7 +141,7 @@ def test_a_path_of_any_length_fits_the_terminal(length: int) -> None:
     assert max(len(line.rstrip()) for line in console.file.getvalue().splitlines()) <= 80
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("places", "length", "width", "drawn"),
     [([0], 1, 10, "^"), ([0, 2], 3, 10, "^ ^"), ([4, 5, 39], 40, 20, "  ^                ^"), ([6], 7, 3, "  ^")],
 )

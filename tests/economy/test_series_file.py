@@ -4,6 +4,7 @@ import pytest
 
 from prism.economy.series_file import EXPECTED, parse_series
 from prism.errors import InputError
+from tests.catalogue import catalogue
 
 HEADER = "year,quarter,realgdp,cpi,tbilrate,unemp\n"
 GOOD = HEADER + "1959,1,2710.3,28.98,2.82,5.8\n1959,2,2778.8,29.15,3.08,5.1\n"
@@ -35,7 +36,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("text", "line"), BAD.values(), ids=BAD.keys())
+@catalogue(("text", "line"), BAD.values())
 def test_a_bad_file_is_refused_in_one_line_that_names_the_place(text: str, line: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_series(text.encode(), "f.csv")

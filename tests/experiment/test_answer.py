@@ -18,6 +18,7 @@ from prism.experiment import (
     described_by,
     holm,
 )
+from tests.catalogue import catalogue
 
 ALPHA = 0.05
 CHRONOLOGICAL, INTEREST = "with a chronological feed", "with an interest feed"
@@ -119,7 +120,7 @@ def test_nothing_to_test_is_said_in_words() -> None:
     assert "under b, the same (" in text
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("shift", "finding", "begin"),
     [
         (0.0, "yes", "Yes, equal within 0.5%."),

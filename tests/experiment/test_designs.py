@@ -11,6 +11,7 @@ import pytest
 
 from prism.errors import ConfigError
 from prism.experiment import Condition, read_experiment
+from tests.catalogue import catalogue
 
 HEAD = "question: Does it matter?\nbase: base.yaml\nseeds: 3\nmeasures: {likes: likes}\n"
 SIZE = "feed.size: {low: 1, high: 8, whole: true}"
@@ -66,7 +67,7 @@ def test_a_morris_design_changes_one_factor_at_a_time_by_two_thirds_of_its_range
     assert set(column(found, "feed.size")) <= {1, 3, 6, 8}
 
 
-@pytest.mark.parametrize("kind", ["latin_hypercube, samples: 4", "sobol, samples: 4", "morris, trajectories: 4"])
+@catalogue("kind", ["latin_hypercube, samples: 4", "sobol, samples: 4", "morris, trajectories: 4"])
 def test_another_seed_has_other_points_and_the_same_seed_the_same(kind: str) -> None:
     factors = f"factors: {{{ATTENTION}, {THRESHOLD}}}"
     assert conditions(f"kind: {kind}, {factors}") == conditions(f"kind: {kind}, seed: 1, {factors}")
@@ -101,7 +102,7 @@ def test_a_table_has_a_condition_in_each_row_whose_cells_are_read_as_settings() 
     assert [each.name for each in table("feed.size\n3\n4\n")] == ["c1", "c2"]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "problem"),
     [
         ("", "there/design.csv: expected a line with the names of settings, and a line for each condition"),
@@ -122,7 +123,7 @@ def test_a_wrong_table_is_refused_with_its_line_and_column(text: str, problem: s
     assert str(refused.value).startswith(problem)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("design", "problem"),
     [
         ("kind: latin_hypercube, samples: 4", "design: expected factors for a design of kind latin_hypercube"),

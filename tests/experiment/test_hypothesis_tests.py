@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from prism.experiment import Basis, Comparison, Hypothesis, compared, corrected, described, holm, p_value, smallest_p
+from tests.catalogue import catalogue
 
 DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
 """Fifteen pairs of maize plants, crossed minus self-fertilised, in eighths of an inch: Fisher (1935), chapter 3."""
@@ -19,7 +20,7 @@ def hypothesis(test: str = "t", **others: Any) -> Hypothesis:
     return Hypothesis(measure="m", contrast=("a", "b"), test=test, **others)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("test", "p"),
     [
         ("t", 0.0497),  # Fisher (1935): t = 2.148 with 14 degrees of freedom
@@ -61,10 +62,8 @@ def test_no_difference_at_all_is_no_finding_and_the_same_difference_everywhere_i
         assert p_value(hypothesis(test), np.full(10, 0.5)) == pytest.approx(2 * 2**-10)
 
 
-@pytest.mark.parametrize(
-    "tested", [{"test": "t"}, {"test": "t", "alternative": "less"}, {"test": "equivalence", "margin": 9.0}]
-)
-@pytest.mark.parametrize("difference", [0.0, 5.0, -5.0])
+@catalogue("tested", [{"test": "t"}, {"test": "t", "alternative": "less"}, {"test": "equivalence", "margin": 9.0}])
+@catalogue("difference", [0.0, 5.0, -5.0])
 def test_a_t_test_of_differences_that_are_all_the_same_is_not_made(tested: dict[str, Any], difference: float) -> None:
     found = compared(hypothesis(**tested), [each + difference for each in range(10)], list(range(10)))
     assert (found.p, found.statistic, found.effect_value, found.difference.mean) == (1.0, None, None, difference)
@@ -197,7 +196,7 @@ def test_differences_of_zero_and_ties_are_counted_and_the_p_value_is_exact_where
     assert found.counted == "20 pairs, 11 of them without a difference, 5 differences with the rank of another; p exact"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("test", "count", "is_tied", "p_from"),
     [
         ("wilcoxon", 50, False, "exact"),

@@ -6,6 +6,7 @@ import pytest
 
 from prism.errors import ConfigError
 from prism.experiment import read_experiment, read_predictions, scored_predictions, scores_in_words
+from tests.catalogue import catalogue
 
 EXPERIMENT = read_experiment(
     "question: Does it matter?\nbase: base.yaml\nseeds: 3\nmeasures: {likes: likes}\n"
@@ -15,7 +16,7 @@ EXPERIMENT = read_experiment(
 HEAD = "by: A. Author\npredictions:\n"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("line", "problem"),
     [
         ("{measure: like, condition: a, mean: 1, sd: 1}", "no 'like' among the measures: did you mean likes?"),

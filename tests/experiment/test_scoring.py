@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from prism.experiment.scoring import Forecast, level_of, naive, scored
+from tests.catalogue import catalogue
 
 SKEWED = Forecast(quantiles={"q05": 9.0, "q25": 11.0, "q50": 12.0, "q95": 20.0})
 NORMAL = Forecast(mean=12.0, sd=3.0)
@@ -21,8 +22,8 @@ def integral(forecast: Forecast, value: float) -> float:
     return float(np.trapezoid(heights, grid))
 
 
-@pytest.mark.parametrize("forecast", [SKEWED, NORMAL], ids=["quantiles", "normal"])
-@pytest.mark.parametrize("value", [3.0, 9.0, 11.5, 12.0, 19.0, 33.0])
+@catalogue("forecast", [SKEWED, NORMAL])
+@catalogue("value", [3.0, 9.0, 11.5, 12.0, 19.0, 33.0])
 def test_scores_are_the_integral_and_the_density_of_the_distribution(forecast: Forecast, value: float) -> None:
     assert forecast.law.crps(value) == pytest.approx(integral(forecast, value), abs=0.03)
     step = 1e-4
@@ -63,7 +64,7 @@ def test_a_single_number_as_a_forecast_has_its_error_as_a_score_and_no_density()
     assert scored(naive([4.0, 4.0]), 4.0).holds == (True, True)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("forecast", "problem"),
     [
         (Forecast(), "expected mean and sd, or quantiles"),

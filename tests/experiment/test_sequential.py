@@ -9,6 +9,7 @@ import pytest
 
 from prism.errors import ConfigError
 from prism.experiment import Sequential, described, read_experiment, stopped
+from tests.catalogue import catalogue
 
 HEAD = "question: Does it matter?\nbase: base.yaml\nmeasures: {likes: likes}\n"
 LIST = "design: {conditions: {a: {feed.size: 3}, b: {feed.size: 5}}}\n"
@@ -91,7 +92,7 @@ def test_failed_cells_end_it_at_once_also_where_nothing_has_a_result() -> None:
         assert (none.reason, none.half_width) == ("failed", None)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("seeds", "problem"),
     [
         ("{measure: love, half_width: 1}", "e.yaml:5: seeds.measure: expected one of the measures: likes, got 'love'"),

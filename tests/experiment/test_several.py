@@ -13,6 +13,7 @@ from prism.experiment import Hypothesis, compared, compared_groups, effect_found
 from prism.experiment import hypothesis_tests as statistics_module
 from prism.experiment import intervals as intervals_module
 from prism.experiment.intervals import t_interval, t_intervals
+from tests.catalogue import catalogue
 
 PLANTS = {
     "ctrl": [4.17, 5.58, 5.18, 6.11, 4.50, 4.61, 5.17, 4.53, 5.33, 5.14],
@@ -131,7 +132,7 @@ def test_several_numbers_have_their_intervals_together() -> None:
     assert np.isnan([lows[1], highs[1]]).all(), "what does not move has no interval"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("test", "seeds", "alpha", "size"),
     [
         ("t", 34, 0.05, 0.4950285983),  # R: power.t.test(n = 34, sd = 1, type = "paired", power = 0.8)$delta
@@ -154,7 +155,7 @@ def test_ranks_need_a_little_more_and_two_seeds_find_nothing() -> None:
     assert effect_found(Hypothesis(measure="m", test="wilcoxon"), 2, 0.0125).size is None
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("test", "seeds", "groups", "least"),
     [("mann_whitney", 3, 2, 2 / 20), ("mann_whitney", 4, 2, 2 / 70), ("friedman", 3, 3, np.exp(-3))],
 )

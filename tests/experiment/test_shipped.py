@@ -9,13 +9,14 @@ import pytest
 
 from actors.studies.experiments.plan import make_plan
 from prism.experiment import smallest_p
+from tests.catalogue import catalogue
 from tests.docs.pages import blocks
 from tests.paths import ROOT
 
 SHIPPED = sorted((ROOT / "configs" / "experiments").glob("*.yaml"))
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+@catalogue("path", SHIPPED)
 def test_a_shipped_experiment_has_seeds_enough_for_each_of_its_hypotheses(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from actors.cli.exit_codes import EXIT_CONFIG
 from prism.config import LLMConfig, RequestConfig, load_config
 from prism.errors import ConfigError, SettingError
+from tests.catalogue import catalogue
 from tests.command import run_prism
 
 SECRET = "9f2c4e8a7b1d6035"
@@ -56,7 +57,7 @@ PLACES: tuple[tuple[str, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("setting", "line"), PLACES)
+@catalogue(("setting", "line"), PLACES)
 def test_a_key_in_a_setting_is_one_line_without_the_key(setting: str, line: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load_config(None, overrides=[setting])
@@ -79,7 +80,7 @@ def test_a_run_with_a_key_in_its_configuration_leaves_no_file(
     assert [*tmp_path.iterdir()] == [written]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "settings",
     [
         {"host": f"http://h?key={SECRET}"},
@@ -93,14 +94,14 @@ def test_a_key_in_a_setting_of_python_is_refused_as_well(settings: dict[str, Any
     assert SECRET not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "name", ["PRISM_LLM_API_KEY", "OPENAI_API_KEY", "key", "_K2", "MyCompanysVeryOwnLanguageModelKey", "HF_TOKEN_2026"]
 )
 def test_the_name_of_a_variable_is_taken(name: str) -> None:
     assert load_config(None, overrides=[f"llm.api_key_env={name}"]).llm.api_key_env == name
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "fields",
     [
         {"max_tokens": 5, "stop_token": "</s>", "prompt_cache_key": "study-7", "skip_special_tokens": True},

@@ -11,7 +11,6 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from prism.llm import OpenAICompatClient
 from prism.llm.loose_choice import MOST_CHARS, repaired
 from prism.llm.oracle import SocialModelOracle, read_choice
 from prism.statechart import AgentState
+from tests.catalogue import catalogue
 from tests.llm.support import OPTIONS, Person, config_for
 from tests.wire.support import config, run
 
@@ -98,17 +98,17 @@ def parsed(text: str, options: Sequence[StrEnum]) -> StrEnum | None:
         return None
 
 
-@pytest.mark.parametrize("text", LOOSE.values(), ids=LOOSE)
+@catalogue("text", LOOSE.values())
 def test_a_loose_wording_is_the_option_that_it_can_only_mean(text: str) -> None:
     assert parsed(text, OPTIONS) is AgentState.ENGAGING_LIKE
 
 
-@pytest.mark.parametrize("text", UNCLEAR.values(), ids=UNCLEAR)
+@catalogue("text", UNCLEAR.values())
 def test_what_may_mean_something_else_is_not_taken(text: str) -> None:
     assert parsed(text, OPTIONS) is None
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("names", "text", "meant"),
     [
         (("go", "Go"), "GO", None),
@@ -193,9 +193,7 @@ def test_names_that_differ_in_their_letters_are_read_in_every_wording(
     assert parsed(TEXTS[text](key, NAMES[wording](chosen.value)), options) is chosen
 
 
-@pytest.mark.parametrize(
-    "piece", ["{", "{'a':", "'", "{'a': 'b',", "/*", "//", "{#", "“", "a, ", "{a:b} ", "{'a': '\\"]
-)
+@catalogue("piece", ["{", "{'a':", "'", "{'a': 'b',", "/*", "//", "{#", "“", "a, ", "{a:b} ", "{'a': '\\"])
 def test_the_longest_text_is_read_in_little_time(piece: str) -> None:
     begun = process_time()
     assert repaired((piece * MOST_CHARS)[:MOST_CHARS], "next_state", ["a", "b"]) is None
@@ -236,7 +234,7 @@ async def test_an_unclear_answer_is_asked_again_and_the_repaired_ones_are_counte
     assert summary.retries_by_reason["invalid_response"] >= methods["repaired"] > 0
 
 
-@pytest.mark.parametrize("said", ["Yes.", "{'answer': 'yes',}", "**yes**"])
+@catalogue("said", ["Yes.", "{'answer': 'yes',}", "**yes**"])
 async def test_a_server_that_answers_the_first_question_loosely_may_be_asked(said: str) -> None:
     settings = ServerSettings(reply=lambda *_: said, quirks=("response_format_ignored",))
     async with ModelServer(settings) as server, aclosing(OpenAICompatClient(config_for(server), {})) as model:

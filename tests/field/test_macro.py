@@ -14,6 +14,7 @@ from prism.economy.series_file import EXPECTED as NAMES
 from prism.economy.series_file import parse_series
 from prism.errors import InputError
 from prism.quarter import Quarter
+from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.paths import ROOT, field_path
 
@@ -52,12 +53,12 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize("text", SAME.values(), ids=SAME.keys())
+@catalogue("text", SAME.values())
 def test_equal_figures_are_read_however_they_are_written(text: str) -> None:
     assert read(text) == EXPECTED
 
 
-@pytest.mark.parametrize("missing", ["", ".", "..", "NA", "n/a", "#N/A", "NaN", "null", " - "])
+@catalogue("missing", ["", ".", "..", "NA", "n/a", "#N/A", "NaN", "null", " - "])
 def test_quarters_at_an_end_that_lack_a_figure_are_left_out_and_named(missing: str) -> None:
     first = f"2001,2,{missing},177.5,3.66,{missing}\n"
     found = read(f"{PLAIN}{first}{FIRST}\n{SECOND}\n2002,1,12700,178,1.72,{missing}\n")
@@ -135,7 +136,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("text", "line"), REFUSED.values(), ids=REFUSED.keys())
+@catalogue(("text", "line"), REFUSED.values())
 def test_what_cannot_be_read_for_certain_is_one_line(text: str, line: str) -> None:
     with pytest.raises(InputError) as caught:
         read(text)
@@ -210,7 +211,7 @@ def numbers_of(figures: Figures) -> tuple[float, ...]:
     return figures.real_gdp, figures.price_index, figures.interest_rate, figures.unemployment
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("name", "size", "left_out"),
     [("float_years.csv", 2, ()), ("fred_names.csv", 3, ("1990q4",)), ("labels_and_thousands.csv", 1, ("1990q2",))],
 )

@@ -17,6 +17,7 @@ from prism.rng import Draw, uniform
 from prism.social.people.margins import Category, DrawnMargins, Margins, parse_margin
 from prism.social.people.population import build_population
 from prism.social.people.synthetic import SyntheticPeople
+from tests.catalogue import catalogue
 from tests.command import Prism
 
 ATTRIBUTES: dict[str, Any] = {
@@ -76,7 +77,7 @@ def test_the_fit_keeps_the_odds_ratio_that_two_tables_leave_open() -> None:
     assert np.allclose(within, within.sum(axis=2, keepdims=True) * within.sum(axis=0, keepdims=True), atol=1e-9)
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 400])
+@catalogue("size", [1, 2, 7, 400])
 def test_a_table_of_one_attribute_comes_out_within_one_person(size: int) -> None:
     config = PopulationConfig(attributes={name: ATTRIBUTES[name] for name in ("age", "member")})
     for table, outcomes in margins({"age.csv": AGE} | MEMBER, config).outcomes(size, 3):
@@ -109,7 +110,7 @@ def test_the_values_are_the_same_on_every_machine() -> None:
     assert attributes == {"age": 19, "region": "north", "leaning": "left", "member": False, "zeal": attributes["zeal"]}
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("tables", "message"),
     [
         (

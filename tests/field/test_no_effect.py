@@ -13,6 +13,7 @@ from actors.factory.checks import no_effect_of
 from actors.factory.config_file import read_config
 from actors.factory.domains import build_domain
 from prism.no_effect import NoEffect
+from tests.catalogue import catalogue
 from tests.paths import FIELD, ROOT
 
 SMALL = (
@@ -42,13 +43,13 @@ def named(result: RunResult) -> list[NoEffect]:
     return [each for each in result.summary.no_effect if each.kind not in BY_CHANCE]
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+@catalogue("path", CONFIGS)
 def test_nothing_in_a_shipped_configuration_is_without_effect(path: Path) -> None:
     length = () if path.stem == "economy" else ("simulation.rounds=8",)
     assert named(run(read_config(path, [*SMALL, *length]))) == []
 
 
-@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
+@catalogue("path", EXPERIMENTS)
 def test_no_condition_of_a_shipped_experiment_has_a_part_without_effect(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ from actors.logs.output import say
 from actors.logs.setup import logging_to
 from prism.quoting import printable, printable_lines
 from tests.actors.cli.conftest import SMALL
+from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.hostile_texts import SURROGATES, TERMINAL, TEXTS, harms_a_terminal
 from tests.paths import ROOT
@@ -31,7 +32,7 @@ ESCAPED = r"r\x1b]0;harmed\x07\x1b[8m\u202e\udcff"
 PRINTERS = {"actors/display/console.py", "actors/logs/output.py", "actors/cli/app.py"}
 
 
-@pytest.mark.parametrize("text", [*TEXTS.values(), *SURROGATES.values()], ids=[*TEXTS, *SURROGATES])
+@catalogue("text", [*TEXTS.values(), *SURROGATES.values()])
 def test_a_printable_text_is_one_line_that_harms_no_terminal(text: str) -> None:
     assert not harms_a_terminal(printable(text))
     assert len(printable(text).splitlines()) <= 1
@@ -44,7 +45,7 @@ def test_letters_of_any_script_and_families_stay_as_they_are() -> None:
         assert printable(text) == text
 
 
-@pytest.mark.parametrize("text", TERMINAL.values(), ids=TERMINAL)
+@catalogue("text", TERMINAL.values())
 def test_a_console_prints_texts_as_data_and_its_own_colours_as_colours(text: str) -> None:
     file = StringIO()
     console = SafeConsole(file=file, force_terminal=True, color_system="truecolor", width=200, legacy_windows=False)

@@ -17,6 +17,7 @@ from prism.rng import integer
 from prism.social.people.population import build_population
 from prism.social.people.profiles import Profiles, parse_profiles
 from prism.social.ties.follow_lists import LostDigitsError, entries_of, id_text
+from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.tiers import Size
 
@@ -95,8 +96,8 @@ def test_lists_of_followers_are_ties_the_other_way_round() -> None:
     assert "`followers_list` holds user names of people who follow the person" in profiles.understood[1]
 
 
-@pytest.mark.parametrize("kind", ["profiles", "watts_strogatz"])
-@pytest.mark.parametrize("name", ["p.csv", "p.json", "p.jsonl"])
+@catalogue("kind", ["profiles", "watts_strogatz"])
+@catalogue("name", ["p.csv", "p.json", "p.jsonl"])
 def test_each_shape_runs_and_says_what_was_understood(prism: Prism, name: str, kind: str) -> None:
     people = list(csv.DictReader(io.StringIO(TWITTER)))
     texts = {"p.csv": TWITTER, "p.json": json.dumps({"data": people}), "p.jsonl": "\n".join(map(json.dumps, people))}
@@ -161,7 +162,7 @@ def test_ids_that_have_lost_digits_name_nobody(ids: tuple[str, str]) -> None:
     assert "has lost its last digits" in refusal(f"{head}{ids[0]},Ira,[{ids[1]}]\n{ids[1]},Bo,[]\n")
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("value", "text"),
     [
         ("7", "7"),
@@ -184,7 +185,7 @@ def test_a_whole_number_is_one_id_however_it_is_written(value: object, text: str
     assert id_text(value) == text
 
 
-@pytest.mark.parametrize("value", ["1.31E+18", "1.5e+02", 1.31e18, "2E5"])
+@catalogue("value", ["1.31E+18", "1.5e+02", 1.31e18, "2E5"])
 def test_a_number_without_its_last_digits_is_no_id(value: object) -> None:
     with pytest.raises(LostDigitsError):
         id_text(value)
@@ -225,18 +226,18 @@ NOBODY = (
 )
 
 
-@pytest.mark.parametrize("way", PRINTED)
-@pytest.mark.parametrize("ids", [("1",), ("0", "12", "3"), ()], ids=["one", "three", "none"])
+@catalogue("way", PRINTED)
+@catalogue("ids", [("1",), ("0", "12", "3"), ()])
 def test_a_list_is_read_as_it_is_printed(way: str, ids: tuple[str, ...]) -> None:
     assert entries_of(PRINTED[way](ids)) == ids
 
 
-@pytest.mark.parametrize("text", NOBODY)
+@catalogue("text", NOBODY)
 def test_a_value_that_is_missing_is_nobody(text: str) -> None:
     assert entries_of(text) == ()
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "text",
     ["0", "12", "1, 2", "1,234", "[1,,2]", "[1; 2]", "[1, 2", "[[1], [2]]", "[0 1 ... 98 99]", "{'a': 1}", "['a]"],
 )
@@ -252,7 +253,7 @@ def test_another_text_is_no_list(text: str) -> None:
 # Files of other forms.
 
 
-@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@catalogue("separator", [",", ";", "\t", "|"])
 def test_columns_may_be_separated_otherwise(separator: str) -> None:
     rows = [["user_id", "name", "following_agentid_list", "user_char"], ["8", "Ira", "[9, 8]", "a, b; c"]]
     text = io.StringIO()
@@ -261,7 +262,7 @@ def test_columns_may_be_separated_otherwise(separator: str) -> None:
     assert (ties(profiles), profiles[0].personality, profiles[0].self_follows) == ([(0, 1), (1, 0)], "a, b; c", 1)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("name", "text"),
     [
         ("p.jsonl", '{"persona": "bakes"}\n\n{"persona": "rows"}\n'),
@@ -281,7 +282,7 @@ def test_personas_alone_are_people_named_by_number(name: str, text: str) -> None
     assert "2 people without a name: named by number" in profiles.understood[1]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("name", "text", "message"),
     [
         ("p.jsonl", '{"name": "Ira"}\n{"name": }', "p.jsonl:2: bad JSON: Expecting value (column 10)"),
@@ -319,7 +320,7 @@ def test_a_file_that_cannot_be_understood_is_one_clear_line(name: str, text: str
 WORDS = "name,user_char\nZoë,Aime les cafés\n"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("encoding", "message"),
     [
         (
@@ -342,7 +343,7 @@ def test_another_encoding_is_named_and_read_once_it_is_set(encoding: str, messag
     assert (profile.name, profile.personality) == ("Zoë", "Aime les cafés")
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-8-sig", "UTF8", "latin-1"])
+@catalogue("encoding", ["cp1252", "utf-16", "utf-8-sig", "UTF8", "latin-1"])
 def test_a_file_in_utf8_is_never_read_as_anything_else(encoding: str) -> None:
     if encoding in ("utf-8-sig", "UTF8"):
         assert read(WORDS, encoding=encoding)[0].name == "Zoë"

@@ -15,6 +15,7 @@ from actors.testing.errors import ApiError
 from prism.errors import OracleUnavailableError
 from prism.llm import LLMConfig, LLMFailureException, OpenAICompatClient
 from prism.llm.negotiation import MOST_REQUESTS
+from tests.catalogue import catalogue
 from tests.llm.support import asking, canned, config_for
 from tests.wire.support import config, run
 
@@ -49,7 +50,7 @@ WITHIN: dict[str, tuple[dict[str, Any], str, int | None]] = {
 }
 
 
-@pytest.mark.parametrize(("body", "reason", "status"), WITHIN.values(), ids=WITHIN)
+@catalogue(("body", "reason", "status"), WITHIN.values())
 async def test_an_error_with_status_200_counts_under_the_status_that_it_names(
     body: dict[str, Any], reason: str, status: int | None
 ) -> None:
@@ -94,7 +95,7 @@ async def test_a_run_asks_again_after_errors_with_status_200_and_has_the_digest_
     assert found[1].fallbacks == 0
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("quirks", "changes"),
     {
         ("strict_not_found",): {"unsent": "strict"},
@@ -151,7 +152,7 @@ async def test_a_wrong_path_is_still_one_line_after_no_more_requests_than_ever()
 KEY = "a-key-of-a-router"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("headers", "environment", "line"),
     [
         ({}, {}, "asks for a key; set it in $ROUTER_KEY, or send it in its header: {{X-API-Key: $ROUTER_KEY}}"),

@@ -15,6 +15,7 @@ from actors.testing import Exchange, ModelServer, ServerSettings
 from actors.testing.errors import ApiError
 from actors.testing.openai_api import _ERROR_TYPES
 from prism.llm.refusals import advice_on, reason_of
+from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.llm.support import ADDRESS_IN_USE_BY_NOBODY
 from tests.wire.support import settings
@@ -309,13 +310,13 @@ REASONS = [
 ]
 
 
-@pytest.mark.parametrize(("status", "body", "reason"), REASONS)
+@catalogue(("status", "body", "reason"), REASONS)
 def test_a_status_and_its_words_tell_a_question_from_a_server(status: int, body: str, reason: str) -> None:
     assert reason_of(status, body) == reason
     assert not advice_on(status, body) or reason == "client_error"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("status", "body", "advice"),
     [
         (429, '{"error": {"message": "No more", "code": "insufficient_quota"}}', "the account has nothing left"),

@@ -14,6 +14,7 @@ from actors.factory.input_files import read_input
 from prism.config.model import GraphConfig
 from prism.errors import InputError
 from prism.social.ties.graph import FollowGraph
+from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.field.random_tables import random_table
 from tests.paths import field_path
@@ -78,13 +79,13 @@ CYCLES = {
 }
 
 
-@pytest.mark.parametrize("text", CYCLES.values(), ids=CYCLES)
-@pytest.mark.parametrize("name", ["t.csv", "t"])
+@catalogue("text", CYCLES.values())
+@catalogue("name", ["t.csv", "t"])
 def test_three_ties_are_the_same_in_every_dialect(text: str, name: str) -> None:
     assert ties_of(read(text, name)) == CYCLE
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "text",
     [
         "1.0,2.0\n2,3\n3,1\n",
@@ -104,7 +105,7 @@ def test_numbers_are_the_same_people_however_they_are_written(text: str) -> None
     assert tuple(graph.names) == ("1", "2", "3")
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "settings", "problem"),
     [
         ("person,buddy\nada,bo\nbo,cy\n", {}, f"the first line may be a header and may be a tie: {HEADER}"),
@@ -171,7 +172,7 @@ def test_what_fits_in_no_way_or_in_more_than_one_is_refused_in_one_line(
     assert "\n" not in message
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "settings", "ties"),
     [
         ("0 5 7\n1 7 9\n", {"columns": (2, 3)}, {("5", "7"), ("7", "9")}),
@@ -192,7 +193,7 @@ def test_the_settings_say_what_a_table_does_not(
     assert ties_of(read(text, **settings)) == ties
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "directed", "ties"),
     [
         ("% sym weighted\n1 2 1\n", True, {("1", "2"), ("2", "1")}),
@@ -267,7 +268,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("name", FILES)
+@catalogue("name", FILES)
 def test_validate_says_what_was_understood(name: str, prism: Prism) -> None:
     Path(name).write_bytes(field_path(f"graphs/{name}").read_bytes())
     ended = prism("validate", "--set", f"population.graph.path={name}")

@@ -14,6 +14,7 @@ import pytest
 from actors.testing import Dialect, Fault, Latency, ModelServer, ServerSettings, SystemOne
 from prism.errors import OracleUnavailableError
 from prism.llm import Distribution, LanguageModel, LLMConfig, LLMFailureException, OllamaChatClient, OpenAICompatClient
+from tests.catalogue import catalogue
 from tests.llm.support import (
     ADDRESS_IN_USE_BY_NOBODY,
     BACKENDS,
@@ -190,8 +191,8 @@ async def test_an_unknown_model_is_a_failure_of_a_choice_and_not_a_missing_offer
 STATUSES = {Fault.BUSY: 503, Fault.ERROR: 500, Fault.STRING_ERROR: 500}
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("fault", REASONS)
+@catalogue("backend", BACKENDS)
+@catalogue("fault", REASONS)
 async def test_a_fault_of_the_server_has_a_reason_and_leaves_no_connection(fault: Fault, backend: str) -> None:
     async with serving(backend, failing(fault), timeout_s=timeout_s(fault)) as (server, model):
         with pytest.raises(LLMFailureException) as caught:
@@ -204,14 +205,14 @@ async def test_a_fault_of_the_server_has_a_reason_and_leaves_no_connection(fault
         assert server.statistics().open_connections <= 1
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("fault", [Fault.NOT_JSON, Fault.WRONG_STATE])
+@catalogue("backend", BACKENDS)
+@catalogue("fault", [Fault.NOT_JSON, Fault.WRONG_STATE])
 async def test_an_answer_outside_the_schema_is_for_whoever_asked_to_judge(fault: Fault, backend: str) -> None:
     async with serving(backend, failing(fault)) as (_, model):
         assert (await model.complete(asking())).text
 
 
-@pytest.mark.parametrize("fault", CHOICE_REASONS)
+@catalogue("fault", CHOICE_REASONS)
 async def test_a_faulty_choice_has_a_reason_too(fault: Fault) -> None:
     async with serving("ollama", failing(fault), timeout_s=timeout_s(fault)) as (_, model):
         with pytest.raises(LLMFailureException) as caught:
@@ -250,8 +251,8 @@ def test_a_retry_has_a_limit_of_its_own() -> None:
     assert asking(attempt=1, max_tokens=10).limit(64) == 10
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize(
+@catalogue("backend", BACKENDS)
+@catalogue(
     ("status", "body", "reason"),
     [
         (429, {"error": "slow down"}, "overloaded"),
@@ -278,7 +279,7 @@ async def test_any_status_and_any_body_has_a_reason(backend: str, status: int, b
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("host", "problem"),
     [
         ("ftp://127.0.0.1", "llm.host is not an address"),
@@ -287,15 +288,15 @@ async def test_any_status_and_any_body_has_a_reason(backend: str, status: int, b
         ("http://", "llm.host is not an address"),
     ],
 )
-@pytest.mark.parametrize("backend", BACKENDS)
+@catalogue("backend", BACKENDS)
 def test_a_host_that_is_no_address_is_refused(backend: str, host: str, problem: str) -> None:
     with pytest.raises(OracleUnavailableError, match=problem) as caught:
         BACKENDS[backend](LLMConfig(host=host), {})
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("key", ["sk-\nx", "sk-é", "sk-\x00"])
-@pytest.mark.parametrize("backend", BACKENDS)
+@catalogue("key", ["sk-\nx", "sk-é", "sk-\x00"])
+@catalogue("backend", BACKENDS)
 def test_a_key_that_no_header_can_carry_is_refused_unseen(backend: str, key: str) -> None:
     with pytest.raises(OracleUnavailableError, match=r"the key in \$PRISM_LLM_API_KEY has characters") as caught:
         BACKENDS[backend](LLMConfig(), {"PRISM_LLM_API_KEY": key})
@@ -316,7 +317,7 @@ async def test_the_key_is_sent_and_never_shown(backend: str, caplog: pytest.LogC
     assert KEY not in "".join(shown)
 
 
-@pytest.mark.parametrize("key", ["e", "none", "sk-1234"])
+@catalogue("key", ["e", "none", "sk-1234"])
 async def test_a_short_key_is_removed_where_it_is_a_key_and_stays_in_words(key: str) -> None:
     said = f"the key sent as Authorization: Bearer {key}; none of the letters is bearer {key}"
     async with canned(401, {"error": said}) as seen:
@@ -335,7 +336,7 @@ async def test_no_proxy_is_taken_from_the_environment(monkeypatch: pytest.Monkey
             assert (await model.complete(asking())).text
 
 
-@pytest.mark.parametrize("host", ["{url}/", "{url}/v1", "{url}/v1/"])
+@catalogue("host", ["{url}/", "{url}/v1", "{url}/v1/"])
 async def test_an_openai_address_may_end_in_v1(host: str) -> None:
     async with ModelServer() as server:
         model = OpenAICompatClient(LLMConfig(host=host.format(url=server.url)), {})

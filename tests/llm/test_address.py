@@ -9,6 +9,7 @@ from prism.config import RequestConfig
 from prism.errors import OracleUnavailableError
 from prism.llm import ChatRequest, LLMConfig, LLMFailureException, Message
 from prism.llm.address import address_of, models_path, split_openai
+from tests.catalogue import catalogue
 from tests.llm.support import BACKENDS, asking, canned, config_for
 
 SECRET = "a-very-secret-word"
@@ -44,7 +45,7 @@ def test_a_variable_that_is_not_set_is_one_line() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("host", "base", "path"),
     [
         ("http://h", "http://h", None),

@@ -14,6 +14,7 @@ import pytest
 
 from prism.llm import LLMConfig, LLMFailureException
 from prism.llm.body import LARGEST_ANSWER_BYTES
+from tests.catalogue import catalogue
 from tests.llm.support import BACKENDS, asking, unavailable
 from tests.patience import HANG_S
 from tests.tiers import Size
@@ -137,11 +138,11 @@ async def test_a_check_refuses_an_endless_body_in_one_line(backend: str) -> None
     assert "answer larger than 1 MB" in said
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("encoding", "pack"),
     [("gzip", gzip.compress), ("x-gzip", gzip.compress), ("deflate", zlib.compress), ("identity", bytes)],
 )
-@pytest.mark.parametrize("backend", BACKENDS)
+@catalogue("backend", BACKENDS)
 async def test_an_answer_that_is_packed_all_the_same_is_read(
     backend: str, encoding: str, pack: Callable[[bytes], bytes]
 ) -> None:

@@ -13,6 +13,7 @@ from actors.testing import Fault, ModelServer, ServerSettings
 from prism.errors import OracleError
 from prism.llm import LLMClient, LLMConfig, LLMFailureException, OllamaChatClient, schema_of
 from prism.llm.client import backoff_s
+from tests.catalogue import catalogue
 from tests.llm.support import canned, config_for, failing, no_sleep, serving, timeout_s
 from tests.patience import HANG_S
 
@@ -54,7 +55,7 @@ async def test_what_may_pass_is_tried_exactly_once_more(faults: list[Fault], rea
     assert isinstance(failure, OracleError)
 
 
-@pytest.mark.parametrize("fault", [fault for fault in F if fault is not F.WRONG_STATE])
+@catalogue("fault", [fault for fault in F if fault is not F.WRONG_STATE])
 async def test_a_second_attempt_makes_up_for_any_fault(fault: Fault) -> None:
     async with serving("ollama", failing(fault), timeout_s=timeout_s(fault)) as (server, model):
         call = await LLMClient(model, sleep=no_sleep).call_recorded("What now?", Decision)
@@ -66,7 +67,7 @@ async def test_a_second_attempt_makes_up_for_any_fault(fault: Fault) -> None:
     assert min(call.prompt_tokens, call.completion_tokens) > 0
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("status", "reason", "attempts"),
     [
         (400, "refused", 1),
@@ -127,7 +128,7 @@ async def test_a_client_can_be_made_from_settings() -> None:
     assert (body["options"]["seed"], body["format"]) == (5, schema_of(Decision))
 
 
-@pytest.mark.parametrize("text", [ANSWER, f"I think:\n```json\n{ANSWER}\n```\nOr {{}}.", f'{{see}} {{"a" {ANSWER} b'])
+@catalogue("text", [ANSWER, f"I think:\n```json\n{ANSWER}\n```\nOr {{}}.", f'{{see}} {{"a" {ANSWER} b'])
 async def test_json_is_found_in_the_text_around_it(text: str) -> None:
     async with serving("ollama", ServerSettings(reply=lambda *_: text)) as (server, model):
         call = await LLMClient(model, sleep=no_sleep).call_recorded("What now?", Decision)
@@ -136,7 +137,7 @@ async def test_json_is_found_in_the_text_around_it(text: str) -> None:
     assert call.response == text
 
 
-@pytest.mark.parametrize("text", ['{"action": "wait"}', '{"action": "wait", "confidence": 2}', "[]", "{" * 5000])
+@catalogue("text", ['{"action": "wait"}', '{"action": "wait", "confidence": 2}', "[]", "{" * 5000])
 async def test_an_answer_of_another_shape_is_invalid(text: str) -> None:
     async with serving("ollama", ServerSettings(reply=lambda *_: text), num_predict=10_000) as (_, model):
         with pytest.raises(LLMFailureException, match="invalid_response") as caught:

@@ -6,10 +6,11 @@ import pytest
 
 from prism.llm import LLMFailureException
 from prism.llm.context_window import most_tokens
+from tests.catalogue import catalogue
 from tests.llm.support import asking, serving
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "tokens"), [("", 0), ("abc", 1), ("abcd", 2), ("é", 1), ("我们", 3), ("😀", 2), ("ab😀", 3), ("\ud800", 1)]
 )
 def test_tokens_are_estimated_rather_too_high(text: str, tokens: int) -> None:
@@ -30,8 +31,8 @@ async def test_a_prompt_that_may_not_fit_is_refused_unsent_with_the_setting_to_c
     )
 
 
-@pytest.mark.parametrize("words", [120, 600, 1500])
-@pytest.mark.parametrize("most_answer", [64, 1024, 20_000])
+@catalogue("words", [120, 600, 1500])
+@catalogue("most_answer", [64, 1024, 20_000])
 async def test_the_setting_that_is_named_is_enough(words: int, most_answer: int) -> None:
     question = asking("word " * words, max_tokens=most_answer)
     async with serving("ollama", num_ctx=256) as (_, model):

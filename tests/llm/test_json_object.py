@@ -16,6 +16,7 @@ from prism.llm.capabilities import Reply, text_of
 from prism.llm.json_object import extract_object, json_objects, read_answer, without_reasoning
 from prism.llm.negotiation import OPENAI
 from prism.statechart import AgentState, parse_oracle_response
+from tests.catalogue import catalogue
 
 COMPOSING, SCROLLING = '{"next_state": "composing"}', '{"next_state": "scrolling"}'
 OPTIONS = [AgentState.COMPOSING, AgentState.SCROLLING]
@@ -25,7 +26,7 @@ def decided(text: str) -> AgentState:
     return read_answer(text, lambda part: parse_oracle_response(part, OPTIONS), (OracleResponseError,))
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "found"),
     [
         ("none", None),
@@ -49,7 +50,7 @@ def test_the_last_whole_object_is_found(text: str, found: object) -> None:
     assert (None if extracted is None else json.loads(extracted)) == expected
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "text",
     [
         f"<think>Maybe {COMPOSING}? No</think>{SCROLLING}",
@@ -71,7 +72,7 @@ def test_the_last_object_that_names_an_option_and_is_no_reasoning_counts(text: s
     assert decided(text) is AgentState.SCROLLING
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "text", [f"<think>Maybe {COMPOSING}</think>", f"{COMPOSING}</think> I do not know", "<think>", "</think>", "", "{}"]
 )
 def test_reasoning_alone_is_no_answer(text: str) -> None:
@@ -121,7 +122,7 @@ def test_text_outside_of_reasoning_stays(before: str, tag: str, inside: str) -> 
     assert (said, unfinished) == (f"{before}\nafter", "")
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "piece",
     [
         "{",
@@ -151,7 +152,7 @@ def test_the_time_is_linear_in_the_length(piece: str) -> None:
     assert seconds(200_000) < 100 * seconds(10_000) + 0.2
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("content", "text"),
     [
         (f"<think>{COMPOSING}</think> {SCROLLING}", SCROLLING),

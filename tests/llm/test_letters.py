@@ -17,6 +17,7 @@ from prism.llm.letters import Token, at_temperature, lettered_chat, read_weights
 from prism.llm.port import ChoiceRequest, Identity, Undecided
 from prism.llm.taped_model import key_of
 from prism.statechart import AgentState
+from tests.catalogue import catalogue
 from tests.llm.support import BACKENDS, OPTIONS, Person, serving, unavailable
 
 
@@ -74,7 +75,7 @@ def test_a_letter_in_json_stands_after_its_quote() -> None:
     assert read_weights(tokens, "AB").weights == pytest.approx((0.3, 0.7))
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("tokens", "problem"),
     [
         ([], "it lists no probabilities"),
@@ -114,8 +115,8 @@ def test_shares_add_up_to_one_and_keep_their_order(weights: list[float], tempera
     assert shares[weights.index(max(weights))] == max(shares)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("mode", SOUND)
+@catalogue("backend", BACKENDS)
+@catalogue("mode", SOUND)
 async def test_sound_probabilities_are_found_and_used(backend: str, mode: Logprobs) -> None:
     async with serving(backend, lists(mode), temperature=1.0) as (server, model):
         assert (await model.check()).note.endswith("decides by probabilities (logprobs)")
@@ -139,8 +140,8 @@ REASONS = {
 }
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("mode", REASONS)
+@catalogue("backend", BACKENDS)
+@catalogue("mode", REASONS)
 async def test_unsound_probabilities_are_not_used_and_the_reason_is_said(backend: str, mode: Logprobs) -> None:
     async with serving(backend, lists(mode)) as (server, model):
         note = (await model.check()).note
@@ -176,8 +177,8 @@ async def test_a_server_that_is_busy_for_a_moment_is_asked_again_for_its_probabi
         assert (await model.check()).note.endswith("decides by probabilities (logprobs)")
 
 
-@pytest.mark.parametrize("fault", [Fault.NOT_JSON, Fault.WRONG_STATE, Fault.EMPTY])
-@pytest.mark.parametrize("backend", BACKENDS)
+@catalogue("fault", [Fault.NOT_JSON, Fault.WRONG_STATE, Fault.EMPTY])
+@catalogue("backend", BACKENDS)
 async def test_a_question_without_a_letter_is_asked_the_json_way(backend: str, fault: Fault) -> None:
     async with serving(backend, lists(Logprobs.GRAMMAR)) as (server, model):
         await model.check()

@@ -13,6 +13,7 @@ from prism.llm import Completion, LLMFailureException
 from prism.llm.capabilities import Capabilities, Reply, UnusableReplyError
 from prism.llm.http import StatusError
 from prism.llm.negotiation import MOST_REQUESTS, OPENAI, Negotiation, named_in
+from tests.catalogue import catalogue
 
 YES = '{"answer": "yes"}'
 Answer = Callable[[Capabilities], str]
@@ -52,7 +53,7 @@ class Server:
         return negotiation
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("body", "names"),
     [
         ({"error": {"message": "Use 'max_completion_tokens'", "param": "max_tokens"}}, ["token_field"]),
@@ -113,7 +114,7 @@ async def test_not_to_think_comes_before_a_longer_answer() -> None:
     assert found.requests == 4
 
 
-@pytest.mark.parametrize("reason", ["overloaded", "loading", "server_error", "connection_error"])
+@catalogue("reason", ["overloaded", "loading", "server_error", "connection_error"])
 async def test_a_failure_that_may_pass_is_no_request_of_a_negotiation(reason: Any) -> None:
     failures = iter([LLMFailureException(reason), LLMFailureException(reason)])
 
@@ -156,7 +157,7 @@ async def test_a_refusal_of_a_remedy_leads_to_the_next_remedy() -> None:
     assert found.way == replace(OPENAI.first, schema="prompt")
 
 
-@pytest.mark.parametrize("status", [401, 402, 403, 409, 413])
+@catalogue("status", [401, 402, 403, 409, 413])
 async def test_a_refusal_that_no_field_can_mend_ends_the_negotiation(status: int) -> None:
     def answer(_: Capabilities) -> str:
         raise failure(status, {"error": "seed"})
@@ -177,7 +178,7 @@ async def test_a_path_of_the_users_own_is_the_only_one() -> None:
     assert [way.path for way in server.asked] == [OPENAI.first.path]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@catalogue("seed", range(20))
 async def test_a_negotiation_ends_whatever_the_server_says(seed: int) -> None:
     outcomes: list[Callable[[], str]] = [
         lambda: _raised(failure(400, "temperature")),

@@ -11,6 +11,7 @@ from actors.testing import Fault
 from prism.config import RequestConfig
 from prism.llm import LLMFailureException
 from prism.llm.question_id import ASKED, Asked, TraceIds, call_span, find_id, question_id, question_span
+from tests.catalogue import catalogue
 from tests.llm.support import CHOICE, asking, failing, serving, timeout_s
 
 W3C = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-0[01]")
@@ -27,7 +28,7 @@ def test_an_id_is_the_one_that_the_documented_formula_gives() -> None:
     assert question_id(42, 340, 12, b"\x93\x03\x01\x02") == "340-12-fb894563f6573d15"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "text",
     [
         "340-12-9f86d081884c7d65",
@@ -40,9 +41,7 @@ def test_an_id_is_found_in_a_line_of_a_log(text: str) -> None:
     assert find_id(text) == (340, 12, "340-12-9f86d081884c7d65")
 
 
-@pytest.mark.parametrize(
-    "text", ["", "340-12", "340-12-9f86d081884c7d6", "340-12-9f86d081884c7d65a", "x340-12-9f86d081884c7d65"]
-)
+@catalogue("text", ["", "340-12", "340-12-9f86d081884c7d6", "340-12-9f86d081884c7d65a", "x340-12-9f86d081884c7d65"])
 def test_no_id_is_found_where_there_is_none(text: str) -> None:
     assert find_id(text) is None
 

@@ -13,6 +13,7 @@ from prism.errors import OracleUnavailableError
 from prism.llm import ModelOracle, SocialModelOracle
 from prism.llm.negotiation import MOST_REQUESTS
 from prism.statechart import AgentState
+from tests.catalogue import catalogue
 from tests.llm.support import BACKENDS, OPTIONS, Person, asking, config_for
 from tests.patience import HANG_S
 
@@ -150,7 +151,7 @@ def test_every_quirk_is_tried_with_each_backend_that_it_is_about() -> None:
     assert len(QUIRKS) >= 25
 
 
-@pytest.mark.parametrize(("backend", "quirk"), ADAPTED)
+@catalogue(("backend", "quirk"), ADAPTED)
 async def test_a_server_with_a_quirk_is_asked_as_it_wants_to_be(backend: str, quirk: str) -> None:
     async with ModelServer(settings(quirk)) as server:
         config = config_for(server)
@@ -177,7 +178,7 @@ async def test_a_server_that_cannot_be_asked_is_one_line_that_says_what_to_set(q
         assert str(caught.value) == REFUSED[quirk].format(url=server.url)
 
 
-@pytest.mark.parametrize("quirk", SETTINGS)
+@catalogue("quirk", SETTINGS)
 async def test_what_the_line_says_to_set_helps(quirk: str) -> None:
     async with ModelServer(settings(quirk)) as server:
         config = config_for(server, **SETTINGS[quirk])
@@ -214,7 +215,7 @@ SEVERAL = {
 }
 
 
-@pytest.mark.parametrize("quirks", SEVERAL, ids="+".join)
+@catalogue("quirks", SEVERAL)
 async def test_a_server_may_have_several_quirks(quirks: tuple[str, ...]) -> None:
     async with ModelServer(settings(*quirks)) as server:
         config = config_for(server)

@@ -11,6 +11,7 @@ from prism.llm.capabilities import Reply, UnusableReplyError, added, text_of
 from prism.llm.http import StatusError
 from prism.llm.negotiation import OPENAI
 from prism.llm.replies import ErrorReplyError, read_chat, read_completion
+from tests.catalogue import catalogue
 
 YES = '{"answer": "yes"}'
 
@@ -19,7 +20,7 @@ def completion(message: Any, **choice: Any) -> bytes:
     return json.dumps({"choices": [{"message": message, "finish_reason": "stop", **choice}], "model": "m"}).encode()
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("message", "place", "text"),
     [
         ({"content": YES}, "content", YES),
@@ -39,7 +40,7 @@ def test_the_text_is_found_wherever_it_stands(message: Any, place: Any, text: st
     assert read_completion(completion(message)).text(place) == text
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("reason", "ending"),
     [
         ("stop", "stop"),
@@ -54,9 +55,7 @@ def test_the_end_of_an_answer_has_many_names(reason: Any, ending: str) -> None:
     assert read_completion(completion({"content": YES}, finish_reason=reason)).ending == ending
 
 
-@pytest.mark.parametrize(
-    "usage", [None, [], {}, {"prompt_tokens": None}, {"prompt_tokens": "9"}, {"prompt_tokens": 1e300}]
-)
+@catalogue("usage", [None, [], {}, {"prompt_tokens": None}, {"prompt_tokens": "9"}, {"prompt_tokens": 1e300}])
 def test_tokens_that_are_not_counted_are_none(usage: Any) -> None:
     body = {"choices": [{"message": {"content": YES}, "finish_reason": "stop"}], "usage": usage, "model": None}
     reply = read_completion(json.dumps(body).encode())
@@ -98,7 +97,7 @@ def test_an_error_with_status_200_is_an_error() -> None:
         read_chat(b'{"error": "broken"}')
 
 
-@pytest.mark.parametrize("body", [b"", b"text", b"[]", b"{}", b"\xff", b'{"choices": {}}', b"[" * 100_000, b"data: x"])
+@catalogue("body", [b"", b"text", b"[]", b"{}", b"\xff", b'{"choices": {}}', b"[" * 100_000, b"data: x"])
 def test_anything_else_is_no_reply(body: bytes) -> None:
     for read in (read_completion, read_chat):
         with pytest.raises((ValueError, RecursionError)):

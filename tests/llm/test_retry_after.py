@@ -6,11 +6,12 @@ from email.utils import format_datetime
 import pytest
 
 from prism.llm.http import LONGEST_S, duration_s, retry_after_s
+from tests.catalogue import catalogue
 
 NOW = "Wed, 21 Oct 2026 07:28:00 GMT"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "seconds"),
     [
         ("6", 6.0),
@@ -31,7 +32,7 @@ def test_a_duration_is_a_number_or_a_sum_of_parts(text: str, seconds: float | No
     assert duration_s(text) == (None if seconds is None else pytest.approx(seconds))
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("headers", "seconds"),
     [
         ({}, 0.0),

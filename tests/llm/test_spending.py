@@ -13,6 +13,7 @@ from prism.llm import LLMClient, LLMConfig, LLMFailureException, SocialModelOrac
 from prism.llm.call_counters import CallCounters
 from prism.llm.failure import Usage
 from prism.llm.spending import Ledger, Spent, cost_usd, metered, tokens_of, wasted
+from tests.catalogue import catalogue
 from tests.llm.support import BACKENDS, OPTIONS, Person, asking, canned, no_sleep, serving
 
 
@@ -61,7 +62,7 @@ def test_a_meter_counts_the_calls_in_its_context_alone() -> None:
     assert (counters.statistics().calls["ok"], counters.tokens) == (2, 33)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("details", "cached"),
     [({"cached_tokens": 7}, 7), ({"cached_tokens": None}, 0), ({}, 0), (None, 0), ({"cached_tokens": 99}, 12)],
 )
@@ -75,8 +76,8 @@ async def test_cached_tokens_are_read_where_a_server_tells_them(details: object,
     assert (said.prompt_tokens, said.cached_tokens, said.completion_tokens) == (12, cached, 3)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("mode", ["off", "record"])
+@catalogue("backend", BACKENDS)
+@catalogue("mode", ["off", "record"])
 async def test_an_answer_that_was_cut_is_counted_with_its_tokens(
     backend: str, mode: Literal["off", "record"], tmp_path: Path
 ) -> None:

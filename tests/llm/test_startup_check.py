@@ -9,6 +9,7 @@ import pytest
 
 from actors.testing import Dialect, Fault, FaultPlan, ModelServer, ServerSettings
 from prism.llm import LLMConfig, OllamaChatClient, OpenAICompatClient
+from tests.catalogue import catalogue
 from tests.llm.support import (
     ADDRESS_IN_USE_BY_NOBODY,
     BACKENDS,
@@ -24,7 +25,7 @@ from tests.llm.support import (
 from tests.patience import HANG_S
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("dialect", "spoken"),
     [
         (Dialect.JSON_SCHEMA, "json_schema"),

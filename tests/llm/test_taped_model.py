@@ -27,6 +27,7 @@ from prism.llm import (
 from prism.llm.tape_file import FORMAT
 from prism.llm.taped_model import key_of
 from tests.blocking import nothing_blocks
+from tests.catalogue import catalogue
 from tests.llm.support import CHOICE, asking, config_for, failing, no_sleep, serving, until
 from tests.llm.test_client import Decision
 
@@ -221,7 +222,7 @@ def changed(**fields: Any) -> tuple[ChatRequest, Identity]:
     return asking(**fields), OLLAMA
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("request_", "identity"),
     [
         changed(text="other"),

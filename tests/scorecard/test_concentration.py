@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from prism.scorecard.concentration import month_share, top_share
+from tests.catalogue import catalogue
 
 
 def test_the_top_tenth_of_ten_is_one() -> None:
     assert top_share(np.array([1.0, 0, 0, 9, 0, 0, 0, 0, 0, 0]), 0.1) == 0.9
 
 
-@pytest.mark.parametrize("days", [2.0, 4.0, 8.0])
+@catalogue("days", [2.0, 4.0, 8.0])
 def test_the_share_of_a_month_does_not_depend_on_the_length_of_the_run(days: float) -> None:
     random = np.random.default_rng(4)
     rates = random.lognormal(-1.0, 1.5, size=20_000)  # posts a day

@@ -7,6 +7,7 @@ import pytest
 from prism.errors import InputError
 from prism.scorecard import Tree, parse_cascades, shape_of
 from prism.social.people.hours import parse_accounts
+from tests.catalogue import catalogue
 from tests.paths import real_path
 
 HEADER = "cascade,node,parent,delay_minutes\n"
@@ -22,7 +23,7 @@ def test_columns_may_stand_in_any_order_and_beside_others() -> None:
     assert found == (Tree((-1, 0), (0.0, -2.0)),)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "problem"),
     [
         ("", "c.csv: is empty: expected a line with the names of its columns"),

@@ -11,6 +11,7 @@ from prism.errors import ConfigError, ExpressionError
 from prism.expressions import Field
 from prism.sharing import Archetypes, default_groupings, grouping
 from prism.sharing.settings import declared_groupings
+from tests.catalogue import catalogue
 
 KNOWN: dict[str, tuple[Field, Any]] = {
     "post.match": (Field(name="post.match", kind="float", low=0.0, high=1.0), lambda _, post: post.match),
@@ -28,7 +29,7 @@ def post(**values: object) -> SimpleNamespace:
     return SimpleNamespace(**{"match": 0.5, "likes": 0, "topics": ("art",), "age": 3, **values})
 
 
-@pytest.mark.parametrize(("value", "group"), [(0.0, 0), (0.24, 0), (0.25, 1), (0.5, 2), (0.99, 3), (1.0, 3)], ids=str)
+@catalogue(("value", "group"), [(0.0, 0), (0.24, 0), (0.25, 1), (0.5, 2), (0.99, 3), (1.0, 3)])
 def test_bins_are_of_equal_width_and_the_last_has_its_upper_end(value: float, group: int) -> None:
     assert grouping("match", "4 bins", KNOWN).group(value) == group
 
@@ -38,12 +39,12 @@ def test_bins_begin_at_the_least_value() -> None:
     assert [ages.group(age) for age in (13, 55, 56, 99)] == [0, 0, 1, 1]
 
 
-@pytest.mark.parametrize(("count", "group"), [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (1023, 10), (1024, 11)])
+@catalogue(("count", "group"), [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (1023, 10), (1024, 11)])
 def test_counts_are_grouped_by_their_logarithm(count: int, group: int) -> None:
     assert grouping("likes", "log2", KNOWN).group(count) == group
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("name", "text", "problem"),
     [
         ("shoe", "exact", "no such field: there are: agent.age, agent.heat, agent.mood, post.age, post.likes, post."),
@@ -102,7 +103,7 @@ def test_a_field_that_is_declared_twice_is_refused() -> None:
         declared_groupings({"match": "4 bins", "mood": "exact", "post.match": "exact"}, KNOWN)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("name", "text", "group", "words"),
     [
         ("post.match", "4 bins", 0, "0 to 0.25"),

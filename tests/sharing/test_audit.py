@@ -7,6 +7,7 @@ import pytest
 
 from prism.sharing import Audited, corrected_shares, mean_with_interval
 from prism.sharing.audit import FEWEST, divergences
+from tests.catalogue import catalogue
 
 TRIALS = 400
 
@@ -34,7 +35,7 @@ def test_equal_values_between_bounds_have_the_interval_of_the_rule_of_three() ->
     assert mean_with_interval([0.2] * 8, [1.0] * 7 + [100.0], (0.0, 1.0)).high == 1.0
 
 
-@pytest.mark.parametrize("part", [0.002, 0.01, 0.03])
+@catalogue("part", [0.002, 0.01, 0.03])
 def test_intervals_of_rare_values_hold_their_mean_though_many_samples_have_none(part: float) -> None:
     drawn = (np.random.default_rng(9).random((2000, 100)) < part).astype(float)
     found = [mean_with_interval(each, bounds=(0.0, 1.0)) for each in drawn]
@@ -55,7 +56,7 @@ def test_no_value_has_no_mean() -> None:
         mean_with_interval([])
 
 
-@pytest.mark.parametrize("name", ["exponential", "gamma", "beta"])
+@catalogue("name", ["exponential", "gamma", "beta"])
 def test_intervals_of_skewed_values_hold_their_mean(name: str) -> None:
     random = np.random.default_rng(5)
     drawn, truth = {

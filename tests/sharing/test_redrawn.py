@@ -12,6 +12,7 @@ from prism.columns import Floats
 from prism.sharing import Judged
 from prism.sharing.fields import Fields
 from prism.sharing.redrawn import Drawn, Possible
+from tests.catalogue import catalogue
 from tests.tiers import Size
 
 Shares = tuple[float, ...]
@@ -46,7 +47,7 @@ def agreeing() -> list[Judged]:
     return [*asked, *(judged(10 + at, at % 2, first[at % 2], first[at % 2]) for at in range(8))]
 
 
-@pytest.mark.parametrize(("archetype", "own"), [(0, (0.2, 0.1, 0.7)), (1, (0.6, 0.3, 0.1)), (2, (0.4, 0.0, 0.6))])
+@catalogue(("archetype", "own"), [(0, (0.2, 0.1, 0.7)), (1, (0.6, 0.3, 0.1)), (2, (0.4, 0.0, 0.6))])
 def test_where_all_audits_agree_everybody_is_told_what_was_shared(archetype: int, own: Shares) -> None:
     possible = Possible(agreeing(), FIELDS, seed=1)
     for draw in range(3):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from prism.config import load_config
 from prism.sharing.settings import calls_a_judgement
+from tests.catalogue import catalogue
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("settings", "calls"),
     [
         ({}, 1),
@@ -17,7 +16,6 @@ from prism.sharing.settings import calls_a_judgement
         ({"oracle.backend": "ollama", "llm.method": "probabilities"}, 1),
         ({"oracle.backend": "ollama", "llm.temperature": 0.0}, 1),
     ],
-    ids=str,
 )
 def test_a_judgement_takes_as_many_calls_as_its_server_may_need(settings: dict[str, object], calls: int) -> None:
     config = load_config(overrides={"oracle.sharing.samples": 5, "llm.temperature": 0.7, **settings})

@@ -21,6 +21,7 @@ from prism.social.people.attributes import NO_ATTRIBUTES, draw_attribute, drawn_
 from prism.social.people.persona import Persona
 from prism.social.people.synthetic import SyntheticPeople
 from prism.social.person import SocialAgent
+from tests.catalogue import catalogue
 from tests.paths import ROOT
 
 MANY = 4000
@@ -66,14 +67,14 @@ def test_texts_are_drawn_by_their_weights_and_a_weight_of_0_never() -> None:
     assert isclose(even.count("a") / MANY, 0.5, abs_tol=0.03)
 
 
-@pytest.mark.parametrize(("probability", "share"), [(0.0, 0.0), (0.1, 0.1), (1.0, 1.0)])
+@catalogue(("probability", "share"), [(0.0, 0.0), (0.1, 0.1), (1.0, 1.0)])
 def test_a_bool_is_true_with_its_probability(probability: float, share: float) -> None:
     values = drawn(type="bool", probability=probability)
     assert {type(value) for value in values} == {bool}
     assert isclose(values.count(True) / MANY, share, abs_tol=0.02)
 
 
-@pytest.mark.parametrize("value", [0, False, ""])
+@catalogue("value", [0, False, ""])
 def test_a_default_without_a_column_is_the_value_of_everyone(value: object) -> None:
     kind = {int: "int", bool: "bool", str: "text"}[type(value)]
     assert drawn(size=3, type=kind, default=value) == [value] * 3

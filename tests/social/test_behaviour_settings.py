@@ -23,6 +23,7 @@ from prism.social.people.population import build_population
 from prism.social.people.synthetic import SyntheticPeople
 from prism.social.posts.post import Post
 from prism.social.world import SocialWorld
+from tests.catalogue import catalogue
 from tests.config.refusals import refusal
 from tests.social.driver import SMALL
 from tests.social.in_view import view_of
@@ -59,7 +60,7 @@ def test_a_feed_counts_freshness_in_rounds_and_popularity_by_its_half() -> None:
     assert reader_of(net, 3, 7)[-3:] == (2.5, 0.1, 25.0)
 
 
-@pytest.mark.parametrize(("likes", "half", "share"), [(10, 10.0, 0.5), (10, 30.0, 0.25), (6, 2.0, 0.75)])
+@catalogue(("likes", "half", "share"), [(10, 10.0, 0.5), (10, 30.0, 0.25), (6, 2.0, 0.75)])
 def test_popularity_is_one_half_at_the_setting(likes: int, half: float, share: float) -> None:
     net = crowd(popularity_half=half)
     post = net.publish(0, 0)
@@ -70,7 +71,7 @@ def test_popularity_is_one_half_at_the_setting(likes: int, half: float, share: f
     assert seen.popularity == pytest.approx(share)
 
 
-@pytest.mark.parametrize("power", [0.5, 1.0, 2.0, 7.0])
+@catalogue("power", [0.5, 1.0, 2.0, 7.0])
 def test_taste_is_a_uniform_draw_to_its_power(power: float) -> None:
     net = crowd(appeal_power=power)
     posts = [net.publish(author, tick).id for author in range(40) for tick in range(5)]
@@ -82,7 +83,7 @@ def test_taste_is_a_uniform_draw_to_its_power(power: float) -> None:
     assert all(0.0 <= taste <= 1.0 for taste in tastes)
 
 
-@pytest.mark.parametrize(("ticks", "share", "window"), [(24, 0.5, 12), (24, 0.0, 1), (24, 1.0, 23), (5, 0.5, 2)])
+@catalogue(("ticks", "share", "window"), [(24, 0.5, 12), (24, 0.0, 1), (24, 1.0, 23), (5, 0.5, 2)])
 def test_people_come_online_in_the_first_part_of_a_round(ticks: int, share: float, window: int) -> None:
     settings: Any = {"ticks_per_round": ticks, "seed": 2}
     people: Any = {"size": 50, "activity": {"mean": 1.0, "sigma": 0.0, "arrival": share}}
@@ -119,7 +120,7 @@ def test_an_action_that_is_left_out_has_no_base_weight() -> None:
     assert Intentions(IntentionsConfig(base={"reply": 2.0})).weights(NEUTRAL) == [0.0, 0.0, 2.0]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "message"),
     [
         ("{intentions: {base: {like: 0}}}", "intentions.base: expected at least one weight above 0, got none"),

@@ -34,6 +34,7 @@ from prism.social.tables import CREATED, DUE, NEVER, NEXT, QUALITY, WANTS_TO_POS
 from prism.social.ties.graph import FollowGraph
 from prism.social.world import SocialWorld
 from prism.statechart import AgentState
+from tests.catalogue import catalogue
 from tests.config.refusals import refusal
 from tests.social import driver
 from tests.social.cascade_edges import edges
@@ -193,7 +194,7 @@ def test_the_embedded_choice_weighs_the_log_of_quality_and_each_further_exposure
 # Posting
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("exponent", "mean", "rates"),
     [
         (0.0, 0.3, [0.3, 0.3, 0.3, 0.3, 0.3]),
@@ -391,7 +392,7 @@ def counted(net: Network, agent: int, post: Post) -> int:
     return len(authors)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@catalogue("seed", range(4))
 def test_exposures_are_counted_from_a_bounded_memory_which_survives_a_checkpoint(seed: int) -> None:
     random, most = Random(seed), Counter[int]()
     settings: dict[str, Any] = {"exposure": "complex", "size": random.choice((1, 2)), "memory": 4, "horizon_rounds": 2}
@@ -439,7 +440,7 @@ def test_a_weight_of_exposures_that_never_come_is_refused(text: str, key: str) -
 # Credit
 
 
-@pytest.mark.parametrize(("credit", "parent"), [("seen", "second"), ("root", "root"), ("newest", "third")])
+@catalogue(("credit", "parent"), [("seen", "second"), ("root", "root"), ("newest", "third")])
 def test_a_reshare_is_a_child_of_the_post_that_gets_the_credit(credit: str, parent: str) -> None:
     net = network(reshare_credit=credit)
     root = net.publish(ADA, 1)

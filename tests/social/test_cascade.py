@@ -16,6 +16,7 @@ from prism.social.posts.cascade import Cascade, CascadeSize
 from prism.social.posts.post import NO_POST, Post, PostKind, post_id
 from prism.social.tables import ENGAGEMENTS, TOUCHED
 from prism.social.ties.graph import FollowGraph
+from tests.catalogue import catalogue
 from tests.social.cascade_edges import CascadeEdge, edge_of
 from tests.social.people import persona
 
@@ -118,7 +119,7 @@ def test_rows_of_forgotten_cascades_are_dropped_and_numbers_stay() -> None:
     assert (number_of(net, 11), net.cascades[11]) == (11, Cascade(root=11, touched=30))
 
 
-@pytest.mark.parametrize("seed", range(15))
+@catalogue("seed", range(15))
 def test_the_table_of_cascades_says_what_a_plain_dictionary_says(seed: int) -> None:
     random, net, count = Random(seed), network(), 0
     plain: dict[int, Cascade] = {}

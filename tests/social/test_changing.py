@@ -27,6 +27,7 @@ from prism.social.tables import AUTHOR, BASE, ORIGIN, SHOWN
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Behaviour, read_chart
 from tests.actors.runtime.test_compiled import random_chart, random_settings
+from tests.catalogue import catalogue
 from tests.schedules import run_scheduled
 from tests.social.driver import Run
 
@@ -170,7 +171,7 @@ async def test_an_agent_and_its_oracle_read_the_attributes_as_they_are_now() -> 
     assert list(view.author_attributes) == ["opinion"]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("to", "expected"),
     [("1 / 0", None), ("100", 1.0), ("-1e9 * 1e9", -1.0), ("0 / 0", None), ("draw.normal * 0", 0.0)],
 )
@@ -198,7 +199,7 @@ async def test_random_numbers_of_changes_are_each_persons_own_and_standard_norma
     assert 0.85 < float(drawn.std()) < 1.15
 
 
-@pytest.mark.parametrize(("effect", "name"), [("follow", "followees"), ("unfollow", "followees"), ("mute", "muted")])
+@catalogue(("effect", "name"), [("follow", "followees"), ("unfollow", "followees"), ("mute", "muted")])
 async def test_ties_change_as_people_act_and_from_the_next_tick_on(effect: str, name: str) -> None:
     seen = Seen(behaviour(effect=effect, when="post.popularity >= 0"))
     if effect == "mute":
@@ -267,7 +268,7 @@ async def test_the_root_of_a_reshare_can_be_followed_instead_of_who_shared_it() 
     assert through > 5
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("changes", "problem"),
     [
         ("{mood: 1}", "set.mood: mood: no such attribute"),

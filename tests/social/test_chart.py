@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from itertools import product
 
-import pytest
-
 from prism.agents import SocialAgent
 from prism.social.chart import SOCIAL_CHART
 from prism.statechart import AgentState, Choice
+from tests.catalogue import catalogue
 from tests.social.people import person, persona, relevant
 
 IDLE, SCROLLING, EVALUATING, COMPOSING, LIKE, REPLY, RESHARE, RESTING = AgentState
@@ -61,7 +60,7 @@ def test_the_chart_knows_all_states_and_these_triggers() -> None:
     assert {trigger for state in AgentState for trigger in SOCIAL_CHART.valid_triggers(state)} == set(TRIGGERS)
 
 
-@pytest.mark.parametrize(("state", "trigger"), [*product(AgentState, [*TRIGGERS, "sneezes"])])
+@catalogue(("state", "trigger"), [*product(AgentState, [*TRIGGERS, "sneezes"])])
 def test_every_state_answers_every_trigger_as_the_table_says(state: AgentState, trigger: str) -> None:
     agent, target = ready(state), TARGETS.get((state, trigger))
     assert SOCIAL_CHART.fire(agent, trigger, relevant(0.9)) is target
@@ -69,13 +68,13 @@ def test_every_state_answers_every_trigger_as_the_table_says(state: AgentState, 
     assert (trigger in SOCIAL_CHART.valid_triggers(state)) is (target is not None)
 
 
-@pytest.mark.parametrize(("state", "trigger"), [*product(AgentState, TRIGGERS)])
+@catalogue(("state", "trigger"), [*product(AgentState, TRIGGERS)])
 def test_nothing_but_a_torn_decision_is_ever_a_choice(state: AgentState, trigger: str) -> None:
     for share in (0.1, 0.9):
         assert not isinstance(SOCIAL_CHART.select(ready(state), trigger, relevant(share)), Choice)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("share", "targets"),
     [
         (0.0, [SCROLLING]),
@@ -123,15 +122,15 @@ def test_whoever_is_convinced_makes_up_their_mind_what_to_do() -> None:
     assert agent.pending_action in {"like", "reshare", "reply"}
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("pending", "target"), [("reply", REPLY), ("reshare", RESHARE), ("like", LIKE), (None, None), ("dance", None)]
 )
 def test_what_was_composed_decides_the_engagement(pending: str | None, target: AgentState | None) -> None:
     assert SOCIAL_CHART.fire(person(COMPOSING, pending_action=pending), "compose_done") is target
 
 
-@pytest.mark.parametrize("state", [SCROLLING, EVALUATING, COMPOSING, LIKE, REPLY, RESHARE])
-@pytest.mark.parametrize(("ticks", "moves"), [(0, False), (4, False), (5, True), (99, True)])
+@catalogue("state", [SCROLLING, EVALUATING, COMPOSING, LIKE, REPLY, RESHARE])
+@catalogue(("ticks", "moves"), [(0, False), (4, False), (5, True), (99, True)])
 def test_a_timeout_waits_for_the_threshold(state: AgentState, ticks: int, moves: bool) -> None:
     agent = person(state, tick=100, ticks_in_state=ticks, timeout_threshold=5)
     assert (SOCIAL_CHART.fire(agent, "timeout") is not None) is moves

@@ -13,6 +13,7 @@ from prism.config import ChoiceConfig
 from prism.social.choice import ChoiceOracle
 from prism.social.posts.post import PostView
 from prism.statechart import AgentState
+from tests.catalogue import catalogue
 from tests.social.people import person, persona, view
 
 SCROLLING, COMPOSING = AgentState.SCROLLING, AgentState.COMPOSING
@@ -57,7 +58,7 @@ def test_a_utility_is_the_sum_of_the_module_docstring() -> None:
     assert oracle().utility(ada, REPLY, post) == pytest.approx(-1.7 + shared)
 
 
-@pytest.mark.parametrize("option", [SCROLLING, AgentState.RESTING, AgentState.IDLE, AgentState.EVALUATING])
+@catalogue("option", [SCROLLING, AgentState.RESTING, AgentState.IDLE, AgentState.EVALUATING])
 def test_an_option_that_does_not_engage_is_the_reference(option: AgentState) -> None:
     assert oracle().utility(person(), option, view(topic_match=1.0)) == 0.0
 
@@ -72,23 +73,23 @@ def test_probabilities_follow_the_logit_by_hand() -> None:
     assert oracle().probabilities(person(), TORN, None) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("option", [LIKE, RESHARE, COMPOSING])
-@pytest.mark.parametrize(("field", "sign"), [("topic_match", 1), ("followed", 1), ("fatigue", -1)])
+@catalogue("option", [LIKE, RESHARE, COMPOSING])
+@catalogue(("field", "sign"), [("topic_match", 1), ("followed", 1), ("fatigue", -1)])
 def test_topic_and_tie_draw_people_in_and_fatigue_keeps_them_out(option: AgentState, field: str, sign: int) -> None:
     assert sign * (chance(option, view(**{field: 1})) - chance(option, view())) > 0
 
 
-@pytest.mark.parametrize(("option", "sign"), [(LIKE, 1), (RESHARE, 1), (COMPOSING, -1)])
+@catalogue(("option", "sign"), [(LIKE, 1), (RESHARE, 1), (COMPOSING, -1)])
 def test_popularity_draws_likes_and_reshares_at_the_cost_of_words(option: AgentState, sign: int) -> None:
     assert sign * (chance(option, view(popularity=1.0)) - chance(option, view())) > 0
 
 
-@pytest.mark.parametrize("option", [LIKE, RESHARE, COMPOSING])
+@catalogue("option", [LIKE, RESHARE, COMPOSING])
 def test_active_people_engage_more(option: AgentState) -> None:
     assert chance(option, view(), activity=0.9) > chance(option, view(), activity=0.1)
 
 
-@pytest.mark.parametrize(("name", "option"), [("like", LIKE), ("reshare", RESHARE), ("compose", COMPOSING)])
+@catalogue(("name", "option"), [("like", LIKE), ("reshare", RESHARE), ("compose", COMPOSING)])
 def test_a_constant_makes_its_own_option_likelier(name: str, option: AgentState) -> None:
     assert chance(option, view(), **{name: 0.0}) > chance(option, view())
 
@@ -119,7 +120,7 @@ async def test_the_same_person_asked_twice_in_a_tick_says_the_same() -> None:
     assert answers[0] is answers[1]
 
 
-@pytest.mark.parametrize("change", ["seed", "agent", "tick"])
+@catalogue("change", ["seed", "agent", "tick"])
 async def test_seed_person_and_tick_each_change_the_draws(change: str) -> None:
     async def answers(**other: int) -> list[AgentState]:
         return [

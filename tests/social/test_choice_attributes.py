@@ -15,6 +15,7 @@ from prism.errors import SettingError
 from prism.social.choice import ChoiceOracle
 from prism.social.person import SocialAgent
 from prism.statechart import AgentState
+from tests.catalogue import catalogue
 from tests.config.refusals import refusal
 from tests.social.people import persona, view
 
@@ -62,7 +63,7 @@ PLACE = "c.yaml:7: oracle.choice.attributes"
 HAS = "population.attributes has: ideology, age, verified, region"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "message"),
     [
         ("{ideologie: 1}", f".ideologie: no such attribute; did you mean ideology?; {HAS}"),

@@ -6,6 +6,7 @@ import pytest
 
 from prism.errors import InputError
 from prism.social.choice_file import GivenChoice, parse_choices
+from tests.catalogue import catalogue
 
 KINDS = {
     ("evaluating", "decides"): ("scrolling", "engaging_like"),
@@ -31,7 +32,7 @@ def test_a_file_of_json_says_the_same() -> None:
     assert (found.line, found.state, found.shown.fatigue) == (1, "composing", 0.5)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "message"),
     [
         ("", "c.csv: is empty: expected at least one choice"),

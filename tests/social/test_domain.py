@@ -7,11 +7,10 @@ from prism.config.model import PopulationConfig, StatechartConfig
 from prism.social import domain
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
+from tests.catalogue import catalogue
 
 
-@pytest.mark.parametrize(
-    ("size", "asked_for", "depth"), [(20, None, 50), (21, None, 0), (21, 3, 3), (20, 0, 0)], ids=str
-)
+@catalogue(("size", "asked_for", "depth"), [(20, None, 50), (21, None, 0), (21, 3, 3), (20, 0, 0)])
 def test_a_large_population_keeps_no_histories_unless_asked_to(
     size: int, asked_for: int | None, depth: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

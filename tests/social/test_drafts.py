@@ -13,6 +13,7 @@ from prism.social.chart import SOCIAL_BEHAVIOUR, SOCIAL_CHART, writing_states
 from prism.social.person import Draft
 from prism.statechart import AgentState
 from prism.statechart.writing import Written
+from tests.catalogue import catalogue
 from tests.social.driver import SMALL, Run
 from tests.social.people import view
 
@@ -41,7 +42,7 @@ def test_a_text_belongs_to_composing_and_to_what_follows_it() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("state", "content", "effect"),
     [
         ("composing", "", "reply"),

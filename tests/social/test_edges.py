@@ -10,6 +10,7 @@ from prism.config.model import GraphConfig
 from prism.errors import InputError
 from prism.social.ties.edges import parse_edges
 from prism.social.ties.graph import FollowGraph
+from tests.catalogue import catalogue
 from tests.paths import real_path
 
 
@@ -27,7 +28,7 @@ def real_file(name: str) -> bytes:
     return gzip.decompress(real_path(name).read_bytes())
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "text",
     ["a b\nb c\n", "a\tb\nb\tc", "a,b\nb, c\n", "a   b 0.5\n\nb c 7", "# a x\n% konect\na b\n  b c  \r\n"],
 )
@@ -59,7 +60,7 @@ def test_quotes_of_a_csv_are_no_part_of_an_id() -> None:
     assert ties_of(parse('"Novak, Ada","Wen"\n', "t.csv")) == {("Novak, Ada", "Wen")}
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("source", "text"),
     [
         ("t.csv", "user,friend\n1,2\n"),
@@ -96,7 +97,7 @@ def test_old_line_ends_separate_lines() -> None:
     assert ties_of(parse("1 2\r3 4\r")) == {("1", "2"), ("3", "4")}
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("source", "data", "message"),
     [
         ("t.txt", b"1 2\n\n3\n", "t.txt:3: expected two ids with spaces or a tab between them, got '3'"),

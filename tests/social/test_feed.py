@@ -14,6 +14,7 @@ from prism.social.people.population import Population
 from prism.social.posts.post import Post, PostView
 from prism.social.tables import LIKES
 from prism.social.ties.graph import FollowGraph
+from tests.catalogue import catalogue
 from tests.social.in_view import view_of
 from tests.social.people import persona, view
 from tests.social.scalar_feed import SCORES, Candidate, Reader, build_feed, popularity, topic_match
@@ -73,7 +74,7 @@ def test_chronological_scores_by_the_tick_of_the_post() -> None:
     assert SCORES["chronological"](READER, post(1, created=17), 99) == 17.0
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("engagements", "created", "score"),
     [(0, 0, 0.0), (1, 0, 0.0), (10, 0, 1.0), (100, 0, 2.0), (0, 12, 1.0), (1000, 36, 6.0), (2, 6, math.log10(2) + 0.5)],
 )
@@ -81,7 +82,7 @@ def test_hot_adds_the_logarithm_of_engagements_and_half_rounds(engagements: int,
     assert SCORES["hot"](READER, post(1, created=created), engagements) == pytest.approx(score)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("topics", "engagements", "score"),
     [
         ((), 0, 0.0),
@@ -103,21 +104,17 @@ def test_random_is_a_draw_of_the_reader_the_tick_and_the_post() -> None:
     ) == uniform(1, 3, 48, Draw.FEED_ORDER, 77)
 
 
-@pytest.mark.parametrize(("engagements", "share"), [(0, 0.0), (10, 0.5), (30, 0.75), (90, 0.9)])
+@catalogue(("engagements", "share"), [(0, 0.0), (10, 0.5), (30, 0.75), (90, 0.9)])
 def test_popularity_is_half_at_ten_engagements(engagements: int, share: float) -> None:
     assert popularity(engagements, 10.0) == pytest.approx(share)
 
 
-@pytest.mark.parametrize(
-    ("topics", "share"), [((), 0.0), (("tea",), 1.0), (("war",), 0.0), (("tea", "war", "rail", "art"), 0.5)]
-)
+@catalogue(("topics", "share"), [((), 0.0), (("tea",), 1.0), (("war",), 0.0), (("tea", "war", "rail", "art"), 0.5)])
 def test_a_topic_match_is_a_share_of_the_posts_topics(topics: tuple[str, ...], share: float) -> None:
     assert topic_match(("tea", "rail"), topics) == share
 
 
-@pytest.mark.parametrize(
-    ("age", "engagements", "velocity"), [(0, 6, 6.0), (24, 6, 6.0), (48, 6, 3.0), (240, 5, 0.5), (48, 0, 0.0)]
-)
+@catalogue(("age", "engagements", "velocity"), [(0, 6, 6.0), (24, 6, 6.0), (48, 6, 3.0), (240, 5, 0.5), (48, 0, 0.0)])
 def test_velocity_is_engagements_a_round_of_a_life_of_at_least_one(age: int, engagements: int, velocity: float) -> None:
     people = Population(personas=(persona(), persona()), graph=FollowGraph(2, [], []))
     network = Network(people, FeedConfig(), seed=1, ticks_per_round=24)

@@ -19,6 +19,7 @@ from prism.errors import ConfigError
 from prism.rng import GraphRandom
 from prism.social.kernels.graph_kernel import friendships
 from prism.social.ties.graph import FollowGraph, generate
+from tests.catalogue import catalogue
 
 PAIRS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)))
 GENERATORS: list[Any] = ["barabasi_albert", "stochastic_block", "watts_strogatz"]
@@ -99,7 +100,7 @@ def test_rows_are_views_of_32_bits_an_entry() -> None:
     assert row.base is not None
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("follower", "followee", "names", "message"),
     [
         ([0, 1], [1], None, "follower and followee: expected equal lengths, got 2 and 1"),
@@ -138,7 +139,7 @@ def test_followers_and_followed_tell_the_same_story(ties: list[tuple[int, int]])
             assert graph.follows(person, other) == ((person, other) in set(ties_of(graph)))
 
 
-@pytest.mark.parametrize("kind", GENERATORS)
+@catalogue("kind", GENERATORS)
 def test_a_generated_graph_has_the_configured_mean_degree_and_only_friendships(kind: Any) -> None:
     graph = generate(GraphConfig(kind=kind, degree=10), 1000, 1)
     assert graph.size == 1000
@@ -147,7 +148,7 @@ def test_a_generated_graph_has_the_configured_mean_degree_and_only_friendships(k
     assert graph.duplicates == graph.self_loops == 0
 
 
-@pytest.mark.parametrize("kind", [*GENERATORS, "power_law"])
+@catalogue("kind", [*GENERATORS, "power_law"])
 def test_another_seed_makes_another_graph(kind: Any) -> None:
     config = GraphConfig(kind=kind)
     assert ties_of(generate(config, 100, 1)) != ties_of(generate(config, 100, 2))
@@ -221,7 +222,7 @@ def test_friendships_are_those_that_igraph_makes_of_the_same_draws(size: int, co
     assert sorted(ours) == sorted((min(each), max(each)) for each in other.get_edgelist())
 
 
-@pytest.mark.parametrize("exponent", [2.1, 2.5, 3.5])
+@catalogue("exponent", [2.1, 2.5, 3.5])
 def test_the_followers_of_a_power_law_graph_have_its_exponent(exponent: float) -> None:
     graph = generate(GraphConfig(kind="power_law", degree=10, exponent=exponent, following_exponent=100.0), 5000, 1)
     assert graph.edges == 50_000
@@ -241,7 +242,7 @@ def test_the_smallest_degree_still_joins_everyone() -> None:
     assert generate(GraphConfig(degree=1), 50, 1).edges == 98  # a tree: 49 friendships
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("config", "size", "key", "problem"),
     [
         (GraphConfig(degree=10), 10, "degree", "expected graph.degree < the number of people, got 10 and 10"),

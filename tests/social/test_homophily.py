@@ -16,6 +16,7 @@ from prism.social.people.homophily import wired
 from prism.social.people.people import People
 from prism.social.people.population import build_population
 from prism.social.ties.graph import FollowGraph, generate, is_mutual
+from tests.catalogue import catalogue
 
 KINDS: list[Any] = ["barabasi_albert", "power_law", "stochastic_block", "watts_strogatz"]
 PARTIES: dict[str, Any] = {"party": {"type": "text", "values": ["left", "right", "centre"], "weights": [5, 3, 2]}}
@@ -37,8 +38,8 @@ def share_within(graph: FollowGraph, values: Any) -> float:
     return float(np.mean(values[tails] == values[heads]))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("share", [0.2, 0.6, 0.9])
+@catalogue("kind", KINDS)
+@catalogue("share", [0.2, 0.6, 0.9])
 def test_the_share_comes_out_and_everybody_keeps_their_numbers(kind: Any, share: float) -> None:
     config = GraphConfig(kind=kind)
     before = generate(config, 600, 3)
@@ -93,7 +94,7 @@ def test_a_share_that_cannot_be_reached_is_told() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("graph", "problem"),
     [
         ({"homophily": {"by": "party"}}, "expected both by and share, or neither: share is missing"),

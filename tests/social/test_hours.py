@@ -20,6 +20,7 @@ from prism.social.kernels import turn_kernel
 from prism.social.people.hours import COLUMNS, hour_at, parse_hours, relative
 from prism.social.people.population import build_population
 from prism.social.tables import DUE, NEVER
+from tests.catalogue import catalogue
 from tests.config.refusals import refusal
 
 HEADER = f"agent,{','.join(COLUMNS)}\n"
@@ -44,7 +45,7 @@ def test_factors_have_the_mean_1_and_the_proportions_of_the_figures(figures: lis
     )
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("data", "message"),
     [
         (b"", "a.csv:1: expected a header with each of h00 to h23 once, got 0 times h00"),

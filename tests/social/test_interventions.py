@@ -18,6 +18,7 @@ from prism.social.posts.post import post_id
 from prism.social.tables import LEFT, SHOWN
 from prism.social.ties.graph import FollowGraph
 from prism.social.world import SocialWorld
+from tests.catalogue import catalogue
 from tests.social.driver import SMALL, Run
 from tests.social.in_view import view_of
 from tests.social.people import persona
@@ -188,7 +189,7 @@ KINDS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("ticks", [0, 1, 9, 30, 60])
+@catalogue("ticks", [0, 1, 9, 30, 60])
 async def test_a_checkpoint_after_interventions_gives_the_same_world(ticks: int) -> None:
     run = await advanced(await Run().advance(40), ticks, KINDS)
     there = copied(run.world)

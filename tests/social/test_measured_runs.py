@@ -22,6 +22,7 @@ from prism.errors import SettingError
 from prism.social.domain import SocialDomain
 from prism.social.measures import correlation, ei_index
 from prism.social.posts.post import author_of
+from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.social.driver import SMALL, Run
 
@@ -148,7 +149,7 @@ def test_posts_are_credited_to_who_made_them() -> None:
     assert network.reshares_received[3] == 2
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("name", "problem"),
     [
         ("gini", "no measure 'gini': expected gini_followers, gini_reshares, ei_index_ATTRIBUTE"),

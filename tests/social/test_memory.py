@@ -22,6 +22,7 @@ from prism.social.posts.post import PersonalView, PostView, author_of
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import read_chart
 from prism.wording import ago
+from tests.catalogue import catalogue
 from tests.social.driver import SMALL, Run, with_deliberation
 from tests.wire.hostile import CORPUS
 
@@ -236,7 +237,7 @@ async def test_the_prompt_has_the_memory_and_is_what_it_was_without() -> None:
     assert differing > 50
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("seconds", "text"),
     [
         (0, "just now"),

@@ -16,6 +16,7 @@ from prism.social.chart import SOCIAL_BEHAVIOUR, social_behaviour, social_defini
 from prism.social.choice import ChoiceOracle
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Behaviour, read_chart
+from tests.catalogue import catalogue
 from tests.social.driver import SMALL, Run, whole
 from tests.social.people import person, view
 
@@ -162,7 +163,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "message"), WRONG)
+@catalogue(("old", "new", "message"), WRONG)
 def test_a_chart_that_the_world_cannot_run_is_one_line(old: str, new: str, message: str) -> None:
     assert old in DOOM
     with pytest.raises(ConfigError) as refused:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from prism.agents import SocialAgent
 from prism.config import IntentionsConfig, RelevanceConfig
 from prism.statechart import AgentState
+from tests.catalogue import catalogue
 from tests.social.people import person, persona, relevant, view
 
 SHARE = st.floats(0.0, 1.0)
@@ -32,7 +33,7 @@ def test_a_person_has_the_contracts_defaults() -> None:
     assert ada.pending_action is None
 
 
-@pytest.mark.parametrize("state", ["idle", "sleeping", None, 0])
+@catalogue("state", ["idle", "sleeping", None, 0])
 def test_a_state_must_be_an_agent_state(state: Any) -> None:
     with pytest.raises(TypeError) as caught:
         SocialAgent(state=state)
@@ -46,14 +47,14 @@ def test_a_state_that_is_none_is_refused_later_too() -> None:
     assert ada.state is AgentState.IDLE
 
 
-@pytest.mark.parametrize("state", AgentState)
+@catalogue("state", AgentState)
 def test_a_person_can_be_put_in_any_state(state: AgentState) -> None:
     ada = SocialAgent()
     ada.state = state
     assert ada.state is state
 
 
-@pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan"), float("inf")])
+@catalogue("threshold", [-0.1, 1.1, float("nan"), float("inf")])
 def test_an_engagement_threshold_is_a_share(threshold: float) -> None:
     with pytest.raises(ValueError, match=r"^engagement_threshold: expected float 0 to 1, got \S+$"):
         SocialAgent(engagement_threshold=threshold)
@@ -71,7 +72,7 @@ def test_a_timeout_threshold_is_above_zero(ticks: int) -> None:
     assert str(caught.value) == f"timeout_threshold must be above 0, got {ticks}"
 
 
-@pytest.mark.parametrize("ticks", [0, -1, True, 1.5, 5.0, float("nan"), float("inf"), "5", None])
+@catalogue("ticks", [0, -1, True, 1.5, 5.0, float("nan"), float("inf"), "5", None])
 def test_a_timeout_threshold_is_checked_whenever_it_is_set(ticks: Any) -> None:
     ada = SocialAgent()
     with pytest.raises(ValueError, match=r"^timeout_threshold must be (an int|above 0), got "):
@@ -83,7 +84,7 @@ def test_a_timeout_threshold_is_checked_whenever_it_is_set(ticks: Any) -> None:
     assert ada.timeout_threshold == 7
 
 
-@pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan"), float("inf"), True, "0.5", [0.5], None])
+@catalogue("threshold", [-0.1, 1.1, float("nan"), float("inf"), True, "0.5", [0.5], None])
 def test_an_engagement_threshold_is_checked_whenever_it_is_set(threshold: Any) -> None:
     ada = SocialAgent()
     with pytest.raises(ValueError, match=r"^engagement_threshold: expected float 0 to 1, got [^\n]+$"):
@@ -132,9 +133,7 @@ def test_weights_of_ones_own_make_relevance_their_sum_and_at_most_1(
     assert 0.0 <= ada.relevance(post) <= 1.0
 
 
-@pytest.mark.parametrize(
-    ("part", "weight"), [("topic_match", 0.2), ("followed", 0.05), ("popularity", 0.15), ("appeal", 0.6)]
-)
+@catalogue(("part", "weight"), [("topic_match", 0.2), ("followed", 0.05), ("popularity", 0.15), ("appeal", 0.6)])
 def test_each_part_of_a_view_counts_by_its_weight(part: str, weight: float) -> None:
     assert person().relevance(view(**{part: 1})) == pytest.approx(weight)
     assert getattr(RelevanceConfig(), part) == weight
@@ -189,7 +188,7 @@ def test_a_post_is_remembered_by_its_id() -> None:
     assert [record.context for record in ada.state_history] == [{"post_id": 12}, None]
 
 
-@pytest.mark.parametrize("state", AgentState)
+@catalogue("state", AgentState)
 def test_the_effect_is_what_the_person_is_about_to_do(state: AgentState) -> None:
     assert person(state, pending_action="like").effect() == "like"
     assert person(state).effect() is None

@@ -21,6 +21,7 @@ from prism.social.people.persona import (
     unique_names,
 )
 from prism.social.people.synthetic import SyntheticPeople
+from tests.catalogue import catalogue
 
 
 def person(**changes: Any) -> Persona:
@@ -37,7 +38,7 @@ def test_a_persona_has_the_documented_defaults() -> None:
     assert ada.activity == 0.35
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("changes", "message"),
     [
         ({"name": ""}, "name: expected a text that is not empty, got ''"),
@@ -74,7 +75,7 @@ def test_no_two_synthetic_people_share_a_name() -> None:
     assert len(set(names)) == 5000
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("mean", "sigma", "least"),
     [(0.2, 0.4, 0.0), (0.32, 0.9, 0.01), (0.7, 0.9, 0.01), (0.95, 1.5, 0.01), (0.05, 2.5, 0.03), (0.6, 3.0, 0.0)],
 )
@@ -145,7 +146,7 @@ def name_of(person: int, seed: int) -> str:
     return f"{first} {LAST_NAMES[integer(len(LAST_NAMES), seed, person, 0, Draw.NAME, 1)]}"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("seed", "settings"),
     [
         (42, {}),

@@ -26,6 +26,7 @@ from prism.social.posts.post_file import GivenPost, parse_posts, post_lines
 from prism.social.ranking import ranking_fields
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Behaviour, read_chart
+from tests.catalogue import catalogue
 from tests.schedules import run_scheduled
 
 POSTS: dict[str, Any] = {
@@ -135,7 +136,7 @@ def test_a_table_and_json_give_the_same_posts() -> None:
     assert found[0] == GivenPost("One", ("food", "art"), {"leaning": 0.5, "source": "red", "is_paid": False})
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "problem"),
     [
         ("", "p.csv: is empty: expected at least one post"),
@@ -177,7 +178,7 @@ def test_a_file_of_another_kind_is_refused() -> None:
         parse_posts(b"text\na", "posts.xlsx", PopulationConfig())
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("posts", "problem"),
     [
         (
@@ -199,7 +200,7 @@ def test_settings_that_cannot_be_are_refused(posts: dict[str, Any], problem: str
     assert problem in str(refused.value)
 
 
-@pytest.mark.parametrize("choice", ["post.likes", "agent.mood", "post.source", "1 +"])
+@catalogue("choice", ["post.likes", "agent.mood", "post.source", "1 +"])
 def test_a_choice_that_cannot_be_is_refused(choice: str) -> None:
     config = config_of(population={"posts": {**POSTS, "choice": choice}}, feed={})
     with pytest.raises(ConfigError, match=r"population\.posts\.choice"):
@@ -325,7 +326,7 @@ async def test_an_intervention_publishes_a_post_of_the_file() -> None:
         simulation(interventions=[{"tick": 5, "publish": {"author": 3, "post": 31}}])
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("publish", "problem"),
     [
         ({"author": 1}, "expected either text or post, got none"),

@@ -13,6 +13,7 @@ from prism.config import AttributeConfig, PopulationConfig
 from prism.errors import InputError, SettingError
 from prism.social.people.persona import Persona
 from prism.social.people.profiles import Profile, parse_profiles, personas_from_profiles
+from tests.catalogue import catalogue
 
 HEADER = "user_id,name,following_agentid_list,user_char"
 
@@ -80,7 +81,7 @@ WRONG_CELLS = [
 ]
 
 
-@pytest.mark.parametrize(("declaration", "cell", "problem"), WRONG_CELLS)
+@catalogue(("declaration", "cell", "problem"), WRONG_CELLS)
 def test_a_cell_that_does_not_fit_is_refused_with_its_line_and_column(
     declaration: dict[str, Any], cell: str, problem: str
 ) -> None:
@@ -90,7 +91,7 @@ def test_a_cell_that_does_not_fit_is_refused_with_its_line_and_column(
     assert str(caught.value) == f"p.csv:3: own: {problem}"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("declaration", "value", "problem"),
     [
         ({"type": "int"}, True, "expected int, got true"),
@@ -179,7 +180,7 @@ def test_low_and_high_threshold_may_have_columns_too() -> None:
     assert (bo.low_threshold, bo.engagement_threshold, bo.high_threshold) == (0.5, 0.5, 0.55)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("row", "problem"),
     [
         ("1.5,,", "mid: expected float 0 to 1, got '1.5'"),

@@ -12,6 +12,7 @@ from prism.social.people.persona import Persona
 from prism.social.people.population import build_population
 from prism.social.people.profile_rows import DEPTH_MAX
 from prism.social.people.profiles import Profile, parse_profiles, personas_from_profiles
+from tests.catalogue import catalogue
 from tests.paths import real_path
 
 HEADER = "user_id,name,username,following_agentid_list,user_char,description\n"
@@ -88,7 +89,7 @@ def test_self_follows_are_dropped_and_counted() -> None:
     assert (first.follows, first.self_follows) == (("1",), 2)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "follows"), [("", ()), ("[]", ()), ("[ ]", ()), ("[1]", ("1",)), ("['1']", ("1",)), ("[1,2]", ("1", "2"))]
 )
 def test_follow_lists_are_read_as_python_and_json_write_them(text: str, follows: tuple[str, ...]) -> None:
@@ -104,7 +105,7 @@ def test_columns_may_stand_in_any_order_with_others_between() -> None:
     assert parse_profiles(data, "p.csv") == (Profile(name="Ada", interests=(), personality="calm", key="x"),)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("data", "message"),
     [
         (b'[\n{"realname": }]', "p.json:2: bad JSON: Expecting value (column 14)"),
@@ -159,15 +160,15 @@ def test_json_nested_as_deeply_as_may_be_is_read() -> None:
     assert profile.name == "Ada ["
 
 
-@pytest.mark.parametrize("levels", [DEPTH_MAX + 1, 900, 100_000])
+@catalogue("levels", [DEPTH_MAX + 1, 900, 100_000])
 def test_json_nested_too_deeply_is_refused_with_its_line(levels: int) -> None:
     with pytest.raises(InputError) as caught:
         parse_profiles(nested(levels), "p.json")
     assert str(caught.value) == f"p.json:{DEPTH_MAX}: bad JSON: is nested more than {DEPTH_MAX} levels deep"
 
 
-@pytest.mark.parametrize("unit", ["[", '{"a":', '{"a":[', '"', '["\\', "[{"])
-@pytest.mark.parametrize("size", [4096, 1_000_000])
+@catalogue("unit", ["[", '{"a":', '{"a":[', '"', '["\\', "[{"])
+@catalogue("size", [4096, 1_000_000])
 def test_hostile_json_takes_no_time(unit: str, size: int) -> None:
     begun = process_time()
     with pytest.raises(InputError):
@@ -180,7 +181,7 @@ def test_a_number_too_long_to_read_is_an_input_error() -> None:
         parse_profiles(b"[" + b"9" * 5000 + b"]", "p.json")
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("rows", "message"),
     [
         ("", "p.csv: holds no profiles: expected at least one"),
@@ -211,7 +212,7 @@ def test_a_bad_csv_row_is_one_clear_line(rows: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("source", "data", "message"),
     [
         (

@@ -22,6 +22,7 @@ from prism.social.posts.post import author_of
 from prism.social.ranking import ranking_fields
 from prism.social.tables import ACROSS, BASE, CASCADE, SHOWN
 from tests.actors.social_runs import digest_of
+from tests.catalogue import catalogue
 from tests.docs.pages import read
 from tests.paths import ROOT
 from tests.social.driver import Run
@@ -55,7 +56,7 @@ def test_the_named_algorithms_are_those_of_the_configuration_and_of_the_page() -
     assert {name for row in listed for name in re.findall(r"`([^`]+)`", row)} == {*ranking_fields(PopulationConfig())}
 
 
-@pytest.mark.parametrize("name", [*ALGORITHMS][:-1])
+@catalogue("name", [*ALGORITHMS][:-1])
 def test_an_expression_ranks_as_its_name_does(name: str) -> None:
     expression = ALGORITHMS[name].replace("feed.popularity_weight", "0.5").replace("feed.freshness", "6")
     config = config_of(algorithm=name, popularity_weight=0.5, hot_rounds=0.5)
@@ -148,7 +149,7 @@ async def test_engagements_across_groups_are_counted_and_survive_a_checkpoint() 
     assert [*there.columns()] == [*run.world.columns()]
 
 
-@pytest.mark.parametrize("out_of_network", [0.0, 0.5, 1.0])
+@catalogue("out_of_network", [0.0, 0.5, 1.0])
 async def test_no_author_has_more_posts_than_the_limit_on_a_side_of_a_feed(out_of_network: float) -> None:
     most = Counter[bool]()
     for limit in (0, 1):
@@ -187,7 +188,7 @@ async def test_an_intervention_changes_the_ranking_to_an_expression() -> None:
     await run.advance(2 * TICKS)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("feed", "later", "problem"),
     [
         ({"algorithm": "post.likes +"}, [], "column 13 of 'post.likes +': expected a field"),

@@ -26,6 +26,7 @@ from prism.social.state import SocialState
 from prism.social.tables import BUILT, DUE, NEVER, PLACES, SHORT_INSIDE, SHORT_OUTSIDE, SHOWN, SHOWN_ALL, SHOWN_OUTSIDE
 from prism.social.ties.graph import FollowGraph
 from prism.statechart import AgentState
+from tests.catalogue import catalogue
 from tests.social.driver import SMALL, Run, shown, whole
 from tests.social.people import persona
 
@@ -136,7 +137,7 @@ def test_a_share_that_whole_posts_cannot_have_is_not_blamed_on_a_side() -> None:
     assert told({"feed": realised.feed("strict"), **realised.counts()}) == line
 
 
-@pytest.mark.parametrize(("size", "share"), [(5, 0.2), (4, 0.3), (3, 0.5), (10, 0.06)])
+@catalogue(("size", "share"), [(5, 0.2), (4, 0.3), (3, 0.5), (10, 0.06)])
 def test_the_share_of_strangers_is_that_of_the_feeds_that_were_built_and_none_is_longer_than_its_size(
     size: int, share: float
 ) -> None:

@@ -17,6 +17,7 @@ from prism.columns import Floats
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
 from prism.social.ties.graph import FollowGraph
+from tests.catalogue import catalogue
 from tests.paths import ROOT
 from tests.tiers import Size
 
@@ -109,7 +110,7 @@ def islands(number: int, people: int) -> Settings:
     return {"population__size": number * people, **{f"population__graph__{key}": value for key, value in graph.items()}}
 
 
-@pytest.mark.parametrize("graph", [RING, STARS, islands(3, 4)], ids=["ring", "stars", "islands"])
+@catalogue("graph", [RING, STARS, islands(3, 4)])
 async def test_each_round_of_degroot_is_a_product_with_the_matrix_of_weights(graph: Settings) -> None:
     run = await Rounds("degroot", "opinion", **reading(11, **graph, simulation__rounds=3)).run()
     weights = run.weights(with_self=True)
@@ -171,7 +172,7 @@ async def test_who_reads_moves_half_of_the_way_to_an_author_who_is_near() -> Non
     np.testing.assert_allclose(after, np.where(near, (before + before[partner]) / 2, before), atol=PRECISION)
 
 
-@pytest.mark.parametrize("bound", [0.6, 0.2, 0.1])
+@catalogue("bound", [0.6, 0.2, 0.1])
 async def test_a_bound_d_of_deffuant_ends_in_about_1_in_2_d_large_groups(bound: float, size: Size) -> None:
     people, seeds, rounds = size(41, everyday=15), size(6, everyday=1), size(5, everyday=8)
     settings = everybody(people, simulation__rounds=rounds, population__attributes__bound__default=bound)
@@ -223,7 +224,7 @@ async def test_islands_of_voters_end_in_one_camp_which_wins_with_its_first_share
 # Complex contagion, by Centola and Macy, 2007
 
 
-@pytest.mark.parametrize(("rewiring", "needed", "spreads"), [(0, 1, True), (0, 2, True), (1, 1, True), (1, 2, False)])
+@catalogue(("rewiring", "needed", "spreads"), [(0, 1, True), (0, 2, True), (1, 1, True), (1, 2, False)])
 async def test_what_needs_two_people_to_convince_one_spreads_on_a_ring_and_not_on_a_random_graph(
     rewiring: int, needed: int, spreads: bool, size: Size
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 from prism.columns import Columns
 from prism.config import Config
 from tests.actors.social_runs import digest_of, simulation
+from tests.catalogue import catalogue
 from tests.schedules import run_scheduled
 
 ROUNDS, TICKS, PEOPLE = 6, 24, 60
@@ -90,8 +91,8 @@ KNOWN: dict[str, tuple[Sections, list[dict[str, Any]], str]] = {
 """`{name: (sections, interventions, the beginning of the digest)}`: as they were before there were tables."""
 
 
-@pytest.mark.parametrize("way", ["resident", "compiled"])
-@pytest.mark.parametrize("name", KNOWN)
+@catalogue("way", ["resident", "compiled"])
+@catalogue("name", KNOWN)
 def test_a_run_has_the_digest_that_it_had_before_people_were_rows_of_tables(name: str, way: str) -> None:
     sections, interventions, digest = KNOWN[name]
     assert digest_of(config_of(sections, interventions, way))[:16] == digest

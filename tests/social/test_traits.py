@@ -22,6 +22,7 @@ from prism.social.people.profiles import parse_profiles, personas_from_profiles
 from prism.social.people.synthetic import SyntheticPeople
 from prism.social.person import SocialAgent
 from prism.statechart import AgentState
+from tests.catalogue import catalogue
 from tests.config.refusals import refusal
 from tests.social.people import persona, view
 
@@ -67,7 +68,7 @@ def test_an_agent_has_its_traits_as_it_has_its_attributes() -> None:
     assert [getattr(agent, trait) for trait in TRAITS] == [0.5, 0.0, 0.0, 0.0, -1.0]
 
 
-@pytest.mark.parametrize("value", [1.5, -1.01, math.nan, "high", True])
+@catalogue("value", [1.5, -1.01, math.nan, "high", True])
 def test_a_trait_out_of_range_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match=r"^openness: expected float -1 to 1, got "):
         Traits(openness=value)
@@ -141,7 +142,7 @@ def test_people_of_a_trait_intend_what_its_coefficient_says() -> None:
     assert high == pytest.approx(reply * math.exp(2) / (reply * math.exp(2) + others), abs=0.045)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "message"),
     [
         (

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from prism.social.ties.graph import FollowGraph
 from prism.social.view_words import ViewWords
 from prism.social.world import SocialWave
 from tests.actors.social_runs import SMALL
+from tests.catalogue import catalogue
 
 encode = msgspec.msgpack.encode
 
@@ -54,7 +54,7 @@ def test_a_name_is_as_msgpack_has_it(first: str, last: str, before: int, has_las
     assert written(view_kernel.put_name, words.names[0], words.tables) == encode(name)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@catalogue("seed", range(3))
 def test_views_and_events_of_a_run_are_as_msgpack_has_them(seed: int) -> None:
     config = msgspec.convert(
         {

@@ -12,6 +12,7 @@ from prism.config import FeedConfig, PopulationConfig, SimulationConfig
 from prism.social.domain import SocialDomain
 from prism.social.tables import NEVER, NEXT, SHOWN
 from prism.statechart import AgentState, agents_in_state
+from tests.catalogue import catalogue
 from tests.social.cascade_edges import edges
 from tests.social.driver import SMALL, Run, moves, shown, whole, with_deliberation
 from tests.tiers import Size
@@ -179,7 +180,7 @@ def test_an_idle_person_whose_turn_failed_misses_the_round() -> None:
     assert world.due[3] == NEVER
 
 
-@pytest.mark.parametrize("size", [1, 3, 40])
+@catalogue("size", [1, 3, 40])
 async def test_the_first_post_of_a_feed_finds_a_fresh_reader_however_short_the_feed_is(size: int) -> None:
     lone = SimulationConfig(rounds=4, seed=5)
     config = msgspec.structs.replace(SMALL, simulation=lone, feed=FeedConfig(size=size))
@@ -216,7 +217,7 @@ def test_whoever_asks_is_shown_as_they_were_at_the_question(run: Run) -> None:
     assert (asker.agent_id, asker.state, asker.tick) == (question.agent, AgentState.EVALUATING, question.tick)
 
 
-@pytest.mark.parametrize(("depth", "people", "kept"), [(None, 60, 50), (3, 60, 3), (0, 60, 0)])
+@catalogue(("depth", "people", "kept"), [(None, 60, 50), (3, 60, 3), (0, 60, 0)])
 def test_how_much_people_remember_is_configured(depth: int | None, people: int, kept: int) -> None:
     chart = msgspec.structs.replace(SMALL.statechart, max_history_depth=depth)
     assert Run(msgspec.structs.replace(SMALL, statechart=chart)).people[0].max_history_depth == kept

@@ -8,6 +8,7 @@ from actors.testing import ScriptedModel
 from prism.config.model import LLMConfig
 from prism.errors import OracleResponseError
 from prism.survey import Interview, Item, Respondent, SurveyOracle
+from tests.catalogue import catalogue
 
 PERSON = Respondent(
     number=3,
@@ -43,12 +44,12 @@ async def test_a_prompt_says_the_question_and_then_the_person() -> None:
     assert prompt.endswith('\n\nYou remember:\n- just now you liked a post by "Bo": "Hi"')
 
 
-@pytest.mark.parametrize("said", ['{"answer": "2"}', '{"answer": 2}', "2", '<think>3?</think>{"answer": "2"}'])
+@catalogue("said", ['{"answer": "2"}', '{"answer": 2}', "2", '<think>3?</think>{"answer": "2"}'])
 async def test_a_number_is_taken_in_loose_wordings(said: str) -> None:
     assert (await asked(SCALE, said))[0] == "2"
 
 
-@pytest.mark.parametrize("said", ['{"answer": "4"}', "between 1 and 2", '{"answer": "1"} {"answer": "2"}', ""])
+@catalogue("said", ['{"answer": "4"}', "between 1 and 2", '{"answer": "1"} {"answer": "2"}', ""])
 async def test_what_names_no_number_of_the_scale_is_no_answer(said: str) -> None:
     with pytest.raises(OracleResponseError):
         await asked(SCALE, said)
@@ -60,7 +61,7 @@ async def test_an_open_answer_is_one_line_of_bounded_length() -> None:
     assert len(content) == 280
 
 
-@pytest.mark.parametrize("said", ['{"answer": "<answer>"}', '{"answer": "  "}', '{"answer": 3}', "Because.", "[]"])
+@catalogue("said", ['{"answer": "<answer>"}', '{"answer": "  "}', '{"answer": 3}', "Because.", "[]"])
 async def test_what_holds_no_text_is_asked_for_again(said: str) -> None:
     _, content, prompts = await asked(OPEN, said, '{"answer": "So."}', attempts=2)
     assert content == "So."

@@ -7,6 +7,7 @@ import pytest
 from prism.config.attributes import AttributeConfig
 from prism.errors import ConfigError
 from prism.survey import EmbeddedAnswers, read_questionnaire
+from tests.catalogue import catalogue
 
 FILE = """
 at: {before: 2, after: 8}
@@ -50,7 +51,7 @@ def test_the_draws_of_an_asking_are_those_of_its_question_and_repeat() -> None:
     assert read_questionnaire(reordered, "asked.yaml").items[1].key(2) == trust.key(2)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "problem"),
     [
         ("questions: []", "asked.yaml:1: questions: expected a list of length >= 1"),
@@ -82,7 +83,7 @@ def test_what_is_wrong_is_one_line_with_its_place(text: str, problem: str) -> No
     assert "\n" not in told
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("keys", "problem"),
     [
         ("scale: [1, 7]", "asked.yaml:4: c.answer: is missing"),

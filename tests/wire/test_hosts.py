@@ -8,6 +8,7 @@ import pytest
 
 from actors.runtime.simulation import Simulation
 from actors.testing import Latency, ModelServer, ServerSettings
+from tests.catalogue import catalogue
 from tests.command import Ended, Prism, run_prism
 from tests.wire.support import config, run
 
@@ -93,7 +94,7 @@ def test_hosts_that_are_all_absent_are_one_line_and_exit_code_5(prism: Prism) ->
     assert ended.err.splitlines()[-1].startswith("prism: no Ollama server answers at http://127.0.0.1:")
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("settings", "told"),
     [
         (

@@ -18,6 +18,7 @@ from actors.testing import Exchange, Fault, FaultPlan, ModelServer, ServerSettin
 from prism.agents import Question
 from prism.config import Config
 from prism.llm.question_id import find_id
+from tests.catalogue import catalogue
 from tests.command import Prism, run_prism
 
 PEOPLE: dict[str, Any] = {
@@ -54,8 +55,8 @@ def found(run_path: Path, text: str) -> FoundQuestion:
     return question
 
 
-@pytest.mark.parametrize("backend", ["ollama", "openai"])
-@pytest.mark.parametrize("world", ["people", "nations"])
+@catalogue("backend", ["ollama", "openai"])
+@catalogue("world", ["people", "nations"])
 def test_every_call_that_the_server_got_leads_to_its_question_and_the_answer(
     world: str, backend: str, tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from prism.config import load_config
 from prism.llm import schema_of
 from prism.models import PolicyDecision, StateUpdateDecision, ValidationResult
+from tests.catalogue import catalogue
 from tests.command import Ended, Prism, run_prism
 from tests.wire.support import run
 
@@ -152,7 +153,7 @@ def test_validate_and_doctor_foretell_what_a_run_asks(prism: Prism, tmp_path: Pa
         assert re.search(r"note:? +prompt and answer may take \d+ tokens, .* into llm.num_ctx 256", printed)
 
 
-@pytest.mark.parametrize("model", [PolicyDecision, ValidationResult, StateUpdateDecision])
+@catalogue("model", [PolicyDecision, ValidationResult, StateUpdateDecision])
 def test_the_answers_of_a_rehearsal_are_within_their_schemas(model: type[Any]) -> None:
     assert model(**example_of(schema_of(model)))
 

@@ -25,6 +25,7 @@ from actors.results.result import read_result
 from actors.results.retrace import OpenRun
 from prism.events import AttributeSet
 from tests.actors.runs.test_shadow import ECONOMY
+from tests.catalogue import catalogue
 from tests.command import Ended, prism_alone, run_prism
 from tests.paths import ROOT
 
@@ -247,7 +248,7 @@ def test_a_run_that_is_unfinished_is_asked_up_to_its_last_tick(command: Command,
     assert (ended.code, "there is no end of round 6; the run has 5 whole rounds" in ended.err) == (2, True)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("arguments", "code", "problem"),
     [
         (["--at", "7"], 2, "there is no end of round 7; the run has 6 whole rounds"),

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from actors.factory.input_files import SMALL_BYTES_MAX
+from tests.catalogue import catalogue
 from tests.command import Prism
 
 PEOPLE = """\
@@ -86,8 +87,8 @@ def test_a_large_file_of_profiles_is_not_read_unless_asked_for(prism: Prism) -> 
     assert "people.csv:60001: region: expected one of: north, south, got 'x'" in ended.err
 
 
-@pytest.mark.parametrize("command", [("validate", "study.yaml"), ("run", "study.yaml", "--out", "out")])
-@pytest.mark.parametrize(
+@catalogue("command", [("validate", "study.yaml"), ("run", "study.yaml", "--out", "out")])
+@catalogue(
     ("override", "problem"),
     [
         (

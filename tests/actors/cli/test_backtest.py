@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.economy.history import US_PATH
 
@@ -71,9 +72,7 @@ def test_a_backtest_is_listed_as_one_and_not_as_a_damaged_run(prism: Prism) -> N
     assert prism("runs", "runs/c-backtest-001").out == line
 
 
-@pytest.mark.parametrize(
-    "command", [("report", "b", "--out", "page.html"), ("view", "b", "--port", "0"), ("verify", "b")]
-)
+@catalogue("command", [("report", "b", "--out", "page.html"), ("view", "b", "--port", "0"), ("verify", "b")])
 def test_a_backtest_has_no_page_and_one_line_says_so(command: tuple[str, ...], prism: Prism) -> None:
     prism("backtest", "c.yaml", "--quiet", "--out", "b")
     ended = prism(*command)
@@ -95,7 +94,7 @@ def test_settings_change_the_rule_that_is_judged(prism: Prism) -> None:
     assert smooth < plain
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("arguments", "problem"),
     [
         (("--from", "1987"), "Invalid value for '--from': expected a quarter such as 1985q1, got '1987'"),
@@ -119,14 +118,13 @@ def test_a_configuration_without_quarters_is_refused(prism: Prism) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "line"),
     [
         ("year,quarter\n", "q.csv:1: missing column: realgdp, cpi, tbilrate, unemp; expected year, quarter, realgdp, "),
         ("year,quarter,realgdp,cpi,tbilrate,unemp\n1959,1,x,2,3,4\n", "q.csv:2: realgdp: expected a number above 0"),
         (None, "q.csv: no such file in "),
     ],
-    ids=["missing column", "no number", "no file"],
 )
 def test_a_bad_file_of_quarters_is_one_line_and_exit_code_3(prism: Prism, text: str | None, line: str) -> None:
     if text is not None:

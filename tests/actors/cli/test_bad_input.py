@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from actors.cli import main
+from tests.catalogue import catalogue
 
 
 class Mistake(NamedTuple):
@@ -120,8 +121,8 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("command", ["validate", "run"])
-@pytest.mark.parametrize("name", MISTAKES)
+@catalogue("command", ["validate", "run"])
+@catalogue("name", MISTAKES)
 def test_each_mistake_is_one_clear_line_and_exit_code_3(
     name: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

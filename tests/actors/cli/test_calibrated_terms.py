@@ -21,6 +21,7 @@ from prism.social.people.population import build_population
 from prism.social.tables import ENGAGED_COUNT, QUALITY
 from prism.social.world import SocialWorld
 from tests.actors.persistence.independent_reader import read_run
+from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.durability.process_runs import differences, ends
 from tests.durability.process_runs import prism as process
@@ -128,7 +129,7 @@ OFF: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("term", OFF)
+@catalogue("term", OFF)
 def test_each_term_changes_the_run_while_the_others_are_on(term: str) -> None:
     async def digest(**differences: Any) -> str:
         whole = simulation(**differences)

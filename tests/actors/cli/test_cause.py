@@ -18,6 +18,7 @@ from actors.display.console import SafeConsole
 from actors.studies.causes.kept import kept_causes
 from actors.studies.causes.record import Cause, Causes, Tried
 from prism.experiment.intervals import Interval
+from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.hostile_texts import TEXTS, harms_a_terminal
 from tests.paths import ROOT
@@ -113,7 +114,7 @@ def test_nothing_with_an_effect_is_said(capsys: pytest.CaptureFixture[str]) -> N
     assert "nothing that was undone changes it" in printed(msgspec.structs.replace(SHOWN, causes=()), capsys)
 
 
-@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in TEXTS.items()])
+@catalogue("text", [pytest.param(text, id=name) for name, text in TEXTS.items()])
 def test_no_name_reaches_the_terminal_as_it_is(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     hostile = msgspec.structs.replace(SHOWN.causes[0], what=text)
     assert not harms_a_terminal(printed(msgspec.structs.replace(SHOWN, causes=(hostile,)), capsys))
@@ -150,7 +151,7 @@ def test_a_search_that_cannot_be_kept_is_printed_all_the_same(own: Path, prism: 
     assert "not kept: own.prism is a packed run" in ended.err
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("arguments", "problem"),
     [
         (

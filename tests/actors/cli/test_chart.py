@@ -11,6 +11,7 @@ import pytest
 
 from actors.record.manifest import SUMMARY
 from prism.social.chart import social_definition
+from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.paths import ROOT
 
@@ -36,7 +37,7 @@ def test_without_a_configuration_the_default_chart_is_drawn(prism: Prism) -> Non
     assert ended.out.startswith("stateDiagram-v2\n    [*] --> idle\n")
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("name", "start"),
     [("c.mmd", "stateDiagram-v2"), ("c.dot", "digraph"), ("c.svg", "<svg"), ("c.scxml", "<?xml")],
 )
@@ -91,7 +92,7 @@ def test_the_chart_of_a_domain_of_ones_own_is_its_own(prism: Prism) -> None:
     assert prism("chart", "mine/config.yaml", "--lint").out.endswith("faults, 0 notices\n")
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("options", "message"),
     [
         (["--lint", "--out", "c.svg"], "--lint and --out cannot be used together"),
@@ -143,7 +144,7 @@ def test_a_fault_is_a_line_with_values_that_show_it_and_exit_code_4(prism: Prism
     assert "lost: unreachable: " in ended.out
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("config", "rule"),
     [
         *(("opinions", rule) for rule in ("degroot", "deffuant", "friedkin-johnsen", "hegselmann-krause", "voter")),

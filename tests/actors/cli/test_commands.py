@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import click
-import pytest
 
 from actors.cli.app import SECTIONS, cli
+from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.paths import ROOT
 
@@ -53,7 +53,7 @@ def test_the_documentation_has_the_commands_in_the_sections_of_the_help() -> Non
     assert listed == cli.list_commands(click.Context(cli))
 
 
-@pytest.mark.parametrize("name", cli.list_commands(click.Context(cli)))
+@catalogue("name", cli.list_commands(click.Context(cli)))
 def test_the_help_of_a_command_has_each_of_its_options_once(name: str, prism: Prism) -> None:
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
@@ -72,7 +72,7 @@ def test_the_options_of_every_day_come_first(prism: Prism) -> None:
     assert shown.index("--set") < shown.index("Log:\n") < shown.index("--log-level")
 
 
-@pytest.mark.parametrize("name", cli.list_commands(click.Context(cli)))
+@catalogue("name", cli.list_commands(click.Context(cli)))
 def test_every_command_and_option_has_help_and_stands_in_the_documentation(name: str) -> None:
     command = cli.get_command(click.Context(cli), name)
     assert command is not None

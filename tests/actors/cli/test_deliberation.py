@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from actors.cli.forecast import deliberation, hidden_row
 from prism.config import Config
+from tests.catalogue import catalogue
 
 MODEL = {"backend": "ollama"}
 
@@ -46,7 +45,7 @@ def test_nobody_waits_for_the_embedded_oracle_and_an_economy_has_no_line() -> No
     assert said(population={"deliberation_minutes": 0}, oracle=MODEL) == f"{none}, and the clock waits for every call"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("run_tick_s", "tick_s", "latency_s", "text"),
     [
         (0.5, 0.01, 1.0, "4 ticks of about 0.5 s hide calls of up to 2 s; one of 1 s does not hold up the clock"),
@@ -75,7 +74,7 @@ def test_a_forecast_says_what_would_hide_a_call(run_tick_s: float, tick_s: float
     assert hidden_row(config, tick_s, latency_s) == ("deliberation", text)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("latency_s", "calls_per_tick", "text"),
     [
         (1.0, 4.0, "4 ticks of about 0.5 s hide calls of up to 2 s; one of 1 s does not hold up the clock"),

@@ -34,6 +34,7 @@ from actors.studies.causes.record import Cause as CauseFound
 from actors.studies.causes.record import Causes, Tried
 from prism.experiment.intervals import Interval, described
 from tests.actors.results.explained_runs import ECONOMY, make_run
+from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.hostile_texts import TEXTS, harms_a_terminal
 
@@ -176,7 +177,7 @@ def test_a_post_and_a_quarter_are_shown_in_lines_and_in_json(small_run: Path, pr
     assert [each["name"] for each in json.loads(given.out)["proposals"]] == ["Ada", "Bo", "Cy"]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("options", "problem"),
     [
         ((), "expected one of --agent, --post and --quarter, got none of them"),

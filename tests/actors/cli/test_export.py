@@ -17,6 +17,7 @@ from rich.console import Console
 
 from actors.results.export import Progress
 from actors.results.schema import shipped_tables
+from tests.catalogue import catalogue
 from tests.command import Ended, short_of_room
 from tests.durability.test_full_disk import SmallDisk
 from tests.paths import ROOT
@@ -70,7 +71,7 @@ def test_it_writes_the_tables_that_are_asked_for_and_replaces_only_an_export(
     assert left(tmp_path) == ["out"]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("arguments", "code", "problem"),
     [
         (["run", "--to", "csv", "--tables", "post"], 2, "post: there is no such table; did you mean posts?"),
@@ -147,7 +148,7 @@ def test_a_run_whose_people_are_in_a_missing_file_has_its_other_tables(prism: Pr
     assert prism("export", "run", "--to", "csv", "--tables", "runs,rounds,transitions,posts,engagements").code == 0
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@catalogue("form", FORMATS)
 def test_ctrl_c_leaves_nothing(
     form: str, run: Path, prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,7 +185,7 @@ def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
     disk.unmount()
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@catalogue("form", FORMATS)
 def test_a_full_disk_ends_the_export_with_one_line_and_leaves_nothing(
     form: str, run: Path, small_disk: SmallDisk, prism: Prism
 ) -> None:

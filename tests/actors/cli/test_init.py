@@ -17,6 +17,7 @@ from actors.studies.calibration.plan import make_calibration_plan
 from actors.studies.experiments.plan import make_plan
 from prism.config import FIRST_SETTINGS, Config, load_config, settings
 from prism.config.describe import STARTER_WIDTH
+from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.paths import ROOT, real_path
 
@@ -146,7 +147,7 @@ def test_init_lists_the_examples(prism: Prism) -> None:
     assert not Path("default").exists()
 
 
-@pytest.mark.parametrize("name", examples())
+@catalogue("name", examples())
 def test_init_writes_each_example_into_a_directory_of_its_name(name: str, prism: Prism) -> None:
     ended = prism("init", "--example", name)
     assert ended.code == 0

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 import pytest
 
 from actors.cli.watch import Keys
+from tests.catalogue import catalogue
 from tests.paths import ROOT
 from tests.patience import HANG_S
 
@@ -57,9 +58,7 @@ def is_line_by_line(terminal: int) -> bool:
     return bool(flags & termios.ICANON) and bool(flags & termios.ECHO)
 
 
-@pytest.mark.parametrize(
-    ("end", "code"), [("q", 0), ("!", 1), ("\x03", -signal.SIGINT), ("SIGTERM", 143), ("SIGHUP", 129)]
-)
+@catalogue(("end", "code"), [("q", 0), ("!", 1), ("\x03", -signal.SIGINT), ("SIGTERM", 143), ("SIGHUP", 129)])
 def test_keys_come_one_by_one_and_the_terminal_is_restored_whatever_ends_the_command(end: str, code: int) -> None:
     with reading_keys() as (process, main, other):
         assert process.stdout is not None

@@ -9,6 +9,7 @@ import click
 import pytest
 
 from actors.cli.app import SECTIONS, cli
+from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.paths import ROOT
 
@@ -41,7 +42,7 @@ def command(name: str) -> click.Command:
     return found
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@catalogue("name", COMMANDS)
 def test_the_help_lists_a_command_as_it_describes_itself(name: str) -> None:
     assert command(name).name == name
     assert COMMANDS[name].short_help == command(name).get_short_help_str(limit=1000)

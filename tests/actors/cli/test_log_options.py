@@ -12,6 +12,7 @@ import pytest
 
 from actors.cli.options import with_log_options
 from actors.logs.output import output, say
+from tests.catalogue import catalogue
 from tests.command import Ended, Prism
 
 CRASHES = ("--set", "metrics.tls_cert=none.pem", "--set", "metrics.enabled=true")
@@ -44,7 +45,7 @@ def names(ended: Ended) -> list[str]:
     return [event["event"] for event in events(ended)]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "arguments",
     [
         ("run", "small.yaml", "--ticks", "3"),
@@ -62,7 +63,7 @@ def test_every_line_is_json_where_that_is_asked_for(arguments: tuple[str, ...], 
     assert any("agents, " in event["message"] for event in events(ended))
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("arguments", "code"),
     [
         (("run", "missing.yaml"), 3),
@@ -96,7 +97,7 @@ def test_json_can_be_asked_for_by_one_word_and_by_the_environment(
     assert "\nprism: No such option '--fast'" in prism("run", "--fast", "--log-format", "text").err
 
 
-@pytest.mark.parametrize("arguments", [("run", "missing.yaml"), ("resume", "missing"), ("run", "--fast")])
+@catalogue("arguments", [("run", "missing.yaml"), ("resume", "missing"), ("run", "--fast")])
 def test_an_error_without_a_terminal_is_a_plain_line(arguments: tuple[str, ...], prism: Prism) -> None:
     last = prism(*arguments).err.splitlines()[-1]
     assert last.startswith("prism: ")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from actors.cli.options import run_name
 from prism.config import LENGTH_MAX
+from tests.catalogue import catalogue
 from tests.command import Prism
 
 SHIPPED = (
@@ -44,7 +43,7 @@ def test_a_backtest_without_a_configuration_takes_the_shipped_economy(prism: Pri
     assert Path("runs/economy-backtest-001/scores.csv").exists()
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("path", "name"),
     [
         ("small.yaml", "small"),

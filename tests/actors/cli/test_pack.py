@@ -20,6 +20,7 @@ from actors.record.lock import locked
 from actors.record.manifest import CONFIG
 from actors.runs.directory import LOG
 from actors.studies.gateway.tape import ExperimentTape, Kept
+from tests.catalogue import catalogue
 from tests.command import Prism, prism_alone, short_of_room
 
 TIES = "".join(f"{one} {(one + each) % 30}\n" for one in range(30) for each in (1, 2, 5))
@@ -152,7 +153,7 @@ def test_each_path_of_this_machine_in_a_setting_is_told(feed: Path, prism: Prism
     ]
 
 
-@pytest.mark.parametrize("name", ["summary.json", "config.yaml", "inputs", "SHA", "ties.txt"])
+@catalogue("name", ["summary.json", "config.yaml", "inputs", "SHA", "ties.txt"])
 def test_what_is_behind_a_symbolic_link_is_not_packed(name: str, feed: Path, prism: Prism, tmp_path: Path) -> None:
     prism("unpack", "feed.prism")
     (kept,) = Path("feed").glob("inputs/*/ties.txt")
@@ -350,7 +351,7 @@ def set_format(said: dict[str, object], _: dict[str, bytes]) -> None:
     said["format"] = 2
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("edit", "told"),
     [
         (rename("../rounds.csv"), "names '../rounds.csv', which is no file inside of its directory"),
@@ -441,7 +442,7 @@ def test_a_name_that_could_not_be_unpacked_is_refused_when_it_is_packed(prism: P
         assert not Path(f"{number}.prism").exists()
 
 
-@pytest.mark.parametrize("length", [0, 10, 1_000, -1, -30])
+@catalogue("length", [0, 10, 1_000, -1, -30])
 def test_a_pack_that_is_cut_off_is_one_line(length: int, packed: bytes, feed: Path, prism: Prism) -> None:
     feed.write_bytes(packed[:length])
     ended = prism("unpack", "feed.prism")
@@ -451,7 +452,7 @@ def test_a_pack_that_is_cut_off_is_one_line(length: int, packed: bytes, feed: Pa
     assert not Path("feed").exists()
 
 
-@pytest.mark.parametrize("bit", range(3, 4000, 401))
+@catalogue("bit", range(3, 4000, 401))
 def test_a_flipped_bit_is_found(bit: int, packed: bytes, feed: Path, prism: Prism) -> None:
     flipped = bytearray(packed)
     flipped[bit * len(packed) // 4001] ^= 0x10

@@ -17,6 +17,7 @@ from prism.divergence import EMBEDDED, Distance
 from prism.llm import OracleStatistics
 from prism.show import Show
 from tests.actors.social_runs import SMALL, run
+from tests.catalogue import catalogue
 from tests.schedules import run_scheduled
 
 
@@ -56,7 +57,7 @@ def week() -> Summary:
     )
 
 
-@pytest.mark.parametrize("stopped_by", [None, "SIGTERM", "spend_cap"])
+@catalogue("stopped_by", [None, "SIGTERM", "spend_cap"])
 def test_no_line_of_a_week_takes_more_than_80_columns(stopped_by: str | None, week: Summary) -> None:
     status = "done" if stopped_by is None else "stopped"
     summary = msgspec.structs.replace(week, status=status, stopped_by=stopped_by)

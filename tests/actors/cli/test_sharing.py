@@ -26,6 +26,7 @@ from actors.testing import ModelServer, ServerSettings
 from actors.testing.faults import Fault, FaultPlan
 from prism.sharing.table import words_of
 from tests.actors.cli.conftest import Made
+from tests.catalogue import catalogue
 from tests.command import Prism
 
 PRICES = ("--set", "llm.prices.input=2", "--set", "llm.prices.output=10")
@@ -248,7 +249,7 @@ def questions(run: str, prism: Prism) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("settings", "problem"),
     [
         (("oracle.sharing.by=some",), "oracle.sharing.by"),
@@ -262,7 +263,6 @@ def questions(run: str, prism: Prism) -> list[dict[str, str]]:
         ((*BY, "simulation.domain=economy"), "questions of the domain economy have no fields"),
         (("oracle.tape=record", "oracle.backend=choice"), "--set: oracle.tape: record needs a backend"),
     ],
-    ids=str,
 )
 def test_what_cannot_be_shared_is_refused_in_lines(settings: tuple[str, ...], problem: str, prism: Prism) -> None:
     ended = prism("validate", "small.yaml", *(part for each in settings for part in ("--set", each)))
@@ -272,7 +272,7 @@ def test_what_cannot_be_shared_is_refused_in_lines(settings: tuple[str, ...], pr
     assert all(line.startswith("prism: ") for line in lines)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("entry", "problem"),
     [
         ("age: exact", "archetype.age: no such field: there are: agent.activity, "),
@@ -395,7 +395,7 @@ def test_outcomes_are_as_shared_and_as_asked_with_an_interval(capsys: pytest.Cap
     assert "2 of a kind that the run does not know" in " ".join(out.split())
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("arguments", "says"),
     [
         (("--of", "like"), "no measure 'like'"),

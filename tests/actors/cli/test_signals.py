@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.actors.cli.conftest import SMALL
+from tests.catalogue import catalogue
 from tests.patience import HANG_S
 
 SLOWER = 4
@@ -119,7 +120,7 @@ anyio.run(main)
 """
 
 
-@pytest.mark.parametrize(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@catalogue(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_tick_that_takes_too_long_is_given_up(kind: signal.Signals, code: int, tmp_path: Path) -> None:
     with running(sys.executable, "-c", BUSY, "0.3", cwd=tmp_path) as process:
         assert process.stdout is not None

@@ -18,6 +18,7 @@ import pytest
 from actors.cli.testing import testing as group
 from actors.testing import MEANINGS, QUIRKS, SPELLS, Fault, FaultPlan, ModelServer, Spell, SpellKind
 from tests.actors.testing.support import CHAT
+from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.paths import ROOT
 from tests.patience import HANG_S
@@ -141,7 +142,7 @@ def test_every_option_reaches_the_server(monkeypatch: pytest.MonkeyPatch, prism:
     )
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("options", "line"),
     [
         ("--fault hang=0.9 --fault cut=0.2", "shares of faults: must be at least 0 and at most 1 together, not "),
@@ -175,7 +176,7 @@ def test_faults_lists_each_with_its_meaning(prism: Prism) -> None:
     assert [line.split(maxsplit=1) for line in ended.out.splitlines()] == [list(each) for each in MEANINGS.items()]
 
 
-@pytest.mark.parametrize("name", sorted(group.commands))
+@catalogue("name", sorted(group.commands))
 def test_every_command_and_option_has_help_and_stands_in_the_documentation(name: str) -> None:
     command = group.commands[name]
     section = (ROOT / "docs" / "cli.md").read_text().split("### prism testing\n")[1].split("\n## ")[0]
@@ -193,7 +194,7 @@ def test_spells_lists_each_with_its_meaning(prism: Prism) -> None:
     assert [line.split(maxsplit=1) for line in ended.out.splitlines()] == [list(each) for each in SPELLS.items()]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "problem"),
     [
         ("drought=9:1", "'drought' is no spell; there are outage, silence, busy, limit, slow"),

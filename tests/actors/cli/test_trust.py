@@ -25,6 +25,7 @@ from actors.cli.app import cli
 from actors.factory.kept_inputs import sources_of, sources_sha256
 from actors.record.manifest import CONFIG
 from actors.runs.trust import unknown_code_of
+from tests.catalogue import catalogue
 from tests.paths import ROOT
 
 SENTINEL = "imported"
@@ -296,7 +297,7 @@ def test_a_record_that_others_could_write_is_not_believed(made: Made, tmp_path: 
     assert not person.has_imported()
 
 
-@pytest.mark.parametrize(("answer", "code"), [("n", 2), ("y", 0)])
+@catalogue(("answer", "code"), [("n", 2), ("y", 0)])
 def test_on_a_terminal_it_asks(answer: str, code: int, made: Made, stranger: Person) -> None:
     ended, shown = answered(stranger, answer, "replay", "run")
     assert ended == code
@@ -380,7 +381,7 @@ budget: 200
 STUDIES = {("experiment", "plan"): STUDY, ("experiment",): STUDY, ("calibrate", "plan"): FIT, ("calibrate",): FIT}
 
 
-@pytest.mark.parametrize("command", STUDIES)
+@catalogue("command", STUDIES)
 def test_a_study_of_a_strangers_configuration_runs_its_code_with_trust_alone(
     command: tuple[str, ...], made: Made, stranger: Person, tmp_path: Path
 ) -> None:
@@ -396,7 +397,7 @@ def test_a_study_of_a_strangers_configuration_runs_its_code_with_trust_alone(
         assert "--trust" not in ended.stderr
 
 
-@pytest.mark.parametrize("broken", [CONFIG, "config-until-4.yaml"])
+@catalogue("broken", [CONFIG, "config-until-4.yaml"])
 def test_a_configuration_that_cannot_be_read_does_not_hide_the_code_of_the_others(
     broken: str, made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from actors.factory.input_files import SMALL_BYTES_MAX
 from prism.llm import OllamaChatClient, OpenAICompatClient
+from tests.catalogue import catalogue
 from tests.command import Prism
 
 CLIENTS = (OllamaChatClient, OpenAICompatClient)
@@ -94,7 +95,7 @@ def test_an_economy_is_checked_in_full(prism: Prism) -> None:
     assert ": the run starts from 2009q3: interest rate 0.12%, " in last
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("settings", "code", "problem"),
     [
         (
@@ -124,7 +125,7 @@ def test_a_server_that_is_away_is_no_business_of_validate(prism: Prism) -> None:
     assert prism("validate", "small.yaml", "--set", "oracle.backend=ollama", "--set", "oracle.tape=record").code == 0
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("mode", "path", "problem"),
     [
         ("replay", "t.sqlite", "t.sqlite: there is no such tape"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.economy.history import US_PATH, us_series
 
@@ -101,7 +102,7 @@ def test_an_economy_is_compared_with_quarters(prism: Prism) -> None:
     assert "1 runs; 20 needed for an interval" in str(found["note"])
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("arguments", "line"),
     [
         (("nowhere",), "prism: nowhere: "),

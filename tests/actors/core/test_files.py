@@ -22,6 +22,7 @@ from actors.core.files import (
     sha256_of,
     write_file,
 )
+from tests.catalogue import catalogue
 
 
 def test_a_file_is_read_whole_and_so_is_a_link_to_it(tmp_path: Path) -> None:
@@ -89,7 +90,7 @@ def test_a_large_file_is_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         read_regular(tmp_path / "f", 1 << 32)
 
 
-@pytest.mark.parametrize("kind", ["directory", "named pipe", "device", "socket"])
+@catalogue("kind", ["directory", "named pipe", "device", "socket"])
 def test_what_is_no_file_is_refused_by_its_kind_and_not_opened(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

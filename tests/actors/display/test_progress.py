@@ -16,6 +16,7 @@ from actors.display.progress import Pace, facts, line, show_progress, table
 from actors.display.words import duration
 from actors.logs.output import output
 from actors.runtime.simulation import Progress
+from tests.catalogue import catalogue
 
 READING = Progress(
     tick=300,
@@ -46,7 +47,7 @@ def test_a_plain_line_says_how_far_how_fast_and_who_is_where() -> None:
     assert said.endswith("idle=900 scrolling=100")
 
 
-@pytest.mark.parametrize(("cost_usd", "text"), [(0.0, "$0.0000"), (0.01234, "$0.0123"), (1234.5, "$1,234.50")])
+@catalogue(("cost_usd", "text"), [(0.0, "$0.0000"), (0.01234, "$0.0123"), (1234.5, "$1,234.50")])
 def test_with_prices_it_is_shown_what_has_been_spent(cost_usd: float, text: str) -> None:
     paid = msgspec.structs.replace(READING, cost_usd=cost_usd)
     pace = Pace(lambda: paid)
@@ -134,7 +135,7 @@ def test_there_is_no_estimate_before_the_first_tick_and_while_the_run_waits() ->
         assert pace.eta_s(msgspec.structs.replace(READING, phase=waits)) is None
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("seconds", "shown"), [(None, "-"), (0.4, "0 s"), (59.6, "1 min 00 s"), (185, "3 min 05 s"), (7_320, "2 h 02 min")]
 )
 def test_durations_read_like_durations(seconds: float | None, shown: str) -> None:

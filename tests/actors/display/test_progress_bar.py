@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 
-import pytest
 from rich.console import Console
 
 from actors.display.progress_bar import ProgressBar
+from tests.catalogue import catalogue
 
 
 def drawn(bar: ProgressBar, *, color: bool = False, encoding: str = "utf-8", width: int = 80) -> str:
@@ -19,7 +19,7 @@ def drawn(bar: ProgressBar, *, color: bool = False, encoding: str = "utf-8", wid
     return file.read()
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("part", "signs"), [(0, "····"), (1, "━···"), (3, "━━━·"), (3.99, "━━━·"), (4, "━━━━"), (5, "━━━━"), (-1, "····")]
 )
 def test_what_is_done_and_what_is_not_differ_without_colour(part: float, signs: str) -> None:

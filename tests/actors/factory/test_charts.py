@@ -14,6 +14,7 @@ from actors.factory.config_file import read_config
 from actors.factory.domains import build_domain, code_of
 from prism.config import Config, load_config
 from prism.errors import ConfigError, InputError
+from tests.catalogue import catalogue
 
 CHART = """\
 initial: away
@@ -86,7 +87,7 @@ def test_a_function_of_the_chart_is_its_guard(tmp_path: Path, module: str) -> No
     assert [guard.__name__ for guard in guards if hasattr(guard, "__name__")] == ["is_keen"]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("old", "new", "message"),
     [
         ("MODULE:is_keen", "no_such_module_here:is_keen", "when: no_such_module_here:is_keen: no module"),
@@ -120,7 +121,7 @@ def test_a_missing_chart_is_named_with_the_line_that_names_it(tmp_path: Path) ->
         read_config(tmp_path / "study.yaml", environment={})
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("name", "content", "message"),
     [
         ("chart.txt", b"", "expected a chart in .yaml or .yml"),

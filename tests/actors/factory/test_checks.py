@@ -25,6 +25,7 @@ from prism.config import (
 from prism.config.graph_fit import find_misfit
 from prism.errors import ConfigError, InputError, SettingError
 from prism.social.ties.graph import generate
+from tests.catalogue import catalogue
 
 GRAPHS = st.builds(
     GraphConfig,
@@ -67,7 +68,7 @@ def test_settings_are_refused_of_which_no_graph_can_be_made_and_no_others(size: 
         generate(graph, size, 1)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "graph",
     [
         GraphConfig(degree=3_000_000),
@@ -83,7 +84,7 @@ def test_millions_of_people_are_checked_without_making_one(graph: GraphConfig, m
     assert check_domain(Config(population=PopulationConfig(size=3_000_000))).size == 3_000_000
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("files", "population"),
     [
         ({}, PopulationConfig(graph=GraphConfig(path="t.txt"))),

@@ -12,6 +12,7 @@ from actors.factory.input_files import load_population, read_input
 from prism.config.model import GraphConfig, PopulationConfig
 from prism.errors import InputError
 from prism.social.ties.graph import FollowGraph
+from tests.catalogue import catalogue
 from tests.paths import real_path
 
 GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
@@ -114,7 +115,7 @@ def test_a_file_without_permission_cannot_be_read(here: Path) -> None:
     assert failure("t.txt") == "t.txt: cannot be read: Permission denied"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("packed", "reason"),
     [
         (b"1 2\n", "Not a gzipped file (b'1 ')"),
@@ -122,7 +123,6 @@ def test_a_file_without_permission_cannot_be_read(here: Path) -> None:
         (gzip.compress(b"1 2\n")[:-8] + bytes(8), "CRC check failed 0x0 != "),
         (b"", "it is empty"),
     ],
-    ids=["not_packed", "cut_off", "altered", "empty"],
 )
 def test_a_corrupt_gzip_file_is_one_clear_line(here: Path, packed: bytes, reason: str) -> None:
     Path("t.txt.gz").write_bytes(packed)
@@ -144,7 +144,7 @@ def test_a_file_at_the_limit_is_read(here: Path) -> None:
     assert len(read_input("t.txt", bytes_max=1000).data) == 1000
 
 
-@pytest.mark.parametrize("name", ["t.gml", "t", "t.edges"])
+@catalogue("name", ["t.gml", "t", "t.edges"])
 def test_the_content_tells_the_format_and_not_the_name(here: Path, name: str) -> None:
     Path(name).write_bytes(gzip.compress(b"1 2\n2 3\n"))
     assert graph_in(name, directed=True).edges == 2
@@ -179,7 +179,7 @@ def test_a_data_key_named_id_is_used_only_where_it_tells_the_nodes_apart(
     assert tuple(graph_in("t.graphml", directed=True).names) == names
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "message"),
     [
         ("<graphml>\n<graph", "t.graphml:2: bad GraphML: Couldn't find end of Start Tag graph."),

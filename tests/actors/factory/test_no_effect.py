@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from actors.factory.charts import load_chart
 from actors.factory.checks import check_domain, no_effect_of
 from actors.factory.domains import build_domain
@@ -14,6 +12,7 @@ from prism.config import Config
 from prism.no_effect import idle_interventions
 from prism.social.no_effect import long_delays, no_effect_before
 from prism.social.people.population import build_population
+from tests.catalogue import catalogue
 
 LURKING = Path(__file__).with_name("lurking.yaml")
 TOLD = (
@@ -42,7 +41,7 @@ def lurking(place: Path, ticks: str = "20", ticks_per_round: int = 24) -> Config
     )
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("ticks", "length", "expected"),
     [
         ("23", 24, "the delay of 23 ticks cannot end within a round of 24: round_ends comes first"),

@@ -13,6 +13,7 @@ from actors.factory.domains import settled
 from actors.runtime.simulation import Simulation
 from prism.config import Config
 from prism.errors import ConfigError
+from tests.catalogue import catalogue
 from tests.domains import Crossing, TrafficDomain
 from tests.own_domains import CROSSING, Study, path_restored, write_study
 from tests.schedules import run_scheduled
@@ -190,7 +191,7 @@ def test_an_input_file_that_a_domain_reads_is_hashed(tmp_path: Path) -> None:
     assert list(built.inputs) == [str(tmp_path / "lights.txt")]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("override", "line"),
     [
         ("domain.ligts=3", "--set: domain.ligts: unknown key; did you mean domain.lights?"),
@@ -235,7 +236,7 @@ def test_a_check_of_the_domain_s_own_is_refused_below_its_key(tmp_path: Path) ->
     assert refusal(study) == "study/study.yaml:3: domain.lights: expected an even number of lights"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("source", "problem"),
     [
         ("import nothing_like_this\n", "crossing cannot be imported: ModuleNotFoundError: No module named 'nothing_"),

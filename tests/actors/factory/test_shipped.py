@@ -11,6 +11,7 @@ from actors.factory.domains import build_domain
 from actors.factory.input_files import locate_input, read_input, with_inputs_beside
 from actors.factory.shipped import FOLDER, examples, find_shipped, shipped_root
 from prism.config import Config, load_config
+from tests.catalogue import catalogue
 from tests.paths import ROOT
 
 US = "configs/data/us-macro-quarterly.csv"
@@ -32,14 +33,14 @@ def test_every_configuration_of_the_project_is_an_example_and_the_default_is_the
     assert next(iter(examples())) == "default"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@catalogue("name", NAMES)
 def test_an_example_says_in_a_sentence_what_it_is(name: str) -> None:
     about = examples()[name].about
     assert 20 <= len(about) <= 120
     assert not about.endswith(".")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@catalogue("name", NAMES)
 def test_an_example_written_elsewhere_means_the_same_and_has_its_data_beside_it(name: str, elsewhere: Path) -> None:
     files = examples()[name].files(Path("study"))
     assert next(iter(files)) == Path("study/prism.yaml")
@@ -83,9 +84,7 @@ def test_a_file_of_this_directory_comes_before_a_shipped_one(elsewhere: Path) ->
     assert read_input(US).data == b"mine"
 
 
-@pytest.mark.parametrize(
-    "name", ["", "README.md", "configs/../README.md", "configs", "configs/no.csv", "/configs/data"]
-)
+@catalogue("name", ["", "README.md", "configs/../README.md", "configs", "configs/no.csv", "/configs/data"])
 def test_nothing_else_of_the_project_is_shipped_data(name: str, elsewhere: Path) -> None:
     assert find_shipped(name) is None
     assert locate_input(name) == Path(name)

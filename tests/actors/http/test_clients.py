@@ -15,6 +15,7 @@ from structlog.typing import EventDict
 from actors.http.connection import ServerOptions
 from actors.http.server import Server, listen
 from tests.actors.http.support import OPTIONS, Listening, Serve, ask, send, site, until
+from tests.catalogue import catalogue
 from tests.patience import HANG_S
 
 GET = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
@@ -196,7 +197,7 @@ def test_a_client_that_does_not_take_its_answer_is_dropped(
         assert len(everything(slow)) < len(LARGE)
 
 
-@pytest.mark.parametrize("beginning", BEGINNINGS)
+@catalogue("beginning", BEGINNINGS)
 def test_a_client_that_takes_its_time_does_not_keep_its_place(
     beginning: bytes, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from structlog.typing import EventDict
 
 from actors.http.connection import STILL_THERE, ServerOptions
 from tests.actors.http.support import OPTIONS, Serve, ask, context_of, send, until
+from tests.catalogue import catalogue
 from tests.patience import HANG_S
 
 
@@ -40,7 +41,7 @@ def test_an_error_is_one_line_in_the_log_and_its_reader_learns_nothing(serve: Se
     ]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "request_bytes",
     [
         b"\r\n\r\n",

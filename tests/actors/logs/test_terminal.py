@@ -14,6 +14,7 @@ from structlog.typing import EventDict
 
 from actors.logs.rate_limit import LEFT_OUT, LINES_MAX, PERIOD_S, SHOWN, TerminalLog
 from actors.logs.setup import logging_to
+from tests.catalogue import catalogue
 
 SKIPPED = "SKIPPED Agent [Borland] due to unvalidated Action"
 WORLD = "prism.economy.world"
@@ -96,7 +97,7 @@ class Screen(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize(("variable", "value"), [("NO_COLOR", "1"), ("TERM", "dumb"), ("TERM", "xterm")])
+@catalogue(("variable", "value"), [("NO_COLOR", "1"), ("TERM", "dumb"), ("TERM", "xterm")])
 def test_the_file_of_the_run_has_every_line_and_the_terminal_colours_if_it_may(
     variable: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

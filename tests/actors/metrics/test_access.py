@@ -13,6 +13,7 @@ from prism.config import MetricsConfig
 from prism.errors import ConfigError
 from tests.actors.http.support import ask
 from tests.actors.metrics.pages import ANY, PAGES, Serve
+from tests.catalogue import catalogue
 
 
 def test_only_who_knows_the_password_reads_the_metrics(serve: Serve) -> None:
@@ -49,7 +50,7 @@ def test_a_port_in_use_says_so_in_one_line(serve: Serve) -> None:
     )
 
 
-@pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.7", "a" * 300, "\x00"])
+@catalogue("host", ["no.such.host.invalid", "203.0.113.7", "a" * 300, "\x00"])
 def test_an_address_that_is_not_ours_says_so(host: str) -> None:
     with pytest.raises(AddressError, match=r"cannot listen on .* set metrics.host to an address of this machine"):
         MetricsServer(MetricsConfig(port=0, host=host), PAGES, {})

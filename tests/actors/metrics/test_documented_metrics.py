@@ -9,6 +9,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 
 from tests.actors.metrics.support import Watched, finished
+from tests.catalogue import catalogue
 
 
 def test_openmetrics_is_whole_and_has_the_tick_of_a_call_as_its_exemplar() -> None:
@@ -24,7 +25,7 @@ def test_openmetrics_is_whole_and_has_the_tick_of_a_call_as_its_exemplar() -> No
     assert all(0 <= int(exemplar.labels["tick"]) < watched.simulation.ticks for exemplar in exemplars)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "accept", ["", "*/*", "text/html", "application/json;q=nonsense,,;;", "application/openmetrics-textual", "\x00é"]
 )
 def test_whoever_asks_for_anything_else_gets_the_text_format(accept: str) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from structlog.typing import EventDict
 
 from tests.actors.http.support import ask, until
 from tests.actors.metrics.pages import Serve
+from tests.catalogue import catalogue
 
 
 def test_a_page_is_answered_as_it_is(serve: Serve) -> None:
@@ -26,7 +26,7 @@ def test_an_unknown_path_is_told_which_there_are(serve: Serve) -> None:
     assert (answer.status, answer.body) == (404, "there are only /metrics, /healthz, /broken\n")
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"])
+@catalogue("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"])
 def test_there_is_nothing_to_do_but_read(method: str, serve: Serve) -> None:
     answer = ask(serve(), "/metrics", method)
     assert (answer.status, sorted(answer.headers["allow"].split(", "))) == (405, ["GET", "HEAD"])

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from actors.oracle.circuit_breaker import FIRST_PAUSE_S, LONGEST_PAUSE_S, WINDOW, BreakerState, CircuitBreaker
+from tests.catalogue import catalogue
 
 
 def opened_at(now: float) -> CircuitBreaker:
@@ -40,7 +41,7 @@ def test_a_window_that_is_not_full_opens_nothing() -> None:
     assert breaker.state is BreakerState.CLOSED
 
 
-@pytest.mark.parametrize("reason", ["invalid_response", "client_error", "error"])
+@catalogue("reason", ["invalid_response", "client_error", "error"])
 def test_answers_that_make_no_sense_never_trip_it(reason: str) -> None:
     breaker = CircuitBreaker()
     for _ in range(10 * WINDOW):

@@ -15,6 +15,7 @@ import pytest
 
 from actors.oracle.concurrency_limit import AdaptiveLimit, ConcurrencyLimit, FixedLimit
 from prism.rng import normal, uniform
+from tests.catalogue import catalogue
 
 MOST = 64
 CALLS = 6_000
@@ -111,8 +112,8 @@ def test_a_tenth_of_plain_failures_costs_about_a_tenth_of_the_answers(server: Se
     assert answers_a_second(server._replace(broken=0.1)) >= 0.8 * answers_a_second(server)
 
 
-@pytest.mark.parametrize("hung", [0.0, 0.1])
-@pytest.mark.parametrize("slots", [4, 16])
+@catalogue("hung", [0.0, 0.1])
+@catalogue("slots", [4, 16])
 def test_a_thousand_answers_take_a_tenth_longer_than_at_the_best_fixed_limit(slots: int, hung: float) -> None:
     """The start counts. Where a tenth of the calls hangs, the best limit is at least twice the number of slots."""
 
@@ -197,7 +198,7 @@ def test_it_never_goes_below_one_or_above_the_most() -> None:
     assert high.limit <= 6
 
 
-@pytest.mark.parametrize("reason", ["server_error", "connection_error", "invalid_response", "client_error"])
+@catalogue("reason", ["server_error", "connection_error", "invalid_response", "client_error"])
 def test_what_happens_at_any_number_of_calls_is_no_overload(reason: str) -> None:
     limit = AdaptiveLimit(MOST, start=20)
     for number in range(100):

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.oracle.rate_limit import BURST_S, TokenBucket
+from tests.catalogue import catalogue
 
 RATES = (0.7, 7.3, 30.0, 100.0, 1000.0)
 
@@ -30,14 +31,14 @@ def test_no_rate_lets_everything_through() -> None:
     assert starts(TokenBucket(None), 1000) == [0.0] * 1000
 
 
-@pytest.mark.parametrize("rate", RATES)
+@catalogue("rate", RATES)
 def test_the_rate_is_exact_over_a_long_time(rate: float) -> None:
     calls = 200_000
     took = starts(TokenBucket(rate), calls)[-1]
     assert took == pytest.approx((calls - burst(rate)) / rate, rel=1e-9)
 
 
-@pytest.mark.parametrize("rate", RATES)
+@catalogue("rate", RATES)
 def test_a_burst_is_what_accrues_in_ten_milliseconds_and_one_call_at_least(rate: float) -> None:
     assert starts(TokenBucket(rate), burst(rate) + 5).count(0.0) == burst(rate)
 

@@ -22,6 +22,7 @@ from prism.llm.spending import Spent
 from prism.statechart import Answer, Oracle
 from tests.actors.oracle.bench import Bench, question
 from tests.actors.persistence.files import empty_run
+from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
 from tests.schedules import run_scheduled
 
@@ -100,7 +101,7 @@ def test_an_answer_names_the_calls_since_the_records_of_its_failed_calls() -> No
     assert answer.spent == whole, "for a fork or a replay, an answer names all of its calls"
 
 
-@pytest.mark.parametrize("written", range(4))
+@catalogue("written", range(4))
 def test_wherever_a_run_is_killed_its_calls_and_retries_are_counted_once(written: int) -> None:
     """A life that writes so many of its three records, then one that asks what is not answered, from no checkpoint."""
     kept = Kept()

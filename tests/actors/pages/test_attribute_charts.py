@@ -14,6 +14,7 @@ from actors.record.rounds import read_rounds
 from actors.results.distributions import NumberCourse, ValueCourse, moment_of
 from actors.results.run_record import RunRecord
 from prism.columns import Floats
+from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.paths import ROOT
 
@@ -103,7 +104,7 @@ CAMPS = np.repeat([0.1, 0.9], [40, 61])
 FRINGE = np.repeat([0.5, 1.0], [98, 3])
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("before", "after", "told"),
     [
         (SPREAD, SPREAD / 4, ["came closer in mood", "fell from 0.29 to 0.073", "from 0.5 to 0.125."]),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from matplotlib.figure import Figure
 from msgspec.structs import replace
 
@@ -24,6 +23,7 @@ from actors.record.course import MadePost
 from actors.studies.causes.kept import Kept
 from actors.studies.causes.record import Cause, Causes, GroupShare, Tried
 from prism.experiment.intervals import Interval
+from tests.catalogue import catalogue
 from tests.hostile_texts import MARKUP
 
 POSTS = [
@@ -170,7 +170,7 @@ def test_nothing_with_an_effect_has_no_picture() -> None:
     assert "<svg" not in page
 
 
-@pytest.mark.parametrize("text", MARKUP.values(), ids=[*MARKUP])
+@catalogue("text", MARKUP.values())
 def test_names_are_text(text: str) -> None:
     hostile = replace(FOUND, of="likes", attribute=text, causes=(replace(FOUND.causes[0], what=text),))
     page = html(hostile)

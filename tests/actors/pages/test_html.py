@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from actors.pages.html import page, rendered, shown, tag
+from tests.catalogue import catalogue
 from tests.hostile_texts import HARM, TEXTS
 
 
@@ -34,7 +35,7 @@ def parsed(html: str) -> Seen:
     return seen
 
 
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+@catalogue("text", TEXTS.values())
 def test_a_text_stays_a_text(text: str) -> None:
     seen = parsed(rendered(tag("p", text, title=text, class_="a")))
     assert seen.elements == ["p"]
@@ -47,7 +48,7 @@ def test_a_text_that_turns_others_around_is_shown_by_its_code() -> None:
     assert "\x1b" not in rendered(tag("p", "\x1b[31mred"))
 
 
-@pytest.mark.parametrize("name", ["p onclick=x", "script>", "", "on", "onclick"])
+@catalogue("name", ["p onclick=x", "script>", "", "on", "onclick"])
 def test_only_names_name_elements_and_attributes(name: str) -> None:
     with pytest.raises(ValueError, match="expected the name"):
         tag(name)

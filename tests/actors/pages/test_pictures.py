@@ -12,11 +12,12 @@ from actors.pages.picture import WORDS, figure, style, wrapped
 from actors.pages.series import GROUP_COLORS, GROUP_DASHES, Line, color_of, draw_line
 from actors.studies.experiments.courses import Courses, _over_time
 from prism.answers import INDICATORS
+from tests.catalogue import catalogue
 
 PARTS = {"third": 2, "half": 3, "whole": 6}
 
 
-@pytest.mark.parametrize("charts", range(13))
+@catalogue("charts", range(13))
 def test_every_row_of_charts_is_full_and_the_first_charts_are_the_largest(charts: int) -> None:
     sizes = [PARTS[size] for size in _sizes(charts)]
     assert len(sizes) == charts
@@ -47,7 +48,7 @@ def test_a_band_of_an_experiment_keeps_the_lines_of_its_first_seeds() -> None:
     assert band.each.tolist() == [[0.0 + seed, 1.0 + seed, 2.0 + seed, 3.0 + seed] for seed in range(20)]
 
 
-@pytest.mark.parametrize("followers", [1.0, 10.0, 50.0, 99.0])
+@catalogue("followers", [1.0, 10.0, 50.0, 99.0])
 def test_authors_with_as_many_followers_have_one_place(followers: float) -> None:
     (row,) = _by_followers(np.full(11, followers), np.zeros(11))
     assert row[0] == followers + 1

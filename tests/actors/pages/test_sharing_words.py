@@ -12,6 +12,7 @@ from actors.cli.sharing_table import sharing_table
 from actors.pages.sharing_words import SHORT_MAX, in_short, interval, sharing_notice
 from prism.sharing.audit import Estimate
 from prism.sharing.summary import SharedShares, SharingSummary
+from tests.catalogue import catalogue
 
 
 def summary(shared: float, low: float, high: float, *, audited: int = 100) -> SharingSummary:
@@ -39,19 +40,17 @@ def summary(shared: float, low: float, high: float, *, audited: int = 100) -> Sh
     )
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("shared", "low", "high"),
     [(0.5, 0.48, 0.52), (0.5, 0.505, 0.52), (0.05, 0.04, 0.045), (0.05, 0.054, 0.06)],
-    ids=["inside", "half a point below", "half a point above", "less than a tenth of it below"],
 )
 def test_a_share_that_is_right_but_for_a_little_is_no_warning(shared: float, low: float, high: float) -> None:
     assert sharing_notice(summary(shared, low, high)) is None
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("shared", "low", "high"),
     [(0.5, 0.515, 0.55), (0.5, 0.4, 0.48), (0.05, 0.056, 0.07), (0.05, 0.03, 0.044)],
-    ids=["a point below", "two points above", "a tenth of it below", "a tenth of it above"],
 )
 def test_a_share_that_is_surely_wrong_is_a_warning_with_the_right_one(shared: float, low: float, high: float) -> None:
     notice = sharing_notice(summary(shared, low, high))

@@ -14,6 +14,7 @@ from actors.persistence.blocks import WHOLE, Field, Form, pack, unpack
 from actors.persistence.streams import Stream
 from prism.agents import Question, Update
 from prism.events import FeedShown, Intervened, PostEvent
+from tests.catalogue import catalogue
 
 encode = msgspec.msgpack.encode
 AGENTS = st.one_of(st.integers(0, 2**31 - 1), st.sampled_from([0, 127, 128, 255, 256, 65535, 65536]))
@@ -54,7 +55,7 @@ def test_every_tick_comes_back_byte_for_byte_and_in_columns(run: tuple[int, list
     assert [*unpack(first, forms, blocks)] == payloads
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "payload",
     [
         b"",

@@ -29,6 +29,7 @@ from actors.persistence.framed_files import read_frames
 from prism.bundles import packed
 from prism.columns import PIECE, Columns
 from tests.actors.persistence.files import checkpoint_at
+from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
 
 
@@ -49,7 +50,7 @@ def replaced(disk: SimulatedDisk, name: str, data: bytes) -> SimulatedDisk:
     return disk
 
 
-@pytest.mark.parametrize("values", [0, 1, PIECE, 2 * PIECE + 1])
+@catalogue("values", [0, 1, PIECE, 2 * PIECE + 1])
 def test_a_checkpoint_is_read_back(values: int) -> None:
     checkpoint = checkpoint_at(7, 100, values=values)
     found = read_checkpoint(written(checkpoint), checkpoint.name)

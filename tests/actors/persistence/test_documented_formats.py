@@ -9,7 +9,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from actors.core.state import RunState
 from actors.persistence import blocks, checkpoint, journal, oracle_log, segments
@@ -22,6 +21,7 @@ from prism.events import FeedShown, PostEvent
 from prism.social.posts.post import PostView
 from tests.actors.persistence.independent_reader import read_run
 from tests.actors.persistence.test_independent_reader import PAGE
+from tests.catalogue import catalogue
 
 
 def section(title: str) -> str:
@@ -35,7 +35,7 @@ def rows(title: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("file", "magic"),
     [
         ("journal.prism", journal.MAGIC),
@@ -48,9 +48,7 @@ def test_the_first_bytes_of_every_file_are_documented(file: str, magic: bytes) -
     assert f"| `{file}` | `{repr(magic)[2:-1]}` |" in PAGE
 
 
-@pytest.mark.parametrize(
-    ("message", "kind", "column"), [(Update, 2, 0), (Question, 2, 2), (PostEvent, 7, 0), (FeedShown, 7, 2)]
-)
+@catalogue(("message", "kind", "column"), [(Update, 2, 0), (Question, 2, 2), (PostEvent, 7, 0), (FeedShown, 7, 2)])
 def test_every_field_of_a_message_is_documented_at_its_place(
     message: type[msgspec.Struct], kind: int, column: int
 ) -> None:

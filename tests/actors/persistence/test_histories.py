@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from actors.persistence import histories
 from actors.persistence.histories import Said, tell, told
+from tests.catalogue import catalogue
 
 PEOPLE, SYMBOLS = 4_000, 6
 
@@ -52,7 +53,7 @@ def test_whoever_says_whatever_is_told_exactly(ticks: list[list[tuple[int, int]]
             assert_told(said(ticks), SYMBOLS)
 
 
-@pytest.mark.parametrize("limit", [1, 255, 256, 257, 65_536, 65_537])
+@catalogue("limit", [1, 255, 256, 257, 65_536, 65_537])
 def test_symbols_take_as_many_bytes_as_their_limit_needs(limit: int) -> None:
     messages = said([[(agent, agent % limit) for agent in range(1_000)]])
     blocks = assert_told(messages, limit)

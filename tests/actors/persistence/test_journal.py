@@ -10,6 +10,7 @@ from actors.core.frames import ORIGIN, Damage, encode_frame, link_of
 from actors.persistence.journal import JOURNAL, MAGIC, TickFrame, header_of, read_header, read_ticks
 from prism.config import Config
 from tests.actors.persistence.files import empty_run, frames, run_of
+from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
 
 
@@ -110,7 +111,7 @@ def test_no_journal_is_one_clear_line() -> None:
         read_header(SimulatedDisk())
 
 
-@pytest.mark.parametrize("data", [b"", b"PRISM", b"something else entirely, and long enough to hold a head"])
+@catalogue("data", [b"", b"PRISM", b"something else entirely, and long enough to hold a head"])
 def test_a_file_of_another_kind_is_refused(data: bytes) -> None:
     with pytest.raises(DamagedError, match="it does not begin with"):
         read_header(replaced(empty_run(), data))
@@ -124,7 +125,7 @@ def test_every_torn_header_is_refused() -> None:
             read_header(replaced(disk, data[:end]))
 
 
-@pytest.mark.parametrize("version", [0, 1, 3, 99])
+@catalogue("version", [0, 1, 3, 99])
 def test_another_format_is_refused_by_its_number(version: int) -> None:
     header = msgspec.to_builtins(header_of(Config(), {}, 3, "1")) | {"format": version}
     with pytest.raises(JournalError, match=rf"has format {version}, and this version of PRISM reads 2"):
@@ -161,7 +162,7 @@ def test_a_frame_of_anything_else_where_the_header_should_be_is_refused_in_one_l
     assert (told.startswith(f"{JOURNAL}: ") and "\n" not in told) or header.format == 2
 
 
-@pytest.mark.parametrize("header", [{"format": 2}, {"format": 2, "seed": "a text"}, {"format": "new"}, [1], None])
+@catalogue("header", [{"format": 2}, {"format": 2, "seed": "a text"}, {"format": "new"}, [1], None])
 def test_a_header_that_names_no_other_format_is_damaged(header: object) -> None:
     with pytest.raises(DamagedError, match=r"damaged at byte 8: its header cannot be read: .*; without its header"):
         read_header(headed(header))

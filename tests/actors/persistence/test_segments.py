@@ -38,6 +38,7 @@ from actors.persistence.segments import (
 from actors.record.parallel_scan import LEAST_SEGMENTS, scan_in_parallel
 from actors.record.recovery import recover
 from tests.actors.persistence.files import SEGMENT, Tick, empty_run, frames, write
+from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
 from tests.durability.memory import MemoryDisk
 
@@ -96,7 +97,7 @@ def test_the_link_of_every_sealed_tick_is_known_by_its_place() -> None:
     assert link_at(disk, sealed.first) == ORIGIN
 
 
-@pytest.mark.parametrize("batch", [2, 3, 7, COUNT])
+@catalogue("batch", [2, 3, 7, COUNT])
 def test_where_a_segment_ends_does_not_depend_on_how_many_ticks_are_written_at_a_time(batch: int) -> None:
     assert sealed_run(batch=batch).files == sealed_run().files
 
@@ -165,7 +166,7 @@ def refusal(disk: MemoryDisk) -> str:
     return f"{damage.problem} {refused.value}" if "seg" in damage.problem else ""
 
 
-@pytest.mark.parametrize("which", [0, 2, -1])
+@catalogue("which", [0, 2, -1])
 def test_a_segment_that_is_missing_or_is_another_one_is_damage(which: int) -> None:
     whole = sealed_run()
     name = segments(whole)[which]
@@ -297,7 +298,7 @@ def deflated(data: bytes) -> bytes:
     return deflate.compress(data) + deflate.flush()
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("block", "length", "told"),
     [
         (deflated(bytes(50_000_000)), None, "they unpack to more than 16 times the "),
@@ -305,7 +306,6 @@ def deflated(data: bytes) -> bytes:
         (deflated(bytes(1000)), -(1 << 20), "its ticks are said to have -1,048,576 bytes"),
         (deflated(msgspec.msgpack.encode([b"tick"]))[:-1], None, "payloads is cut off"),
     ],
-    ids=["a bomb", "too long", "below 0", "cut off"],
 )
 def test_a_segment_takes_no_more_memory_than_its_ticks_need(block: bytes, length: int | None, told: str) -> None:
     disk, name = with_block(block, length)

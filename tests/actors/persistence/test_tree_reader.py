@@ -22,6 +22,7 @@ from tests.actors.persistence.independent_reader import read_run
 from tests.actors.persistence.test_independent_reader import PAGE, summary_of
 from tests.actors.persistence.tree_reader import decode, read_posts
 from tests.actors.real_runs import EMBEDDED, run_of
+from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.durability.process_runs import KillableRun, differences, ends
 from tests.paths import real_path
@@ -132,7 +133,7 @@ def test_it_decodes_what_any_encoder_of_msgpack_writes(value: object) -> None:
     assert decode(b"?" + data, 1) == (value, 1 + len(data))
 
 
-@pytest.mark.parametrize("length", [15, 16, 31, 32, 255, 256, 65_535, 65_536])
+@catalogue("length", [15, 16, 31, 32, 255, 256, 65_535, 65_536])
 def test_it_decodes_texts_lists_and_maps_of_every_length(length: int) -> None:
     for value, flat in (
         ("x" * length, "x" * length),
@@ -143,7 +144,7 @@ def test_it_decodes_texts_lists_and_maps_of_every_length(length: int) -> None:
         assert decode(data, 0) == (flat, len(data))
 
 
-@pytest.mark.parametrize("more", [{}, {"interventions": OUTSIDE}, {"run": {"record_feeds": True}}], ids=str)
+@catalogue("more", [{}, {"interventions": OUTSIDE}, {"run": {"record_feeds": True}}])
 def test_it_rebuilds_what_the_world_holds(tmp_path: Path, more: dict[str, Any]) -> None:
     summary = check(run_of(tmp_path, {**REMEMBERING, **more}))
     assert min(summary[name] for name in ("posts", "likes", "replies", "reshares")) > 0

@@ -25,6 +25,7 @@ from prism.statechart import Statechart
 from tests.actors.oracles import SlowOracle
 from tests.actors.social_runs import SMALL, simulation, with_deliberation, with_run, with_simulation
 from tests.actors.traffic_lights import FaultError
+from tests.catalogue import catalogue
 from tests.schedules import run_scheduled
 from tests.tiers import size
 
@@ -213,7 +214,7 @@ def test_a_column_that_is_missing_is_an_error() -> None:
             RunPart(SMALL, 0, start=taken._replace(columns=Bundles.of(columns)))
 
 
-@pytest.mark.parametrize("change", ["missing", "unknown", "other values"])
+@catalogue("change", ["missing", "unknown", "other values"])
 def test_the_world_of_another_version_is_one_clear_line(change: str) -> None:
     state, columns = RunPart(SMALL, schedule=1).taken[TICKS][1:]
     kept = [column for column in columns if column.name != "shown"]

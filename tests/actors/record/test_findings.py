@@ -11,6 +11,7 @@ from actors.record.findings import Verification, verify_files
 from actors.record.rounds import ROUNDS
 from prism.config import Config
 from tests.actors.persistence.files import checkpoint_at, run_of
+from tests.catalogue import catalogue
 from tests.crash.disk import DiskFault, SimulatedDisk
 
 
@@ -152,7 +153,7 @@ def test_rows_behind_damage_in_the_journal_are_not_held_against_the_series() -> 
     assert bad(verify_files(disk, forks=())) == [JOURNAL]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("fork", "is_good"), [(0, False), (2 * PER_ROUND - 1, False), (2 * PER_ROUND, True), (3 * PER_ROUND - 1, True)]
 )
 def test_a_series_may_begin_at_a_fork(fork: int, is_good: bool) -> None:

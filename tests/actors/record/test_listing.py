@@ -16,6 +16,7 @@ from actors.record.lock import locked
 from actors.record.manifest import SUMMARY
 from actors.record.phase_file import PHASE, PhaseNote
 from tests.actors.persistence.test_independent_reader import summary_of
+from tests.catalogue import catalogue
 
 
 @pytest.fixture
@@ -103,7 +104,7 @@ def test_the_phase_of_a_run_is_that_of_the_process_at_work(run: Path) -> None:
         assert list_run(run).phase is None, "a process that is gone has left it"
 
 
-@pytest.mark.parametrize("name", [JOURNAL, "config.yaml", "manifest.json"])
+@catalogue("name", [JOURNAL, "config.yaml", "manifest.json"])
 def test_a_run_with_an_unreadable_file_is_damaged(run: Path, name: str) -> None:
     (run / name).write_bytes(b"\xff\xfe nothing of the kind")
     line = list_run(run)

@@ -13,6 +13,7 @@ from actors.record.recorded_ticks import RecordedTicks, difference
 from prism.agents import Source, Update
 from prism.events import FeedShown, Intervened, PostEvent
 from tests.actors.persistence.files import empty_run, history_of, question, run_of, update
+from tests.catalogue import catalogue
 
 encode = msgspec.msgpack.encode
 
@@ -68,7 +69,7 @@ def test_what_comes_out_otherwise_is_refused_with_tick_agent_and_field() -> None
     assert "tick 1 came out differently than in the journal" in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("recorded", "made", "told"),
     [
         ([update(4, 0)], [update(4, 0, "red")], "agent 0: to_state is 'green' in the journal and 'red' in the new run"),

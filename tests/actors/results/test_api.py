@@ -46,6 +46,7 @@ from actors.runs.summary import summarise
 from prism import Config, ConfigError, Oracle, OracleError, SettingError
 from tests.actors.oracles import ScriptedOracle
 from tests.actors.social_runs import SMALL, with_oracle, with_simulation
+from tests.catalogue import catalogue
 from tests.domains import TrafficDomain, traffic_chart
 
 YAML = "simulation: {seed: 11, rounds: 2, ticks_per_round: 12}\npopulation: {size: 20}\n"
@@ -146,7 +147,7 @@ def test_nothing_means_the_default_configuration() -> None:
     assert result.summary.agents == 1000
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("arguments", "error", "message"),
     [
         ({"config": "missing.yaml"}, ConfigError, r"^missing\.yaml: no such file"),
@@ -363,9 +364,7 @@ class Failing(Oracle[Any]):
         raise ValueError("no idea")
 
 
-@pytest.mark.parametrize(
-    ("oracle", "reason"), [(Mistaken(), "not_an_option"), (Hasty(), "error"), (Failing(), "error")]
-)
+@catalogue(("oracle", "reason"), [(Mistaken(), "not_an_option"), (Hasty(), "error"), (Failing(), "error")])
 def test_mistakes_of_an_oracle_of_ones_own_are_fallbacks_and_the_run_goes_on(oracle: Oracle[Any], reason: str) -> None:
     summary = run(SMALL, oracle=oracle).summary
     assert summary.status == "done_with_fallbacks"

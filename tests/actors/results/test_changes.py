@@ -23,6 +23,7 @@ from tests.actors.results.changing_runs import CHART, SETTINGS, changing_run
 from tests.actors.results.explained_runs import SMALL, make_run
 from tests.actors.results.exports import Read, Row, exported
 from tests.actors.view.asking import Asked
+from tests.catalogue import catalogue
 from tests.command import prism_alone
 
 TICKS, PEOPLE = 48, 40
@@ -81,7 +82,7 @@ def attributes_at(tables: Read, tick: int) -> dict[tuple[int, str], float | str]
     return now
 
 
-@pytest.mark.parametrize("ticks", [1, 12, 25, TICKS])
+@catalogue("ticks", [1, 12, 25, TICKS])
 def test_ties_and_attributes_at_any_tick_are_those_of_the_world(run: Path, tables: Read, ticks: int) -> None:
     simulation = world_after(run, ticks)
     held = [

@@ -1,11 +1,10 @@
 """The names of runs in sentences that compare them."""
 
-import pytest
-
 from actors.results.compared import side_in_words
+from tests.catalogue import catalogue
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("settings", "said"),
     [
         ({"feed.algorithm": "hot"}, "with a hot feed"),

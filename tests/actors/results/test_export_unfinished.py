@@ -22,6 +22,7 @@ from tests.actors.persistence.tree_reader import decode
 from tests.actors.real_runs import EMBEDDED, run_of
 from tests.actors.results.exports import Read, exported
 from tests.actors.results.test_export import check_posts, check_questions, check_transitions
+from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.durability.process_runs import KillableRun, ends
 from tests.patience import HANG_S
@@ -87,7 +88,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run_of(tmp_path_factory.mktemp("recording"), {**EMBEDDED, "run": {"record_feeds": True}})
 
 
-@pytest.mark.parametrize(("ticks", "torn"), [(0, 0), (1, 3), (17, 0), (30, 39), (31, 200), (48, 0)])
+@catalogue(("ticks", "torn"), [(0, 0), (1, 3), (17, 0), (30, 39), (31, 200), (48, 0)])
 def test_a_run_that_is_cut_anywhere_has_the_first_rows_of_the_whole_run(
     ticks: int, torn: int, recording: Path, tmp_path: Path
 ) -> None:

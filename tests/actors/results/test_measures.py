@@ -12,6 +12,7 @@ from actors.record.messages import those_of, ticks_of
 from actors.results.measures import by_problem, cascades_problem
 from prism import load_config
 from prism.events import PostEvent
+from tests.catalogue import catalogue
 
 CONFIG = load_config("""
 simulation: {seed: 3, rounds: 4, ticks_per_round: 12}
@@ -94,7 +95,7 @@ def test_totals_by_attribute_add_up_to_those_of_the_run(result: RunResult) -> No
     assert result.measure("by.level.false.people") == 0
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("place", "said"),
     [
         (

@@ -7,11 +7,11 @@ import math
 from typing import Any
 
 import msgspec
-import pytest
 
 from actors.results.plain import plain
 from prism.economy import GlobalState
 from prism.statechart import AgentState
+from tests.catalogue import catalogue
 
 
 class Pair(msgspec.Struct, array_like=True):
@@ -21,7 +21,7 @@ class Pair(msgspec.Struct, array_like=True):
     second: Any = None
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("value", "expected"),
     [
         (Pair(1, (AgentState.IDLE,)), {"first": 1, "second": ["idle"]}),

@@ -20,6 +20,7 @@ from actors.results.parquet_files import ParquetFiles
 from actors.results.schema import shipped_tables
 from actors.results.table_files import CsvFiles, SqliteFile, TableFiles, csv_text
 from prism.tables import Column, Kind, Table
+from tests.catalogue import catalogue
 from tests.hostile_texts import SPREADSHEET, TEXTS
 
 TABLES = shipped_tables()
@@ -63,7 +64,7 @@ def texts_of(form: str, directory: Path) -> list[list[str | None]]:
     return [read[name].to_pylist() for name in ("name", "text", "json")]
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@catalogue("form", FORMATS)
 def test_hostile_texts_come_back_as_they_were(form: str, tmp_path: Path) -> None:
     texts: list[Any] = [*TEXTS.values(), None]
     nothing = [None] * len(texts)
@@ -93,7 +94,7 @@ def test_any_text_comes_back_from_its_cell(text: str) -> None:
     assert text_in_csv(cell[1:-1].replace('""', '"')) == text
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@catalogue("form", FORMATS)
 def test_numbers_times_and_missing_values_come_back(form: str, tmp_path: Path) -> None:
     integers = [0, -1, 2**53 - 1, None]
     numbers = [0.1, -1e300, 5e-324, None]

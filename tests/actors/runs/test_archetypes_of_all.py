@@ -8,10 +8,11 @@ import pytest
 
 from actors.runs.forecast import archetypes_of_all
 from prism.rng import uniform
+from tests.catalogue import catalogue
 
 
-@pytest.mark.parametrize(("few", "factor"), [(500, 3.2), (2000, 2.0)])
-@pytest.mark.parametrize(("kinds", "power"), [(30, 1.0), (3000, 1.0), (3000, 2.5), (30_000, 4.0)])
+@catalogue(("few", "factor"), [(500, 3.2), (2000, 2.0)])
+@catalogue(("kinds", "power"), [(30, 1.0), (3000, 1.0), (3000, 2.5), (30_000, 4.0)])
 def test_archetypes_of_many_questions_are_foretold_by_those_of_a_few(
     kinds: int, power: float, few: int, factor: float
 ) -> None:

@@ -15,6 +15,7 @@ from actors.runs.code import (
     own_code_sha256,
     tree_sha256,
 )
+from tests.catalogue import catalogue
 from tests.paths import ROOT
 
 PLAIN = """
@@ -76,7 +77,7 @@ def sha256(source: str, name: str = "prism/rng.py") -> str:
     return tree_sha256({name: source.encode()})
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "same",
     [
         "# a comment\n" + PLAIN,
@@ -91,7 +92,7 @@ def test_comments_docstrings_and_layout_do_not_count(same: str) -> None:
     assert sha256(same) == sha256(PLAIN)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("before", "after"),
     [
         ("1", "2"),
@@ -161,7 +162,7 @@ def test_the_hash_is_kept_and_is_of_the_sources_that_it_was_made_of(
     assert code_of() == sha256(PLAIN.replace("1", "2"))
 
 
-@pytest.mark.parametrize("content", ["", "zz", "a b c", "\udcff"])
+@catalogue("content", ["", "zz", "a b c", "\udcff"])
 def test_a_hash_that_cannot_be_read_or_kept_is_computed(
     content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from actors.persistence.journal import header_of
 from actors.record.manifest import Manifest
 from actors.runs.compatibility import changed_code, changed_settings
 from actors.runs.manifest import manifest_of
 from prism.config import Config, load_config
+from tests.catalogue import catalogue
 
 NOW = manifest_of(Config(), {})
 
@@ -34,7 +34,7 @@ def test_the_same_code_is_no_difference_whatever_version_it_calls_itself() -> No
     assert changed_code(manifest(prism_sim="0.0.1"), NOW) == []
 
 
-@pytest.mark.parametrize("package", ["numpy", "msgspec", "nunpy"])
+@catalogue("package", ["numpy", "msgspec", "nunpy"])
 def test_another_package_is_a_difference(package: str) -> None:
     (change,) = changed_code(manifest(**{package: "0"}), NOW)
     assert change.startswith(f"{package} is ")

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from actors.runs.directory import RunDirectory
+from tests.catalogue import catalogue
 
 
 def line(level: str, event: str) -> str:
     return json.dumps({"event": event, "level": level}) + "\n"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("log", "is_kept"),
     [
         ("", False),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
+from tests.catalogue import catalogue
 
 SCRIPT = """
 import os
@@ -15,7 +15,7 @@ with last_words("goes on with `prism resume`"):
 """
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("ends", "said"),
     [
         ("os._exit(1)", "prism: goes on with `prism resume`\n"),

@@ -34,6 +34,7 @@ from prism.statechart import (
     state_distribution,
 )
 from prism.validators import EconLLMValidator, LLMValidator, Validator
+from tests.catalogue import catalogue
 from tests.docs.test_python import scripts
 from tests.paths import ROOT
 
@@ -196,7 +197,7 @@ def test_what_no_run_calls_is_the_library_and_shown_in_an_example(traced: Tracer
     assert sorted(LIBRARY.keys() - uncalled) == [], "runs call these, or they are gone"
 
 
-@pytest.mark.parametrize(("name", "page"), LIBRARY.items(), ids=str)
+@catalogue(("name", "page"), LIBRARY.items())
 def test_a_page_shows_what_is_only_for_programs(name: str, page: str) -> None:
     shown = "".join(example.code for example in scripts(ROOT / page) if example.output is not None)
     assert re.search(rf"\b{name.rpartition('.')[2]}\b", shown), f"{page} has no example with {name}"

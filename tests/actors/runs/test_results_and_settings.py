@@ -11,6 +11,7 @@ from actors import run
 from actors.results.result import RunResult
 from prism.config import Config, load_config
 from prism.config.describe import settings
+from tests.catalogue import catalogue
 
 SMALL: Final[dict[str, object]] = {
     "simulation.seed": 11,
@@ -117,7 +118,7 @@ def digest() -> str:
     return usual.digest
 
 
-@pytest.mark.parametrize("path", VARIED)
+@catalogue("path", VARIED)
 def test_a_setting_of_the_oracle_or_the_run_changes_no_result(path: str, digest: str, tmp_path: Path) -> None:
     config = small(**{**TOGETHER.get(path, {}), path: VARIED[path]})
     assert run(config, out=tmp_path / "run").digest == digest
@@ -132,7 +133,7 @@ def test_a_setting_that_records_more_changes_no_count(path: str) -> None:
     assert more.summary.divergence == usual.summary.divergence
 
 
-@pytest.mark.parametrize("path", ["oracle.max_calls", "oracle.max_tokens", "oracle.max_usd"])
+@catalogue("path", ["oracle.max_calls", "oracle.max_tokens", "oracle.max_usd"])
 def test_a_cap_that_is_not_reached_changes_no_result(path: str, digest: str) -> None:
     prices: dict[str, Any] = {"llm.prices.input": 1.0, "llm.prices.output": 1.0}
     assert result(**prices, **{path: 100_000}).digest == digest

@@ -38,6 +38,7 @@ from tests.actors.persistence.files import (
 )
 from tests.actors.persistence.store_harness import Gate, PackersHere, StoreHarness, inline
 from tests.blocking import nothing_blocks
+from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
 from tests.schedules import in_schedules, run_scheduled
 from tests.tiers import Size
@@ -98,7 +99,7 @@ async def test_a_run_is_never_more_than_a_limit_ahead_of_its_disk() -> None:
     assert await ahead_of_a_busy_disk(PENDING_MAX + 20) == PENDING_MAX
 
 
-@pytest.mark.parametrize(("size", "ahead"), [(1, 1), (300, 2), (1_000, 7)])
+@catalogue(("size", "ahead"), [(1, 1), (300, 2), (1_000, 7)])
 async def test_ticks_of_many_bytes_wait_for_the_disk_before_there_are_many(
     monkeypatch: pytest.MonkeyPatch, size: int, ahead: int
 ) -> None:
@@ -243,7 +244,7 @@ async def interrupted(random: Random, packers: Packers) -> dict[str, bytes]:
     return files_of(disk)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("fails", "packers"),
     [
         (JournalWriter.write_segments, 0),
@@ -252,7 +253,6 @@ async def interrupted(random: Random, packers: Packers) -> dict[str, bytes]:
         (JournalWriter.write_segments, 2),
         (JournalWriter.take_out, 2),
     ],
-    ids=["write", "take out", "begin aside", "write aside", "take out aside"],
 )
 def test_a_disk_that_is_full_while_ticks_are_sealed_ends_the_run_and_with_more_room_nothing_is_lost(
     fails: Callable[[JournalWriter], None], packers: int, size: Size

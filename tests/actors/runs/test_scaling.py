@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actors.runs.scaling import ACT_BYTES, ALONE_MIB, Costs, Design, activations_in, memory_in, tick_in
+from tests.catalogue import catalogue
 
 COSTS = Costs(
     turn_s=1e-6,
@@ -34,8 +35,8 @@ def test_a_tick_of_one_process_says_how_many_activations_it_has() -> None:
     assert activations_in(0.0) == 0.0
 
 
-@pytest.mark.parametrize("tick_s", [0.001, 0.01, 0.3, 10.0])
-@pytest.mark.parametrize("shards", [2, 8, 64])
+@catalogue("tick_s", [0.001, 0.01, 0.3, 10.0])
+@catalogue("shards", [2, 8, 64])
 def test_shards_are_never_more_times_as_fast_as_there_are(tick_s: float, shards: int) -> None:
     assert tick_in(shards, activations_in(tick_s)).all_s >= tick_s / shards
 

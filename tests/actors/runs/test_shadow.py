@@ -18,6 +18,7 @@ from actors.results.run_record import RunRecord
 from prism.config import load_config
 from prism.divergence import EMBEDDED, RULE
 from prism.rng import Draw, uniform
+from tests.catalogue import catalogue
 from tests.command import Ended, prism_alone, run_prism
 
 SEED = 11
@@ -182,7 +183,7 @@ def test_an_economy_has_no_such_turns_and_says_so(tmp_path: Path, command: Comma
     assert "shadow questions: none: no rule settled a turn on which the oracle could be asked" in told
 
 
-@pytest.mark.parametrize("share", ["0", "-0.1", "1.5", "nan", "many"])
+@catalogue("share", ["0", "-0.1", "1.5", "nan", "many"])
 def test_a_share_out_of_range_is_refused(share: str, command: Command) -> None:
     ended = command("shadow", "run", "--share", share)
     assert ended.code == 2
@@ -190,7 +191,7 @@ def test_a_share_out_of_range_is_refused(share: str, command: Command) -> None:
     assert not Path("run/shadow.json").exists()
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("setting", "code", "told"),
     [
         ("population.size=10", 2, "population.size cannot be set here: the turns are those of the recorded run"),

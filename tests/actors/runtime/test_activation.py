@@ -27,6 +27,7 @@ from prism.statechart import Oracle
 from tests.actors.oracles import SlowOracle
 from tests.actors.social_runs import SMALL, digest_of, with_deliberation, with_oracle, with_simulation
 from tests.actors.traffic_lights import CrossingRun, config, with_faulty_action
+from tests.catalogue import catalogue
 from tests.domains import Crossing, TrafficDomain, TrafficLight, traffic_chart
 from tests.paths import ROOT, real_path
 from tests.schedules import in_schedules, run_scheduled
@@ -101,7 +102,7 @@ def test_every_shipped_configuration_is_compared() -> None:
     assert names == set(SHIPPED)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "settings",
     [
         with_deliberation(0),
@@ -109,7 +110,6 @@ def test_every_shipped_configuration_is_compared() -> None:
         with_simulation(with_deliberation(2), seed=5),
         with_oracle(queue_size=1, max_concurrency=1),
     ],
-    ids=["at once", "four ticks", "another seed", "one question at a time"],
 )
 def test_slow_answers_in_any_schedule_change_nothing(settings: Config, size: Size) -> None:
     reference = digest_of(settings)
@@ -132,7 +132,7 @@ def stories(settings: Config, domain: Callable[[], TrafficDomain], schedule: int
     return crossing.digest, state, [crossing.story(light) for light in range(crossing.domain.size)]
 
 
-@pytest.mark.parametrize("intensity", [0, 1, 3, 100])
+@catalogue("intensity", [0, 1, 3, 100])
 def test_crashes_restarts_and_quarantines_are_the_same(intensity: int, size: Size) -> None:
     def domain() -> TrafficDomain:
         return with_faulty_action(lambda light: (light.agent_id + light.tick) % 3 == 0, size=8)
@@ -259,7 +259,7 @@ async def test_the_event_loop_gets_its_turn_in_every_tick_however_short() -> Non
     assert seen == set(range(201))
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("chosen", "agents", "expected"),
     [
         ("resident", MANY, "resident"),

@@ -26,6 +26,7 @@ from tests.actors.social_runs import (
     with_run,
     with_simulation,
 )
+from tests.catalogue import catalogue
 from tests.paths import ROOT
 from tests.schedules import run_scheduled
 from tests.tiers import Size
@@ -82,13 +83,13 @@ def test_the_order_of_hashes_does_not_matter() -> None:
     assert set(digests) == {digest_of()}
 
 
-@pytest.mark.parametrize("capacity", [1, 2, 1000])
+@catalogue("capacity", [1, 2, 1000])
 def test_the_capacity_of_mailboxes_does_not_matter(capacity: int) -> None:
     config = with_run(mailbox_capacity=capacity)
     assert {digest_of(config, schedule=seed) for seed in range(5)} == {digest_of()}
 
 
-@pytest.mark.parametrize("settings", [{"max_concurrency": 1}, {"max_concurrency": 64}, {"queue_size": 1}])
+@catalogue("settings", [{"max_concurrency": 1}, {"max_concurrency": 64}, {"queue_size": 1}])
 def test_the_oracles_concurrency_and_queue_do_not_matter(settings: dict[str, float]) -> None:
     ask = partial(slow, seed=1)
     assert {digest_of(with_oracle(SMALL, **settings), schedule=seed, ask=ask) for seed in range(5)} == {digest_of()}
@@ -144,7 +145,7 @@ class Stopped:
         self.simulation.stop()
 
 
-@pytest.mark.parametrize("tick", [1, 7, 20])
+@catalogue("tick", [1, 7, 20])
 def test_a_stopped_run_finishes_its_tick_and_equals_a_run_of_as_many_ticks(tick: int) -> None:
     for schedule in range(8):
         stopped = run_scheduled(schedule, Stopped(tick, pauses=schedule).run)

@@ -12,6 +12,7 @@ from prism.economy.macro import Lags, draw_shocks, step
 from prism.economy.nation import PolicyState
 from prism.errors import OracleFailedError
 from tests.actors.economies import START, EconomyRun
+from tests.catalogue import catalogue
 from tests.schedules import in_schedules, run_scheduled
 from tests.tiers import Size
 
@@ -61,7 +62,7 @@ async def test_the_reasoning_of_a_turn_is_kept_in_the_order_in_which_it_counted(
     assert {chain.duration_ms for chain in chains} == {0}, "no wall clock"
 
 
-@pytest.mark.parametrize("nation", [0, 1, 2])
+@catalogue("nation", [0, 1, 2])
 def test_a_proposal_that_is_not_economic_is_skipped_in_its_turn_with_a_line_that_says_so(
     nation: int, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -106,7 +107,7 @@ def test_another_seed_is_another_economy() -> None:
     assert run_scheduled(1, EconomyRun().run).digest != run_scheduled(1, EconomyRun("simulation.seed=4").run).digest
 
 
-@pytest.mark.parametrize("trigger", ["turn_begins", "review", "apply"])
+@catalogue("trigger", ["turn_begins", "review", "apply"])
 def test_a_nation_that_crashes_is_skipped_and_takes_part_in_the_next_quarter(
     trigger: str, logged: list[EventDict]
 ) -> None:
@@ -136,7 +137,7 @@ def test_an_economy_without_a_nation_left_goes_on_by_itself(logged: list[EventDi
     assert done.world.state.global_state.inflation != START.inflation
 
 
-@pytest.mark.parametrize("component", ["agent", "validator", "engine"])
+@catalogue("component", ["agent", "validator", "engine"])
 def test_a_question_without_an_answer_ends_the_run_with_the_quarter_before_it(
     component: str, logged: list[EventDict]
 ) -> None:

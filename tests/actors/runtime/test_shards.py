@@ -32,6 +32,7 @@ from prism.social.shard import check_shards
 from prism.social.tables import CURRENT, DUE, ENTERED, SHOWN
 from prism.statechart import Behaviour
 from tests.actors.runtime.test_compiled import random_chart, random_settings
+from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
 from tests.paths import ROOT
 from tests.tiers import Size
@@ -120,7 +121,7 @@ CONFIGS = "cascades", "contagion", "default", "friends", "headlines", "opinions"
 """The worlds that come with PRISM, but for those that need a model or a file that it does not have."""
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@catalogue("name", CONFIGS)
 def test_a_world_that_comes_with_prism_makes_the_run_of_one_process(name: str) -> None:
     config = read_config(ROOT / "configs" / f"{name}.yaml", [*SMALL, "population.size=100"])
     domain = build_domain(config).domain
@@ -191,7 +192,7 @@ def test_the_engine_keeps_the_rows_of_its_own_people_only(monkeypatch: pytest.Mo
         assert not t.people[own.stop :, [ENTERED, DUE, CURRENT, SHOWN]].any()
 
 
-@pytest.mark.parametrize(("before", "after"), [(2, 3), (3, 0), (0, 2), (8, 1)])
+@catalogue(("before", "after"), [(2, 3), (3, 0), (0, 2), (8, 1)])
 def test_a_run_goes_on_from_a_checkpoint_in_another_number_of_shards(
     before: int, after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,7 @@ from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.people.population import build_population
 from tests.actors.runtime.test_compiled import random_chart
 from tests.actors.runtime.test_shards import SHARDS, Checkpoint, World, outcome, settings_of
+from tests.catalogue import catalogue
 from tests.schedules import run_scheduled
 from tests.tiers import Size
 
@@ -157,7 +158,7 @@ def test_limits_hold_for_the_embedded_choice_of_all_shards_together(limits: dict
     assert (whole[0] == run_scheduled(1, partial(run, free, 3))[0]) is ("rate_per_s" in limits)
 
 
-@pytest.mark.parametrize(("before", "after"), [(2, 3), (3, 0), (0, 2), (8, 1)])
+@catalogue(("before", "after"), [(2, 3), (3, 0), (0, 2), (8, 1)])
 def test_a_run_goes_on_with_its_open_questions_in_another_number_of_shards(before: int, after: int) -> None:
     world = asking_world(2, deliberation=4)
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from actors import resume, run
 from actors.factory.config_file import read_settings
@@ -15,6 +14,7 @@ from actors.factory.domains import build_domain
 from actors.persistence.journal import JOURNAL
 from actors.runtime.simulation import Simulation
 from prism.domain import Stretch
+from tests.catalogue import catalogue
 
 
 class Run:
@@ -67,7 +67,7 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("settings", SETTINGS)
+@catalogue("settings", SETTINGS)
 def test_ticks_together_come_to_what_they_come_to_one_by_one(settings: tuple[str, ...]) -> None:
     one_by_one, together = Run(*settings, one_by_one=True), Run(*settings)
     assert together.outcome() == one_by_one.outcome()
@@ -75,7 +75,7 @@ def test_ticks_together_come_to_what_they_come_to_one_by_one(settings: tuple[str
     assert sum(together.together) > together.simulation.ticks // 2
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "settings",
     [
         ("run.record_feeds=true",),

@@ -9,6 +9,7 @@ from actors.testing import ServerSettings
 from actors.testing.answers import MAX_DEPTH, MAX_LENGTH, MAX_VALUES, answer
 from actors.testing.errors import ApiError
 from tests.actors.testing.support import ASKED, CHAT, serving
+from tests.catalogue import catalogue
 
 TREE = {
     "$ref": "#/$defs/Tree",
@@ -38,7 +39,7 @@ def test_an_answer_to_a_recursive_schema_comes_to_an_end() -> None:
     assert set(said) == {"name", "below", "next"}
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "schema",
     [
         {"type": "no such type"},

@@ -21,6 +21,7 @@ from tests.actors.testing.support import (
     serving,
     until,
 )
+from tests.catalogue import catalogue
 from tests.patience import HANG_S
 
 
@@ -73,7 +74,7 @@ async def test_not_done_raises_nothing_in_the_ollama_client() -> None:
     assert json.loads(said.message.content or "")["state"] in STATES
 
 
-@pytest.mark.parametrize("path", ["/api/chat", "/api/generate", "/v1/chat/completions"])
+@catalogue("path", ["/api/chat", "/api/generate", "/v1/chat/completions"])
 async def test_content_faults_come_inside_a_right_response(path: str) -> None:
     form = {"type": "json_schema", "json_schema": {"schema": SCHEMA}}
     body = {**CHAT, "prompt": "What next?", "response_format": form}

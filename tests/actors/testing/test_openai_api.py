@@ -2,10 +2,9 @@
 
 import json
 
-import pytest
-
 from actors.testing import Dialect, ServerSettings
 from tests.actors.testing.support import COMPLETION, SCHEMA, STATES, serving
+from tests.catalogue import catalogue
 
 
 async def test_a_chat_completion_has_openais_shape() -> None:
@@ -20,7 +19,7 @@ async def test_a_chat_completion_has_openais_shape() -> None:
     assert events.text.endswith("data: [DONE]\n\n")
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("dialect", "kind", "status"),
     [
         (Dialect.JSON_SCHEMA, "json_schema", 200),

@@ -7,6 +7,7 @@ import pytest
 from actors.testing import ServerSettings
 from actors.testing.slots import RateLimit
 from tests.actors.testing.support import CHAT, COMPLETION, serving, until
+from tests.catalogue import catalogue
 
 
 def test_a_second_of_calls_is_taken_at_once_and_then_as_many_as_the_rate_says() -> None:
@@ -23,8 +24,8 @@ def test_a_rate_below_one_still_takes_a_call_now_and_then() -> None:
     assert [limit.take(0.5, 7.0), limit.take(0.5, 8.0), limit.take(0.5, 9.0)] == [0.0, pytest.approx(1.0), 0.0]
 
 
-@pytest.mark.parametrize("says_when", [True, False])
-@pytest.mark.parametrize(("path", "body"), [("/api/chat", CHAT), ("/v1/chat/completions", COMPLETION)])
+@catalogue("says_when", [True, False])
+@catalogue(("path", "body"), [("/api/chat", CHAT), ("/v1/chat/completions", COMPLETION)])
 async def test_one_call_too_many_gets_a_429_and_is_told_when_to_come_again_only_if_the_server_says_when(
     path: str, body: dict[str, object], says_when: bool
 ) -> None:

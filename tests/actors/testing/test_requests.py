@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
-import pytest
 
 from tests.actors.testing.support import ASKED, CHAT, STATES, content, serving
+from tests.catalogue import catalogue
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("path", "body", "status", "error"),
     [
         ("/api/chat", b"", 400, "missing request body"),

@@ -22,11 +22,12 @@ from actors.testing import (
 )
 from actors.testing.faults import FaultPlayer
 from prism.errors import PrismError
+from tests.catalogue import catalogue
 
 ALWAYS_BUSY = Spell(kind=SpellKind.BUSY, every_s=1, least_s=1, most_s=1)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("make", "message"),
     [
         (lambda: ServerSettings(models=("",)), "models: each needs a name"),
@@ -83,7 +84,7 @@ def test_an_address_that_is_none_is_refused_too(host: str, port: int, monkeypatc
         ModelServer(host=host, port=port).start()
 
 
-@pytest.mark.parametrize("burst", [1, 3, 10])
+@catalogue("burst", [1, 3, 10])
 def test_faults_mixed_evenly_are_their_share_of_the_calls(burst: int) -> None:
     player, plan = FaultPlayer(), FaultPlan(shares=evenly(0.36), burst=burst)
     picked = Counter(player.next(plan, call) for call in range(1, 60_001))

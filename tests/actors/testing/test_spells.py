@@ -12,6 +12,7 @@ from actors.testing import Latency, ModelServer, ServerSettings
 from actors.testing.errors import ServerSettingsError
 from actors.testing.spells import SPELLS, Spell, SpellKind, spells_at
 from tests.actors.testing.support import CHAT, serving, until
+from tests.catalogue import catalogue
 from tests.patience import HANG_S
 
 OUTAGE = Spell(kind=SpellKind.OUTAGE, every_s=300, least_s=10, most_s=30)
@@ -42,7 +43,7 @@ def test_a_spell_is_under_way_from_its_begin_until_its_end() -> None:
     assert spells_at((OUTAGE,), end) == {}
 
 
-@pytest.mark.parametrize(("every", "least", "most"), [(10, 0, 5), (10, 6, 5), (10, 5, 11), (float("inf"), 1, 2)])
+@catalogue(("every", "least", "most"), [(10, 0, 5), (10, 6, 5), (10, 5, 11), (float("inf"), 1, 2)])
 def test_lengths_that_do_not_fit_each_other_are_refused(every: float, least: float, most: float) -> None:
     with pytest.raises(ServerSettingsError, match="0 < LEAST <= MOST <= EVERY"):
         Spell(kind=SpellKind.BUSY, every_s=every, least_s=least, most_s=most)
@@ -57,7 +58,7 @@ def always(kind: SpellKind) -> tuple[Spell, ...]:
     return (Spell(kind=kind, every_s=1000, least_s=1000, most_s=1000),)
 
 
-@pytest.mark.parametrize(("kind", "status"), [(SpellKind.BUSY, 503), (SpellKind.LIMIT, 429), (SpellKind.SLOW, 200)])
+@catalogue(("kind", "status"), [(SpellKind.BUSY, 503), (SpellKind.LIMIT, 429), (SpellKind.SLOW, 200)])
 async def test_a_spell_happens_to_every_question_and_to_no_list_of_models(kind: SpellKind, status: int) -> None:
     settings = ServerSettings(spells=always(kind), latency=Latency(mean_s=0.005))
     async with serving(settings) as (server, client):

@@ -6,6 +6,7 @@ import pytest
 
 from actors.testing import WRONG_STATE, Fault, FaultPlan, ModelServer, ServerSettings, SystemOne
 from tests.actors.testing.support import DECISION, QUESTION, STATES, ollama_client, serving
+from tests.catalogue import catalogue
 
 
 async def test_systemone_gives_a_probability_for_each_option() -> None:
@@ -27,7 +28,7 @@ async def test_systemone_gives_a_probability_for_each_option() -> None:
     assert said.usage.input_tokens > 0
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("mode", "body", "status", "error"),
     [
         (SystemOne.UNSUITED, DECISION, 400, "registry.ollama.ai/library/llama3.2:latest does not support decision"),

@@ -6,6 +6,7 @@ import pytest
 
 from actors.testing.errors import BadFrameError
 from actors.testing.wire import MAX_BODY_BYTES, MAX_HEAD_BYTES, RequestParser
+from tests.catalogue import catalogue
 
 LENGTH = b"POST /a?b HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello"
 CHUNKED = b"POST /c HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3;ext=1\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"
@@ -13,7 +14,7 @@ BARE = b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"
 ALL = LENGTH + CHUNKED + BARE + LENGTH
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 64, len(ALL)])
+@catalogue("size", [1, 2, 3, 7, 64, len(ALL)])
 def test_requests_are_the_same_in_pieces_of_any_size(size: int) -> None:
     parser = RequestParser()
     found = [request for i in range(0, len(ALL), size) for request in parser.feed(ALL[i : i + size])]
@@ -33,7 +34,7 @@ def head(*lines: str) -> bytes:
 CHUNKS = head("Transfer-Encoding: chunked")
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("data", "status"),
     [
         (b"hello\r\n\r\n", HTTPStatus.BAD_REQUEST),

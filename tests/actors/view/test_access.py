@@ -14,6 +14,7 @@ from starlette.routing import Route
 from actors.view.access import Guard
 from actors.view.app import STATIC, Site
 from tests.actors.view.asking import Asked, get
+from tests.catalogue import catalogue
 
 TOKEN = "a-token-of-this-test"
 SOURCES = sorted(Path(str(STATIC)).iterdir())
@@ -26,19 +27,19 @@ def guard(host: str = "127.0.0.1", token: str = "") -> Guard:
     return Guard(Starlette(routes=[Route("/", answer)]), host=host, port=8480, token=token)
 
 
-@pytest.mark.parametrize("name", ["127.0.0.1:8480", "localhost:8480", "[::1]:8480", "LOCALHOST", "localhost"])
+@catalogue("name", ["127.0.0.1:8480", "localhost:8480", "[::1]:8480", "LOCALHOST", "localhost"])
 def test_this_machine_may_ask(name: str) -> None:
     assert get(guard(), "/", host=name).text == "inside"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "name", ["example.org", "example.org:8480", "localhost.example.org", "127.0.0.1.example.org", "10.0.0.7", ""]
 )
 def test_a_name_that_leads_here_from_elsewhere_is_refused(name: str) -> None:
     assert get(guard(), "/", host=name).status_code == 421
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+@catalogue("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
 def test_nothing_can_be_changed(method: str) -> None:
     assert get(guard(), "/", method).status_code == 405
 
@@ -90,7 +91,7 @@ def test_another_address_of_this_machine_answers_under_its_own_name() -> None:
     assert get(guarded, "/", host="127.0.0.3:8480").status_code == 421
 
 
-@pytest.mark.parametrize("token", ["a+b&c=d e", 'quo"ted;,', "schlüssel €", "\udcff"])
+@catalogue("token", ["a+b&c=d e", 'quo"ted;,', "schlüssel €", "\udcff"])
 def test_a_token_may_have_any_characters(token: str) -> None:
     guarded = guard("0.0.0.0", token)
     shown = get(guarded, f"/?token={quote(token, safe='', errors='surrogateescape')}", host="10.0.0.7")
@@ -101,7 +102,7 @@ def test_a_token_may_have_any_characters(token: str) -> None:
     assert get(guarded, "/", host="10.0.0.7", cookie=cookie).text == "inside"
 
 
-@pytest.mark.parametrize("path", ["/static/nothing.js", "/static/..%2Fapp.py", "/static/", "/static/%2e%2e/app.py"])
+@catalogue("path", ["/static/nothing.js", "/static/..%2Fapp.py", "/static/", "/static/%2e%2e/app.py"])
 def test_only_the_files_of_the_page_are_served(tmp_path: Path, path: str) -> None:
     assert get(Site(tmp_path).app(), path).status_code in (404, 405)
 
@@ -121,13 +122,11 @@ FORBIDDEN = re.compile(
 )
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+@catalogue("source", SOURCES)
 def test_no_source_makes_markup_or_code_of_a_text_or_asks_elsewhere(source: Path) -> None:
     assert FORBIDDEN.findall(source.read_text(encoding="utf-8")) == []
 
 
-@pytest.mark.parametrize(
-    "fault", ["a.innerHTML = text", "eval(text)", "fetch('https://example.org')", "new Function(text)"]
-)
+@catalogue("fault", ["a.innerHTML = text", "eval(text)", "fetch('https://example.org')", "new Function(text)"])
 def test_such_a_source_would_be_found(fault: str) -> None:
     assert FORBIDDEN.search(fault)

@@ -21,6 +21,7 @@ from actors.record.listing import runs_in
 from actors.record.lock import LOCK, reader_sees_holder
 from actors.results.run_groups import differing
 from tests.actors.view.asking import Asked, copied
+from tests.catalogue import catalogue
 
 JOURNAL = "journal.prism"
 
@@ -75,7 +76,7 @@ def test_a_run_that_takes_the_place_of_another_is_read_anew(embedded: Path, tmp_
     assert "77" in differing["feed.size"]
 
 
-@pytest.mark.parametrize("name", [b"not-utf-8-\xff", b"<img src=x onerror=alert(1)>", b"100%25 ?#x", b"a\nb"])
+@catalogue("name", [b"not-utf-8-\xff", b"<img src=x onerror=alert(1)>", b"100%25 ?#x", b"a\nb"])
 def test_a_directory_of_any_name_is_listed_and_shown(embedded: Path, tmp_path: Path, name: bytes) -> None:
     copied(embedded, tmp_path, os.fsdecode(name))
     asked = Asked(tmp_path)
@@ -151,14 +152,14 @@ def test_a_directory_without_runs_has_an_empty_list(tmp_path: Path) -> None:
     assert Asked(tmp_path).json("runs")["runs"] == []
 
 
-@pytest.mark.parametrize("path", ["runs/nobody", "runs/..%2f..", "runs/%00", "compare?left=a&right=b"])
+@catalogue("path", ["runs/nobody", "runs/..%2f..", "runs/%00", "compare?left=a&right=b"])
 def test_a_run_that_is_not_listed_is_not_there(tmp_path: Path, path: str) -> None:
     answer = Asked(tmp_path).get(f"/api/{path}")
     assert answer.status_code == 404
     assert answer.headers["content-security-policy"]
 
 
-@pytest.mark.parametrize("query", ["agent?agent=60&tick=1", "agent?agent=-1&tick=1", "agent?agent=x&tick=1", "states"])
+@catalogue("query", ["agent?agent=60&tick=1", "agent?agent=-1&tick=1", "agent?agent=x&tick=1", "states"])
 def test_a_number_that_does_not_exist_is_refused_in_words(embedded: Path, query: str) -> None:
     answer = Asked(embedded, embedded.name).get(f"/api/runs/{embedded.name}/{query}")
     assert answer.status_code == 422

@@ -12,12 +12,13 @@ from actors.record.manifest import SUMMARY
 from actors.record.rounds import ROUNDS
 from tests.actors.cli.verify.files import lines
 from tests.actors.cli.verify.kinds import crashed_while_extended, forked
+from tests.catalogue import catalogue
 from tests.command import Prism
 
 Rows = list[str]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("damage", "told"),
     [
         (lambda rows: rows[:3], "has no row of round 3"),

@@ -19,6 +19,7 @@ from actors.studies.causes.futures import Change, Futures, Outcome
 from actors.studies.causes.search import causes
 from actors.studies.causes.undone import Undone, outcomes_of
 from tests.actors.results.explained_runs import ECONOMY, SMALL, content, make_run
+from tests.catalogue import catalogue
 from tests.command import prism_alone
 
 MakeRun = Callable[[Path], Path]
@@ -74,7 +75,7 @@ async def unchanged(run: Path, of: str, every: int) -> tuple[float, list[float]]
     return (await futures.recorded()).value, values
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("make", "of", "every"),
     [
         (small, "likes", 5),
@@ -198,7 +199,7 @@ def test_a_run_with_a_model_keeps_its_answers_and_others_are_computed_and_counte
     assert content(live) == before
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("of", "by", "problem"),
     [
         ("likez", (), "did you mean likes"),

@@ -11,6 +11,7 @@ from actors.core.errors import RunDirectoryError
 from actors.studies.causes.kept import Kept, keep, kept_causes
 from actors.studies.causes.record import Cause, Causes, GroupShare, Tried
 from prism.experiment.intervals import Interval
+from tests.catalogue import catalogue
 
 LIKES = Causes(
     run="/some/place/run",
@@ -60,7 +61,7 @@ def test_groups_and_causes_of_the_same_ticks_are_kept_together(tmp_path: Path) -
     assert kept_causes(tmp_path).found == (replace(groups, ticks=48),)
 
 
-@pytest.mark.parametrize("of", ["../likes", "a/b", "rounds.mean.likes", "%2e", "x" * 100])
+@catalogue("of", ["../likes", "a/b", "rounds.mean.likes", "%2e", "x" * 100])
 def test_the_name_of_an_outcome_leads_nowhere_else(tmp_path: Path, of: str) -> None:
     file = keep(tmp_path, replace(LIKES, of=of))
     assert file.parent == tmp_path / "causes"

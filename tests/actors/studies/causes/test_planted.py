@@ -31,6 +31,7 @@ from tests.actors.studies.causes.worlds import (
     without_person,
     without_tie,
 )
+from tests.catalogue import catalogue
 from tests.tiers import Size
 
 SEEDS, SEEDS_FEW = 100, 3
@@ -59,7 +60,7 @@ def named(cause: Cause) -> tuple[str, int | None]:
     return cause.kind, cause.place if cause.kind == "interventions" else cause.agent
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("make", "by", "planted"),
     [
         (bridge, ("people",), ("people", BRIDGE)),
@@ -68,7 +69,6 @@ def named(cause: Cause) -> tuple[str, int | None]:
         (influencer, ("people",), ("people", HUB)),
         (intervened, ("interventions",), ("interventions", 3)),
     ],
-    ids=["bridge", "tie of the bridge", "post of the bridge", "influencer", "intervention"],
 )
 def test_the_planted_cause_is_named_first(
     tmp_path: Path, size: Size, make: Callable[[Path], Settings], by: tuple[str, ...], planted: tuple[str, int]

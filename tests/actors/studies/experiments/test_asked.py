@@ -10,6 +10,7 @@ from actors.cli.experiment_calls import asked_together
 from actors.runs.forecast import Forecast
 from actors.studies.experiments.shared_oracle import TAPE, asking_of
 from actors.studies.gateway.tape import ExperimentTape, Kept
+from tests.catalogue import catalogue
 from tests.wire.gateways import planned
 
 FORECAST = Forecast(
@@ -27,7 +28,7 @@ FORECAST = Forecast(
 )
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("oracle", "expected"),
     [
         ("{max_usd: 7}", "$7.00 for all cells, $1.00 used so far; enough"),

@@ -21,6 +21,7 @@ from actors.studies.experiments.outcome import _cell, outcome_of
 from actors.studies.experiments.plan import Cell, make_plan
 from actors.studies.experiments.processes import room
 from tests.actors.studies.experiments.files import EXPERIMENT, write_experiment
+from tests.catalogue import catalogue
 
 
 def killed(marked: Path, task: Task) -> Done:
@@ -190,7 +191,7 @@ def test_a_cell_that_was_killed_before_its_journal_existed_is_run_anew(tmp_path:
     assert read_result(path).summary.digest == digest
 
 
-@pytest.mark.parametrize("value", [np.int64(3), np.float32(3.0), 3])
+@catalogue("value", [np.int64(3), np.float32(3.0), 3])
 def test_a_measure_may_be_any_real_number(tmp_path: Path, value: float) -> None:
     own: dict[str, Callable[[Path], float]] = {"m": lambda _: value}
     assert measured(tmp_path, {"m": "own:m"}, own) == {"m": 3.0}
@@ -220,7 +221,7 @@ def test_a_hypothesis_without_pairs_still_counts_in_the_correction(tmp_path: Pat
     assert found.p_holm == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("value", "cell"),
     [("=1+1", "'=1+1"), ("\uff1d1", "'\uff1d1"), ("'", "''"), ("", ""), (True, "true"), (2, 2), ([1], "[1]")],
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from actors.factory.ray_cluster import left_cluster_is_gone
+from tests.catalogue import catalogue
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def test_an_address_at_which_nobody_listens_is_that_of_a_cluster_that_is_gone(fi
     assert left_cluster_is_gone()
 
 
-@pytest.mark.parametrize("text", [None, "", "nonsense"])
+@catalogue("text", [None, "", "nonsense"])
 def test_without_an_address_ray_is_asked(text: str | None, file: Path) -> None:
     if text is not None:
         file.write_text(text)

@@ -17,6 +17,7 @@ from actors.studies.experiments.node import Order, Sort, discard, load_here, ord
 from actors.studies.experiments.parcels import Arrival, Parcel, pack
 from actors.studies.experiments.plan import Cell, make_plan
 from tests.actors.studies.experiments.files import write_experiment
+from tests.catalogue import catalogue
 
 RING = "".join(f"{each} {(each + 1) % 60}\n" for each in range(60))
 GRAPH_BASE = "simulation: {rounds: 1, ticks_per_round: 4}\npopulation: {size: 60, graph: {path: graph.txt}}\n"
@@ -155,7 +156,7 @@ def test_a_parcel_cannot_leave_its_directory(tmp_path: Path) -> None:
     assert list((tmp_path / "cells").iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["../out", "/tmp/out", "a/../../out"])
+@catalogue("name", ["../out", "/tmp/out", "a/../../out"])
 def test_a_parcel_has_no_file_outside_of_its_directory(tmp_path: Path, name: str) -> None:
     packed = tmp_path / "parcel"
     with tarfile.open(packed, "w:gz") as archive:

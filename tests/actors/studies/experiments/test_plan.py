@@ -23,6 +23,7 @@ from actors.studies.experiments.record import read_experiment_record
 from prism.config import Config
 from prism.errors import ConfigError
 from tests.actors.studies.experiments.files import BASE, EXPERIMENT, write_experiment
+from tests.catalogue import catalogue
 from tests.paths import ROOT
 
 PATHS = "population: {graph: {path: graph.txt}}\n"
@@ -61,7 +62,7 @@ def test_a_key_depends_on_settings_and_on_the_content_of_input_files(tmp_path: P
     assert not set(keys(second).values()) & set(keys(third).values())
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("old", "new", "problem"),
     [
         ("feed.size: 3", "feed.size: 0", "e.yaml:6: design.conditions.random.feed.size: expected int"),
@@ -151,7 +152,7 @@ def test_the_code_of_an_own_measure_is_part_of_the_plan(tmp_path: Path, monkeypa
     assert hashes[0] == hashes[2] != hashes[1]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("old", "new", "is_planned"),
     [
         ("seeds: 3", "seeds: 4", True),
@@ -169,7 +170,7 @@ def test_a_hypothesis_was_planned_if_its_measure_and_conditions_meant_the_same(
     assert bool(record_plan(tmp_path, changed, 6)) == is_planned
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("base", "graph", "is_planned"),
     [
         (PATHS, "0 1\n1 2\n", True),
@@ -311,7 +312,7 @@ def test_the_page_has_the_columns_of_the_parquet_table() -> None:
         assert f"| `{name}` | {kind} |" in page
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("levels", "kind"),
     [([1, 2], "int64"), ([1, 2.5], "double"), ([True, False], "bool"), ([1, "a"], "string"), ([[1], [2]], "string")],
 )

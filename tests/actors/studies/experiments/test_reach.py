@@ -14,6 +14,7 @@ from actors.studies.experiments.plan import make_plan
 from actors.studies.gateway.place import GatewayPlace
 from prism.errors import ConfigError
 from tests.actors.studies.experiments.files import write_experiment
+from tests.catalogue import catalogue
 from tests.wire.gateways import planned
 
 
@@ -37,7 +38,7 @@ def test_a_gateway_that_listens_is_reached_and_one_that_is_gone_is_named() -> No
     )
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
+@catalogue("host", ["127.0.0.1", "localhost", "[::1]"])
 def test_the_loopback_device_of_another_machine_is_not_asked(host: str) -> None:
     said = no_way_to(at(f"http://{host}:1"), "another network")
     assert f"{host.strip('[]')}:1 is on the command's machine alone; set oracle.address" in said

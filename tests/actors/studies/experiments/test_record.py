@@ -20,6 +20,7 @@ from tests.actors.studies.experiments.written import (
     write_end,
     write_experiment_directory,
 )
+from tests.catalogue import catalogue
 from tests.command import prism_alone
 
 SHORT, LONG = CONDITIONS
@@ -106,7 +107,7 @@ def test_a_new_plan_is_followed_once_it_is_made_and_the_old_outcome_is_not_its(t
     assert record.outcome.exploratory == []  # the first plan had the hypothesis, before any result
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("name", "content", "problem"),
     [
         ("plans/001-abababababababab.json", b"{", "holds a file that is no plan"),

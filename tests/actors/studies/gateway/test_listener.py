@@ -14,6 +14,7 @@ from actors.studies.gateway.broker import Broker
 from actors.studies.gateway.listener import BODY_MAX_BYTES, application
 from tests.actors.studies.gateway.conftest import Tapes
 from tests.actors.studies.gateway.test_broker import HOST, Server, broker_of, question, told
+from tests.catalogue import catalogue
 
 NAMED = {"url": f"{HOST}/api/chat", "service": "s", "cell": "a", "process": "p", "within-s": "5"}
 
@@ -85,7 +86,7 @@ async def test_a_client_that_waits_is_told_that_the_gateway_is_there(
     assert client.sent[0]["status"] == 200
 
 
-@pytest.mark.parametrize("path", ["/", "/statistics", "/elsewhere"])
+@catalogue("path", ["/", "/statistics", "/elsewhere"])
 async def test_a_client_without_the_token_is_refused_before_the_body_is_read(tapes: Tapes, path: str) -> None:
     server, client = Server(), Client("guessed", path=path)
     tape = await tapes()

@@ -13,6 +13,7 @@ from actors.studies.gateway.tape import ExperimentTape, Kept
 from prism.llm import Tape, TapeError
 from prism.llm.port import Health, Identity
 from prism.llm.tape import Header
+from tests.catalogue import catalogue
 
 
 def recorded(path: Path, *kept: Kept) -> Path:
@@ -114,8 +115,8 @@ def test_a_file_of_another_kind_is_left_as_it_is(tmp_path: Path) -> None:
     assert (tmp_path / "t").read_bytes() == b"my notes\n"
 
 
-@pytest.mark.parametrize("mode", ["record", "replay"])
-@pytest.mark.parametrize("name", ["none/t", ".", "/dev/zero"])
+@catalogue("mode", ["record", "replay"])
+@catalogue("name", ["none/t", ".", "/dev/zero"])
 def test_what_is_no_file_is_no_tape(tmp_path: Path, name: str, mode: str) -> None:
     with pytest.raises(TapeError):
         ExperimentTape(tmp_path / name, mode)  # type: ignore[arg-type]
