@@ -3,7 +3,7 @@
 | command          | runs                                                                                              |
 |------------------|---------------------------------------------------------------------------------------------------|
 | `make test`      | all but what is marked `slow`, each test at its everyday size                                     |
-| `make test-slow` | what is marked `slow`, and once more in full what is `sized`                                          |
+| `make test-slow` | what is marked `slow`, and once more in full what is `sized`                                      |
 
 Before a change lands, CI runs `make test` and the slow tests of durability, one digest and the wire, at their everyday
 size (`make test-landing`).
