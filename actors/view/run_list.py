@@ -14,7 +14,7 @@ from actors.core.errors import ActorError
 from actors.factory.domains import shipped_shows, show_of
 from actors.record.listing import ListedRun, Marks, RunStatus, list_run, marks_of, run_paths
 from actors.record.lock import reader_sees_holder
-from actors.record.manifest import CONFIG, read_summary
+from actors.record.manifest import CONFIG, MANIFEST, read_summary
 from actors.record.run import header_in, read_resolved
 from actors.results.run_groups import Difference, differing, settings_in_words
 from actors.studies.experiments.cells import CELLS
@@ -82,6 +82,14 @@ def name_of(path: Path) -> str:
     return shown(path.resolve().name if path.name in ("", "..") else path.name)
 
 
+def begun_ns(path: Path) -> int:
+    """Return when the manifest of a run was written; 0 if it has gone."""
+    try:
+        return (path / MANIFEST).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
 class _Known(NamedTuple):
     """A run when it was last looked at.
 
@@ -111,13 +119,17 @@ class RunLister:
         self._known: dict[Path, _Known] = {}
 
     def paths(self) -> dict[str, Path]:
-        """Return `{name: directory}` of the runs, by their labels; none of an experiment that has not begun a cell."""
+        """Return `{name: directory}` of the runs: cells in the order of the plan, others from the latest on."""
         if self.root.name == CELLS and not self.root.exists():
             return {}
         found = {name_of(path): path for path in run_paths(self.root)}
         labels = self._labels()
         order = {name: place for place, name in enumerate(labels)}
-        return {name: found[name] for name in sorted(found, key=lambda name: order.get(name, len(order)))}
+
+        def place_of(name: str) -> tuple[int, int, str]:
+            return order.get(name, len(order)), -begun_ns(found[name]), name
+
+        return {name: found[name] for name in sorted(found, key=place_of)}
 
     def _labels(self) -> dict[str, str]:
         """Return `{name of a cell: its conditions and its seed}`, in the order of the plan; empty for other runs."""

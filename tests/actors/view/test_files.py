@@ -86,11 +86,17 @@ def test_a_directory_of_any_name_is_listed_and_shown(embedded: Path, tmp_path: P
     assert page["problem"] == ""
 
 
+def test_runs_are_listed_by_the_time_of_their_start_the_latest_first(embedded: Path, tmp_path: Path) -> None:
+    for name, begun_s in (("a", 2), ("b", 3), ("c", 1)):
+        os.utime(copied(embedded, tmp_path, name) / "manifest.json", (begun_s, begun_s))
+    assert [line["name"] for line in Asked(tmp_path).json("runs")["runs"]] == ["b", "a", "c"]
+
+
 def test_two_runs_of_one_name_behind_links_are_two(embedded: Path, tmp_path: Path) -> None:
     root, elsewhere = tmp_path / "root", tmp_path / "elsewhere"
     copied(embedded, root, "run")
     (root / "link").symlink_to(copied(embedded, elsewhere, "run"))
-    assert [line["name"] for line in Asked(root).json("runs")["runs"]] == ["link", "run"]
+    assert {line["name"] for line in Asked(root).json("runs")["runs"]} == {"link", "run"}
 
 
 def test_an_update_of_an_agent_that_does_not_exist_is_damage(embedded: Path, tmp_path: Path) -> None:
