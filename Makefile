@@ -110,7 +110,7 @@ types: $(READY) ## mypy, strict
 
 check: lint types test test-landing ## all that CI runs
 
-bench: $(READY) ## the benchmarks behind docs/scale.md and docs/oracle.md
+bench: $(READY) ## the benchmarks behind docs/scale.md and docs/language-models.md
 	$(BIN)/python -m benchmarks.step
 	$(BIN)/python -m benchmarks.rate
 	$(BIN)/python -m benchmarks.concurrency

@@ -38,7 +38,7 @@ SHOWN_AFTER_S = 2.0
     type=click.Path(path_type=Path),
     required=True,
     metavar="FILE",
-    help="The questionnaire, a YAML file: docs/ask.md.",
+    help="The questionnaire, a YAML file: docs/language-models.md.",
 )
 @click.option(
     "--at",

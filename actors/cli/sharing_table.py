@@ -50,7 +50,7 @@ def _error(sharing: SharingSummary) -> Iterator[str]:
         return
     yield f"  divergence from individual judgements: {interval(sharing.divergence, 4, TOO_FEW)} bits"
     if is_far(sharing):
-        yield "  that is far: the model judges by more than the fields of archetypes (docs/sharing.md)"
+        yield "  that is far: the model judges by more than the fields of archetypes (docs/language-models.md)"
     for shares in sharing.shares:
         for option, corrected in shares.corrected.items():
             shared = shares.shared[option]

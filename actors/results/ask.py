@@ -141,7 +141,7 @@ class Survey:
         overrides: Sequence[str] = (),
     ) -> None:
         with telling_kind(questions, QUESTIONNAIRE):
-            text = read_text(questions, "expected a YAML file with questions: docs/ask.md")
+            text = read_text(questions, "expected a YAML file with questions: docs/language-models.md")
             read = read_questionnaire(text, str(questions))
         self._questionnaire = read if repeat is None else msgspec.structs.replace(read, repeat=repeat)
         self.path, self.out = path, out

@@ -7,7 +7,7 @@ answers:
         ...  # ask server.url; look at server.calls and server.statistics(); server.stop(), server.start()
 
 `ModelServer` runs in a thread of its own, `ModelServerProcess` in a process of its own; `prism testing serve` is the
-same from a shell. Tests that need no socket take `ScriptedModel` or `ScriptedClient`. See docs/testing.md.
+same from a shell. Tests that need no socket take `ScriptedModel` or `ScriptedClient`. See docs/language-models.md.
 """
 
 from actors.testing.answers import WRONG_STATE, Reply

@@ -103,20 +103,20 @@ ORACLE = Layout(
         "Choices": (
             lines(
                 "Distance of the oracle's choices",
-                "Divergence in bits from simpler deciders: 0 the same, 1 nothing in common. See docs/oracle.md.",
+                "Divergence in bits from simpler deciders: 0 is equal, 1 is no overlap. See docs/language-models.md.",
                 "none",
                 Query(now("prism_choice_divergence", "trigger", "against"), "{{trigger}}, {{against}}"),
                 look=Look(width=24),
             ),
             stacked(
                 "Shared judgements",
-                "Answers a second that share judgements, by their part. See docs/sharing.md.",
+                "Answers a second that share judgements, by their part. See docs/language-models.md.",
                 "ops",
                 Query(total(rate("prism_oracle_shared_questions_total"), "part"), "{{part}}"),
             ),
             lines(
                 "Error of sharing",
-                "Divergence in bits of shared from individual judgements, by audits. See docs/sharing.md.",
+                "Divergence in bits of shared from individual judgements, by audits. See docs/language-models.md.",
                 "none",
                 Query(now("prism_oracle_sharing_divergence"), "divergence"),
                 look=Look(width=24),

@@ -486,7 +486,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
             ge=0.0,
             le=525_600.0,
             description="simulated minutes that a person thinks about an ambiguous choice, in whole ticks, rounded up; "
-            "not used in an economy. UNCALIBRATED: docs/oracle.md",
+            "not used in an economy. UNCALIBRATED: docs/language-models.md",
         ),
     ] = 4.0
     posts_by_followers: Annotated[
@@ -766,7 +766,7 @@ class ChoiceConfig(Section, frozen=True, kw_only=True):
 
 
 class SharingConfig(Section, frozen=True, kw_only=True):
-    """The judgements that several people's questions share, and the checks of the error of sharing: docs/sharing.md."""
+    """The judgements that several people share, and the checks of the error of sharing: docs/language-models.md."""
 
     by: Annotated[
         Literal["none", "archetype"],
@@ -886,7 +886,7 @@ class PricesConfig(Section, frozen=True, kw_only=True):
 
 
 class RequestConfig(Section, frozen=True, kw_only=True):
-    """The user's own part of every request to the model's server: docs/llm-clients.md."""
+    """The user's own part of every request to the model's server: docs/language-models.md."""
 
     path: Annotated[
         str | None,
@@ -927,7 +927,7 @@ class RequestConfig(Section, frozen=True, kw_only=True):
 
 
 class ModelsConfig(Section, frozen=True, kw_only=True):
-    """The models of different people, on the same servers. See docs/oracle.md."""
+    """The models of different people, on the same servers. See docs/language-models.md."""
 
     attribute: Annotated[
         Annotated[str, Meta(min_length=1)] | None,
@@ -964,7 +964,7 @@ class ModelsConfig(Section, frozen=True, kw_only=True):
 
 
 class LLMConfig(Section, frozen=True, kw_only=True):
-    """The language model behind the oracle: its server and its sampling. See docs/llm-clients.md."""
+    """The language model behind the oracle: its server and its sampling. See docs/language-models.md."""
 
     host: Annotated[
         str,

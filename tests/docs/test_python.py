@@ -26,7 +26,7 @@ from tests.docs.pages import blocks, read
 from tests.paths import ROOT
 
 README, PAGE = ROOT / "README.md", ROOT / "docs" / "python.md"
-ASK = ROOT / "docs" / "ask.md"
+ASK = ROOT / "docs" / "language-models.md"
 
 RUN_ALL = """
 import contextlib, io, json, sys
@@ -123,7 +123,7 @@ def test_the_notebook_lines_run_in_a_real_kernel(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [PAGE, ASK], ids=["python.md", "ask.md"])
+@pytest.mark.parametrize("page", [PAGE, ASK], ids=["python.md", "language-models.md"])
 def test_every_block_that_runs_something_runs_in_a_notebook_with_await_in_it(page: Path, tmp_path: Path) -> None:
     """But for the one with processes: these have no loop, and call `run` itself."""
     given = [
