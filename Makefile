@@ -63,8 +63,8 @@ $(READY): $(RUNS) requirements-dev.lock
 	@$(call INSTALL,requirements-dev.lock)
 	@touch $@
 
-extras: $(READY) ## install what `prism report`, `experiment`, `calibrate`, `chart --lint` and Parquet need besides, with the tools for development
-	@echo "prism: ready: report, experiment, calibrate, chart --lint, Parquet, and the tools for development"
+extras: $(READY) ## install what `prism report`, `experiment`, `calibrate`, and Parquet need besides, with the tools for development
+	@echo "prism: ready: report, experiment, calibrate, Parquet, and the tools for development"
 
 run: $(RUNS) ## run the main job: 2,000 people, 50 rounds, no server (CONFIG=... for another)
 	@echo "prism: running $(CONFIG)"

@@ -105,7 +105,6 @@ def test_what_needs_an_extra_says_in_one_line_how_to_get_it(installed: Path, tmp
         ("plots", ("report", "shared")),
         ("experiments", ("experiment", "study/experiment.yaml")),
         ("export", ("export", "shared", "--to", "parquet")),
-        ("lint", ("chart", "own.yaml", "--lint")),
     ):
         ended = run(installed, *arguments, cwd=tmp_path)
         told = ended.stderr.strip().splitlines()

@@ -12,7 +12,6 @@ from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.options import PackedOrDirectory, with_settings
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
-from actors.core.extras import not_installed
 from actors.core.files import write_file
 from actors.display.console import echo, echo_file
 from actors.factory.charts import chart_text
@@ -33,8 +32,6 @@ from prism.wording import counted
 FORMATS: dict[str, Callable[[Outline], str]] = {"mermaid": mermaid, "dot": dot, "svg": svg, "scxml": scxml}
 YAML = "yaml"
 SUFFIXES = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".scxml": "scxml", ".yaml": YAML}
-NOTICES = frozenset({FindingKind.GAP, FindingKind.ALWAYS_SET, FindingKind.UNDECIDED})
-"""Findings that need not be faults."""
 RUN_PATH = PackedOrDirectory()
 
 
@@ -66,9 +63,9 @@ def chart(  # an argument for each option
     standard output, or to FILE, whose extension says the format (.mmd, .dot, .svg, .scxml). The format yaml is the
     chart's own file, to be changed and named in statechart.file.
 
-    --lint finds states that nobody can reach or leave, rows that can never be taken, conditions that hold for no row or
-    for two, and delays that never end anything or not within a round, each with values for which it shows. A gap is a
-    notice: nothing happens then. It is a lab, without a promise: findings and their words may change.
+    --lint finds states that nobody can reach or leave, rows that are never taken, values for which no row holds or two
+    do, and delays that never end anything or not within a round. It tries the guards with a sample of values. A gap,
+    values for which no row holds, is a notice: nothing happens then.
 
     A question mark behind a trigger says that the row is put to the oracle. Rows of an outer state hold in every state
     inside it.
@@ -147,16 +144,12 @@ def _activity(run: Path, behaviour: Behaviour[Any] | Statechart[Any]) -> Course:
 
 def _print_findings(config: Config, behaviour: Behaviour[Any] | Statechart[Any]) -> None:
     """Print what the linter finds. A gap is no fault: rows may wait for a guard on purpose."""
-    try:
-        if isinstance(behaviour, Behaviour):
-            delays = {state: delay.trigger for state, delay in behaviour.delays.items()}
-            found = lint(behaviour.chart, assume=behaviour.assumed, delays=delays, changes=behaviour.changes)
-            found += long_delays(config, behaviour)
-        else:
-            found = lint(behaviour)
-    except ModuleNotFoundError:
-        raise click.ClickException(not_installed("--lint searches with z3", "lint")) from None
-    notices = sum(each.kind in NOTICES for each in found)
+    if isinstance(behaviour, Behaviour):
+        delays = {state: delay.trigger for state, delay in behaviour.delays.items()}
+        found = [*lint(behaviour.chart, assume=behaviour.assumed, delays=delays), *long_delays(config, behaviour)]
+    else:
+        found = lint(behaviour)
+    notices = sum(each.kind is FindingKind.GAP for each in found)
     faults = counted(len(found) - notices, "fault")
     echo(f"{rendered(found)}{faults}, {counted(notices, 'notice')}")
     if len(found) > notices:

@@ -3,19 +3,15 @@
 from prism.errors import ExpressionError
 from prism.expressions.fields import Field
 from prism.expressions.parser import parse
-from prism.expressions.search import EFFORT_MAX, Search, find
 from prism.expressions.source import compiled, expression_of, readers_of
 from prism.expressions.tree import Expression
 
 __all__ = [
-    "EFFORT_MAX",
     "Expression",
     "ExpressionError",
     "Field",
-    "Search",
     "compiled",
     "expression_of",
-    "find",
     "parse",
     "readers_of",
 ]

@@ -16,7 +16,7 @@ PAGE, CHARTS, FAULTS = ROOT / "docs" / "expressions.md", ROOT / "docs" / "charts
 
 
 @pytest.mark.parametrize(
-    ("page", "heading", "count"), [(PAGE, None, 3), (CHARTS, FAULTS, 1)], ids=["expressions", "faults"]
+    ("page", "heading", "count"), [(PAGE, None, 2), (CHARTS, FAULTS, 1)], ids=["expressions", "faults"]
 )
 def test_the_blocks_of_a_page_print_what_it_says(page: Path, heading: str | None, count: int, tmp_path: Path) -> None:
     given = examples(page, heading)

@@ -7,15 +7,14 @@ from enum import StrEnum
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prism.agents import StatefulAgent
 from prism.expressions import Expression, Field, compiled, parse
 from prism.expressions.source import Reader
 from prism.social.chart import SOCIAL_BEHAVIOUR, SOCIAL_CHART
-from prism.statechart import Choice, Finding, FindingKind, Statechart, Transition, lint, rendered
-from prism.statechart.behaviour import Change
+from prism.statechart import Finding, FindingKind, Statechart, Transition, lint, rendered
 from tests.expressions.grid import GRID, conditions, every_value
 
 
@@ -88,74 +87,10 @@ def test_a_state_that_no_row_leads_to() -> None:
 def test_a_state_is_unreachable_behind_a_row_that_is_never_enabled() -> None:
     found = found_in(row("go", RED, GREEN, "energy > 1"), row("stay", RED, RED), BACK)
     assert found[0] == "red: trap: no row leads from red to another state"
-    assert "red, go: shadowed: the guard of the row to green (where energy > 1) is never true" in found
+    assert (
+        "red, go: shadowed: the guard of the row to green (where energy > 1) is true for no sample of values" in found
+    )
     assert found[-1] == "green: unreachable: no row leads from red to green"
-
-
-SEEN = {
-    **FIELDS,
-    "post.likes": Field(name="post.likes", kind="int", low=0, high=9),
-    "draw.uniform": Field(name="draw.uniform", kind="float", low=0, high=1),
-}
-
-
-def sets(name: str, to: str, when: str = "") -> dict[str, Any]:
-    """The settings of a lint in which the row from red to green sets an attribute."""
-    condition = parse(when, SEEN) if when else None
-    change = Change(field=FIELDS[name], to=parse(to, SEEN, kind="number"), when=condition)
-    return {"changes": {"go": {("red", "green"): (change,)}}}
-
-
-CLIPPED = "clipped: energy is always clipped to its range"
-ROME = 'if(city == "rome", 3, -3)'
-NEVER = "never_set: energy is never set: its condition is never true"
-ALWAYS = "always_set: the condition of energy is always true, so it can go"
-
-
-@pytest.mark.parametrize(
-    ("guard", "change", "told"),
-    [
-        ("", sets("energy", "energy + 1.5"), f"{CLIPPED}: energy + 1.5 is always above 1"),
-        ("", sets("energy", "low - 2"), f"{CLIPPED}: low - 2 is always below 0"),
-        ("", sets("energy", "if(city == 'rome', 3, -3)"), f"{CLIPPED}: {ROME} is always out of 0 to 1"),
-        ("", sets("energy", "1 / 0"), "never_set: energy is never set: 1 / 0 never has a value"),
-        ("", sets("energy", "low", "high > 1"), f"{NEVER} (high > 1)"),
-        ("", sets("energy", "low", "high <= 1"), f"{ALWAYS} (high <= 1)"),
-        ("energy > 0.5", sets("energy", "energy + 0.6"), f"{CLIPPED}: energy + 0.6 is always above 1"),
-        ("energy > 0.5", sets("energy", "low", "energy < 0.4"), f"{NEVER} (energy < 0.4)"),
-        ("energy > 0.5", sets("energy", "low", "energy > 0.4"), f"{ALWAYS} (energy > 0.4)"),
-        ("", sets("energy", "low", "energy > 0.4"), ""),
-        ("", sets("energy", "energy + 1"), ""),  # where it is 0, the value is just within
-        ("", sets("energy", "energy / low"), ""),
-        ("", sets("energy", "low", "post.likes >= 0"), ""),  # false where no post is in view
-        ("draw.uniform < 0.3", sets("energy", "draw.uniform + 0.8"), ""),  # another random number
-    ],
-)
-def test_what_a_row_sets(guard: str, change: dict[str, Any], told: str) -> None:
-    when = guard_of(parse(guard, SEEN)) if guard else None
-    other = [row("go", RED, RED)] if guard else []
-    found = found_in(Transition("go", RED, GREEN, when), *other, BACK, **change)
-    assert found == ([f"red, go: {told}"] if told else [])
-
-
-def test_nothing_is_assumed_of_a_row_that_the_oracle_chooses() -> None:
-    rows = (row("go", RED, GREEN, "energy > 0.5", oracle=True), row("go", RED, RED, "energy > 0.2", oracle=True))
-    otherwise = row("go", RED, RED)
-    assert found_in(*rows, otherwise, BACK, **sets("energy", "energy + 0.6")) == []
-
-
-def test_a_guard_that_reads_a_post_says_nothing_of_the_other_row_where_no_post_is_in_view() -> None:
-    guard = guard_of(parse("post.likes >= 0 and energy > 0.5", SEEN))
-    rows = (Transition("go", RED, RED, guard), row("go", RED, GREEN))
-    assert found_in(*rows, BACK, **sets("energy", "low", "energy > 0.5")) == []
-    (told,) = found_in(*rows, BACK, **sets("energy", "low", "energy > 0.5 and post.likes > 3"))
-    assert told.startswith(f"red, go: {NEVER}")
-
-
-def test_of_several_rows_that_set_the_same_one_is_enough() -> None:
-    rows = (row("go", RED, GREEN, "energy > 0.5"), row("go", RED, GREEN, "energy < 0.2"), row("go", RED, RED))
-    assert found_in(*rows, BACK, **sets("energy", "energy + 0.6")) == []
-    assert found_in(*rows, BACK, **sets("energy", "low", "0.3 < energy < 0.4")) != []
 
 
 def test_a_state_that_is_never_left() -> None:
@@ -196,10 +131,10 @@ def test_a_gap_is_shown_by_values() -> None:
         state="red",
         trigger="go",
         rows=("red --go--> green",),
-        message='no row is enabled where energy = 0.5, city = "rome"',
-        witness={"energy": 0.5, "city": "rome"},
+        message='no row is enabled where energy = 0.501, city = "rome"',
+        witness={"energy": 0.501, "city": "rome"},
     )
-    assert str(found) == 'red, go: gap: no row is enabled where energy = 0.5, city = "rome"'
+    assert str(found) == 'red, go: gap: no row is enabled where energy = 0.501, city = "rome"'
 
 
 def test_an_overlap_is_shown_by_values() -> None:
@@ -244,45 +179,12 @@ def test_what_cannot_be_by_the_relations_of_fields_is_no_fault() -> None:
     assert found_with("low < energy", "energy < high", "0 < steps") == []
 
 
-def test_an_oracle_row_with_one_option() -> None:
-    rows = (row("go", RED, GREEN, "energy < 0.5", oracle=True), row("go", RED, RED, "energy >= 0.5"), BACK)
-    assert found_in(*rows) == [
-        "red, go: no_choice: the row to green (where energy < 0.5) asks the oracle, which can only choose green"
-    ]
-    lone = (row("go", RED, GREEN, "energy < 0.5"), row("go", RED, None, "energy >= 0.5"), BACK)
-    (found,) = found_in(*lone)
-    assert found.startswith("red, go: no_choice: the row to what the oracle decides (where energy >= 0.5) asks")
-    assert found.endswith("asks the oracle, which can only choose green")
-
-
-def test_an_oracle_row_that_leads_only_into_traps() -> None:
-    rows = (row("go", RED, GREEN, "energy < 0.5", oracle=True), row("go", RED, AMBER, "energy < 0.6", oracle=True))
-    found = [line for line in found_in(*rows, states=(RED, GREEN, AMBER)) if "no_choice" in line]
-    assert len(found) == 2
-    assert all(line.endswith("asks the oracle, and no state that it can choose is ever left again") for line in found)
-
-
 def test_a_delay_whose_trigger_does_nothing() -> None:
     rows = (row("go", RED, GREEN), BACK, row("timeout", GREEN, RED, "energy > 1"))
     found = found_in(*rows, delays={RED: "timeout", GREEN: "timeout"})
     assert "red, timeout: delay: the delay ends with timeout, which has no row in red" in found
     assert "green, timeout: delay: the delay ends with timeout, which has no row that can be enabled in green" in found
     assert found_in(row("go", RED, GREEN), BACK, delays={RED: "go", GREEN: "back"}) == []
-
-
-def test_what_the_search_cannot_decide_is_said() -> None:
-    hard = "exp(energy) < 0.5"  # the solver knows nothing of exp but its sign
-    hard_row = row("go", RED, GREEN, hard, label="hard")
-    assert found_in(hard_row, row("go", RED, RED, "energy < 2", label="always"), BACK) == [
-        "red, go: undecided: not decided: whether 'hard' and 'always' are ever both enabled"
-    ]
-    shadowed = row("go", RED, RED, "exp(low) < 0.5", oracle=False, label="harder")
-    assert found_in(hard_row, shadowed, row("go", RED, RED), BACK) == [
-        "red, go: undecided: not decided: whether 'harder' ever wins"
-    ]
-    assert found_in(row("go", RED, GREEN, f"not ({hard})", label="soft"), BACK) == [
-        "red, go: undecided: not decided: whether a row is enabled for all values"
-    ]
 
 
 def test_nothing_is_said_that_depends_on_a_guard_that_is_another_function() -> None:
@@ -337,7 +239,9 @@ def test_rows_of_one_outer_state_overlap_only_where_no_inner_row_is_enabled() ->
 
 def test_a_fault_of_an_outer_state_is_told_once() -> None:
     rows = (outer(RED, GREEN, "energy < 0.6"), outer(GREEN, GREEN, "energy < 0.6"), BACK)
-    assert found_in(*rows) == ["red, go: gap: no row is enabled where energy = 0.6 (also in green)"]
+    (found,) = found_in(*rows)
+    assert found.startswith("red, go: gap: no row is enabled where energy = ")
+    assert found.endswith(" (also in green)")
 
 
 marks = st.sampled_from([None, None, True, False])
@@ -359,40 +263,21 @@ def groups(draw: st.DrawFn) -> list[Row]:
     return rows if any(each.target for each in rows) else [*rows[:-1], Transition("go", RED, GREEN)]
 
 
-def tried(chart: Statechart[Light]) -> dict[str, Any]:
-    """All that happens for all values: which rows are enabled together, which win, and what the oracle can choose."""
-    enabled: set[tuple[int, ...]] = set()
-    options: dict[int, set[Light]] = {}
-    rows = chart.transitions
-    lamp = Lamp(RED)
-    for values in every_value(tuple(GRID)):
-        candidates = chart.candidates(lamp, "go", values)
-        places = tuple(next(at for at, each in enumerate(rows) if each is one) for one in candidates)
-        enabled.add(places)
-        selected = chart.select(lamp, "go", values)
-        chosen = selected.targets if isinstance(selected, Choice) else ()
-        for place in places:
-            options.setdefault(place, set()).update(chosen)
-    return {"enabled": enabled, "options": options}
-
-
-@pytest.mark.slow
+@settings(max_examples=25)
 @given(groups())
 def test_findings_are_what_trying_all_values_finds(rows: list[Row]) -> None:
-    chart = Statechart(Light, rows, RED)
-    facts = tried(chart)
-    enabled: set[tuple[int, ...]] = facts["enabled"]
-    places = {id(each): place for place, each in enumerate(rows)}
-    found = lint(chart)
+    chart, lamp = Statechart(Light, rows, RED), Lamp(RED)
     by_kind: dict[FindingKind, list[Finding]] = {}
-    for finding in found:
+    for finding in lint(chart):
         by_kind.setdefault(finding.kind, []).append(finding)
-    assert FindingKind.UNDECIDED not in by_kind
+    enabled: set[tuple[int, ...]] = set()
+    for values in every_value(tuple(GRID)):
+        candidates = chart.candidates(lamp, "go", values)
+        enabled.add(tuple(next(at for at, each in enumerate(rows) if each is one) for one in candidates))
 
-    has_gap = rows[-1].guard is not None and () in enabled
-    assert (FindingKind.GAP in by_kind) == has_gap
+    assert (FindingKind.GAP in by_kind) == (rows[-1].guard is not None and () in enabled)
     for finding in by_kind.get(FindingKind.GAP, []):
-        assert chart.candidates(Lamp(RED), "go", whole(finding.witness)) == ()
+        assert chart.candidates(lamp, "go", whole(finding.witness)) == ()
 
     overlaps = sum(
         any(first in each and second in each for each in enabled)
@@ -402,18 +287,10 @@ def test_findings_are_what_trying_all_values_finds(rows: list[Row]) -> None:
     )
     assert len(by_kind.get(FindingKind.OVERLAP, [])) == overlaps
     for finding in by_kind.get(FindingKind.OVERLAP, []):
-        assert len(chart.candidates(Lamp(RED), "go", whole(finding.witness))) >= 2
+        assert len(chart.candidates(lamp, "go", whole(finding.witness))) >= 2
 
-    shadowed = [each for each in rows if is_shadowed(each, places[id(each)], enabled)]
+    shadowed = [each for place, each in enumerate(rows) if is_shadowed(each, place, enabled)]
     assert len(by_kind.get(FindingKind.SHADOWED, [])) == len(shadowed)
-
-    lone = [
-        place
-        for place, options in facts["options"].items()
-        if (rows[place].oracle is True or rows[place].target is None) and len(options) < 2
-    ]
-    told = [each for each in by_kind.get(FindingKind.NO_CHOICE, []) if "can only choose" in each.message]
-    assert len(told) == len(lone)
 
 
 def whole(witness: Mapping[str, Any] | None) -> dict[str, Any]:
