@@ -36,7 +36,7 @@ def run(config: Path | None, overrides: Sequence[str], ticks: int | None, out: P
 
     Without CONFIG it is prism.yaml of this directory, or else the default configuration that comes with PRISM.
     Settings come from CONFIG, then from environment variables such as PRISM_SIMULATION__SEED, then from --set; see
-    docs/configuration.md. Ctrl-C finishes the tick, writes a checkpoint and the summary and exits with 130; a second
+    docs/settings.md. Ctrl-C finishes the tick, writes a checkpoint and the summary and exits with 130; a second
     one exits at once. `prism resume` continues a run that was stopped in any way, even by a crash.
 
     \b

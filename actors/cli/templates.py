@@ -58,7 +58,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
 
 _PEOPLE = """\
 2,000 people on a feed: the default world, and the settings that a first study changes. There are more settings:
-`prism init --all DIR` writes them all, and docs/configuration.md lists them. An absent key keeps its default. Why the
+`prism init --all DIR` writes them all, and docs/settings.md lists them. An absent key keeps its default. Why the
 default world is as it is: `prism init --example default DIR`."""
 
 _ALL_PEOPLE = """\
@@ -102,7 +102,7 @@ TEMPLATES = {
 {_ECONOMY}
 
 The settings that a first study changes. There are more: `prism init --domain economy --all DIR` writes them all, and
-docs/configuration.md lists them. An absent key keeps its default.""",
+docs/settings.md lists them. An absent key keeps its default.""",
         head_of_all=f"""\
 {_ECONOMY}
 

@@ -1,4 +1,4 @@
-"""The settings as data, for `prism init` and for docs/configuration.md."""
+"""The settings as data, for `prism init` and for docs/settings.md."""
 
 from __future__ import annotations
 

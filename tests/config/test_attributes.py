@@ -19,7 +19,6 @@ from prism.errors import ConfigError, SettingError
 from prism.social.people.persona import Persona
 from prism.social.person import SocialAgent
 from tests.catalogue import catalogue
-from tests.config.refresh_docs import settings_markdown
 from tests.config.refusals import refusal
 
 STUDY = """\
@@ -326,12 +325,6 @@ def test_the_names_of_people_and_agents_are_taken() -> None:
         assert name.isidentifier()
         with pytest.raises(SettingError, match="already have"):
             PopulationConfig(attributes={name: {"type": "int"}})  # type: ignore[dict-item]
-
-
-def test_every_key_of_a_declaration_is_documented() -> None:
-    table = settings_markdown().partition("### population.attributes.NAME")[2].partition("###")[0]
-    for name in field_types(AttributeConfig):
-        assert f"| `{name}` |" in table
 
 
 @pytest.mark.slow

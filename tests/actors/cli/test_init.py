@@ -61,7 +61,7 @@ def test_init_writes_the_dozen_settings_that_a_first_study_changes(prism: Prism)
         path for path in map(attrgetter("path"), settings()) if read(path, load_config(text)) != read(path, Config())
     }
     assert "`prism init --all DIR` writes them all" in text
-    assert "docs/configuration.md" in text
+    assert "docs/settings.md" in text
 
 
 @pytest.mark.slow
