@@ -82,7 +82,6 @@ SECTIONS = {
         "pack": Named("actors.cli.pack:pack_command", "Make one file of a run or an experiment."),
         "unpack": Named("actors.cli.unpack:unpack_command", "Check a file of `prism pack`, and unpack it."),
         "replay": Named("actors.cli.replay:replay", "Do a run again without a model, and compare every tick."),
-        "repair": Named("actors.cli.repair:repair", "Do a run again from its first lost answer, and ask what failed."),
     },
     "More": {
         "validate": Named(

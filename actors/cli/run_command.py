@@ -24,6 +24,7 @@ from actors.factory.domains import show_of
 from actors.logs.output import output, say
 from actors.logs.setup import log_muted_streams, logging_to
 from actors.metrics.observation import Observation, observation
+from actors.record.answers import answers_in
 from actors.record.lock import locked
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Display, Host, Run
@@ -33,6 +34,7 @@ from actors.runs.signals import EXIT_BASE, StopOnSignal
 from actors.runs.summary import Summary
 from actors.runtime.activation import way_of
 from actors.runtime.simulation import Progress, Simulation
+from prism.agents import FALLBACKS
 from prism.config import OracleConfig
 from prism.errors import OracleUnavailableError
 from prism.quoting import printable
@@ -132,8 +134,9 @@ def _print_fallbacks(summary: Summary, path: Path) -> None:
         return
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in summary.fallbacks_by_reason.items())
     text = f"{counted(summary.fallbacks, 'fallback')}, {100 * summary.fallback_share:.2g}% of the choices: {reasons}"
-    if summary.is_done:
-        text += f"; to ask for them again: prism repair {path}"
+    first = min((each.asked for each in answers_in(path) if each.source in FALLBACKS), default=0)
+    if summary.is_done and first:
+        text += f"; to ask again from the first of them on: prism fork {path} --at {first}"
     if summary.stopped_by == FALLBACK_SHARE:
         text += (
             "; that is more than oracle.max_fallback_share; mend the server or the model before you go on, or allow "

@@ -133,7 +133,7 @@ def _note(line: ListedRun) -> str:
         line.holder,
         f"by {line.stopped_by}" if line.stopped_by else None,
         counted(line.fallbacks, "fallback") if line.fallbacks else None,
-        f"{'repair' if line.is_repair else 'fork'} of {line.parent}" if line.parent else None,
+        f"fork of {line.parent}" if line.parent else None,
         *map(printable, line.remarks),
     ]
     return ", ".join(filter(None, notes))

@@ -13,7 +13,6 @@ PrismError
     |   +-- RunLockedError     a run directory in use by another process            (exit 2)
     |   +-- ResumeRefusedError a run whose code, settings or input files changed    (exit 2)
     |       +-- ForkRefusedError a fork that would have another past                (exit 2)
-    |       +-- RepairRefusedError a repair that could not ask again                (exit 2)
     +-- UntrustedCodeError     a user's own code that its user has not allowed      (exit 2)
     +-- InterruptedRunError    a run stopped by a signal in the middle of a tick    (exit 129, 130, 143)
     +-- AddressError           an address that cannot be listened on                (exit 2)
@@ -237,12 +236,6 @@ class ForkRefusedError(ResumeRefusedError):
     """A fork that cannot be made from this run."""
 
     refusal = "cannot be forked"
-
-
-class RepairRefusedError(ResumeRefusedError):
-    """A repair that cannot be made of this run, or not with these settings."""
-
-    refusal = "cannot be repaired"
 
 
 class InterruptedRunError(ActorError):

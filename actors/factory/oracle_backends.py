@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -17,10 +17,8 @@ from actors.factory.input_files import BRING_ALONG, locate_input
 from actors.factory.kept_inputs import kept_sha256
 from actors.oracle.concurrency_limit import limit_of
 from actors.oracle.host_pool import Host, HostPool, difference
-from prism.agents import Question
 from prism.config import Config, ModelsConfig, calibration_label
 from prism.config.calibrated import UNCALIBRATED
-from prism.domain import Domain
 from prism.errors import ConfigError, OracleUnavailableError
 from prism.llm import Health, LanguageModel, LLMFailureException, Tape, TapedModel
 from prism.llm.tape_file import TapeError, check_place
@@ -195,29 +193,6 @@ async def _checked(config: Config, model: LanguageModel, on_wait: Callable[[str]
             on_wait(LOADING)
             log.info("oracle_loading", detail=cause.detail)
         await anyio.sleep(LOADING_EVERY_S)
-
-
-async def copy_tape_without(
-    config: Config, domain: Domain, source: Path, target: Path, failed: Sequence[tuple[Question[Any], str]]
-) -> None:
-    """Copy a tape without the records of some questions, so that these are asked again when recording goes on.
-
-    Args:
-        target: a file that does not exist yet.
-        failed: the questions, each with the reason why it has no answer.
-
-    Raises:
-        TapeError: a tape cannot be read or written.
-    """
-    with closing(Tape(source, "replay")) as tape:
-        tape.copy_to(target)
-    async with (
-        aclosing(make_model(config)) as model,
-        aclosing(TapedModel(model, Tape(target, "record"), "record")) as taped,
-    ):
-        oracle = domain.oracle(taped)
-        for question, reason in failed:
-            await oracle.before_retry(domain.asker(question), question.trigger, question.context, reason)
 
 
 def tape_path(config: Config, directory: Path | None) -> Path:

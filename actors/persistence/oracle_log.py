@@ -32,18 +32,7 @@ FIRST_ANSWER = len(MAGIC)
 
 
 class LoggedAnswer(Decided, frozen=True, array_like=True, gc=False, tag=4):
-    """An answer in the log.
-
-    Args:
-        question: the `question_hash` of the only question that it answers; empty if its name is enough. `prism repair`
-            sets it, because after another decision an agent may ask something else under the same name.
-    """
-
-    question: bytes = b""
-
-    def is_to(self, question: Question[Any]) -> bool:
-        """Return whether it answers this question, which has its name."""
-        return not self.question or self.question == question_hash(question)
+    """An answer in the log."""
 
 
 LogRecord = LoggedAnswer | Retried | Judged

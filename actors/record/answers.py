@@ -102,15 +102,14 @@ class RecordedAnswers:
 
     def _take_read(self, question: Question[Any]) -> Decided | None:
         """Remove and return the first answer to a question among those that have been read."""
-        name = (question.agent, question.tick, question.trigger)
-        answers = self._read.get(name, deque())
-        for index, decided in enumerate(answers):
-            if decided.is_to(question):
-                del answers[index]
-                if not answers:
-                    del self._read[name]
-                return decided
-        return None
+        name = name_of_question(question)
+        answers = self._read.get(name)
+        if not answers:
+            return None
+        decided = answers.popleft()
+        if not answers:
+            del self._read[name]
+        return decided
 
     def is_used_up(self, oldest_asked: int) -> bool:
         """Return whether all questions answered here are of earlier ticks than `oldest_asked`.
@@ -139,18 +138,17 @@ class KeptAnswers:
     def __init__(self, path: Path, ticks: int) -> None:
         self._of: dict[QuestionName, tuple[bytes, Decided]] = {}
         """`{question: the hash of its bytes, and its answer}`."""
-        logged: dict[QuestionName, list[LoggedAnswer]] = {}
+        logged: dict[QuestionName, LoggedAnswer] = {}
         for answer in answers_in(path):
-            logged.setdefault((answer.agent, answer.asked, answer.trigger), []).append(answer)
+            logged.setdefault((answer.agent, answer.asked, answer.trigger), answer)
         asked: dict[tuple[int, str], Question[Any]] = {}
         for messages in ticks_of(path, until=ticks) if logged else ():
             for each in those_of(messages, Question, Update):
                 if isinstance(each, Question):
                     asked[each.agent, each.trigger] = each
                     name, same = name_of_question(each), question_hash(each)
-                    found = [answer for answer in logged.get(name, ()) if answer.question in {b"", same}]
-                    if found:
-                        self._of[name] = same, found[0]
+                    if name in logged:
+                        self._of[name] = same, logged[name]
                 elif isinstance(each, Update) and each.source == Source.TIMEOUT and each.reason == LATE:
                     self._note_late(asked[each.agent, each.trigger])
 

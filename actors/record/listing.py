@@ -50,7 +50,7 @@ class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
         stopped_by: what stopped it, in a word or two; empty unless it is `stopped`.
         fallbacks: the choices that were made without the oracle, if the run has ended with a summary.
         remarks: what was not as configured, a line each, if the run has ended with a summary.
-        parent: the run that it branched off; `is_repair`: whether it repairs its parent.
+        parent: the run that it branched off.
     """
 
     path: Path
@@ -66,7 +66,6 @@ class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
     fallbacks: int = 0
     remarks: tuple[str, ...] = ()
     parent: str | None = None
-    is_repair: bool = False
 
 
 def runs_in(root: Path) -> list[ListedRun]:
@@ -122,7 +121,6 @@ def list_run(path: Path, holder: Callable[[Path], str | None] = holder_of) -> Li
         fallbacks=_fallbacks(summary),
         remarks=tuple(remarks({"not_as_configured": summary.get("not_as_configured", [])})),
         parent=None if fork is None else fork.parent,
-        is_repair=fork is not None and fork.repaired > 0,
     )
 
 

@@ -26,14 +26,12 @@ class Fork(msgspec.Struct, frozen=True, kw_only=True):
         tick: ticks that the two have in common.
         digest: the digest after those ticks.
         config: the file with the settings of those ticks.
-        repaired: the other run's lost answers that `prism repair` asked for again; 0 for `prism fork`.
     """
 
     parent: str
     tick: int
     digest: str
     config: str
-    repaired: int = 0
 
 
 class Stop(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,7 +25,7 @@ from actors.results.explanation import (
 from actors.results.plain import plain
 from actors.results.requests import Requests, requests_of
 from actors.results.retrace import OpenRun, Trace, TracedTurn
-from prism.agents import MOVED, Question, Source, Update
+from prism.agents import MOVED, Source, Update
 from prism.config import PricesConfig
 from prism.events import AttributeSet
 from prism.llm.question_id import question_id
@@ -90,7 +90,7 @@ async def _question(
     question, domain = traced.question, traced.domain
     assert question is not None  # noqa: S101  # the caller checked
     encoded = Codec(domain.context_type, domain.effect_type).encode(question)
-    answer = _answer(run, traced, question, logged, decided_in)
+    answer = _answer(run, traced, logged, decided_in)
     asked: tuple[Any, ...] = ()
     if run.config.oracle.backend != "choice" and traced.asker is not None:
         method = "" if answer is None or _is_drawn(answer) else answer.method
@@ -122,11 +122,9 @@ def _is_sent(answer: ExplainedAnswer | None, requests: Sequence[ModelRequest]) -
     return bool(answer.spent) or any(each.reply is not None for each in requests)
 
 
-def _answer(
-    run: OpenRun, traced: TracedTurn, question: Question[Any], logged: Logged, decided_in: int | None
-) -> ExplainedAnswer | None:
+def _answer(run: OpenRun, traced: TracedTurn, logged: Logged, decided_in: int | None) -> ExplainedAnswer | None:
     """Return the answer by the oracle's log. An embedded oracle keeps no log: then return it by the decision."""
-    found = next((each for each in logged if isinstance(each, LoggedAnswer) and each.is_to(question)), None)
+    found = next((each for each in logged if isinstance(each, LoggedAnswer)), None)
     decision = traced.trigger.decision
     if found is None:
         if decision is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Sequence
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -22,7 +22,6 @@ from actors.persistence.journal_writer import JournalWriter
 from actors.persistence.oracle_log import (
     ANSWERS,
     FIRST_ANSWER,
-    LoggedAnswer,
     create_answers,
     encode_answer,
     scan_answers,
@@ -57,8 +56,6 @@ class Branch(NamedTuple):
         child: an empty directory.
         tick: ticks in common.
         config: the settings from then on; `built`: the domain that they describe.
-        answers: the parent's answers that it begins with.
-        repaired: the parent's lost answers that it asks for again; 0 for a fork that repairs nothing.
         code: `a.b=value` each: the place of its own code, if it is not where the parent keeps it.
     """
 
@@ -67,8 +64,6 @@ class Branch(NamedTuple):
     tick: int
     config: Config
     built: BuiltDomain
-    answers: Iterable[LoggedAnswer]
-    repaired: int = 0
     code: Sequence[str] = ()
 
 
@@ -105,25 +100,8 @@ async def fork(  # one for each option of the command
     if added is not None:
         config = with_interventions(config, added, tick)
     code = [each for each in overrides if each.partition("=")[0].strip().removeprefix(_SIMULATION) in CODE_SETTINGS]
-    answers = _answers_before(parent, tick)
-    branch = Branch(parent, child, tick, config, build_domain(config), answers, code=code)
-    return await branch_off(branch, on_begin)
-
-
-async def branch_off(branch: Branch, on_begin: Callable[[Simulation], None] = lambda _: None) -> list[str]:
-    """Write a run with its parent's past into a new directory.
-
-    Args:
-        on_begin: called with the simulation that runs the past again.
-
-    Returns:
-        Notes on the gaps of the new run, a sentence each.
-
-    Raises:
-        ForkRefusedError: an input file has changed, or it would end before its past does.
-        JournalError: the parent has fewer ticks, or its replay differs.
-    """
-    parent, child, tick, config, built, *_ = branch
+    built = build_domain(config)
+    branch = Branch(parent, child, tick, config, built, code)
     past = await _past(branch, on_begin)
     if config.simulation.length < tick:
         problem = f"it would end after {config.simulation.length:,} ticks, before the {tick:,} that it has in common"
@@ -151,11 +129,6 @@ async def _past(branch: Branch, on_begin: Callable[[Simulation], None]) -> Simul
         return await replay(parent, tick, on_begin, from_nearest=True, overrides=branch.code)
     config = read_resolved(parent.path / _config_until(parent, 0), branch.code)
     return Simulation(config, build_domain(config).domain)
-
-
-def _answers_before(parent: RunDirectory, tick: int) -> Iterator[LoggedAnswer]:
-    """Return the answers to questions of earlier ticks than this."""
-    return (answer for answer in answers_in(parent.path) if answer.asked < tick)
 
 
 def _config_of_fork(parent: RunDirectory, tick: int, overrides: Sequence[str], ticks: int | None) -> Config:
@@ -219,7 +192,6 @@ def _write_manifest(branch: Branch, past: Simulation, inputs: dict[str, str]) ->
         tick=tick,
         digest=past.engine.digest.hexdigest(),
         config=name,
-        repaired=branch.repaired,
     )
     manifest = manifest_of(past.config, inputs, branch.built.code)
     forks = (*kept, origin)
@@ -236,9 +208,10 @@ async def _write_past(branch: Branch, future: Simulation, inputs: dict[str, str]
     try:
         create_answers(target)
         names = set[QuestionName]()
-        for answer in branch.answers:
-            target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(answer)))
-            names.add((answer.agent, answer.asked, answer.trigger))
+        for answer in answers_in(branch.parent.path):
+            if answer.asked < tick:
+                target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(answer)))
+                names.add((answer.agent, answer.asked, answer.trigger))
         for judged in judgements_in(branch.parent.path):
             if judged.name in names:
                 target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(judged)))

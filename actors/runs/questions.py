@@ -64,7 +64,7 @@ def _answers(path: Path, agent: int, tick: int) -> Iterator[LoggedAnswer]:
 
 def _answer(path: Path, question: Question[Any]) -> LoggedAnswer | None:
     answers = _answers(path, question.agent, question.tick)
-    return next((each for each in answers if each.trigger == question.trigger and each.is_to(question)), None)
+    return next((each for each in answers if each.trigger == question.trigger), None)
 
 
 def _effect(question: Question[Any], messages: Iterable[bytes]) -> Update[Any] | None:

@@ -237,7 +237,7 @@ def _line(name: str, known: _Known, labels: Mapping[str, str]) -> RunLine:
     state = ("starting" if phase is None else phase.phase.value) if is_running else run.status.value
     note = (phase.reason if phase is not None else "") or run.stopped_by
     if run.parent is not None:
-        note = f"{note}; " * bool(note) + f"{'repair' if run.is_repair else 'fork'} of {run.parent}"
+        note = f"{note}; " * bool(note) + f"fork of {run.parent}"
     note = "; ".join(filter(None, [note, *run.remarks]))
     return RunLine(
         name=name,

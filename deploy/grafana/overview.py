@@ -74,7 +74,7 @@ _ONE_LOOK = (
     number(
         "Is it sound? Fallbacks",
         "The share of all ambiguous choices of the run that took a fallback, so that nobody decided them. Normal: 0. "
-        "What to do: PrismFallbackShareHigh in docs/operations.md; prism repair asks again.",
+        "What to do: PrismFallbackShareHigh in docs/operations.md; prism fork asks again.",
         "percentunit",
         Query(FALLBACK_SHARE_EVER),
         limits=((0.001, WARNING), (0.05, BAD)),

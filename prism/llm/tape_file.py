@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -95,18 +95,6 @@ class TapeFile:
         except BaseException:
             self._file.close()
             raise
-
-    def copy_to(self, path: Path) -> None:
-        """Copy all of it to a file that does not exist yet, also while it is being recorded.
-
-        Raises:
-            TapeError: a file cannot be read or written.
-        """
-        try:
-            with self._lock, closing(sqlite3.connect(path)) as copy:
-                self._file.backup(copy)
-        except sqlite3.Error as error:
-            raise TapeError(path, f"cannot be made a copy of {self.path}: {error}") from error
 
     def close(self) -> None:
         """Close the file; a recorded one becomes a single file that can be copied and read from a read-only disk."""

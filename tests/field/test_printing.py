@@ -150,7 +150,6 @@ def expect_harmless(ended: subprocess.CompletedProcess[bytes]) -> None:
         ("resume", "{}/run", "--ticks", "80"),
         ("verify", "{}/run"),
         ("replay", "{}/run"),
-        ("repair", "{}/run", "--out", "{}/repaired"),
         ("runs", "{}"),
         ("explain", "{}/run", "--agent", "1"),
         ("export", "{}/run", "--out", "{}/tables", "--to", "csv"),

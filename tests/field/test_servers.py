@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -105,7 +106,8 @@ def test_refused_questions_are_fallbacks_and_the_run_goes_on(backend: str, error
         assert prism("replay", "run", "--quiet").code == 0
         server.settings = ServerSettings(reply=Refusing(error, most=0))
         assert prism("run", "wire.yaml", "--quiet", "--out", "willing").code == 0
-        mended = prism("repair", "run", "--quiet", "--out", "mended")
+        (at,) = re.findall(r"prism fork run --at (\d+)", ended.err)
+        mended = prism("fork", "run", "--at", at, "--quiet", "--out", "mended")
         assert mended.code == 0, mended.err
     assert summary("mended")["fallbacks_by_reason"] == {}
     assert summary("mended")["digest"] == summary("willing")["digest"]

@@ -94,7 +94,6 @@ def test_no_file_of_a_run_gets_the_number_of_a_stream_that_was_closed(place: Pat
         (("replay", "old"), 0),
         (("resume", "old", "--ticks", "80"), 0),
         (("fork", "old", "--at", "30", "--out", "forked"), 0),
-        (("repair", "old"), 0),
     ],
 )
 def test_every_command_that_simulates_ends_with_its_code_when_nothing_can_be_printed(

@@ -16,6 +16,7 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
+from actors.record.answers import answers_in
 from actors.runtime.simulation import Simulation
 from actors.testing import ModelServer
 from prism.columns import Columns
@@ -177,14 +178,18 @@ def test_a_resume_refuses_other_interventions(prism: Prism, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_a_run_with_interventions_that_lost_answers_is_repaired(prism: Prism, tmp_path: Path) -> None:
+def test_a_run_with_interventions_that_lost_answers_is_forked_to_ask_again(prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:
         model = {"backend": "ollama", "max_calls": 60, "when_spent": "fallback", "max_fallback_share": 1.0}
         run = ran(prism, tmp_path, oracle=model, llm={"host": server.url})
         lost = json.loads((run / "summary.json").read_bytes())
         assert lost["fallbacks_by_reason"]["spent"] > 0
         repaired = tmp_path / "repaired"
-        ended = prism("repair", str(run), "--set", "oracle.max_calls=null", "--out", str(repaired), "--quiet")
+        first = min(each.asked for each in answers_in(run) if each.reason == "spent")
+        ended = prism(
+            *("fork", str(run), "--at", str(first), "--set", "oracle.max_calls=null"),
+            *("--out", str(repaired), "--quiet"),
+        )
         assert ended.code == 0, ended.err
     assert done_in(repaired) == done_in(run)
     assert json.loads((repaired / "summary.json").read_bytes())["fallbacks_by_reason"] == {}

@@ -100,7 +100,6 @@ LOOKS = {
     "verify --quick": ("verify", "RUN", "--quick"),
     "watch": ("watch", "RUN", "--once"),
     "validate-world": ("validate-world", "RUN"),
-    "repair": ("repair", "RUN"),
     "pack": ("pack", "RUN", "--out", "OUT"),
     "doctor its configuration": ("doctor", f"RUN/{CONFIG}"),
 }

@@ -12,7 +12,6 @@ from actors.persistence.oracle_log import (
     ANSWERS,
     MAGIC,
     encode_answer,
-    question_hash,
     read_answers,
     scan_answers,
 )
@@ -65,21 +64,6 @@ def test_two_answers_to_one_name_come_in_their_order() -> None:
         decided(4, 2, "green"),
         None,
     ]
-
-
-def test_an_answer_with_the_hash_of_its_question_is_to_no_other_question_of_its_name() -> None:
-    asked, other = question(4, 2), msgspec.structs.replace(question(4, 2), state="green")
-    theirs = msgspec.structs.replace(decided(4, 2, "red"), question=question_hash(asked))
-    answers_known = known(logged(theirs, decided(4, 3)))
-    assert answers_known.take(other) is None
-    assert answers_known.take(asked) == theirs
-    assert answers_known.take(asked) is None
-    assert answers_known.take(question(4, 3)) == decided(4, 3)
-
-
-def test_an_answer_that_was_logged_later_under_the_same_name_is_found_behind_one_to_another_question() -> None:
-    old = msgspec.structs.replace(decided(4, 2, "red"), question=question_hash(question(4, 1)))
-    assert known(logged(old, decided(4, 2, "green"))).take(question(4, 2)) == decided(4, 2, "green")
 
 
 def test_a_question_that_was_never_answered_has_no_answer() -> None:
