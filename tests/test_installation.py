@@ -82,7 +82,6 @@ def test_the_wheel_runs_everything_that_is_shipped_in_an_empty_directory(install
 
     assert prism("init", "--example", "economy").stdout.endswith("next: prism run economy/prism.yaml\n")
     assert prism("run", "economy/prism.yaml", "--quiet").stdout == f"{ECONOMY}\n"
-    assert prism("backtest", "--quiet").stdout == "runs/economy-backtest-001\n"
     listed = [line.split()[0] for line in prism("init", "--list").stdout.splitlines()]
     assert [name for name in listed if "/" not in name] == shipped()
     assert prism("init", "study", "--example", "experiments/feed").stdout.endswith(

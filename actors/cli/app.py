@@ -88,9 +88,6 @@ SECTIONS = {
             "actors.cli.validate:validate", "Check a configuration and its files, and say what would be run."
         ),
         "chart": Named("actors.cli.chart:chart", "Draw or check the statechart of a configuration or a run."),
-        "backtest": Named(
-            "actors.cli.backtest:backtest_command", "Compare an economy's policy rule with historical interest rates."
-        ),
         "testing": Named("actors.cli.testing:testing", "Serve a stand-in for a language model, to try a run with."),
     },
 }

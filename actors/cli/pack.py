@@ -24,7 +24,7 @@ from prism.wording import counted
 def pack_command(path: Path, out: Path | None) -> None:
     """Make one file of a run or an experiment.
 
-    RUN is the directory of a run, a backtest, an experiment or a calibration, which no process may work on. The file
+    RUN is the directory of a run, an experiment or a calibration, which no process may work on. The file
     has all that another machine needs: settings, inputs, the journal, answers, results. Logs are left out, and so are
     settings of one machine: certificates, logins, tapes that are recorded elsewhere. A run never keeps a key; if the
     value of a variable that its settings name for one is in a file all the same, nothing is packed.

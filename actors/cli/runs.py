@@ -18,7 +18,7 @@ from actors.core.messages import Decided
 from actors.core.phase import Phase
 from actors.display.console import SafeConsole, echo
 from actors.display.words import duration
-from actors.record.listing import ListedRun, RunStatus, backtest_paths, run_paths, runs_in
+from actors.record.listing import ListedRun, RunStatus, run_paths, runs_in
 from actors.record.phase_file import PhaseNote
 from actors.runs.questions import FoundQuestion, find_question
 from prism.agents import Question, Update
@@ -58,14 +58,11 @@ def runs(root: Path, question: str | None) -> None:
         if question is not None:
             show_question(question, root, run_paths(root))
             return
-        lines, backtests = runs_in(root), backtest_paths(root)
+        lines = runs_in(root)
     except OSError as error:
         raise RunDirectoryError(f"{root}: cannot be listed: {error.strerror}") from None
-    for path in backtests:
-        echo(f"{printable(str(path))}: a backtest, not a run; its scores are in scores.csv")
     if not lines:
-        if not backtests:
-            echo(f"{root}: no runs")
+        echo(f"{root}: no runs")
         return
     table = _table(lines)
     console = SafeConsole()

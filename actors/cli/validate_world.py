@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
+from msgspec.structs import asdict
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -19,7 +20,10 @@ from actors.factory.domains import show_of
 from actors.results.observed import observed_configs, observed_economy, observed_feed, start_quarter
 from actors.results.real_figures import Real, read_real
 from prism.config import Config
+from prism.economy.backtest import Score, backtest, score
+from prism.economy.series import Figures
 from prism.errors import InputError
+from prism.quarter import Period
 from prism.scorecard import Agreement, Fact, macro_facts, social_facts
 
 STYLES = {Agreement.MET: "green", Agreement.MISSED: "red", Agreement.UNKNOWN: "yellow"}
@@ -43,7 +47,8 @@ def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], json_path: P
 
     RUN is a run's directory. Several runs of one configuration with different seeds are taken together. Each line shows
     the real figure, that of the runs with its 95% interval (90% of the runs for an economy), how far apart the two
-    distributions are, and whether the limit is met. docs/realism.md explains every fact and its source.
+    distributions are, and whether the limit is met. docs/realism.md explains every fact and its source. For an economy
+    a second table compares its policy rule with the real interest rates: docs/economy.md.
 
     \b
     Files of real figures:
@@ -53,11 +58,16 @@ def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], json_path: P
     Without a file, a social run is compared with published figures alone.
     """
     configs = observed_configs(paths)
-    facts = _facts(configs, _read(files, configs[paths[0]]))
+    config = configs[paths[0]]
+    real = _read(files, config)
+    facts, rule = _facts(configs, real), _scores(real.quarters, config)
     if json_path is not None:
         found = {"runs": [str(path) for path in paths], "against": files, "facts": facts}
-        write_json(json_path, found, follows=True)
+        of_rule = [{**asdict(each), "period": str(each.period)} for each in rule]
+        write_json(json_path, {**found, "rule": of_rule} if real.quarters else found, follows=True)
     SafeConsole().print(_table(facts, paths))
+    if rule:
+        SafeConsole().print(_rule_table(rule))
     if not files:
         SafeConsole().print(Text(f"\n{WITHOUT_FILES}", style="dim"))
     if strict and any(fact.agreement != Agreement.MET for fact in facts):
@@ -82,6 +92,44 @@ def _facts(configs: dict[Path, Config], real: Real) -> list[Fact]:
         return macro_facts([observed_economy(path) for path in configs], real.quarters, real.source, start)
     feeds = [observed_feed(path, config) for path, config in configs.items()]
     return social_facts(feeds, real.cascades, real.hours)
+
+
+def _scores(quarters: Sequence[Figures], config: Config) -> list[Score]:
+    """Return the errors of the policy rule over all quarters, then over each period with enough of them, each once."""
+    if not quarters:
+        return []
+    forecasts = backtest(quarters, config.economy)
+    scores = [score(forecasts), *(score(forecasts, Period.parse(each)) for each in config.economy.backtest.periods)]
+    return list({found.period: found for found in scores if found is not None}.values())
+
+
+def _rule_table(scores: Sequence[Score]) -> Group:
+    """Return the errors of the policy rule as a table, with an explanation."""
+    title = "\nthe policy rule against the real interest rate"
+    table = Table(title=title, title_justify="left", title_style="bold", box=None)
+    table.add_column("period", no_wrap=True)
+    for name in ("quarters", "RMSE", "no change", "bias", "corr.", "side", "commoner"):
+        table.add_column(name, justify="right")
+    for one in scores:
+        table.add_row(
+            str(one.period),
+            f"{one.quarters:,}",
+            Text(f"{one.rmse:.2f}", style="green" if one.rmse < one.no_change_rmse else "yellow"),
+            f"{one.no_change_rmse:.2f}",
+            f"{one.bias:+.2f}",
+            NOT_SAID if one.correlation is None else f"{one.correlation:.2f}",
+            NOT_SAID if one.direction_share is None else f"{one.direction_share:.0%}",
+            NOT_SAID if one.commoner_direction_share is None else f"{one.commoner_direction_share:.0%}",
+        )
+    beaten = sum(one.rmse < one.no_change_rmse for one in scores)
+    notes = Text(
+        f"\none quarter ahead the rule is nearer than no change in {beaten} of {len(scores)} periods\n"
+        "RMSE, no change, bias: errors of the rule, of the last rate, and the rule's mean error, in points; side: "
+        "share of the moves whose direction the rule's rate told; commoner: what always naming the commoner "
+        "direction would have told",
+        style="dim",
+    )
+    return Group(table, notes)
 
 
 def _table(facts: Iterable[Fact], paths: Sequence[Path]) -> Group:

@@ -15,7 +15,7 @@ from actors.core.frames import ORIGIN, digest_of
 from actors.persistence.disk import Disk
 from actors.persistence.journal import JOURNAL, read_header, scan_journal
 from actors.record.lock import LOCK, holder_of
-from actors.record.manifest import MANIFEST, SUMMARY, Manifest, is_backtest
+from actors.record.manifest import MANIFEST, SUMMARY, Manifest
 from actors.record.phase_file import PHASE, PhaseNote, read_phase
 from actors.record.rounds import ROUNDS
 from actors.record.run import Recorded, positions_in
@@ -76,13 +76,8 @@ def runs_in(root: Path) -> list[ListedRun]:
 def run_paths(root: Path) -> list[Path]:
     """Return the directories of the runs directly below a directory, by name; or the directory, if it is a run's."""
     if (root / MANIFEST).is_file():
-        return [] if is_backtest(root) else [root]
-    return [path for path in sorted(root.iterdir()) if (path / MANIFEST).is_file() and not is_backtest(path)]
-
-
-def backtest_paths(root: Path) -> list[Path]:
-    """Return the directories of the backtests directly below a directory, by name; or the directory of one backtest."""
-    return [root] if is_backtest(root) else [path for path in sorted(root.iterdir()) if is_backtest(path)]
+        return [root]
+    return [path for path in sorted(root.iterdir()) if (path / MANIFEST).is_file()]
 
 
 def list_run(path: Path, holder: Callable[[Path], str | None] = holder_of) -> ListedRun:

@@ -11,7 +11,6 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError
 from actors.core.files import JSON_BYTES_MAX, NotJsonError, json_value, read_json, read_regular, sha256_of
-from actors.persistence.journal import JOURNAL
 
 CONFIG, MANIFEST, SUMMARY = "config.yaml", "manifest.json", "summary.json"
 NOT_AS_WRITTEN = "is not what the run has written"
@@ -142,11 +141,6 @@ def read_summary(directory: Path) -> dict[str, Any]:
     return decoded if isinstance(decoded, dict) else {}
 
 
-def is_backtest(path: Path) -> bool:
-    """Return whether `prism backtest` has written this directory: it holds no run."""
-    return (path / "backtest.csv").exists() and not (path / JOURNAL).exists()
-
-
 def broken_seals(directory: Path, manifest: Manifest) -> dict[str, str]:
     """Return `{file: its problem}` of the files that have changed since they were sealed, or are missing."""
     problems = dict[str, str]()
@@ -162,11 +156,8 @@ def broken_seals(directory: Path, manifest: Manifest) -> dict[str, str]:
 
 
 def refuse_others(path: Path) -> None:
-    """Raise RunDirectoryError if a directory is of a backtest, a calibration or an experiment; say what shows that."""
+    """Raise RunDirectoryError if a directory is of a calibration or an experiment; say what shows that."""
     place = shlex.quote(str(path))
-    if is_backtest(path):
-        scores = "scores.csv and backtest.csv; `prism backtest CONFIG` shows them"
-        raise RunDirectoryError(f"{path}: is a backtest, not a run; its scores are in {scores}")
     if not (path / "cells").is_dir():
         return
     if (path / "observed").is_dir():

@@ -49,9 +49,8 @@ CELLS: Final = "cells"
 OF_A_RUN = (
     *(CONFIG, "config-until-*.yaml", MANIFEST, JOURNAL, "journal-*.seg", "checkpoint-*.bin", "oracle.log"),
     *("rounds.csv", "summary.json", "tape.sqlite", "tape.sqlite-wal", "shadow.json", "shadow.sqlite", "causes/*.json"),
-    *("backtest.csv", "scores.csv", "backtest.png"),
 )
-"""The files of a run, or of a backtest, that are packed, besides its inputs."""
+"""The files of a run that are packed, besides its inputs."""
 OF_A_STUDY = (
     *(
         "plans/*.json",

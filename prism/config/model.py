@@ -1258,7 +1258,7 @@ class InitialConfig(Section, frozen=True, kw_only=True):
         str | None,
         Meta(
             description="quarterly .csv or .tsv (also .gz) with year, quarter, realgdp, cpi, tbilrate, unemp, or "
-            "FRED's names; it replaces the indicators above; `prism backtest` reads it"
+            "FRED's names; it replaces the indicators above"
         ),
     ] = None
     quarter: Annotated[
@@ -1267,7 +1267,7 @@ class InitialConfig(Section, frozen=True, kw_only=True):
 
 
 class BacktestConfig(Section, frozen=True, kw_only=True):
-    """The comparison of the rule with history in `prism backtest`."""
+    """The comparison of the rule with history in `prism validate-world`."""
 
     lag_quarters: Annotated[
         int, Meta(ge=0, le=8, description="age of the figures that the rule sees; 0: of the same quarter")

@@ -184,7 +184,6 @@ def test_a_command_works_in_a_directory_whose_name_would_harm(arguments: tuple[s
         ("watch", "{}/run", "--once"),
         ("experiment", "run", "{}/none.yaml"),
         ("calibrate", "run", "{}/none.yaml"),
-        ("backtest", "{}/none.yaml"),
         ("chart", "{}/none.yaml"),
         ("no-such-{}",),
     ],

@@ -185,7 +185,6 @@ def test_an_example_runs_beside_its_data_and_names_its_runs_after_its_directory(
     assert prism("run", "rates/prism.yaml", "--quiet").out == "4817b74cf6d6674df350cb4a7b88baff\n"
     (kept,) = Path("runs/rates-001/inputs").glob("*/us-macro-quarterly.csv")
     assert kept.read_bytes() == Path("rates/data/us-macro-quarterly.csv").read_bytes()
-    assert prism("backtest", "rates/prism.yaml", "--quiet").out == "runs/rates-backtest-001\n"
 
 
 def test_an_example_that_is_not_there_is_answered_with_the_list(prism: Prism) -> None:

@@ -36,13 +36,6 @@ def test_a_quiet_run_says_nothing_of_it(prism: Prism) -> None:
     assert (len(ended.out.splitlines()), ended.err) == (1, "")
 
 
-def test_a_backtest_without_a_configuration_takes_the_shipped_economy(prism: Prism) -> None:
-    ended = prism("backtest")
-    assert ended.code == 0
-    assert ended.err.startswith("prism: no CONFIG given: testing the shipped configuration (economy.yaml: ")
-    assert Path("runs/economy-backtest-001/scores.csv").exists()
-
-
 @catalogue(
     ("path", "name"),
     [
