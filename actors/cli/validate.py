@@ -15,7 +15,6 @@ from actors.display.console import echo
 from actors.factory.checks import Checked, check_domain, lines_of_domain, no_effect_of, understood_by
 from actors.factory.config_file import read_config
 from actors.factory.oracle_backends import check_oracle
-from actors.metrics.observation import check_tracing
 from prism.config import Config
 from prism.no_effect import told
 
@@ -53,7 +52,6 @@ def validate(
         from actors.metrics.access import check_access  # noqa: PLC0415  # most runs serve nothing
 
         check_access(settings.metrics)
-    check_tracing(settings)
     check_oracle(settings)
     simulation = settings.simulation
     size = "as many agents as the files name" if checked.size is None else f"{checked.size:,} agents"

@@ -14,8 +14,6 @@ from actors.core.mailbox import Mailbox, MailboxStatistics
 from actors.core.messages import Decided
 from actors.core.snapshot import RunSnapshot
 from prism.agents import Question
-from prism.llm.question_id import Asked
-from prism.llm.spending import Spending
 from prism.measure import Measure
 from prism.sharing.records import Judged
 
@@ -66,9 +64,6 @@ class Observer:
     An observer must not raise, wait or change anything: a run is the same with and without it.
     """
 
-    follows_questions = False
-    """True if it must be told of every question, also of those that an embedded oracle answers many at once."""
-
     def mailbox(self, name: str, capacity: int) -> Mailbox[bytes]:
         """Return a new mailbox with many senders, named `engine`, `decisions` or `oracle`."""
         return Mailbox(name, capacity)
@@ -99,26 +94,6 @@ class Observer:
 
     def computed(self, number: int, each_s: float, tick: int) -> None:
         """Note that an embedded oracle has answered so many questions at once, in place of `asked` and `answered`."""
-
-    def called(self, asked: Asked, reason: str, duration_s: float, spent: Spending) -> None:
-        """Note the end of a call that an oracle made to a server. It is `answered`, with the question of the call.
-
-        Args:
-            asked: the question, the number of the call, and the address that it went to.
-            reason: why it failed; empty for an answer.
-            spent: the calls to a model that it took.
-        """
-
-    def decided(self, question: Question[Any], decided: Decided, shared: Question[Any] | None) -> None:
-        """Note the answer to a question, or its fallback, before it is sent to the engine.
-
-        Args:
-            shared: the identical question whose call gave the answer; None if it was the question's own.
-        """
-
-    def is_sampled(self, tick: int) -> bool:  # noqa: ARG002  # all are, unless an observer leaves some out
-        """Return whether the trace of a tick is recorded, for the servers that are asked in it."""
-        return True
 
     def committed(self, duration_s: float, size: int, ticks: int = 1) -> None:
         """Note that frames of `ticks` ticks, `size` bytes in all, were written to the journal and synced."""

@@ -458,8 +458,6 @@ class OracleActor:
         """Deliver the answer of a call that has ended, or ask again."""
         question, now = waiting.question, anyio.current_time()
         self._observer.answered(answer.reason, now - call.begun, question.tick)
-        if (asked := ASKED.get()) is not None:
-            self._observer.called(asked, answer.reason, now - call.begun, answer.spent)
         self._calling -= 1
         try:
             self.admission.ended(call, answer, now)
@@ -484,7 +482,6 @@ class OracleActor:
             self._ids.trace(question.tick),
             waiting.tries + 1,
             self._process,
-            is_sampled=self._observer.is_sampled(question.tick),
         )
         ASKED.set(asked)
         structlog.contextvars.bind_contextvars(question=asked.question)

@@ -108,7 +108,6 @@ class Delivery:
                 decided = Decided(tick, agent, trigger, state, source, "", "", lasted_s, (), method)
                 observer.asked(0.0)
                 observer.answered("", lasted_s / len(questions), tick)
-                observer.decided(question, decided, None)
                 self._statistics.count_computed(decided.method, decided.latency_s)
             found.append(decided)
         return found
@@ -124,8 +123,8 @@ class Delivery:
 
     @property
     def may_choose(self) -> bool:
-        """True if no recorded answer may exist, and no observer must be told of each answer."""
-        return not (self._observer.follows_questions or self._answers.has_answers())
+        """True if no recorded answer may exist."""
+        return not self._answers.has_answers()
 
     def count_chosen(self, method: str, number: int, each_s: float, tick: int) -> None:
         """Count answers that an embedded choice has given, many at once."""
@@ -169,16 +168,12 @@ class Delivery:
         now, asked = anyio.current_time(), batch[0] if route is Route.CALLED else None
         if route is Route.COMPUTED:
             computed = [waiting.decide(answer, now) for waiting, answer in zip(batch, answers, strict=True)]
-            for waiting, decided in zip(batch, computed, strict=True):
-                self._observer.decided(waiting.question, decided, None)
             return computed, [], []
         judged = None if self._sharing is None or asked is None else self._sharing.judged(asked, answers[0])
         decisions, released = list[Decided](), list[WaitingQuestion]()
         for waiting, answer in zip(batch, answers, strict=True):
             decided = waiting.decide(answer, now, self._statistics.take_unlogged(waiting.name))
             self._note(waiting, answer, decided, now)
-            identical = None if asked is None or asked is waiting else asked.question
-            self._observer.decided(waiting.question, decided, identical)
             if asked is not None:
                 released += self.note_outcome(waiting, judged, failed=bool(answer.reason))
             decisions.append(decided)

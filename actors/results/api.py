@@ -227,10 +227,9 @@ def _settings(config: ConfigSource, ticks: int | None, observer: Observer | None
 
 
 def _refuse_two_observers(config: Config, observer: Observer | None) -> None:
-    for name in ("enabled", "tracing"):
-        if observer is not None and getattr(config.metrics, name):
-            problem = "expected false where the run has an observer of its own, got true"
-            raise ConfigError("run", problem, key=f"metrics.{name}")
+    if observer is not None and config.metrics.enabled:
+        problem = "expected false where the run has an observer of its own, got true"
+        raise ConfigError("run", problem, key="metrics.enabled")
 
 
 def _host(progress: ShowProgress, oracle: Oracle[Any] | None, observer: Observer | None) -> Host:

@@ -1435,13 +1435,6 @@ class MetricsConfig(Section, frozen=True, kw_only=True):
     username: Annotated[
         str | None, Meta(description="user who may read /metrics, password in $PRISM_METRICS_PASSWORD; none: no login")
     ] = None
-    tracing: Annotated[
-        bool,
-        Meta(
-            description="send OpenTelemetry spans of ticks, questions, calls and commits; where to say the variables "
-            "OTEL_EXPORTER_OTLP_...; needs the packages of prism-sim[otel]"
-        ),
-    ] = False
     heartbeat_limit_s: Annotated[
         float,
         Meta(ge=1.0, le=3600.0, description="/healthz answers 503 once the event loop has been blocked for this long"),

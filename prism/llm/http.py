@@ -97,7 +97,6 @@ async def name_question(request: httpx.Request) -> None:
     """Add the headers that name the question, unless `llm.request.headers` has set them: a request hook."""
     asked = ASKED.get()
     if asked is not None:
-        asked.host = request.url.netloc.decode("ascii")
         for name, value in asked.headers().items():
             request.headers.setdefault(name, value)
 

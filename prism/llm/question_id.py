@@ -42,11 +42,6 @@ def find_id(text: str) -> tuple[int, int, str] | None:
     return tick, agent, f"{tick}-{agent}-{found[3].lower()}"
 
 
-def question_span(question: str) -> str:
-    """Return the id of a question's span: the last part of its own."""
-    return question.rpartition("-")[2]
-
-
 def call_span(question: str, attempt: int) -> str:
     """Return the id of the span of one call.
 
@@ -54,16 +49,6 @@ def call_span(question: str, attempt: int) -> str:
         attempt: the number of the call among those of the question, from 1.
     """
     return _hexadecimal(f"{question}-{attempt}".encode(), 16)
-
-
-def tick_span(trace: str) -> str:
-    """Return the id of the span of a tick, in which its trace begins."""
-    return trace[:16]
-
-
-def commit_span(trace: str) -> str:
-    """Return the id of the span of a commit, which is below the last of its ticks."""
-    return _hexadecimal(f"{trace}-commit".encode(), 16)
 
 
 class TraceIds(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,19 +79,15 @@ class Asked:
         attempt: the number of this call among those of the question, from 1.
         process: a text that no other process has. A server may refuse a name that another request has just now, and
             two equal runs ask equal questions.
-        is_sampled: whether the trace is recorded, as the server is told.
     """
 
-    def __init__(self, question: str, trace: str, attempt: int, process: str, *, is_sampled: bool = True) -> None:
+    def __init__(self, question: str, trace: str, attempt: int, process: str) -> None:
         self.question = question
         self.trace = trace
         self.attempt = attempt
         self.requests = 0
         """Requests of this call so far: it may take one for probabilities and one for text, or several hosts."""
-        self.host = ""
-        """The address that the latest of them went to."""
         self._process = process
-        self._flags = "01" if is_sampled else "00"
 
     def headers(self) -> dict[str, str]:
         """Count one more request, and return its headers.
@@ -117,7 +98,7 @@ class Asked:
         span = call_span(self.question, self.attempt)
         return {
             REQUEST_ID: f"{self.question}-{self.attempt}-{self.requests}-{self._process}",
-            TRACE_PARENT: f"00-{self.trace}-{span}-{self._flags}",
+            TRACE_PARENT: f"00-{self.trace}-{span}-01",
         }
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from actors import resume, run
 from actors.core.messages import Decided
-from actors.core.ports import Observer, Unrecorded
+from actors.core.ports import Unrecorded
 from actors.persistence.journal import JOURNAL
 from actors.runtime.simulation import Simulation
 from prism.agents import Question
@@ -118,26 +118,24 @@ async def test_answers_at_once_wait_for_room_and_none_is_lost() -> None:
 
 
 async def test_an_oracle_that_computes_answers_in_the_turn_in_which_it_is_asked() -> None:
-    oracle, observer = AtOnce(), Told()
-    bench = Bench(oracle, observer=observer)
+    oracle = AtOnce()
+    bench = Bench(oracle)
     decided = bench.actor.answer_now([*map(question, range(9))])
     assert decided is not None
     assert [(each.agent, each.state, each.source) for each in decided] == [(at, "green", "oracle") for at in range(9)]
     assert oracle.asked == []
     statistics = bench.actor.statistics
     assert (statistics.answered, statistics.calls, statistics.methods) == (9, 9, {"embedded": 9})
-    assert observer.told == [*range(9)]
 
 
 async def test_a_recorded_answer_goes_before_a_computed_one() -> None:
     recorded = Decided(0, 1, "clock", "red", "oracle", method="embedded")
-    observer = Told()
-    bench = Bench(AtOnce(), answers=Recorded(recorded), observer=observer)
+    bench = Bench(AtOnce(), answers=Recorded(recorded))
     decided = bench.actor.answer_now([question(0), question(1)])
     assert decided is not None
     assert [each.state for each in decided] == ["green", "red"]
     assert decided[1] is recorded
-    assert (bench.actor.statistics.answered, bench.actor.statistics.calls, observer.told) == (2, 2, [0])
+    assert (bench.actor.statistics.answered, bench.actor.statistics.calls) == (2, 2)
     assert bench.actor.state(lambda _: True).answered == 2, "no question of them is open"
 
 
@@ -153,17 +151,6 @@ async def test_questions_are_asked_one_by_one_where_they_cannot_be_answered_at_o
     decided = await bench.ask(question(12), question(13))
     assert [each.agent for each in decided] == [12, 13]
     assert oracle.asked == [12, 13]
-
-
-class Told(Observer):
-    """An observer that keeps whose questions were decided."""
-
-    def __init__(self) -> None:
-        self.told: list[int] = []
-
-    def decided(self, question: Question[Any], decided: Decided, shared: Question[Any] | None) -> None:
-        assert (question.agent, shared) == (decided.agent, None)
-        self.told.append(decided.agent)
 
 
 class Recorded(Unrecorded):
