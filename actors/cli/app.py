@@ -66,7 +66,7 @@ SECTIONS = {
         ),
         "shadow": Named(
             "actors.cli.shadow:shadow_command",
-            "Ask an oracle about turns that rules settled, or that people decided, and compare the two.",
+            "Ask an oracle about turns that rules settled, and compare the two.",
         ),
         "ask": Named("actors.cli.ask:ask", "Put a questionnaire to people of a run, as they were at a moment of it."),
         "sharing": Named(

@@ -11,10 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.record.shadow import ShadowSummary
-from actors.runs.against import ANSWERED, AgainstSummary
 from prism.divergence import EMBEDDED, FIRST_OPTION, RULE, Distance, Divergence, Ratio
 
-NO_BETTER = "  that is no better than base rates: it does not tell who does what"
 NOTHING_TO_ASK = "none: no rule settled a turn on which the oracle could be asked"
 _PLAIN: Any = {"title_justify": "left", "title_style": "bold", "box": None, "padding": (0, 1)}
 NAMES = {FIRST_OPTION: "first option", RULE: "rule", EMBEDDED: "embedded choice"}
@@ -57,33 +55,6 @@ def _ratios(told: Sequence[Divergence], against: str) -> list[RenderableType]:
             shares = (each.choices[who].get(option, 0.0) / each.questions for who in ("oracle", against))
             table.add_row(name, option, *(f"{share:.2%}" for share in shares), shown_ratio(ratio))
     return [table] if table.row_count else []
-
-
-def score_tables(told: AgainstSummary) -> RenderableType:
-    """Return how well an oracle predicts people's choices: log loss, rates of each option, and calibration."""
-    score = told.score
-    lines = [
-        f"{told.oracle}, on {score.choices:,} choices of {told.file}",
-        f"  log loss {score.log_loss:.3f} bits [{score.low:.3f}, {score.high:.3f}]",
-        f"  that of base rates {score.base_rates:.3f}, of equal probabilities {score.uniform:.3f}",
-        *([NO_BETTER] if score.log_loss >= score.base_rates else []),
-        *(f"  without an answer: {reason} {times:,}" for reason, times in told.outcomes.items() if reason != ANSWERED),
-    ]
-    rates = Table(title="what people did, over what the oracle expects", **_PLAIN)
-    for name in ("option", "relevance"):
-        rates.add_column(name)
-    for name in ("choices", "done", "expected", "ratio [95%]"):
-        rates.add_column(name, justify="right")
-    for each in score.rates:
-        numbers = (f"{each.offered:,}", f"{each.done:,}", f"{each.expected:,.1f}", shown_ratio(each.ratio))
-        rates.add_row(each.option, each.relevance or "all", *numbers)
-    levels = Table(title=f"calibration: {score.error:.1%} off in the mean", **_PLAIN)
-    for name in ("probability", "options", "expected", "done"):
-        levels.add_column(name, justify="right")
-    for level in score.calibration:
-        shares = (f"{each:.1%}" for each in (level.expected, level.done))
-        levels.add_row(f"{level.low:g} to {level.high:g}", f"{level.options:,}", *shares)
-    return Group(Text("\n".join(lines)), rates, levels)
 
 
 def _none_of(share: float) -> str:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import anyio
 import click
-from click.core import ParameterSource
 
-from actors.cli.divergence import score_tables, shadow_table
+from actors.cli.divergence import shadow_table
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.json_result import print_json
 from actors.cli.options import RUN, set_option, with_log_options
@@ -20,7 +19,6 @@ from actors.display.console import SafeConsole, echo
 from actors.record.lock import locked
 from actors.record.manifest import read_manifest
 from actors.record.shadow import SHADOW
-from actors.runs.against import against
 from actors.runs.directory import RunDirectory
 from actors.runs.shadow import shadow
 
@@ -43,18 +41,12 @@ def _check_share(_: click.Context, __: click.Parameter, share: float) -> float:
     metavar="SHARE",
     help="Ask about this share of the turns that a rule settled; above 0, at most 1.",
 )
-@click.option(
-    "--against",
-    "file",
-    metavar="FILE",
-    help="Ask about choices that people made, in this file, instead: what each was shown, and what each did.",
-)
 @set_option("oracle.backend=ollama")
 @TRUST
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON, and show no progress.")
 @with_log_options
-def shadow_command(path: Path, share: float, file: str | None, overrides: Sequence[str], *, as_json: bool) -> None:
-    """Ask an oracle about turns that rules settled, or that people decided, and compare the two.
+def shadow_command(path: Path, share: float, overrides: Sequence[str], *, as_json: bool) -> None:
+    """Ask an oracle about turns that rules settled, and compare the two.
 
     It shows whether population.ambiguity leaves a model enough to decide. RUN is the run's directory; the run is
     replayed, and none of its files changes. Asked about are turns that a rule decided, although the oracle decides
@@ -63,11 +55,6 @@ def shadow_command(path: Path, share: float, file: str | None, overrides: Sequen
     \b
       prism shadow runs/default-001
       prism shadow runs/default-001 --share 0.01 --set oracle.backend=ollama --set oracle.max_calls=500
-      prism shadow runs/default-001 --against choices.csv
-
-    With --against the choices are those of a file, with the columns person, did, and what was shown, such as text,
-    topics, followed, likes, fatigue. The oracle is asked for probabilities, which are scored by log loss, by the ratio
-    of rates of each option, and by calibration. Nothing is written but a model's answers.
 
     The oracle is that of the run, unless --set names another; its limits and caps count these calls alone.
     A call that fails is not made again. A model's answers are kept in RUN/shadow.sqlite as they arrive: after Ctrl-C
@@ -76,16 +63,6 @@ def shadow_command(path: Path, share: float, file: str | None, overrides: Sequen
     directory = RunDirectory(path)
     read_manifest(path)
     ask_to_run_code(path, overrides)
-    if file is not None:
-        if click.get_current_context().get_parameter_source("share") is not ParameterSource.DEFAULT:
-            raise click.UsageError("--share is of turns that rules settled: leave it out with --against")
-        with locked(path):
-            told = anyio.run(against, directory, file, overrides)
-        if as_json:
-            print_json(told)
-        else:
-            SafeConsole().print(score_tables(told))
-        return
     with locked(path):
         found = anyio.run(partial(with_progress, partial(shadow, directory, share, overrides), quiet=as_json))
     if as_json:

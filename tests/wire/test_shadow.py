@@ -180,24 +180,3 @@ def test_an_interrupted_command_goes_on_with_the_answers_that_it_has(
         assert found == figures("undisturbed")
         # About twenty were answered; two may have been under way.
         assert len(server.calls) - calls <= found["questions"] - 20 + 4 + CHECKS
-
-
-def test_a_model_is_asked_once_for_each_choice_that_people_made_and_its_answers_are_kept(
-    prism: Prism, command: Command
-) -> None:
-    rows = ["person,did,topics,likes,text", "0,scrolling,food,3,Soup again", "1,engaging_like,travel,10,A boat"]
-    with ModelServer() as server:
-        assert prism(server.url, **SECTIONS).code == 0
-        Path("choices.csv").write_text("\n".join(rows) + "\n")
-        calls = len(server.calls)
-        ended = command("shadow", "run", "--against", "choices.csv", "--json")
-        assert ended.code == 0, ended.err
-        found = json.loads(ended.out)
-        assert found["outcomes"] == {"answered": 2}
-        assert 0.0 < found["score"]["log_loss"] < 20.0
-        prompts = [json.dumps(call.body) for call in server.calls[calls:]]
-        assert all(any(text in prompt for prompt in prompts) for text in ("Soup again", "A boat"))
-        calls = len(server.calls)
-        again = json.loads(command("shadow", "run", "--against", "choices.csv", "--json").out)
-        assert again == found
-        assert len(server.calls) - calls < CHECKS, "the check of the server alone"

@@ -20,7 +20,6 @@ ALLOWED = {
     "studies/calibration/plan.py": "says which numbers only a run of people has",
     "studies/calibration/run.py": "works out the statistics that real cascades are compared by",
     "studies/experiments/processes.py": "loads the domain that most cells have before the workers are forked",
-    "runs/against.py": "puts choices that people made on a feed to an oracle",
     "cli/chart.py": "finds the delays of people that the end of a round cuts short",
     "cli/doctor.py": "asks the oracle of a domain what the domain asks, to see that it answers",
     "cli/explain.py": "has an option for a quarter of an economy",
