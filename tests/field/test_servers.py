@@ -94,7 +94,7 @@ def test_refused_questions_are_fallbacks_and_the_run_goes_on(backend: str, error
     model = Refusing(error, most=12)
     with ModelServer(ServerSettings(reply=model)) as server:
         configure(server.url, backend, max_fallback_share=0.5)
-        ended = prism("run", "wire.yaml", "--quiet", "--out", "run")
+        ended = prism("run", "wire.yaml", "--out", "run")
         assert ended.code == 0, ended.err
         assert summary()["fallbacks_by_reason"] == {"refused": 12}
         assert summary()["retries_by_reason"] == {"refused": 24}
