@@ -58,7 +58,7 @@ def calibrate() -> None:
       prism calibrate plan fit.yaml     what would be run, and how long it takes
       prism calibrate fit.yaml          run it, or go on with it where it was interrupted
 
-    FILE says which settings are fitted, and to what; docs/calibration.md has its keys.
+    FILE says which settings are fitted, and to what; docs/experiments.md has its keys.
 
     A fit is reported only with its noise floor, the ranks of known truths, the identifiability of each parameter, a
     check on what was not fitted, and a holdout.

@@ -34,7 +34,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A number of the real world, or a shape of its cascades, with the same of a run.
 
     Args:
-        measure: where a run has the number; see docs/calibration.md.
+        measure: where a run has the number; see docs/experiments.md.
         shape: a number of each cascade, whose distribution is compared with that of the data: at equal sizes, except
             for the size itself.
         value: the real number.

@@ -278,7 +278,7 @@ Part = Annotated[float, Meta(ge=0.0, le=10.0)]
 
 
 class RelevanceConfig(Section, frozen=True, kw_only=True):
-    """The worth of a post to a person: a weighted sum, at most 1. Formulas: docs/calibration.md. UNCALIBRATED."""
+    """The worth of a post to a person: a weighted sum, at most 1. Formulas: docs/experiments.md. UNCALIBRATED."""
 
     topic_match: Annotated[Part, Meta(description="weight of the share of its topics that interest the person")] = 0.2
     followed: Annotated[Part, Meta(description="weight of following its author")] = 0.05

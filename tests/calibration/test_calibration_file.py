@@ -38,7 +38,7 @@ def test_without_a_budget_a_design_is_large_enough_to_learn_from() -> None:
 
 
 def test_the_calibration_of_the_page_can_be_read() -> None:
-    block = next(block for block in blocks(ROOT / "docs" / "calibration.md") if block.info == "yaml calibration.yaml")
+    block = next(block for block in blocks(ROOT / "docs" / "experiments.md") if block.info == "yaml calibration.yaml")
     read = read_calibration(block.text, "calibration.yaml")
     assert [each.setting for each in read.parameters][1] == "population.posts_per_session"
     assert read.targets["engagement"].holdout == 0.26

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from prism.config import load_config, settings
-from tests.docs.pages import blocks, read
+from tests.docs.pages import blocks, section
 from tests.paths import ROOT
 
-PAGE = ROOT / "docs" / "calibration.md"
-ROWS = dict(re.findall(r"^\| `([a-z_.]+)` \| `([^`]+)` \|", read(PAGE), re.MULTILINE))
+PAGE = ROOT / "docs" / "experiments.md"
+CONSTANTS = section(PAGE, "All constants")
+ROWS = dict(re.findall(r"^\| `([a-z_.]+)` \| `([^`]+)` \|", CONSTANTS, re.MULTILINE))
 
 SECTIONS = ("population.", "feed.", "statechart.", "oracle.choice.")
 OTHERS = {
@@ -36,13 +35,12 @@ def test_every_number_that_shapes_behaviour_is_on_the_page_with_its_default() ->
 
 
 def test_each_row_has_a_source_or_says_that_there_is_none() -> None:
-    sources = re.findall(r"^\| `[a-z_.]+` \| `[^`]+` \| .* \| ([^|]+) \|$", read(PAGE), re.MULTILINE)
+    sources = re.findall(r"^\| `[a-z_.]+` \| `[^`]+` \| .* \| ([^|]+) \|$", CONSTANTS, re.MULTILINE)
     assert len(sources) == len(ROWS)
     for source in sources:
         assert re.search(r"\*\*uncalibrated\*\*|\([12][0-9]{3}\)|yours|a limit of memory", source), source
 
 
-@pytest.mark.parametrize("block", [block for block in blocks(PAGE) if block.info == "yaml"])
-def test_the_example_is_a_configuration(block: object) -> None:
-    text = getattr(block, "text", "")
+def test_the_example_is_a_configuration() -> None:
+    (text,) = (block.text for block in blocks(PAGE, "Terms that are off by default") if block.info == "yaml")
     assert load_config(text).population.relevance.appeal == 0.3

@@ -27,7 +27,7 @@ from prism.scorecard import parse_cascades
 FEED = "feed."
 FEED_NUMBERS = ("feed.posts_without_reaction", "feed.posts_of_top_tenth", "feed.size_and_virality")
 """The numbers of a social run that are worked out from its journal."""
-PAGE = "docs/calibration.md"
+PAGE = "docs/experiments.md"
 
 
 class CalibrationPlan(msgspec.Struct, frozen=True, kw_only=True):

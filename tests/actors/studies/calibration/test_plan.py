@@ -99,7 +99,7 @@ def test_the_plan_says_that_no_fit_can_be_reported_and_why(tmp_path: Path) -> No
 
 
 def test_the_example_of_the_page_can_report_a_fit_as_it_stands(tmp_path: Path) -> None:
-    files = {block.info.removeprefix("yaml "): block.text for block in blocks(ROOT / "docs" / "calibration.md")}
+    files = {block.info.removeprefix("yaml "): block.text for block in blocks(ROOT / "docs" / "experiments.md")}
     base, calibration = files["base.yaml"], files["calibration.yaml"]
     plan = make_calibration_plan(write_calibration(tmp_path, calibration, base))
     assert reasons(required_steps(plan.calibration, plan.real)) == []

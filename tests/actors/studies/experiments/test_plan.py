@@ -16,7 +16,7 @@ from actors.cli.experiment import experiment
 from actors.cli.experiment_tables import print_outcome
 from actors.runs.forecast import Forecast, forecast
 from actors.studies.experiments.batches import run_batches
-from actors.studies.experiments.outcome import COLUMNS, PARQUET, factor_type, outcome_of, write_outcome
+from actors.studies.experiments.outcome import PARQUET, factor_type, outcome_of, write_outcome
 from actors.studies.experiments.plan import Plan, make_plan
 from actors.studies.experiments.plan_record import notes_on_plans, promised_so_far, record_plan
 from actors.studies.experiments.record import read_experiment_record
@@ -24,7 +24,6 @@ from prism.config import Config
 from prism.errors import ConfigError
 from tests.actors.studies.experiments.files import BASE, EXPERIMENT, write_experiment
 from tests.catalogue import catalogue
-from tests.paths import ROOT
 
 PATHS = "population: {graph: {path: graph.txt}}\n"
 
@@ -304,12 +303,6 @@ def test_the_parquet_table_has_typed_columns_and_the_keys_of_cells(tmp_path: Pat
         assert [row["value"] for row in csv.DictReader(file)] == [str(row["value"]) for row in rows]
     write_outcome(tmp_path, made, values, outcome_of(made, values, []))
     assert (tmp_path / PARQUET).read_bytes() == first
-
-
-def test_the_page_has_the_columns_of_the_parquet_table() -> None:
-    page = (ROOT / "docs" / "experiments.md").read_text()
-    for name, kind in COLUMNS.items():
-        assert f"| `{name}` | {kind} |" in page
 
 
 @catalogue(
