@@ -1,4 +1,4 @@
-"""The events of a run: what happens to it as a whole, each of a type of its own. `docs/summary.md` explains them.
+"""The events of a run: what happens to it as a whole, each of a type of its own. `docs/runs.md` explains them.
 
 An event goes to the run's log, and to every listener of the run: its metrics, its display, its phase file. Decisions of
 agents are no events: they are in the journal.

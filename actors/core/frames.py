@@ -6,7 +6,7 @@
 
 The CRC finds damage: a frame that is torn, lost, moved or altered. The chain of links makes a frame depend on every
 frame before it: links are equal for equal runs, and different from the first tick in which two runs differ. The
-journal, the oracle's log and checkpoints have this layout. `docs/journal.md` describes the files.
+journal, the oracle's log and checkpoints have this layout. `docs/runs.md` describes the files.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def measures_chart(groups: Sequence[RunGroup]) -> Chart | None:
     of = f" of {first.name}" if len(every) > 1 else ""
     reading = (
         f"The measure {name.replace('_', ' ')}{of} goes from {first.rounds[name][0]:.3g} at the end of the first round "
-        f"to {first.rounds[name][-1]:.3g} at the end of the last one. docs/summary.md defines the measures."
+        f"to {first.rounds[name][-1]:.3g} at the end of the last one. docs/runs.md defines the measures."
         f"{band_note(groups)}{interventions_note(groups)}{_left_out(names)}"
     )
     return Chart("People and ties", drawn, reading, _rounds_table(first, names, show), key=group_key(groups))

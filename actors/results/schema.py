@@ -187,7 +187,7 @@ _ALL: Final = (
         about="the end of a round, as in rounds.csv; every count is a total from the start of the run",
         columns=_ROUNDS,
         primary=("run", "round"),
-        varies="the columns of rounds.csv, which [Results](summary.md) explains",
+        varies="the columns of rounds.csv, which [Runs](runs.md#roundscsv) explains",
     ),
     Table(
         name="agents",

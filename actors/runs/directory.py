@@ -64,7 +64,7 @@ class _Logged(msgspec.Struct):
 
 
 class RunDirectory:
-    """The files of one run; `docs/cli.md` lists them.
+    """The files of one run; `docs/runs.md` lists them.
 
     Args:
         path: an existing directory that belongs to one run.

@@ -534,7 +534,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         tuple[Annotated[str, Meta(min_length=1)], ...],
         Meta(
             description="measures of people and their ties at the end of each round, columns of rounds.csv, such as "
-            "gini_followers or ei_index_party: docs/summary.md"
+            "gini_followers or ei_index_party: docs/runs.md"
         ),
     ] = ()
     columns: ColumnsConfig = ColumnsConfig()

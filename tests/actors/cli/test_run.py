@@ -190,7 +190,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(tmp_path: Path)
 
 def test_every_key_of_the_summary_is_documented(prism: Prism, tmp_path: Path) -> None:
     prism("run", "small.yaml", "-q", "--out", "o")
-    documented = (ROOT / "docs" / "summary.md").read_text()
+    documented = (ROOT / "docs" / "runs.md").read_text()
     summary = json.loads((tmp_path / "o" / "summary.json").read_text())
     dwell = summary["behaviour"]["dwell"]["idle"]
     for keys in (summary, summary["feed"], summary["feed"]["short"], summary["behaviour"], dwell):

@@ -11,16 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import click
 import httpx
 import pytest
 
-from actors.cli.testing import testing as group
 from actors.testing import MEANINGS, QUIRKS, SPELLS, Fault, FaultPlan, ModelServer, Spell, SpellKind
 from tests.actors.testing.support import CHAT
 from tests.catalogue import catalogue
 from tests.command import Prism
-from tests.paths import ROOT
 from tests.patience import HANG_S
 
 
@@ -174,19 +171,6 @@ def test_a_port_that_is_taken_is_one_line_and_exit_code_2(prism: Prism) -> None:
 def test_faults_lists_each_with_its_meaning(prism: Prism) -> None:
     ended = prism("testing", "faults")
     assert [line.split(maxsplit=1) for line in ended.out.splitlines()] == [list(each) for each in MEANINGS.items()]
-
-
-@catalogue("name", sorted(group.commands))
-def test_every_command_and_option_has_help_and_stands_in_the_documentation(name: str) -> None:
-    command = group.commands[name]
-    section = (ROOT / "docs" / "cli.md").read_text().split("### prism testing\n")[1].split("\n## ")[0]
-    assert command.help
-    assert f"`prism testing {name}" in section
-    for parameter in command.params:
-        assert isinstance(parameter, click.Option)
-        assert parameter.help, f"prism testing {name} {parameter.name} has no help"
-        for option in parameter.opts:
-            assert f"`{option}" in section, f"docs/cli.md does not mention {option} of prism testing {name}"
 
 
 def test_spells_lists_each_with_its_meaning(prism: Prism) -> None:

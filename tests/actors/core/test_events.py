@@ -14,7 +14,7 @@ from actors.core.phase import ENDS, Phase
 from tests.docs.pages import section
 from tests.paths import ROOT
 
-DOCUMENT = section(ROOT / "docs" / "summary.md", "Events")
+DOCUMENT = section(ROOT / "docs" / "runs.md", "Events")
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| (.*?) \|", re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-"""A reader that knows PRISM only from docs/journal.md reads what real runs have left."""
+"""A reader that knows PRISM only from docs/runs.md reads what real runs have left."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.actors.persistence.independent_reader import frames, read_run
 from tests.actors.real_runs import DELIBERATION_TICKS, EMBEDDED, run_of
 from tests.paths import ROOT
 
-PAGE = (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
 UPDATE, QUESTION, DECIDED = 2, 3, 4
 
 
@@ -27,11 +27,12 @@ def of_kind(ticks: list[Any], kind: int) -> list[Any]:
     return [answer for answers in ticks for answer in answers if answer[0] == kind]
 
 
-def test_the_page_shows_this_very_reader() -> None:
-    source = Path(__file__).with_name("independent_reader.py").read_text(encoding="utf-8")
-    assert source in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert len(source.splitlines()) <= 140
-    assert not re.search(r"^(from|import) (prism|actors)", source, re.MULTILINE)
+def test_the_page_leads_to_this_reader_which_needs_no_code_of_prism() -> None:
+    for name, most in (("independent_reader", 140), ("tree_reader", 40)):
+        assert f"(../tests/actors/persistence/{name}.py)" in PAGE
+        source = Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
+        assert len(source.splitlines()) <= most
+        assert not re.search(r"^(from|import) (prism|actors)", source, re.MULTILINE)
 
 
 def test_its_counts_are_those_of_the_summary(embedded: Path) -> None:
