@@ -28,7 +28,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -52,7 +52,7 @@ FAULTS = ("reset=0.012", "error=0.012", "busy=0.012", "not_json=0.012", "hang=0.
 """One call in twenty. A call that hangs costs `llm.timeout_s`, a minute, and the clock waits for it."""
 SPELLS = ("outage=300:10-30", "silence=600:10-30", "busy=240:5-20", "limit=240:5-20", "slow=600:30-60")
 """In every five minutes one outage of 10 to 30 seconds, and so on."""
-EXIT_FAILED, EXIT_RISING, EXIT_TERMINATED = 1, 4, 143
+EXIT_FAILED, EXIT_RISING, EXIT_UNAVAILABLE, EXIT_TERMINATED = 1, 4, 5, 143
 SAMPLE_S = 1.0
 STOP_S = 300.0
 """The longest time for the end of the run: its last tick may wait for a call that hangs, and that takes two minutes."""
@@ -69,14 +69,6 @@ class Server:
         if not said.startswith("listening on "):
             sys.exit(f"soak: the test server has not begun: {said}")
         self.url = said.removeprefix("listening on ")
-
-    def wait(self) -> None:
-        """Wait until it answers: in an outage of its own no run would begin."""
-        while True:
-            with suppress(httpx.HTTPError):
-                if httpx.get(f"{self.url}/api/version", timeout=5, trust_env=False).is_success:
-                    return
-            sleep(1)
 
     def end(self) -> Statistics:
         """End it, and return its counts."""
@@ -245,15 +237,14 @@ def soak(options: argparse.Namespace) -> tuple[list[Observation], Outcome]:
         rows = csv.writer(file)
         rows.writerow(Observation.__struct_fields__)
         # 1. Each process of the run is observed until its time is over, and stopped by a SIGTERM.
-        begun: float | None = None
+        begun, number, absent = None, 0, 0
         ends_s = [60 * minute for minute in (*sorted(options.resume_at), options.minutes)]
         while ends_s and code == EXIT_TERMINATED:
             end_s = ends_s.pop(0)
-            server.wait()
             with simulation(run) as process:
                 url = address_of(run, process)
                 begun = monotonic() if begun is None else begun
-                number = len(options.resume_at) + 1 - len(ends_s)
+                number += 1
                 try:
                     for each in observe(process, number, url, begun, end_s):
                         observations.append(each)
@@ -266,6 +257,8 @@ def soak(options: argparse.Namespace) -> tuple[list[Observation], Outcome]:
                     ends_s = []
                 process.send_signal(signal.SIGTERM)
                 code = process.wait(timeout=STOP_S)
+            if code == EXIT_UNAVAILABLE and monotonic() < begun + end_s:  # an outage came as it began: once more
+                ends_s, code, absent = [end_s, *ends_s], EXIT_TERMINATED, absent + 1
         # 2. Prometheus remembers the alerts of all the time.
         if observer is not None and begun is not None:
             alerts = observer.ever_fired(f"{int(monotonic() - begun) + 60}s")
@@ -274,6 +267,7 @@ def soak(options: argparse.Namespace) -> tuple[list[Observation], Outcome]:
     return observations, Outcome(
         changed(run),
         code,
+        absent,
         is_whole=verified.returncode == 0,
         alerts=alerts,
         counts=counts,
@@ -341,6 +335,7 @@ def _options() -> argparse.Namespace:
 def main() -> None:
     """Soak, report, and exit with the result."""
     options: Any = _options()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a script's background jobs begin with SIGINT ignored
     observations, outcome = soak(options)
     report = judge(observations, outcome, options)
     (options.out / "soak.md").write_text(report.text, encoding="utf-8")

@@ -26,6 +26,10 @@ OF_SERVER = frozenset({"PrismWaitingForOracle", "PrismOracleSaturated", "PrismCo
 """Alerts that a server which is away or slow may cause. All others are about the run or its machine."""
 
 
+ENDED_EARLY = "PrismRunEndedEarly"
+"""An alert that a server causes which is away as a process of the run begins."""
+
+
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """The run at one moment.
 
@@ -67,6 +71,7 @@ class Outcome(NamedTuple):
     Args:
         changed: the settings in which it differs from the shipped configuration.
         code: the run's exit code.
+        absent: starts that found no server, after which the run was started again.
         is_whole: whether its files are undamaged.
         alerts: `{(alert, instance): evaluations at which it fired}`; None if Prometheus is not installed.
         counts: of the server.
@@ -76,6 +81,7 @@ class Outcome(NamedTuple):
 
     changed: Sequence[str]
     code: int
+    absent: int
     is_whole: bool
     alerts: Mapping[tuple[str, str], int] | None
     counts: Statistics
@@ -135,6 +141,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     alerts: dict[str, int] | None
     unexpected_alerts: list[str]
     code: int
+    absent: int
     is_whole: bool
     warm_up: float
     stretches: list[Stretch]
@@ -178,8 +185,9 @@ def judge(observations: Sequence[Observation], outcome: Outcome, options: argpar
         spells={spell.value: count for spell, count in outcome.counts.spells.items()},
         outages=outcome.counts.outages,
         alerts=alerts,
-        unexpected_alerts=sorted(set(alerts or ()) - OF_SERVER),
+        unexpected_alerts=sorted(set(alerts or ()) - OF_SERVER - ({ENDED_EARLY} if outcome.absent else set())),
         code=outcome.code,
+        absent=outcome.absent,
         is_whole=outcome.is_whole,
         warm_up=options.warm_up,
         stretches=stretches,
@@ -292,6 +300,7 @@ def _text(facts: Facts) -> str:
         f"Asked again: {_counts(facts.retries)}. Fallbacks: {_counts(facts.fallbacks)}.",
         f"Seconds by phase: {_counts({name: round(seconds) for name, seconds in facts.phases.items()})}.",
         f"Waited {facts.waits} times for the oracle, {facts.longest_wait_s:.0f} s at most.",
+        *([f"Starts that found no server: {facts.absent}."] if facts.absent else []),
         f"Exit code {facts.code}; files {'whole' if facts.is_whole else 'DAMAGED'}. {_alerts(facts)}",
         "",
         *(line for stretch in facts.stretches for line in _table(facts.warm_up, stretch)),
@@ -333,7 +342,7 @@ def _alerts(facts: Facts) -> str:
         return "Prometheus is not installed, so no alerts were observed."
     if not facts.alerts:
         return "Prometheus observed the run; no alert fired."
-    fired = ", ".join(f"{alert}{'' if alert in OF_SERVER else ' (UNEXPECTED)'}" for alert in facts.alerts)
+    fired = ", ".join(f"{alert}{' (UNEXPECTED)' if alert in facts.unexpected_alerts else ''}" for alert in facts.alerts)
     return f"Alerts that fired: {fired}."
 
 

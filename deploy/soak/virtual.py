@@ -19,6 +19,7 @@ import argparse
 import csv
 import gc
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -240,6 +241,7 @@ def _options() -> argparse.Namespace:
 def main() -> None:
     """Soak, report, and exit with the result."""
     options: Any = _options()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a script's background jobs begin with SIGINT ignored
     run, config, table = options.out / "run", settings_of(options.people, options.ticks), Table(options.out)
     # The run's log lines are in its directory, too.
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stderr(nowhere):

@@ -25,6 +25,7 @@ COUNTS = msgspec.structs.replace(
 WELL = Outcome(
     changed=["llm.host=http://127.0.0.1:1"],
     code=143,
+    absent=0,
     is_whole=True,
     alerts={},
     counts=COUNTS,
@@ -139,6 +140,14 @@ def test_the_report_says_what_went_wrong() -> None:
     fired = "Alerts that fired: PrismRunStalled (UNEXPECTED), PrismWaitingForOracle."
     assert f"Exit code 1; files DAMAGED. {fired}" in judged.text
     assert judged.facts.unexpected_alerts == ["PrismRunStalled"]
+
+
+def test_a_start_that_found_no_server_explains_that_the_run_ended_early_and_nothing_else_does() -> None:
+    alerts = {("PrismRunEndedEarly", "a:1"): 2}
+    judged = answer(lambda _: 200.0, WELL._replace(absent=1, alerts=alerts))
+    assert "Starts that found no server: 1." in judged.text
+    assert judged.facts.unexpected_alerts == []
+    assert answer(lambda _: 200.0, WELL._replace(alerts=alerts)).facts.unexpected_alerts == ["PrismRunEndedEarly"]
 
 
 def test_without_prometheus_the_report_says_that_nobody_watched() -> None:
