@@ -211,6 +211,8 @@ class ComparedChoices:
         self._columns: list[QuestionColumns] = []
         self._in_columns = 0
         """The choices in them."""
+        self._bits: dict[tuple[str, str], float] | None = None
+        """The result of `bits`; None once more is counted."""
 
     def add(
         self,
@@ -360,6 +362,7 @@ class ComparedChoices:
         self._kept.clear()
         self._columns, self._in_columns = [], 0
         self._counted = {(trigger, place): deepcopy(counts) for trigger, place, counts in state}
+        self._bits = None
 
     def add_counts(self, state: CountsState) -> None:
         """Add the counts of other choices, as their `state` has them."""
@@ -382,13 +385,20 @@ class ComparedChoices:
                         row[number] += count
 
     def bits(self) -> dict[tuple[str, str], float]:
-        """Return `{(trigger, alternative): divergence in bits}`, over all states of a trigger. It costs little."""
+        """Return `{(trigger, alternative): divergence in bits}`, over all states of a trigger.
+
+        Metrics ask twice a tick, so the result is kept until more is counted.
+        """
+        self._count()
+        if self._bits is not None:
+            return dict(self._bits)
         found: dict[tuple[str, str], float] = {}
         for trigger in sorted({trigger for trigger, _ in self._counts}):
             merged = _merged([counts for (name, _), counts in self._counts.items() if name == trigger])
             for alternative, distance in _distances(merged, self._alternative, resampled=False).items():
                 found[trigger, alternative] = distance.bits
-        return found
+        self._bits = found
+        return dict(found)
 
     def divergences(self) -> list[Divergence]:
         """Return the divergences of every trigger and state, by name."""
@@ -404,6 +414,8 @@ class ComparedChoices:
         return self._counted
 
     def _of(self, trigger: str, state: str) -> ChoiceCounts:
+        """Return the counts of choices, which are about to change."""
+        self._bits = None
         return self._counted.setdefault((trigger, state), ChoiceCounts())
 
 

@@ -106,7 +106,14 @@ def test_counts_are_those_of_the_questions() -> None:
         (0.4, 0.6, 1, 0.0),
         (0.8, 1.0, 1, 0.0),
     ]
-    assert compared.bits() == {("decides", name): distance.bits for name, distance in found.against.items()}
+    before = {("decides", name): distance.bits for name, distance in found.against.items()}
+    assert compared.bits() == compared.bits() == before
+    state = compared.state()
+    reference = Reference(1.0, (0.5, 0.25, 0.25))
+    compared.add((9, 3, "decides"), "evaluating", OPTIONS, chosen="reply", other="scroll", reference=reference)
+    assert compared.bits() == {("decides", name): each.bits for name, each in only(compared).against.items()} != before
+    compared.restore(state)
+    assert compared.bits() == before
 
 
 def test_the_ratio_of_rates_tells_of_what_is_rare_where_bits_do_not() -> None:
