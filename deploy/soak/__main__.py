@@ -28,7 +28,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -157,12 +157,18 @@ def flat(config: Config) -> dict[str, object]:
 
 
 def address_of(run: Path, process: subprocess.Popen[bytes]) -> str:
-    """Return the address of the run's metrics."""
+    """Return the address of the run's metrics, once its first tick has ended, or the run itself."""
     while not (run / ADDRESS).exists():
         if process.poll() is not None:
             sys.exit(run.with_suffix(".err").read_text(encoding="utf-8") or "soak: the run has not begun")
         sleep(0.1)
-    return msgspec.json.decode((run / ADDRESS).read_bytes(), type=Address).url
+    url = msgspec.json.decode((run / ADDRESS).read_bytes(), type=Address).url
+    while process.poll() is None:
+        with suppress(httpx.HTTPError):
+            if httpx.get(f"{url}/readyz", timeout=30, trust_env=False).is_success:
+                break
+        sleep(0.1)
+    return url
 
 
 def observe(
@@ -174,10 +180,10 @@ def observe(
         number: that of the process.
         begun: the start of the soak; end_s: the seconds from then on.
     """
-    due = monotonic()
+    started = monotonic()
     with httpx.Client(base_url=url, timeout=30, trust_env=False) as client:
-        while (due := due + SAMPLE_S) <= begun + end_s:
-            sleep(max(0.0, due - monotonic()))
+        for second in range(1, round((begun + end_s - started) / SAMPLE_S) + 1):
+            sleep(max(0.0, started + second * SAMPLE_S - monotonic()))
             try:
                 page = client.get("/metrics").text
                 yield _observation(process.pid, number, Scrape.parse(page, monotonic() - begun))

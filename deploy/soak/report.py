@@ -118,6 +118,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """The report for programs.
 
     Args:
+        fallbacks_seen: those that the metrics have counted, if the summary lacks the last ticks.
         phases: `{phase: seconds}`; `waits`: the times that the run began to wait for its oracle.
         stretches: the run's processes, but for those that were too short: two if it was stopped and resumed once.
         faults: `{fault: calls}` by the server; `spells`: `{spell: calls that it has changed}`.
@@ -131,6 +132,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     calls: int
     retries: dict[str, int]
     fallbacks: dict[str, int]
+    fallbacks_seen: int | None
     journal_bytes: int
     phases: dict[str, float]
     waits: int
@@ -177,6 +179,7 @@ def judge(observations: Sequence[Observation], outcome: Outcome, options: argpar
         calls=_since(outcome, "oracle_calls"),
         retries=dict(summary.get("retries_by_reason", {})),
         fallbacks=dict(summary.get("fallbacks_by_reason", {})),
+        fallbacks_seen=last.fallbacks if int(summary.get("ticks", 0)) < last.ticks else None,
         journal_bytes=last.journal_bytes,
         phases=phases(observations),
         waits=len(waits),
@@ -298,6 +301,7 @@ def _text(facts: Facts) -> str:
         f"Calls with a fault: {_counts(facts.faults)}.",
         f"Outages: {facts.outages}. Calls in a spell: {_counts(facts.spells)}.",
         f"Asked again: {_counts(facts.retries)}. Fallbacks: {_counts(facts.fallbacks)}.",
+        *([] if facts.fallbacks_seen is None else [_unsummarised(facts.fallbacks_seen)]),
         f"Seconds by phase: {_counts({name: round(seconds) for name, seconds in facts.phases.items()})}.",
         f"Waited {facts.waits} times for the oracle, {facts.longest_wait_s:.0f} s at most.",
         *([f"Starts that found no server: {facts.absent}."] if facts.absent else []),
@@ -324,6 +328,10 @@ def _table(warm_up: float, stretch: Stretch) -> Iterator[str]:
     parts = {name: gained[f"of it {name}, MiB"] for name in PARTS.values()}
     yield told(gained[MEMORY], parts, f"{LEAK_MIB:g} MiB an hour", rises=stretch.memory_rises)
     yield ""
+
+
+def _unsummarised(fallbacks: int) -> str:
+    return f"It was stopped while its server was away: the summary lacks the last ticks; {fallbacks} fallbacks in all."
 
 
 def _counts(numbers: Mapping[str, int]) -> str:

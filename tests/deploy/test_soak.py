@@ -142,6 +142,12 @@ def test_the_report_says_what_went_wrong() -> None:
     assert judged.facts.unexpected_alerts == ["PrismRunStalled"]
 
 
+def test_a_summary_that_lacks_the_last_ticks_is_said_with_all_fallbacks() -> None:
+    said = "the summary lacks the last ticks; 2398 fallbacks in all."
+    assert said in answer(lambda _: 200.0).text
+    assert said not in answer(lambda _: 200.0, WELL._replace(summary={**WELL.summary, "ticks": 4800})).text
+
+
 def test_a_start_that_found_no_server_explains_that_the_run_ended_early_and_nothing_else_does() -> None:
     alerts = {("PrismRunEndedEarly", "a:1"): 2}
     judged = answer(lambda _: 200.0, WELL._replace(absent=1, alerts=alerts))
