@@ -157,18 +157,21 @@ def flat(config: Config) -> dict[str, object]:
 
 
 def address_of(run: Path, process: subprocess.Popen[bytes]) -> str:
-    """Return the address of the run's metrics, once its first tick has ended, or the run itself."""
+    """Return the address of the run's metrics."""
     while not (run / ADDRESS).exists():
         if process.poll() is not None:
             sys.exit(run.with_suffix(".err").read_text(encoding="utf-8") or "soak: the run has not begun")
         sleep(0.1)
-    url = msgspec.json.decode((run / ADDRESS).read_bytes(), type=Address).url
+    return msgspec.json.decode((run / ADDRESS).read_bytes(), type=Address).url
+
+
+def wait_until_under_way(process: subprocess.Popen[bytes], url: str) -> None:
+    """Wait until the run goes on with its ticks, and does not wait for its server; or until it has ended."""
     while process.poll() is None:
         with suppress(httpx.HTTPError):
-            if httpx.get(f"{url}/readyz", timeout=30, trust_env=False).is_success:
-                break
+            if httpx.get(f"{url}/readyz", timeout=30, trust_env=False).text.startswith("running"):
+                return
         sleep(0.1)
-    return url
 
 
 def observe(
@@ -249,6 +252,7 @@ def soak(options: argparse.Namespace) -> tuple[list[Observation], Outcome]:
             end_s = ends_s.pop(0)
             with simulation(run) as process:
                 url = address_of(run, process)
+                wait_until_under_way(process, url)
                 begun = monotonic() if begun is None else begun
                 number += 1
                 try:
@@ -261,6 +265,8 @@ def soak(options: argparse.Namespace) -> tuple[list[Observation], Outcome]:
                 except KeyboardInterrupt:
                     print("soak: stopped; the report is about what was observed", file=sys.stderr)
                     ends_s = []
+                # In an outage the tick under way could not end, and there would be no summary.
+                wait_until_under_way(process, url)
                 process.send_signal(signal.SIGTERM)
                 code = process.wait(timeout=STOP_S)
             if code == EXIT_UNAVAILABLE and monotonic() < begun + end_s:  # an outage came as it began: once more
