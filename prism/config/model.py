@@ -155,7 +155,7 @@ class DwellConfig(Section, frozen=True, kw_only=True):
 
 
 class ResponseConfig(Section, frozen=True, kw_only=True):
-    """The time until a post reaches a person, log-normal, with a speed of each original: docs/feeds.md. UNCALIBRATED.
+    """The time until a post reaches a person, log-normal, with a speed of each original: docs/people.md. UNCALIBRATED.
 
     Source: Doerr, Blenn & Van Mieghem, "Lognormal infection times of online information spread" (2013), for the law.
     """
@@ -366,7 +366,7 @@ def _with_attributes(section: type[Section], given: object, place: str) -> dict[
 
 
 class PostsConfig(Section, frozen=True, kw_only=True):
-    """A file of posts, such as headlines, that people publish instead of sentences from templates: docs/feeds.md."""
+    """A file of posts, such as headlines, that people publish instead of sentences from templates: docs/people.md."""
 
     file: Annotated[
         str | None,
@@ -567,15 +567,17 @@ ALGORITHMS: Final[Mapping[str, str]] = {
     "random": "draw.uniform",
     "bridging": "log10(1 + post.across) + post.created / feed.freshness",
 }
-"""`{algorithm: its expression}`. docs/feeds.md gives their sources; a new one is a line here and a row there."""
+"""`{algorithm: its expression}`. docs/people.md gives their sources; a new one is a line here and a row there."""
 
 
 class FeedConfig(Section, frozen=True, kw_only=True):
-    """The feed: the posts that people see. Formulas and sources: docs/feeds.md."""
+    """The feed: the posts that people see. Formulas and sources: docs/people.md."""
 
     algorithm: Annotated[
         Annotated[str, Meta(min_length=1, max_length=2000)],
-        Meta(description=f"ranking of posts for each reader: {', '.join(ALGORITHMS)}, or an expression: docs/feeds.md"),
+        Meta(
+            description=f"ranking of posts for each reader: {', '.join(ALGORITHMS)}, or an expression: docs/people.md"
+        ),
     ] = "interest"
     size: Annotated[int, Meta(ge=1, le=1000, description="most posts shown in one session")] = 5
     out_of_network: Annotated[

@@ -77,7 +77,7 @@ population:
     # mean number of people that a person follows; even for watts_strogatz (int >= 1)
     degree: 10
 
-# The feed: the posts that people see. Formulas and sources: docs/feeds.md.
+# The feed: the posts that people see. Formulas and sources: docs/people.md.
 feed:
   # most posts shown in one session (int 1 to 1000)
   size: 5

@@ -1,4 +1,4 @@
-"""A feed as docs/feeds.md defines it, built one post at a time: what the feeds of a run are compared with."""
+"""A feed as docs/people.md defines it, built one post at a time: what the feeds of a run are compared with."""
 
 from __future__ import annotations
 

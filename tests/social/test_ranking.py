@@ -23,12 +23,13 @@ from prism.social.ranking import ranking_fields
 from prism.social.tables import ACROSS, BASE, CASCADE, SHOWN
 from tests.actors.social_runs import digest_of
 from tests.catalogue import catalogue
-from tests.docs.pages import read
+from tests.docs.pages import section
 from tests.paths import ROOT
 from tests.social.driver import Run
 
 PEOPLE, TICKS = 50, 12
 OPINION = {"opinion": {"type": "float", "min": -1, "max": 1}}
+PAGE = ROOT / "docs" / "people.md"
 
 
 def config_of(people: dict[str, Any] | None = None, later: list[dict[str, Any]] | None = None, **feed: Any) -> Config:
@@ -49,10 +50,9 @@ def config_of(people: dict[str, Any] | None = None, later: list[dict[str, Any]] 
 
 
 def test_the_named_algorithms_are_those_of_the_configuration_and_of_the_page() -> None:
-    rows = re.findall(r"^\| `([a-z]+)` \| `([^`]+)` \|", read(ROOT / "docs" / "feeds.md"), re.MULTILINE)
+    rows = re.findall(r"^\| `([a-z]+)` \| `([^`]+)` \|", section(PAGE, "Algorithms"), re.MULTILINE)
     assert dict(rows) == dict(ALGORITHMS)
-    section = read(ROOT / "docs" / "feeds.md").split("\n## A ranking of your own\n")[1].split("\n## ")[0]
-    listed = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+    listed = re.findall(r"^\| (`.*?) \|", section(PAGE, "A ranking of your own"), re.MULTILINE)
     assert {name for row in listed for name in re.findall(r"`([^`]+)`", row)} == {*ranking_fields(PopulationConfig())}
 
 

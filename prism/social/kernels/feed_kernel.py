@@ -1,4 +1,4 @@
-"""The feed, as docs/feeds.md has it, for one reader.
+"""The feed, as docs/people.md has it, for one reader.
 
 `build_feed` is the whole of it, from top to bottom. The functions above it are its steps.
 """
