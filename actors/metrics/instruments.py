@@ -1,7 +1,7 @@
 """The table of all metrics of a run: name, kind, labels, help text, and the source of the numbers.
 
 Labels are from closed sets, and every series exists from the start, so the number of series does not depend on the
-number of agents. The world adds its own measures: see `prism.measure`. `docs/metrics.md` explains all of them.
+number of agents. The world adds its own measures: see `prism.measure`. `docs/operations.md` explains all of them.
 """
 
 from __future__ import annotations

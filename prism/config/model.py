@@ -1420,7 +1420,7 @@ class RunConfig(Section, frozen=True, kw_only=True):
 
 
 class MetricsConfig(Section, frozen=True, kw_only=True):
-    """The HTTP server for metrics and health: docs/metrics.md. The result does not depend on these settings."""
+    """The HTTP server for metrics and health: docs/operations.md. The result does not depend on these settings."""
 
     enabled: Annotated[
         bool,

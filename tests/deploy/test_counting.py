@@ -114,7 +114,7 @@ def configured(place: Path, url: str, port: int | None = None, **run: float) -> 
 
 
 def totals(server: Prometheus, name: str, label: str = "") -> dict[str, float]:
-    """Return `{label: total over all lives}` by the query of docs/metrics.md; without zeros."""
+    """Return `{label: total over all lives}` by the query of docs/operations.md; without zeros."""
     found = server.query(f"sum by ({label}) (last_over_time({name}[30m]))")
     return {each.labels.get(label, ""): each.value for each in found if each.value}
 

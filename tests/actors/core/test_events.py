@@ -27,7 +27,7 @@ def test_every_event_is_documented_with_its_level_and_its_fields() -> None:
 
 
 def test_every_end_is_documented() -> None:
-    row = next(line for line in (ROOT / "docs" / "metrics.md").read_text().splitlines() if "prism_run_ended" in line)
+    row = next(line for line in (ROOT / "docs" / "operations.md").read_text().splitlines() if "prism_run_ended" in line)
     signals = {"SIGINT", "SIGTERM", "SIGHUP"}
     assert {reason for reason in ENDS if f"`{reason}`" not in row} == signals
     assert "a signal" in row

@@ -103,7 +103,7 @@ OF_SHARDS = {
 """The metrics of a run in shards."""
 OF_CAPS = {"prism_llm_budget": "cap", "prism_llm_budget_used": "cap"}
 """The metrics of a run with a spend cap."""
-DOCUMENT = ROOT / "docs" / "metrics.md"
+DOCUMENT = ROOT / "docs" / "operations.md"
 
 
 def families(scrape: Scrape) -> dict[str, set[str]]:

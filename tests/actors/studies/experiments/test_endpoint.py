@@ -77,7 +77,7 @@ def test_a_port_in_use_is_refused_and_a_free_one_is_healthy() -> None:
 
 
 def test_every_metric_of_an_experiment_is_documented() -> None:
-    text = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
     documented = set(re.findall(r"^\| `(prism_experiment_\w+)(?:\{\w+\})?` \|", text, flags=re.MULTILINE))
     exposed = {family.name for family in text_string_to_metric_families(scraped(busy()))} - {"prism_run_info"}
     assert documented == {f"{name}_total" if name.endswith("losses") else name for name in exposed}
