@@ -55,7 +55,7 @@ SHOWN_AFTER_S = 2.0
 @TRUST
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON, and show no progress.")
 @with_log_options
-def ask(  # noqa: PLR0913  # one for each option
+def ask(  # one for each option
     path: Path,
     *,
     questions: Path,

@@ -116,7 +116,7 @@ class _Outcome(click.ParamType[str]):
 @TRUST
 @json_option("Write the result to FILE as JSON, too; with - print it in place of tables.")
 @with_log_options
-def cause(  # noqa: PLR0913  # one for each option
+def cause(  # one for each option
     path: Path,
     *,
     of: str,

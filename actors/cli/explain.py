@@ -69,7 +69,7 @@ SHOWN_AFTER_S = 2.0
 @TRUST
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every text as it is.")
 @with_log_options
-def explain(  # noqa: PLR0913  # one for each option
+def explain(  # one for each option
     path: Path,
     *,
     agent: str | None,

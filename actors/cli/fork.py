@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from actors.cli.help_sections import LOG, SectionedCommand
-from actors.cli.options import PACKED_RUN, PREPARE, QUIET, TICKS, out_option, set_option, with_log_options
+from actors.cli.options import DETAILS, PACKED_RUN, PREPARE, QUIET, TICKS, out_option, set_option, with_log_options
 from actors.cli.run_command import branch_and_report
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.record.manifest import read_manifest
@@ -31,6 +31,7 @@ from actors.runs.fork import fork as branch_off
 @out_option("runs/PARENT-at-TICK-001")
 @PREPARE
 @TRUST
+@DETAILS
 @QUIET
 @with_log_options
 def fork(  # one for each option
@@ -43,6 +44,7 @@ def fork(  # one for each option
     *,
     prepare: bool,
     quiet: bool,
+    details: bool,
 ) -> None:
     """Run another future of a run: the same past, then other settings.
 
@@ -61,6 +63,5 @@ def fork(  # one for each option
     read_manifest(path)
     ask_to_run_code(path, overrides)
     child = RunDirectory.create(out, f"{path.resolve().name}-at-{tick}")
-    branch_and_report(
-        child, partial(branch_off, parent, child, tick, overrides, ticks, added=intervene), prepare=prepare, quiet=quiet
-    )
+    branching = partial(branch_off, parent, child, tick, overrides, ticks, added=intervene)
+    branch_and_report(child, branching, prepare=prepare, quiet=quiet, details=details)

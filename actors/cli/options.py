@@ -88,6 +88,7 @@ def out_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any
 SET = set_option("population.size=100")
 OUT = out_option("runs/NAME-001")
 PREPARE = click.option("--prepare", is_flag=True, help="Only write the new run's directory; `prism resume` runs it.")
+DETAILS = click.option("--details", is_flag=True, help="Print everything that was counted at the end of the run.")
 QUIET = click.option("--quiet", "-q", is_flag=True, help="Show no progress and no tables, only the digest at the end.")
 TICKS = click.option(
     "--ticks",

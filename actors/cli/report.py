@@ -32,13 +32,19 @@ TOLD = ("feed", "behaviour", "margins", "homophily", *SIZE_TOTALS)
 
 IDS = ("root_post",)
 """The entries that are ids: they are looked up elsewhere, so they have no commas."""
+TOTALS_MAX = 10
+"""The most totals that are shown without details."""
 INTERVENTIONS_MAX = 12
 """The most interventions that are listed."""
 STAYS = ("mean_minutes", "median_minutes", "p90_minutes")
 
 
-def render(summary: Summary, directory: str, show: Show) -> RenderableType:
-    """Return the summary as text and tables, with the directory of its files and the names that a domain shows."""
+def render(summary: Summary, directory: str, show: Show, *, details: bool = False) -> RenderableType:
+    """Return the summary as text and tables, with the directory of its files and the names that a domain shows.
+
+    Args:
+        details: everything that was counted, and not only the twenty lines that most readers want.
+    """
     status = Text(DONE if summary.is_done else summary.status)
     status.stylize("bold green" if summary.status == DONE else "bold yellow")
     if summary.status == DONE_WITH_FALLBACKS:
@@ -56,6 +62,31 @@ def render(summary: Summary, directory: str, show: Show) -> RenderableType:
         Text.assemble(status, f": {counted(summary.agents, 'agent')}, {length}"),
         Text(_work(summary)),
         Text(),
+    ]
+    levels = [name for name, value in summary.world.items() if isinstance(value, float) and name not in TOLD]
+    paths = read_paths(Path(directory, ROUNDS), levels)
+    if details:
+        parts.extend(_detailed(summary, directory, show, paths))
+    else:
+        totals = [(name, value) for name, value in summary.world.items() if isinstance(value, int | float) and value]
+        shown = dict([pair for pair in totals if pair[0] not in (*paths, *TOLD)][:TOTALS_MAX])
+        parts.append(_world(shown, (), show, title=None))
+    if paths:
+        parts.append(Sparklines({show.named(name).name: path for name, path in paths.items()}, _marked(summary, paths)))
+    if summary.crashes:
+        parts.append(
+            Text(f"{_crashes(summary)}, {counted(summary.agents_quarantined, 'agent')} quarantined", style="bold red")
+        )
+    if summary.llm is not None:
+        parts.append(_model(summary.llm))
+    more = "" if details else f"; all figures: --details, or {ROUNDS} and summary.json there"
+    parts.extend((*(_done(summary.interventions) if details else ()), Text(), _footer(summary, f"{directory}{more}")))
+    return Group(*parts)
+
+
+def _detailed(summary: Summary, directory: str, show: Show, paths: Collection[str]) -> list[RenderableType]:
+    """Return the tables of everything that was counted."""
+    parts = [
         _counts("agents by state", summary.agents_by_state),
         _counts("transitions by trigger", summary.transitions_by_trigger),
         _counts("decisions by source", summary.decisions_by_source),
@@ -65,19 +96,9 @@ def render(summary: Summary, directory: str, show: Show) -> RenderableType:
     if summary.fallbacks_by_reason:
         parts.append(_counts("fallbacks by reason", summary.fallbacks_by_reason))
     parts.extend(_oracle_parts(summary, directory))
-    if summary.crashes:
-        parts.append(
-            Text(f"{_crashes(summary)}, {counted(summary.agents_quarantined, 'agent')} quarantined", style="bold red")
-        )
     parts.extend(_realised(summary.world))
-    levels = [name for name, value in summary.world.items() if isinstance(value, float) and name not in TOLD]
-    paths = read_paths(Path(directory, ROUNDS), levels)
     parts.append(_world(summary.world, (*paths, *TOLD), show))
-    if paths:
-        parts.append(Sparklines({show.named(name).name: path for name, path in paths.items()}, _marked(summary, paths)))
-    parts.extend(_done(summary.interventions))
-    parts.extend((Text(), _footer(summary, directory)))
-    return Group(*parts)
+    return parts
 
 
 def _marked(summary: Summary, paths: Mapping[str, Sequence[float]]) -> list[int]:
@@ -109,7 +130,6 @@ def _oracle_parts(summary: Summary, directory: str) -> Iterator[RenderableType]:
     if summary.llm is not None:
         yield _counts("decisions by method", summary.decisions_by_method)
         yield _counts("model calls by outcome", {name: n for name, n in summary.llm.calls.items() if n})
-        yield _model(summary.llm)
 
 
 def _work(summary: Summary) -> str:
@@ -136,9 +156,9 @@ def _counts(title: str, counts: Mapping[str, int]) -> RenderableType:
     return table
 
 
-def _world(world: Mapping[str, Any], told: Collection[str], show: Show) -> RenderableType:
+def _world(world: Mapping[str, Any], told: Collection[str], show: Show, title: str | None = "world") -> RenderableType:
     """Return the domain's entries that are not `told` elsewhere: a line for each number or group of numbers."""
-    table = Table(title="world", title_justify="left", title_style="bold", box=None, show_header=False, padding=(0, 1))
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, show_header=False, padding=(0, 1))
     table.add_column(min_width=18)
     for name, value in world.items():
         if name in told:

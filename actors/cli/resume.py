@@ -11,7 +11,7 @@ import click
 
 from actors.cli.building import build_with_progress
 from actors.cli.help_sections import LOG, SectionedCommand
-from actors.cli.options import QUIET, RUN, TICKS, set_option, with_log_options
+from actors.cli.options import DETAILS, QUIET, RUN, TICKS, set_option, with_log_options
 from actors.cli.run_command import run_and_report
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.display.console import echo
@@ -33,10 +33,18 @@ READING = "reading the journal"
 @click.option("--accept-settings", is_flag=True, help="Go on with changed settings, if they cannot change the past.")
 @click.option("--cut-damage", is_flag=True, help="Cut off damage that no crash explains, and run the rest again.")
 @TRUST
+@DETAILS
 @QUIET
 @with_log_options
 def resume(  # one for each option
-    path: Path, ticks: int | None, overrides: Sequence[str], *, accept_settings: bool, cut_damage: bool, quiet: bool
+    path: Path,
+    ticks: int | None,
+    overrides: Sequence[str],
+    *,
+    accept_settings: bool,
+    cut_damage: bool,
+    quiet: bool,
+    details: bool,
 ) -> None:
     """Continue a run that ended early, or make a run longer.
 
@@ -61,4 +69,4 @@ def resume(  # one for each option
             text = f"{path}: has all its {run.recorded.ticks:,} ticks; --ticks N makes it longer"
             echo(run.digest if quiet else text)
         else:
-            run_and_report(run, served.enter_context(observation(run.config)), quiet=quiet)
+            run_and_report(run, served.enter_context(observation(run.config)), quiet=quiet, details=details)

@@ -9,7 +9,7 @@ import click
 
 from actors.cli.building import build_with_progress
 from actors.cli.help_sections import LOG, SectionedCommand
-from actors.cli.options import OUT, QUIET, TICKS, choose_config, run_name, with_log_options, with_settings
+from actors.cli.options import DETAILS, OUT, QUIET, TICKS, choose_config, run_name, with_log_options, with_settings
 from actors.cli.run_command import run_and_report
 from actors.cli.trust import TRUST
 from actors.core.errors import ActorError
@@ -29,9 +29,12 @@ from prism.no_effect import told
 @TICKS
 @OUT
 @TRUST
+@DETAILS
 @QUIET
 @with_log_options
-def run(config: Path | None, overrides: Sequence[str], ticks: int | None, out: Path | None, *, quiet: bool) -> None:
+def run(  # one for each option
+    config: Path | None, overrides: Sequence[str], ticks: int | None, out: Path | None, *, quiet: bool, details: bool
+) -> None:
     """Run the simulation that CONFIG describes.
 
     Without CONFIG it is prism.yaml of this directory, or else the default configuration that comes with PRISM.
@@ -67,7 +70,7 @@ def run(config: Path | None, overrides: Sequence[str], ticks: int | None, out: P
         directory = RunDirectory.create(out, run_name(path))
         with locked(directory.path):
             try:
-                run_and_report(create_run(directory, settings, built), observed, quiet=quiet)
+                run_and_report(create_run(directory, settings, built), observed, quiet=quiet, details=details)
             except (OracleUnavailableError, ActorError):
                 directory.discard_unless_begun()
                 raise

@@ -72,10 +72,11 @@ class Terminal(Display):
         await show_progress(progress)
 
 
-def run_and_report(run: Run, observed: Observation, *, quiet: bool) -> None:
+def run_and_report(run: Run, observed: Observation, *, quiet: bool, details: bool = False) -> None:
     """Run, write and show the summary, and exit with the code of the run's end. The caller holds the run's lock.
 
     Args:
+        details: print everything that was counted, and not only the twenty lines that most readers want.
         observed: the observation, which listens already. It ends after the lock is released: it may wait for a scrape.
     """
     if observed.address is not None and not quiet:
@@ -85,7 +86,8 @@ def run_and_report(run: Run, observed: Observation, *, quiet: bool) -> None:
     if quiet:
         echo(summary.digest)
     else:
-        SafeConsole().print(render(summary, printable(str(run.directory.path)), show_of(run.config)))
+        where = printable(str(run.directory.path))
+        SafeConsole().print(render(summary, where, show_of(run.config), details=details))
         _print_fallbacks(summary, run.directory.path)
         _print_resume_command(summary, run.directory.path, run.config.oracle)
     log_muted_streams(run.directory.log)
@@ -101,6 +103,7 @@ def branch_and_report(
     *,
     prepare: bool,
     quiet: bool,
+    details: bool = False,
 ) -> None:
     """Write a run that branches off another, run it, and report its end as `run_and_report` does.
 
@@ -121,7 +124,7 @@ def branch_and_report(
             return
         run, _ = resume_run(plan_resume(child.path, build=partial(build_with_progress, quiet=quiet)))
         try:
-            run_and_report(run, served.enter_context(observation(run.config)), quiet=quiet)
+            run_and_report(run, served.enter_context(observation(run.config)), quiet=quiet, details=details)
         except OracleUnavailableError:
             if not run.has_new_ticks:
                 child.discard()

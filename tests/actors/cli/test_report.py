@@ -21,9 +21,9 @@ from tests.catalogue import catalogue
 from tests.schedules import run_scheduled
 
 
-def shown(summary: Summary, width: int) -> list[str]:
+def shown(summary: Summary, width: int, *, details: bool = True) -> list[str]:
     console = Console(file=io.StringIO(), width=width, force_terminal=False)
-    console.print(render(summary, "runs/soak-001", Show(Config())))
+    console.print(render(summary, "runs/soak-001", Show(Config()), details=details))
     assert isinstance(console.file, io.StringIO)
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
 
@@ -69,6 +69,16 @@ def test_no_line_of_a_week_takes_more_than_80_columns(stopped_by: str | None, we
     assert any(line.endswith("30,000,000  0.125 [0.062, 1.000]  0.125 [0.062, 1.000]") for line in shown(summary, 80))
     resumed = msgspec.structs.replace(summary, resumes=1_000, wall_activations=999_000_000, ticks_replayed=9_999)
     assert shown(resumed, 80) == shown(resumed, 300)
+
+
+def test_without_details_it_is_about_twenty_lines_without_zeros_and_distances(week: Summary) -> None:
+    told = msgspec.structs.replace(week, in_words=["One. " * 60], llm=None)
+    lines = shown(told, 80, details=False)
+    assert len(lines[lines.index("") :]) <= 21
+    assert {"likes", "reshares"} <= {line.split()[0] for line in lines if line}
+    assert not [line for line in lines if line.split()[-1:] == ["0"] or "in bits" in line or "█" in line]
+    assert lines[-1] == "files in runs/soak-001; all figures: --details, or rounds.csv and summary.json there"
+    assert any(line.startswith("  tokens: ") for line in shown(week, 80, details=False))
 
 
 def test_after_a_resume_the_time_is_that_of_the_last_process(week: Summary) -> None:

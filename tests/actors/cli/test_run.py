@@ -50,7 +50,7 @@ def test_a_run_leaves_its_configuration_manifest_log_and_summary(prism: Prism, t
 
 
 def test_the_summary_says_what_the_run_came_to(prism: Prism, tmp_path: Path) -> None:
-    ended = prism("run", "small.yaml")
+    ended = prism("run", "small.yaml", "--details")
     summary = json.loads((tmp_path / "runs" / "small-001" / "summary.json").read_text())
     assert set(summary) >= KEYS
     assert summary["status"] == "done"
