@@ -11,7 +11,6 @@ from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, TickFrame, read_header, read_ticks
 from actors.persistence.oracle_log import ANSWERS
-from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.durability.crashed import Crashed
 from tests.durability.damage import DAMAGES, SOME, Damage, Mended, flip, mend, outcomes, resumed
@@ -82,7 +81,7 @@ def test_a_checkpoint_damaged_at_any_byte_is_passed_over(damage: Damage, crashed
 
 
 @DAMAGES
-@catalogue("both", [False, True])
+@pytest.mark.parametrize("both", [False, True])
 def test_without_usable_checkpoints_a_run_goes_on_from_an_older_one_or_from_the_start(
     both: bool, damage: Damage, crashed_embedded: Crashed, embedded: Path, prism: Prism
 ) -> None:

@@ -16,7 +16,6 @@ from actors.persistence.journal import JOURNAL
 from actors.record.manifest import SUMMARY
 from actors.record.rounds import ROUNDS
 from actors.testing import ModelServer
-from tests.catalogue import catalogue
 from tests.command import Ended, Prism, prism_alone
 from tests.durability.conftest import LIVE, TINY
 from tests.tiers import Size
@@ -221,7 +220,7 @@ def test_each_digit_of_the_rows_and_of_the_summary_counts(
             shutil.copy(run.path / name, Path("run", name))
 
 
-@catalogue("tail", [b"\n", b"\r", b"abc", b"3,36,1", b",,\n,"])
+@pytest.mark.parametrize("tail", [b"\n", b"\r", b"abc", b"3,36,1", b",,\n,"])
 def test_a_resume_of_an_ended_run_cuts_off_what_follows_its_rows(
     tail: bytes, undisturbed: dict[str, Undisturbed], tmp_path: Path, prism: Prism
 ) -> None:

@@ -15,7 +15,6 @@ from actors.persistence.framed_files import read_frames
 from actors.persistence.journal import JOURNAL, MAGIC, read_header
 from actors.persistence.oracle_log import ANSWERS
 from actors.record.manifest import CONFIG, MANIFEST
-from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.durability.crashed import Crashed
 from tests.durability.damage import DAMAGES, Damage, resumed
@@ -30,7 +29,7 @@ SPOILT = {
 """`{file: (exit code when it is empty, when it is missing)}`."""
 
 
-@catalogue("name", SPOILT)
+@pytest.mark.parametrize("name", SPOILT)
 def test_an_empty_file_is_one_line_that_names_it(name: str, embedded: Path, prism: Prism) -> None:
     (embedded / name).write_bytes(b"")
     ended = resumed(prism)
@@ -38,7 +37,7 @@ def test_an_empty_file_is_one_line_that_names_it(name: str, embedded: Path, pris
     assert name in ended.err
 
 
-@catalogue("name", SPOILT)
+@pytest.mark.parametrize("name", SPOILT)
 def test_a_missing_file_is_one_line_that_names_it_or_is_made_again(
     name: str, crashed_embedded: Crashed, embedded: Path, prism: Prism
 ) -> None:
@@ -52,8 +51,8 @@ def test_a_missing_file_is_one_line_that_names_it_or_is_made_again(
         assert (embedded / JOURNAL).read_bytes() == crashed_embedded.whole
 
 
-@catalogue("command", [("resume", "--quiet"), ("replay", "--quiet"), ("verify",), ("runs",)])
-@catalogue("name", [*SPOILT, "checkpoint-000000000024.bin", "rounds.csv", "log.jsonl", "run.lock"])
+@pytest.mark.parametrize("command", [("resume", "--quiet"), ("replay", "--quiet"), ("verify",), ("runs",)])
+@pytest.mark.parametrize("name", [*SPOILT, "checkpoint-000000000024.bin", "rounds.csv", "log.jsonl", "run.lock"])
 def test_a_directory_in_place_of_a_file_is_no_traceback(
     name: str, command: tuple[str, ...], embedded: Path, prism: Prism
 ) -> None:
@@ -100,8 +99,8 @@ def newer_header(journal: bytes, **changes: object) -> bytes:
     return MAGIC + encode_frame(link_of(ORIGIN, payload), payload) + journal[end:]
 
 
-@catalogue("changes", [{"format": 3}, {"format": 3, "seed": "a text by now"}])
-@catalogue("command", [("resume", "--quiet"), ("replay", "--quiet")])
+@pytest.mark.parametrize("changes", [{"format": 3}, {"format": 3, "seed": "a text by now"}])
+@pytest.mark.parametrize("command", [("resume", "--quiet"), ("replay", "--quiet")])
 def test_a_journal_of_a_newer_format_is_refused_with_its_number(
     command: tuple[str, ...], changes: dict[str, object], embedded: Path, prism: Prism
 ) -> None:

@@ -96,8 +96,8 @@ def test_lists_of_followers_are_ties_the_other_way_round() -> None:
     assert "`followers_list` holds user names of people who follow the person" in profiles.understood[1]
 
 
-@catalogue("kind", ["profiles", "watts_strogatz"])
-@catalogue("name", ["p.csv", "p.json", "p.jsonl"])
+@pytest.mark.parametrize("kind", ["profiles", "watts_strogatz"])
+@pytest.mark.parametrize("name", ["p.csv", "p.json", "p.jsonl"])
 def test_each_shape_runs_and_says_what_was_understood(prism: Prism, name: str, kind: str) -> None:
     people = list(csv.DictReader(io.StringIO(TWITTER)))
     texts = {"p.csv": TWITTER, "p.json": json.dumps({"data": people}), "p.jsonl": "\n".join(map(json.dumps, people))}

@@ -19,7 +19,6 @@ from actors.testing import Fault, ModelServer, ServerSettings, SystemOne
 from prism.llm import Distribution, LLMFailureException, Tape, TapedModel, TapeError
 from prism.llm.tape import Failed, RecordedFallback, TapeStatistics
 from prism.llm.tape_file import FORMAT
-from tests.catalogue import catalogue
 from tests.llm.support import CHOICE, asking, failing, serving
 
 RECORDER = """
@@ -82,7 +81,7 @@ def newer_tape(path: Path) -> None:
     file.close()
 
 
-@catalogue(
+@pytest.mark.parametrize(
     ("make", "problem"),
     [
         (written_text, "is no tape, or a damaged one: file is not a database"),
@@ -90,7 +89,7 @@ def newer_tape(path: Path) -> None:
         (newer_tape, "is a tape of format 2; this version of PRISM reads 1"),
     ],
 )
-@catalogue("mode", ["record", "replay"])
+@pytest.mark.parametrize("mode", ["record", "replay"])
 def test_another_file_is_refused_and_left_alone(
     path: Path, make: Callable[[Path], None], problem: str, mode: Any
 ) -> None:

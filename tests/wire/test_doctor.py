@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
-from tests.catalogue import catalogue
 from tests.command import Ended, Prism, run_prism
 from tests.own_domains import path_restored, write_study
 from tests.wire.support import FALLS_BACK
@@ -189,7 +188,7 @@ def test_a_tape_that_was_recorded_with_other_settings_is_noted(prism: Prism, tmp
     assert noted in " ".join(ended.out.split())
 
 
-@catalogue(
+@pytest.mark.parametrize(
     ("content", "problem"),
     [
         (None, "there is no such tape; record it first"),

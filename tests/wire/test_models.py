@@ -18,7 +18,6 @@ from prism.llm import OllamaChatClient
 from prism.llm.oracle import SocialModelOracle
 from prism.social.person import ANYBODY, SocialAgent
 from prism.statechart import AgentState
-from tests.catalogue import catalogue
 from tests.command import Ended, run_prism
 
 Prism = Callable[..., Ended]
@@ -82,7 +81,7 @@ def asked(server: ModelServer) -> list[tuple[str, str]]:
     return found
 
 
-@catalogue("way", WAYS)
+@pytest.mark.parametrize("way", WAYS)
 def test_everybody_is_asked_about_with_their_own_model_and_the_tape_gives_the_same_run(
     way: str, prism: Prism, tmp_path: Path
 ) -> None:
@@ -149,7 +148,7 @@ def test_models_that_are_asked_in_different_ways_are_refused(prism: Prism, tmp_p
     assert "llm.by.models: qwen2.5:0.5b is asked otherwise than llama3.2: " in ended.err
 
 
-@catalogue(
+@pytest.mark.parametrize(
     ("setting", "problem"),
     [
         ("llm.by.attribute=partyy", "llm.by.attribute: no attribute 'partyy': did you mean party?"),

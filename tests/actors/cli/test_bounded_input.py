@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.catalogue import catalogue
 from tests.command import Ended, Prism
 from tests.paths import ROOT
 from tests.patience import HANG_S
@@ -86,9 +85,9 @@ def test_a_small_file_that_unpacks_to_gigabytes_is_one_line(here: Path) -> None:
     assert ended.err.count("\n") == 1
 
 
-@catalogue("kind", ["directory", "named pipe", "device"])
-@catalogue("command", ["validate", "run"])
-@catalogue("where", ["configuration", "population.graph.path", "population.profiles"])
+@pytest.mark.parametrize("kind", ["directory", "named pipe", "device"])
+@pytest.mark.parametrize("command", ["validate", "run"])
+@pytest.mark.parametrize("where", ["configuration", "population.graph.path", "population.profiles"])
 def test_what_is_no_file_is_refused_at_once_by_its_kind(
     kind: str, command: str, where: str, here: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch
 ) -> None:

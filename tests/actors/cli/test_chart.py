@@ -38,7 +38,7 @@ def test_without_a_configuration_the_default_chart_is_drawn(prism: Prism) -> Non
     assert ended.out.startswith("stateDiagram-v2\n    [*] --> idle\n")
 
 
-@catalogue(
+@pytest.mark.parametrize(
     ("name", "start"),
     [("c.mmd", "stateDiagram-v2"), ("c.dot", "digraph"), ("c.svg", "<svg"), ("c.scxml", "<?xml")],
 )

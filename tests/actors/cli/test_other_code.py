@@ -16,7 +16,6 @@ from actors.record.manifest import MANIFEST, read_manifest
 from actors.runs.directory import RunDirectory
 from prism.social.kernels import feed_kernel
 from tests.actors.cli.conftest import SMALL
-from tests.catalogue import catalogue
 from tests.command import Prism, prism_alone
 
 OTHER_CODE = "PRISM's code has changed (sha256 "
@@ -67,7 +66,7 @@ def give_other_results(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feed_kernel, "comes_first", lambda *given: not before(*given))
 
 
-@catalogue(
+@pytest.mark.parametrize(
     ("before", "after", "told"),
     [
         ('"code": "', '"code": "0', OTHER_CODE),

@@ -153,7 +153,7 @@ def test_each_path_of_this_machine_in_a_setting_is_told(feed: Path, prism: Prism
     ]
 
 
-@catalogue("name", ["summary.json", "config.yaml", "inputs", "SHA", "ties.txt"])
+@pytest.mark.parametrize("name", ["summary.json", "config.yaml", "inputs", "SHA", "ties.txt"])
 def test_what_is_behind_a_symbolic_link_is_not_packed(name: str, feed: Path, prism: Prism, tmp_path: Path) -> None:
     prism("unpack", "feed.prism")
     (kept,) = Path("feed").glob("inputs/*/ties.txt")
@@ -351,7 +351,7 @@ def set_format(said: dict[str, object], _: dict[str, bytes]) -> None:
     said["format"] = 2
 
 
-@catalogue(
+@pytest.mark.parametrize(
     ("edit", "told"),
     [
         (rename("../rounds.csv"), "names '../rounds.csv', which is no file inside of its directory"),

@@ -12,7 +12,6 @@ from actors.cli import building
 from actors.persistence.journal import JOURNAL
 from actors.record.manifest import CONFIG, MANIFEST, SUMMARY
 from tests.actors.cli.conftest import Made
-from tests.catalogue import catalogue
 from tests.command import Prism
 
 CLOCK = ("wall_s", "latency_s_p50", "latency_s_p95", "wall_activations", "resumes", "ticks_replayed", "shards")
@@ -69,8 +68,8 @@ def test_a_run_that_is_done_is_left_as_it_is(begun: Path, prism: Prism, tmp_path
     assert prism("resume", "whole").out == "whole: has all its 72 ticks; --ticks N makes it longer\n"
 
 
-@catalogue("has_checkpoints", [True, False])
-@catalogue("spoil", ["no_rows", "a_row_less", "another_header", "another_digest", "no_summary"])
+@pytest.mark.parametrize("has_checkpoints", [True, False])
+@pytest.mark.parametrize("spoil", ["no_rows", "a_row_less", "another_header", "another_digest", "no_summary"])
 def test_what_a_run_that_is_done_lacks_is_written_again(
     spoil: str, has_checkpoints: bool, begun: Path, prism: Prism, tmp_path: Path
 ) -> None:

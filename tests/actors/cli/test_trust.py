@@ -380,7 +380,7 @@ budget: 200
 STUDIES = {("experiment", "plan"): STUDY, ("experiment",): STUDY, ("calibrate", "plan"): FIT, ("calibrate",): FIT}
 
 
-@catalogue("command", STUDIES)
+@pytest.mark.parametrize("command", STUDIES)
 def test_a_study_of_a_strangers_configuration_runs_its_code_with_trust_alone(
     command: tuple[str, ...], made: Made, stranger: Person, tmp_path: Path
 ) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.economy.history import US_PATH, us_series
 
@@ -115,7 +114,7 @@ def test_the_policy_rule_of_an_economy_is_compared_with_the_rates_of_history(pri
     assert "one quarter ahead the rule is nearer than no change in 0 of 5 periods" in " ".join(ended.out.split())
 
 
-@catalogue(
+@pytest.mark.parametrize(
     ("arguments", "line"),
     [
         (("nowhere",), "prism: nowhere: "),

@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.text import Text
 
 from actors.display.frame import Frame, rows
-from tests.catalogue import catalogue
 
 ESCAPE = re.compile(r"\x1b\[(\??)(\d*)([A-Za-z])")
 
@@ -71,7 +70,7 @@ def flush(console: Console, screen: Screen) -> None:
     console.file.truncate()
 
 
-@catalogue("width", [39, 20, 13, 7])
+@pytest.mark.parametrize("width", [39, 20, 13, 7])
 def test_nothing_of_a_frame_stays_when_the_terminal_gets_narrower(console: Console, width: int) -> None:
     screen = Screen(40)
     screen.write("before\n")

@@ -87,7 +87,7 @@ def test_a_function_of_the_chart_is_its_guard(tmp_path: Path, module: str) -> No
     assert [guard.__name__ for guard in guards if hasattr(guard, "__name__")] == ["is_keen"]
 
 
-@catalogue(
+@pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("MODULE:is_keen", "no_such_module_here:is_keen", "when: no_such_module_here:is_keen: no module"),

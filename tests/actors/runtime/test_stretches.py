@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from actors import resume, run
 from actors.factory.config_file import read_settings
@@ -75,7 +76,7 @@ def test_ticks_together_come_to_what_they_come_to_one_by_one(settings: tuple[str
     assert sum(together.together) > together.simulation.ticks // 2
 
 
-@catalogue(
+@pytest.mark.parametrize(
     "settings",
     [
         ("run.record_feeds=true",),

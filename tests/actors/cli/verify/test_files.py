@@ -26,7 +26,6 @@ from tests.actors.cli.verify.kinds import (
     stopped,
     with_inputs,
 )
-from tests.catalogue import catalogue
 from tests.command import Prism
 
 
@@ -86,7 +85,7 @@ def test_a_checkpoint_that_is_not_what_was_written_is_named(run: Path, prism: Pr
     assert lines(ended.out)[JOURNAL].startswith("ok: ")
 
 
-@catalogue(
+@pytest.mark.parametrize(
     ("name", "content", "told"),
     [
         (JOURNAL, b"", "BAD: "),

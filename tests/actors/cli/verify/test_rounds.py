@@ -12,13 +12,12 @@ from actors.record.manifest import SUMMARY
 from actors.record.rounds import ROUNDS
 from tests.actors.cli.verify.files import lines
 from tests.actors.cli.verify.kinds import crashed_while_extended, forked
-from tests.catalogue import catalogue
 from tests.command import Prism
 
 Rows = list[str]
 
 
-@catalogue(
+@pytest.mark.parametrize(
     ("damage", "told"),
     [
         (lambda rows: rows[:3], "has no row of round 3"),

@@ -9,7 +9,6 @@ import pytest
 from actors.record.manifest import CONFIG, MANIFEST
 from tests.actors.cli.verify.files import edit, lines
 from tests.actors.cli.verify.kinds import forced, forked, with_inputs
-from tests.catalogue import catalogue
 from tests.command import Prism
 
 
@@ -19,7 +18,7 @@ def test_an_accepted_setting_is_named_and_no_damage(prism: Prism) -> None:
     assert f"made/{CONFIG}: {told}\n" in prism("verify", "made").out
 
 
-@catalogue(
+@pytest.mark.parametrize(
     ("before", "after", "told"),
     [
         ("algorithm: interest", "algorithm: hot", 'feed.algorithm is "hot", was "interest" when the run began'),

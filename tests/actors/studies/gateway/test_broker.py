@@ -18,7 +18,6 @@ from actors.studies.gateway.tape import ExperimentTape, Kept
 from actors.studies.gateway.upstream import Request
 from prism.config.model import PricesConfig
 from tests.actors.studies.gateway.conftest import Tapes
-from tests.catalogue import catalogue
 
 HOST = "http://10.0.0.1:80"
 SERVICE = Service(
@@ -125,7 +124,7 @@ async def test_equal_requests_are_asked_once_while_they_are_under_way_and_after(
     assert (broker.statistics().shared, later.statistics().from_tape) == (2, 1)
 
 
-@catalogue(
+@pytest.mark.parametrize(
     ("first", "second", "shares"),
     [
         (b'{"seed": 1}', b'{"seed": 1}', True),

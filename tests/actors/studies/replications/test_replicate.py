@@ -17,7 +17,6 @@ from actors.studies.replications.ledger import Entry, entries, page_of
 from actors.studies.replications.line import read_line
 from actors.studies.replications.plan import load_replication, make_replication_plan
 from tests.actors.studies.experiments.files import write_experiment
-from tests.catalogue import catalogue
 from tests.command import Prism, run_prism
 
 OWN = """\
@@ -94,7 +93,7 @@ REFUSED = {
 }
 
 
-@catalogue(("change", "said"), REFUSED.items())
+@pytest.mark.parametrize(("change", "said"), REFUSED.items())
 def test_what_cannot_be_replicated_is_refused_before_the_first_run(
     change: tuple[str, str], said: str, prism: Prism, tmp_path: Path
 ) -> None:
