@@ -48,7 +48,7 @@ class Config(Section, frozen=True, kw_only=True):
     ] = msgspec.field(default_factory=dict)
     interventions: Annotated[
         tuple[InterventionConfig, ...],
-        Meta(description="what is done to the run while it goes on: docs/interventions.md"),
+        Meta(description="what is done to the run while it goes on: docs/behaviour.md"),
     ] = ()
     run: RunConfig = RunConfig()
     metrics: MetricsConfig = MetricsConfig()

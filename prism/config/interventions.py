@@ -1,4 +1,4 @@
-"""The interventions of a run: what is done to it from outside while it goes on, and when. docs/interventions.md."""
+"""The interventions of a run: what is done to it from outside while it goes on, and when. docs/behaviour.md."""
 
 from __future__ import annotations
 

@@ -686,7 +686,7 @@ class StatechartConfig(Section, frozen=True, kw_only=True):
     """The chart, the timing of people's states, and the use of the oracle."""
 
     file: Annotated[
-        str | None, Meta(description="people's chart, a .yaml file: docs/charts.md; none is the default chart")
+        str | None, Meta(description="people's chart, a .yaml file: docs/behaviour.md; none is the default chart")
     ] = None
     default_timeout_ticks: Annotated[
         int, Meta(ge=1, description="ticks after which a scroller without posts rests and a stuck person recovers")

@@ -163,7 +163,7 @@ _AGENT: Final[tuple[tuple[Field, Reader], ...]] = (
     ),
 )
 _POST: Final[tuple[tuple[Field, Reader], ...]] = (
-    (_share("post.relevance", "how much the post is worth to the person: docs/charts.md"), _relevance),
+    (_share("post.relevance", "how much the post is worth to the person: docs/behaviour.md"), _relevance),
     (_share("post.topic_match", "share of its topics that interest the person"), lambda _, view: view.topic_match),
     (
         _share("post.popularity", "n / (n + popularity_half) for n engagements of its cascade"),

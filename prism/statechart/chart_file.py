@@ -9,7 +9,7 @@
           - {trigger: feed_ready, target: scrolling}
       ...
 
-docs/charts.md describes every key.
+docs/behaviour.md describes every key.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def _economies(studio: Studio) -> str:
 
 
 def _own_chart(studio: Studio) -> str:
-    for block in blocks(ROOT / "docs" / "tutorial-behaviour.md"):
+    for block in blocks(ROOT / "docs" / "tutorial.md", "A behaviour of your own"):
         kind, *file = block.info.split()
         if kind == "yaml" and file:
             (studio.directory / file[0]).write_text(block.text, encoding="utf-8")

@@ -1,17 +1,18 @@
-"""docs/charts.md: its chart is one, and its tables name every key, field, role, effect and action."""
+"""docs/behaviour.md: its chart is one, and its tables name every key, field, role, effect and action."""
 
 from __future__ import annotations
 
 import re
 
+from prism.expressions.fields import WORDS as LANGUAGE
 from prism.social.chart import SOCIAL_CHART, social_behaviour
 from prism.social.vocabulary import DELAYS, social_vocabulary
-from prism.statechart import chart_file, read_chart
+from prism.statechart import FindingKind, chart_file, read_chart
 from tests.catalogue import catalogue
 from tests.docs.pages import blocks
 from tests.paths import ROOT
 
-PAGE = ROOT / "docs" / "charts.md"
+PAGE = ROOT / "docs" / "behaviour.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 WORDS = social_vocabulary()
 
@@ -42,6 +43,15 @@ def test_the_small_chart_of_the_page_can_be_run() -> None:
 )
 def test_the_tables_name_everything_and_nothing_else(heading: str, words: set[str]) -> None:
     assert named(heading) == words
+
+
+def test_the_table_of_faults_has_every_kind_of_finding() -> None:
+    assert named("Faults of a chart") >= set(FindingKind)
+
+
+def test_the_table_has_every_word_of_the_language() -> None:
+    language = TEXT.split("### The language")[1].split("\n## ")[0]
+    assert [word for word in LANGUAGE if f"`{word}" not in language and f" {word} " not in language] == []
 
 
 def test_the_keys_of_a_state_and_the_delays_are_named() -> None:

@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.catalogue import catalogue
 from tests.docs.pages import Block, blocks
 from tests.paths import ROOT
 
 TUTORIAL, README = ROOT / "docs" / "tutorial.md", ROOT / "README.md"
-BEHAVIOUR = ROOT / "docs" / "tutorial-behaviour.md"
-OPINIONS = ROOT / "docs" / "tutorial-opinions.md"
+FEEDS = "Does a chronological feed make smaller cascades?"
 EXPERIMENTS = ROOT / "docs" / "experiments.md"
 
 Shell = Callable[[str], str]
@@ -87,23 +85,22 @@ def follow(page: Iterable[Block], study: Path, shell: Shell) -> tuple[str, int]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_tutorial_prints_what_it_says(study: Path, shell: Shell) -> None:
-    assert follow(blocks(TUTORIAL), study, shell)[1] == 11
+def test_the_lesson_on_feeds_prints_what_it_says(study: Path, shell: Shell) -> None:
+    assert follow(blocks(TUTORIAL, FEEDS), study, shell)[1] == 10
     assert (study / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_tutorial_of_a_behaviour_prints_what_it_says(study: Path, shell: Shell) -> None:
-    assert follow(blocks(BEHAVIOUR), study, shell)[1] == 6
+def test_the_lesson_on_behaviour_prints_what_it_says(study: Path, shell: Shell) -> None:
+    assert follow(blocks(TUTORIAL, "A behaviour of your own"), study, shell)[1] == 5
     assert (study / "chart.svg").read_text().startswith("<svg")
-    assert "doomscrolling" in (study / "run.svg").read_text()
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_the_tutorial_of_opinions_prints_what_it_says(study: Path, shell: Shell) -> None:
-    assert follow(blocks(OPINIONS), study, shell)[1] == 6
+def test_the_lesson_on_opinions_prints_what_it_says(study: Path, shell: Shell) -> None:
+    assert follow(blocks(TUTORIAL, "Opinions over time"), study, shell)[1] == 6
     assert "bimodality" in (study / "report.html").read_text(encoding="utf-8")
 
 
@@ -138,8 +135,7 @@ def test_a_line_that_is_not_printed_is_noticed() -> None:
     assert missing("d\n...\na\n", printed) == ["a"]
 
 
-@catalogue("page", [TUTORIAL, BEHAVIOUR, OPINIONS])
-def test_every_block_of_a_tutorial_is_a_file_a_command_or_output(page: Path) -> None:
-    kinds = {(block.info.split()[0], len(block.info.split())) for block in blocks(page)}
+def test_every_block_of_the_tutorial_is_a_file_a_command_or_output() -> None:
+    kinds = {(block.info.split()[0], len(block.info.split())) for block in blocks(TUTORIAL)}
     assert kinds <= {("sh", 1), ("text", 1), ("yaml", 2), ("python", 2)}
     assert kinds >= {("sh", 1), ("text", 1)}
