@@ -35,10 +35,10 @@ def _section(table: Table) -> Iterator[str]:
     yield f"A row is {table.about}.{names}\n"
     if table.absent:
         yield f"Not every run has it: {table.absent}.\n"
-    yield "| column | type | unit | meaning | joins with |\n|---|---|---|---|---|"
-    for column in table.columns:
-        key = f"`{column.key}`" if column.key else ""
-        yield f"| `{column.name}` | {column.kind} | {column.unit} | {column.about} | {key} |"
+    yield "column | type | meaning\n--- | --- | ---"
+    for column in table.columns if table.name == "runs" else table.columns[1:]:  # each begins with `run`
+        kind = f"{column.kind}, {column.unit}" if column.unit else column.kind
+        yield f"`{column.name}` | {kind} | {column.about}{f' (= `{column.key}`)' if column.key else ''}"
     yield f"\nFurther columns: {table.varies}.\n" if table.varies else ""
 
 

@@ -62,7 +62,7 @@ PERSONAL: Final = (
 LOOKS = 100
 """The calls of one function whose arguments are looked at."""
 
-CHARTS, DOMAINS = "docs/python.md", "docs/domains.md"
+CHARTS, DOMAINS = "docs/tables.md", "docs/domains.md"
 LIBRARY: Final[dict[str, str]] = {
     **dict.fromkeys(("Statechart.fire", "Statechart.candidates", "Statechart.outcomes"), CHARTS),
     "Statechart.valid_targets": CHARTS,
