@@ -19,9 +19,6 @@ from tests.source import TREES, Module, modules, parse
 LINES_MAX = 80
 """Lines of a function, its docstring included."""
 
-LAZY = ("prism.agents", "prism.social.person")
-"""An import for type checkers alone: the package shows a name that is imported when it is first used."""
-
 Imports = Mapping[str, frozenset[str]]
 """`{module: the modules of these trees that it imports}`."""
 
@@ -51,7 +48,7 @@ def imports() -> Imports:
     files = {name_of(module.path): module for tree in TREES for module in modules(tree)}
     found = {}
     for name, module in files.items():
-        named = {other for other in imported(module, files) if (name, other) != LAZY}
+        named = set(imported(module, files))
         # Whoever imports a module runs the packages around it first, except for those that it is in itself.
         around = {parent for other in named for parent in accumulate(other.split("."), "{}.{}".format)}
         around = {parent for parent in around if not f"{name}.".startswith(f"{parent}.")}

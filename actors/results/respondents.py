@@ -10,9 +10,9 @@ from actors.core.errors import RunDirectoryError
 from actors.results.agent_path import chosen_agent
 from actors.results.retrace import OnBegin, OpenRun, Trace, retrace
 from actors.runtime.simulation import Simulation
+from prism.agents.social_agent import SocialAgent
 from prism.social.domain import SocialDomain
 from prism.social.memory import Memory
-from prism.social.person import SocialAgent
 from prism.survey import Respondent
 
 LATELY_ROUNDS = 5

@@ -32,6 +32,9 @@ class Action(Checked, frozen=True, kw_only=True):
         reasoning_chain_id: the `chain_id` of the reasoning behind it; empty if there is none.
         validated: whether a validator found it valid; an action with False changes nothing.
         validation_result: the validator's result; None before validation.
+
+    Raises:
+        ValueError: as of `Checked`, or `validated` is True and the result says that the action is not valid.
     """
 
     agent_name: str
@@ -40,6 +43,11 @@ class Action(Checked, frozen=True, kw_only=True):
     reasoning_chain_id: str = ""
     validated: bool = False
     validation_result: ValidationResult | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.validated and self.validation_result is not None and not self.validation_result.is_valid:
+            raise self.refused("validated", "expected false: validation_result says that the action is not valid")
 
     @classmethod
     def proposed(cls, agent_name: str, decision: PolicyDecision, chain: LLMReasoningChain) -> Action:

@@ -26,6 +26,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from prism.agents.questions import Chosen, QuestionKind, Questions
+from prism.agents.social_agent import SocialAgent
 from prism.agents.turn import Question
 from prism.columns import Floats, Ints
 from prism.config import ChoiceConfig
@@ -40,7 +41,6 @@ from prism.social.kernels.choice_kernel import ACTIVITY, ENGAGES, FIXED, OWN, SE
 from prism.social.kernels.stretch_kernel import ChoiceTables
 from prism.social.people.people import People
 from prism.social.people.persona import Persona
-from prism.social.person import SocialAgent
 from prism.social.posts.post import PostView, drawn_about, key_about
 from prism.statechart import AgentState, Behaviour, Judgement, Oracle
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import force_setattr, replace
 
+from prism.agents.social_agent import Draft, SocialAgent, relevance_of
 from prism.agents.turn import Question
 from prism.clock import SimulatedClock
 from prism.columns import Ints
@@ -31,7 +32,6 @@ from prism.social.people.joining import JOINS_SHOWN
 from prism.social.people.people_lists import rows_of
 from prism.social.people.persona import Persona
 from prism.social.people.population import Population
-from prism.social.person import Draft, SocialAgent, relevance_of
 from prism.social.posts.post import NUMBER_BITS, PostView
 from prism.social.posts.post_file import post_lines
 from prism.social.read_changes import ChangeReader, ReadChange

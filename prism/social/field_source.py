@@ -223,7 +223,7 @@ class FieldSource(Naming):
 
 
 def _relevance(weights: RelevanceConfig) -> str:
-    """Return the source of a post's relevance, as `prism.social.person.relevance_of` works it out."""
+    """Return the source of a post's relevance, as `prism.agents.social_agent.relevance_of` works it out."""
     parts = ("topic_match", "followed", "popularity", "appeal")
     total = " + ".join(f"{getattr(weights, name)!r} * {_POST[f'post.{name}']}" for name in parts)
     if weights.exposure:

@@ -9,13 +9,13 @@ import numpy as np
 from prism import kernels
 from prism.agents import answer_kernel
 from prism.agents.forms import HEADS
+from prism.agents.social_agent import ANYBODY
 from prism.config import FeedConfig
 from prism.config.model import RelevanceConfig
 from prism.social.kernels import choice_kernel, post_kernel, stretch_kernel, turn_kernel, view_kernel
 from prism.social.kernels.stretch_kernel import ChoiceTables, TurnTables
 from prism.social.kernels.view_kernel import TextTables
 from prism.social.people.population import Population
-from prism.social.person import ANYBODY
 from prism.social.state import SocialState
 from prism.social.stretch import log_of, wave_of
 from prism.social.tables import ChartTables

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from prism.agents.social_agent import SocialAgent, relevance_of
 from prism.config.attributes import NUMBER_MAX, TRAITS, AttributeConfig
 from prism.expressions import Field
 from prism.kernel_delays import LEAST_DRAW, normal_quantile
 from prism.rng import Draw
 from prism.social.effects import ACTIONS_ON_POSTS, Effect
-from prism.social.person import SocialAgent, relevance_of
 from prism.social.posts.post import PostView, drawn_about
 from prism.statechart.behaviour import Reader, Vocabulary, no_functions
 from prism.statechart.transitions import Action

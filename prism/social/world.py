@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from prism import kernels
 from prism.agents.questions import Questions
+from prism.agents.social_agent import Draft
 from prism.agents.turn import MOVED, Question, Trigger, Update
 from prism.agents.waves import Kind, Updates, Wave
 from prism.bundles import AGENTS, blocks_in
@@ -70,7 +71,6 @@ from prism.social.people.hours import hour_at
 from prism.social.people.people import People
 from prism.social.people.population import Population
 from prism.social.people.posting import CAPPED, MOST, participation, posting_rates
-from prism.social.person import Draft
 from prism.social.posts.post import NO_POST, AttributeView, PersonalView, PostView
 from prism.social.ranking import post_choice, post_choice_kernel, ranking, ranking_kernel, scored_by
 from prism.social.realised import Realised

@@ -12,12 +12,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prism.agents.social_agent import SocialAgent
 from prism.checked import field_types
 from prism.config import AttributeConfig, Config, PopulationConfig, load_config
 from prism.config.attributes import NUMBER_MAX, TAKEN_NAMES, TRAITS
 from prism.errors import ConfigError, SettingError
 from prism.social.people.persona import Persona
-from prism.social.person import SocialAgent
 from tests.catalogue import catalogue
 from tests.config.refusals import refusal
 

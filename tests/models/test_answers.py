@@ -238,3 +238,13 @@ def test_indicators_are_told_to_a_hundredth_of_a_point() -> None:
         "- Unemployment: 8.0%",
         "- Interest Rate: 2.5%",
     ]
+
+
+def test_an_action_is_not_validated_against_its_result() -> None:
+    result = ValidationResult(is_valid=False, reasoning="It is no economics.", confidence=0.5)
+    proposed = Action(agent_name="Norland", action_string="March", validation_result=result)
+    assert not proposed.validated
+    with pytest.raises(ValueError, match="validated: expected false: validation_result says"):
+        msgspec.structs.replace(proposed, validated=True)
+    with pytest.raises(msgspec.ValidationError, match="validated: expected false"):
+        msgspec.convert({**msgspec.to_builtins(proposed), "validated": True}, Action)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from prism.agents.social_agent import SocialAgent
 from prism.social.people.persona import Persona
-from prism.social.person import SocialAgent
 from prism.social.posts.post import PostView
 from prism.statechart import AgentState
 

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prism.agents.social_agent import SocialAgent
 from prism.config import AttributeConfig, PopulationConfig
 from prism.errors import SettingError
 from prism.social.people.attributes import NO_ATTRIBUTES, draw_attribute, drawn_attributes
 from prism.social.people.persona import Persona
 from prism.social.people.synthetic import SyntheticPeople
-from prism.social.person import SocialAgent
 from tests.catalogue import catalogue
 from tests.paths import ROOT
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prism.agents.social_agent import SocialAgent
 from prism.config import ChoiceConfig, Config, load_config
 from prism.errors import SettingError
 from prism.social.choice import ChoiceOracle
-from prism.social.person import SocialAgent
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.config.refusals import refusal

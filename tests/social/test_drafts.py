@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from prism.agents import Decision, SocialAgent, Source, Trigger, Update, turn
+from prism.agents.social_agent import Draft
 from prism.columns import Columns
 from prism.social.chart import SOCIAL_BEHAVIOUR, SOCIAL_CHART, writing_states
-from prism.social.person import Draft
 from prism.statechart import AgentState
 from prism.statechart.writing import Written
 from tests.catalogue import catalogue

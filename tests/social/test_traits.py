@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prism.agents.social_agent import SocialAgent
 from prism.config import ChoiceConfig, Config, IntentionsConfig, PopulationConfig, load_config
 from prism.config.attributes import TRAITS
 from prism.errors import InputError
@@ -20,7 +21,6 @@ from prism.social.people.persona import NEUTRAL, TRAITS_OF, Traits
 from prism.social.people.population import build_population
 from prism.social.people.profiles import parse_profiles, personas_from_profiles
 from prism.social.people.synthetic import SyntheticPeople
-from prism.social.person import SocialAgent
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.config.refusals import refusal

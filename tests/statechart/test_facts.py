@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prism.agents.social_agent import SocialAgent
 from prism.agents.turn import Question
 from prism.config import Config
 from prism.social.domain import SocialDomain
 from prism.social.people.persona import Persona
 from prism.social.people.population import build_population
-from prism.social.person import SocialAgent
 from prism.social.posts.post import PostView
 from prism.statechart import STATE_DESCRIPTIONS, AgentState, StatechartOracle, build_oracle_prompt
 from tests.statechart.test_injection import CORPUS, option_lines

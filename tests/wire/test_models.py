@@ -13,10 +13,10 @@ import msgspec
 import pytest
 
 from actors.testing import ModelServer, ServerSettings
+from prism.agents.social_agent import ANYBODY, SocialAgent
 from prism.config import LLMConfig, ModelsConfig
 from prism.llm import OllamaChatClient
 from prism.llm.oracle import SocialModelOracle
-from prism.social.person import ANYBODY, SocialAgent
 from prism.statechart import AgentState
 from tests.command import Ended, run_prism
 

@@ -184,7 +184,7 @@ def write_views(key: Any, tick: Any, wholes: Any, bits: Any, words: Any, out: An
 
 @kernel
 def relevances(weights: Any, wholes: Any, shares: Any, found: Any) -> None:
-    """Write down the relevance of posts, as `prism.social.person.relevance_of` does for the same views."""
+    """Write down the relevance of posts, as `prism.agents.social_agent.relevance_of` does for the same views."""
     for place in range(len(wholes)):
         whole, share = wholes[place], shares[place]
         total = weights[OF_TOPIC_MATCH] * share[col.TOPIC_MATCH] + weights[OF_FOLLOWED] * whole[col.FOLLOWED]
