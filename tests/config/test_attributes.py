@@ -69,7 +69,7 @@ HOSTILE: dict[str, tuple[Any, str]] = {
     "no type": ({"age": {"min": 3}}, "attributes.age.type: is missing: expected one of: float, int, bool, text"),
     "an unknown type": (
         {"age": {"type": "integer"}},
-        "attributes.age.type: expected one of: bool, float, int, text, got 'integer'",
+        "attributes.age.type: expected one of: bool, float, int, text, got 'integer'; did you mean int?",
     ),
     "a key that is nearly one": (
         {"age": {"type": "int", "minimum": 3}},
