@@ -60,7 +60,7 @@ def export_command(
         return
     for note in done.notes:
         say(note)
-    for path in () if quiet else paths:
+    for path in paths:
         for line in remarks(read_summary(path)):
             say(f"{path}: {line}", level="warning")
     echo("\n".join(_lines(done)))

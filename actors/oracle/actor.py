@@ -448,7 +448,7 @@ class OracleActor:
         """Ask the test question, to tell a server that is away from a question that fails by itself."""
         self._calling += 1
         question, number = waiting.question, secrets.randbits(31)
-        ASKED.set(Asked(f"test-{number}", self._ids.trace(question.tick), 1, self._process, is_sampled=False))
+        ASKED.set(Asked(f"test-{number}", self._ids.trace(question.tick), 1, self._process))
         answer = await call_oracle(self.oracle, self._asker(question), question, call.within_s, test=number)
         self._calling -= 1
         self.admission.ended(call, answer, anyio.current_time())

@@ -16,7 +16,7 @@ from tests.paths import ROOT
 DOCUMENT = ROOT / "docs" / "settings.md"
 BEGIN = "<!-- settings: written by `python -m tests.config.refresh_docs`, do not edit below -->\n"
 END = "<!-- settings: end -->"
-ENTRIES = {
+ENTRIES: dict[str, type[msgspec.Struct]] = {
     "population.attributes.NAME": AttributeConfig,
     "interventions[]": InterventionConfig,
     "interventions[].publish": PublishConfig,

@@ -56,9 +56,9 @@ CONFLICTS = {
         ),
     ),
     "fallbacks past the cap": (
-        "{simulation: {domain: economy}, oracle: {max_tokens: 10}}",
+        "{simulation: {domain: economy}, oracle: {max_tokens: 10, when_spent: fallback}}",
         (
-            "oracle.max_tokens: an economy has no fallback once the cap is reached: expected when_spent stop, got "
+            "oracle.when_spent: an economy has no fallback once the cap is reached: expected when_spent stop, got "
             "fallback"
         ),
     ),

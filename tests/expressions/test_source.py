@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import linecache
 import math
 import operator
 import re
@@ -18,7 +17,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from prism.expressions import Expression, Field, compiled, find, parse, readers_of
+from prism.expressions import Expression, Field, compiled, parse, readers_of
 from prism.expressions.source import TOOLS, Reader, source
 from prism.expressions.tree import (
     And,
@@ -305,9 +304,3 @@ def test_a_traceback_shows_the_line_and_the_expression() -> None:
         guard(None, None)
     shown = "".join(traceback.format_exception(raised.value))
     assert "File \"<expression: 'x > 1'>\", line 2, in expression\n    return (field0(agent, context) > 1.0)\n" in shown
-
-
-def test_a_search_leaves_no_lines_behind() -> None:
-    before = set(linecache.cache)
-    assert find([parse("x > 1", {"x": Field(name="x", kind="float")})]).values is not None
-    assert set(linecache.cache) == before

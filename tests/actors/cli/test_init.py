@@ -111,7 +111,6 @@ def test_init_of_an_economy_says_which_settings_are_not_at_their_default(more: t
         "simulation.ticks_per_round": 1,
         "simulation.tick_seconds": 7_889_400.0,
         "oracle.deadline_s": 600.0,
-        "oracle.when_spent": "stop",
         "llm.num_ctx": 4096,
         "economy.macro.gap_shock": 0.82,
         "economy.macro.inflation_shock": 2.1,

@@ -36,7 +36,7 @@ VARIED: Final[dict[str, object]] = {
     "oracle.rate_per_s": 500.0,
     "oracle.concurrency": "adaptive",
     "oracle.max_concurrency": 1,
-    "oracle.when_spent": "stop",
+    "oracle.when_spent": "fallback",
     "oracle.queue_size": 1,
     "run.activation": "compiled",
     "run.mailbox_capacity": 1,

@@ -176,7 +176,7 @@ def test_waves_come_out_the_same_in_every_schedule(size: Size) -> None:
 
 @pytest.mark.parametrize(
     ("settings", "reason"),
-    [({}, "timeout"), ({"deadline_s": 1e-6}, "deadline"), ({"max_calls": 4}, "spent")],
+    [({}, "timeout"), ({"deadline_s": 1e-6}, "deadline"), ({"max_calls": 4, "when_spent": "fallback"}, "spent")],
 )
 def test_without_an_answer_the_run_ends_where_there_is_no_doing_without(
     settings: dict[str, Any], reason: str, logged: list[EventDict]
