@@ -6,14 +6,10 @@ import os
 import sys
 import webbrowser
 from pathlib import Path
-from threading import Lock
-from typing import Any
 
 import click
 
-from actors.cli.metrics_client import MetricsClient
 from actors.cli.options import PackedOrDirectory, shown
-from actors.cli.watched_run import CALLS, WatchedRun, phase_of, ticks, ticks_per_s
 from actors.core.errors import RunDirectoryError
 from actors.display.console import echo
 from actors.record.listing import run_paths
@@ -22,7 +18,6 @@ from actors.studies.experiments.record import is_experiment
 
 HOST, PORT = "127.0.0.1", 8480
 TOKEN = "PRISM_VIEW_TOKEN"  # noqa: S105  # the name of the variable, not its value
-EVENTS_SHOWN = 20
 EXPLAIN = (sys.executable, "-P", "-m", "actors.cli", "explain")
 """The command that works out a turn. With `-P` Python imports nothing from the current directory, which may hold other
 people's runs."""
@@ -63,38 +58,7 @@ def view(root: Path, host: str, port: int, *, opens: bool) -> None:
             webbrowser.open(address)
 
     try:
-        site = Site(root, LiveRuns().look, EXPLAIN, shown)
+        site = Site(root, EXPLAIN, shown)
         serve(site, host, port, os.environ.get(TOKEN, ""), ready)
     except KeyboardInterrupt:
         return
-
-
-class LiveRuns:
-    """The runs under way, seen by their metrics; as long as nobody asks, none is looked at."""
-
-    def __init__(self) -> None:
-        self._runs: dict[Path, WatchedRun] = {}
-        self._lock = Lock()
-
-    def look(self, path: Path) -> dict[str, Any] | None:
-        """Return the numbers of a run now; None if it has no metrics."""
-        try:
-            with self._lock:
-                run = self._runs.setdefault(path, WatchedRun(MetricsClient(str(path))))
-                sighting = run.look()
-        except click.UsageError:
-            return None
-        if sighting.interval is None or sighting.problem:
-            return None
-        seen, now = sighting.interval, sighting.interval.after
-        return {
-            "phase": phase_of(now),
-            "ticks": ticks(now),
-            "ticks_per_s": ticks_per_s(seen),
-            "queue": now.value("prism_oracle_queue_depth"),
-            "in_flight": now.value("prism_llm_requests_in_flight"),
-            "latency_s_p50": seen.quantile(0.5, CALLS, outcome="ok"),
-            "latency_s_p95": seen.quantile(0.95, CALLS, outcome="ok"),
-            "cost_usd": now.value("prism_llm_cost_usd_total"),
-            "events": list(sighting.events[-EVENTS_SHOWN:]),
-        }

@@ -17,7 +17,6 @@ PrismError
     +-- InterruptedRunError    a run stopped by a signal in the middle of a tick    (exit 129, 130, 143)
     +-- AddressError           an address that cannot be listened on                (exit 2)
     +-- PlaceError             a place that cannot run the cells of an experiment   (exit 2)
-    +-- WatchError             metrics of another run that cannot be read
     +-- JournalError           a record that cannot be written or read
         +-- DiskFailedError    a full or broken disk, found when a file of a run is created or replaced
         +-- DamagedError       a file whose content is not what was written
@@ -332,15 +331,6 @@ class AddressError(ActorError):
         else:  # the name is unknown, or the address is another machine's
             remedy = f"set {names[0]} to an address of this machine, such as 127.0.0.1"
         super().__init__(f"{use}: cannot listen on {host}:{port}: {self.problem}; {remedy}")
-
-
-class WatchError(ActorError):
-    """The metrics of a run in another process cannot be read."""
-
-    def __init__(self, where: str, problem: str) -> None:
-        self.where = where
-        self.problem = problem
-        super().__init__(f"{where}: {problem}")
 
 
 DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})

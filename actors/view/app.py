@@ -33,7 +33,7 @@ from actors.view.agent_panel import panel_of
 from actors.view.comparison import compare
 from actors.view.explainer import Explained, Explainer
 from actors.view.outcomes import Outcomes, outcomes_of
-from actors.view.run_list import Look, RunLine, RunLister, shown
+from actors.view.run_list import RunLine, RunLister, shown
 from actors.view.viewed_causes import ShownCauses
 from actors.view.viewed_experiment import ViewedExperiment
 from actors.view.viewed_run import Opened, ViewedRun
@@ -87,7 +87,6 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
         chart_problem: why the chart, and so its arrows, cannot be shown; empty if it can.
         title, pictures: as `prism.show.Show` has them.
         causes: changes when the causes of an outcome are kept; 0 if there are none.
-        live: the metrics of a run under way; None without any.
         path: of the run, for a shell in the directory where the page is served.
     """
 
@@ -110,7 +109,6 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     record_version: str
     causes: float
-    live: dict[str, Any] | None
 
 
 class Site:
@@ -118,7 +116,6 @@ class Site:
 
     Args:
         root: a directory of runs, of one run, or of an experiment.
-        look: reads the metrics of a run under way.
         explain: the beginning of the command that works out a turn; without it no turn is worked out.
         given: returns a run's path as the user gave it; by default the path itself.
     """
@@ -126,14 +123,12 @@ class Site:
     def __init__(
         self,
         root: Path,
-        look: Look = lambda _: None,
         explain: Sequence[str] = (),
         given: Callable[[Path], Path] = lambda path: path,
     ) -> None:
         self.explainer = Explainer(explain)
         self._experiment = ViewedExperiment(root) if is_experiment(root) else None
         self._lister = RunLister(root if self._experiment is None else root / CELLS)
-        self._look = look
         self._given = given
         self._lock = Lock()
         self._open: dict[str, ViewedRun] = {}
@@ -216,7 +211,6 @@ class Site:
             version=version("prism-sim"),
             record_version="" if journal is None else journal.header.prism,
             causes=run.causes.mark,
-            live=self._look(run.path) if line.is_running else None,
         )
 
     def course(self, request: Request) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -253,7 +253,3 @@ def _line(name: str, known: _Known, labels: Mapping[str, str]) -> RunLine:
         domain=_domain(config),
         figures=known.figures,
     )
-
-
-Look = Callable[[Path], dict[str, Any] | None]
-"""A function that looks at a run under way: its metrics now by name; None if it has none."""

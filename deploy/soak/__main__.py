@@ -37,11 +37,11 @@ import httpx
 import msgspec
 
 from actors import read_config
-from actors.cli.metrics_client import Scrape
 from actors.core.ports import Address
 from actors.runs.directory import ADDRESS
 from actors.testing import Statistics
 from deploy.prometheus_process import Prometheus, free_port, prometheus
+from deploy.scrape import Scrape
 from deploy.soak.memory import memory_of
 from deploy.soak.report import CSV, Observation, Outcome, draw, judge
 from prism.config import Config

@@ -1,4 +1,4 @@
-// The oracle: what it was asked, how long it took, what it cost; and a run under way, by its metrics.
+// The oracle: what it was asked, how long it took, what it cost.
 
 import { ofRun, read } from "./api.js";
 import { line, TickChart } from "./chart.js";
@@ -100,35 +100,4 @@ function quantile(now, share) {
     if (sum >= share * total) return place < now.edges_s.length ? `up to ${seconds(now.edges_s[place])}` : `over ${seconds(now.edges_s.at(-1))}`;
   }
   return "–";
-}
-
-/** Return the panel of a run under way, by its metrics; it is hidden for others. */
-export function livePanel(session) {
-  const body = el("div", {});
-  const box = panel("Now", body);
-  box.hidden = true;
-  session.on("page", () => {
-    const { live, line: run } = session.page;
-    box.hidden = !run.is_running;
-    if (!run.is_running) return;
-    if (!live) {
-      put(body, note("This run is under way and shows no metrics; begin one with metrics.enabled=true to see its speed and its events here."));
-      return;
-    }
-    const known = (value, show) => (value === null || value === undefined ? "–" : show(value));
-    put(
-      body,
-      facts([
-        ["phase", words(live.phase)],
-        ["speed", `${digits(live.ticks_per_s)} ticks a second`],
-        ["questions that wait", count(live.queue)],
-        ["calls under way", count(live.in_flight)],
-        ["median latency of calls", known(live.latency_s_p50, seconds)],
-        ["95% of calls are within", known(live.latency_s_p95, seconds)],
-        ...(live.cost_usd ? [["cost so far", `${digits(live.cost_usd, 4)} US dollars`]] : []),
-      ]),
-      live.events.length ? el("details", {}, el("summary", {}, `The latest events (${live.events.length})`), el("ul", {}, live.events.slice().reverse().map((event) => el("li", {}, `tick ${event.tick ?? "–"}: ${words(event.event)}${event.phase ? `, ${words(event.phase)}` : ""}${event.reason ? ` (${words(event.reason)})` : ""}`)))) : null,
-    );
-  });
-  return box;
 }

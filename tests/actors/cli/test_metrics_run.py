@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.cli.metrics_client import Scrape
+from deploy.scrape import Scrape
 from tests.actors.cli.conftest import SMALL
 from tests.command import Prism
 from tests.patience import HANG_S

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from actors.record.lock import locked
 from tests.actors.cli.conftest import SMALL
 from tests.catalogue import catalogue
 from tests.patience import HANG_S
@@ -83,23 +85,24 @@ def test_a_signal_finishes_the_tick_and_writes_the_summary(kind: signal.Signals,
     assert f"stopped by {kind.name} after tick {summary['ticks']:,}" in printed
 
 
-def test_sigint_ends_a_command_that_a_script_has_started_in_the_background(tmp_path: Path) -> None:
+def test_sigint_ends_a_command_that_a_script_has_started_in_the_background(small_run: Path, tmp_path: Path) -> None:
     """A shell without job control lets its background jobs ignore SIGINT, and so they begin."""
     script = '"$@" & echo $!; wait $!; echo ended with $?'
-    command = ["sh", "-c", script, "sh", sys.executable, "-m", "actors.cli", "watch", "http://127.0.0.1:1"]
-    shell = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert shell.stdout is not None
-    assert shell.stderr is not None
-    job = int(shell.stdout.readline())
-    try:
-        said = shell.stderr.readline()
-        os.kill(job, signal.SIGINT)
-        shell.wait(HANG_S)
-    finally:
-        if shell.poll() is None:
-            os.kill(job, signal.SIGKILL)
-        ended, _ = shell.communicate()
-    assert said.startswith("prism: http://127.0.0.1:1/metrics: Connection refused")
+    command = ["sh", "-c", script, "sh", sys.executable, "-u", "-m", "actors.cli", "watch", "run"]
+    shutil.copytree(small_run, tmp_path / "run")
+    with locked(tmp_path / "run"):  # so that a process works on it
+        shell = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert shell.stdout is not None
+        job = int(shell.stdout.readline())
+        try:
+            said = shell.stdout.readline()
+            os.kill(job, signal.SIGINT)
+            shell.wait(HANG_S)
+        finally:
+            if shell.poll() is None:
+                os.kill(job, signal.SIGKILL)
+            ended, _ = shell.communicate()
+    assert said.startswith("run: starting | tick 72 of 72")
     assert ended == "ended with 0\n"
 
 

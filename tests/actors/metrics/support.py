@@ -7,7 +7,6 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from actors.cli.metrics_client import Scrape
 from actors.metrics.endpoint import limits_of
 from actors.metrics.exposition import Exposition
 from actors.metrics.lifecycle import Lifecycle
@@ -15,6 +14,7 @@ from actors.metrics.observer import Metrics
 from actors.metrics.snapshot import Labels
 from actors.runtime.engine import EngineActor
 from actors.runtime.simulation import Simulation
+from deploy.scrape import Scrape
 from prism.config import Config
 from prism.domain import Domain
 from prism.social.domain import SocialDomain

@@ -11,11 +11,11 @@ import anyio
 import msgspec
 import pytest
 
-from actors.cli.metrics_client import Scrape
 from actors.core.events import PhaseChanged
 from actors.core.phase import Phase
 from actors.metrics.endpoint import Endpoint
 from actors.runtime.simulation import Simulation
+from deploy.scrape import Scrape
 from prism.config import Config, MetricsConfig
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population

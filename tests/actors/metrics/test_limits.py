@@ -8,10 +8,10 @@ import anyio
 import msgspec
 import pytest
 
-from actors.cli.metrics_client import Interval, Scrape
 from actors.metrics.endpoint import limits_of
 from actors.metrics.instruments import CALL, TICK, TIMINGS
 from actors.metrics.observer import NOTICED_LATE
+from deploy.scrape import Scrape
 from prism.config import Config, LLMConfig, OracleConfig, RunConfig
 from prism.llm import LLMFailureException
 from tests.actors.metrics.support import Watched, finished
@@ -32,7 +32,7 @@ def bounds(scrape: Scrape, name: str) -> set[float]:
 
 
 def p99(scrape: Scrape) -> float | None:
-    return Interval(Scrape.parse("", 0.0), scrape).quantile(0.99, CALLS)
+    return scrape.quantile(0.99, CALLS)
 
 
 def test_timeout_and_deadline_are_bounds_of_the_buckets_that_they_concern() -> None:

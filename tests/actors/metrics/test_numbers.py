@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from actors.cli.metrics_client import Scrape
 from actors.core.mailbox import Mailbox
 from actors.core.snapshot import state_pairs
 from actors.runs.summary import summarise
 from actors.runtime.counters import Counters
+from deploy.scrape import Scrape
 from prism.agents import Source
 from prism.social.chart import SOCIAL_CHART
 from tests.actors.metrics.support import Watched, finished

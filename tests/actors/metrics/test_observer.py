@@ -8,12 +8,12 @@ from functools import partial
 import msgspec
 import pytest
 
-from actors.cli.metrics_client import Scrape
 from actors.core.snapshot import state_pairs
 from actors.factory.domains import build_domain
 from actors.runs.summary import summarise
 from actors.runtime.shard import ShardsHere
 from actors.runtime.sharded_engine import ShardedEngine
+from deploy.scrape import Scrape
 from prism.config import Config, GraphConfig, PopulationConfig, SimulationConfig
 from prism.divergence import EMBEDDED, FIRST_OPTION
 from prism.llm import HostState, OracleStatistics

@@ -29,7 +29,6 @@ ALLOWED = {
     "cli/report_page.py": "takes the figures of a domain to stand beside its runs",
     "cli/report.py": "says what the feeds of a world had beside what they were to have",
     "cli/validate_world.py": "compares runs with facts, which are of a domain",
-    "cli/watch.py": "shows the numbers of a world, which have its own names in the metrics",
     "cli/templates.py": "the settings that a domain starts from",
     "testing/answers.py": "answers the questions of every domain",
     "testing/economist.py": "answers those of one",
