@@ -52,9 +52,6 @@ SECTIONS = {
         "experiment": Named(
             "actors.cli.experiment:experiment", "Run several conditions under the same seeds, and compare them."
         ),
-        "predict": Named(
-            "actors.cli.predict:predict", "Seal predictions of an experiment before it is run, and score them after it."
-        ),
         "replicate": Named(
             "actors.cli.replicate:replicate", "Replicate a published study, and compare its figures with the runs."
         ),

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,11 +18,23 @@ from rich.text import Text
 
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.experiment_plan import print_plan
+from actors.cli.experiment_score import score
+from actors.cli.experiment_seal import seal
 from actors.cli.experiment_tables import print_outcome, threshold_said
-from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, interruptible, make_directory, out_option
+from actors.cli.study_options import (
+    EXPERIMENT_OUT,
+    EXPERIMENTS,
+    FILE,
+    JOBS,
+    ON,
+    SHARED,
+    FileGroup,
+    interruptible,
+    make_directory,
+    refuse_without_packages,
+)
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
-from actors.core.extras import not_installed
 from actors.display.console import SafeConsole, echo
 from actors.display.progress_bar import ProgressBar
 from actors.display.words import duration
@@ -53,13 +64,9 @@ from actors.studies.experiments.standing import Standing
 from prism.quoting import printable
 from prism.wording import counted
 
-OUT = Path("experiments")
 PROBLEMS_SHOWN = 5
 KEPT = "Cells that are done are kept, and those under way go on where their files end: run the same command again"
-PACKAGES = ("scipy", "statsmodels", "SALib")
 
-
-OUT_OPTION = out_option("experiment", OUT)
 METRICS_PORT = click.option(
     "--metrics-port",
     type=click.IntRange(0, 65_535),
@@ -68,13 +75,15 @@ METRICS_PORT = click.option(
 )
 
 
-@click.group(cls=FileGroup, options_metavar="", subcommand_metavar="[plan|run] FILE [OPTIONS]")
+@click.group(cls=FileGroup, options_metavar="", subcommand_metavar="[plan|seal|run|score] FILE [OPTIONS]")
 def experiment() -> None:
     """Run several conditions under the same seeds, and compare them.
 
     \b
       prism experiment plan feed.yaml     what would be run, and what it could find
+      prism experiment seal feed.yaml guess.yaml            seal predictions of it
       prism experiment feed.yaml          run it, or go on with it where it was interrupted
+      prism experiment score feed.yaml guess.sealed.json    score the predictions
 
     FILE says what the conditions and the seeds are; docs/experiments.md has its keys. `prism init --example
     experiments/feed` writes one to start from.
@@ -86,22 +95,26 @@ def experiment() -> None:
     """
 
 
+experiment.add_command(seal)
+experiment.add_command(score)
+
+
 @experiment.command()
 @FILE
-@OUT_OPTION
+@EXPERIMENT_OUT
 @JOBS
 @TRUST
 def plan(path: Path, out: Path | None, jobs: int | None) -> None:
     """Say what the experiment in FILE would run and what it could find, and run nothing."""
     refuse_without_packages()
     made = make_plan(path)
-    place = out or OUT / path.stem
+    place = out or EXPERIMENTS / path.stem
     print_plan(made, place, room(made.cells, jobs))
 
 
 @experiment.command()
 @FILE
-@OUT_OPTION
+@EXPERIMENT_OUT
 @JOBS
 @ON
 @SHARED
@@ -128,7 +141,7 @@ def run(  # an option each
     """Run the experiment in FILE, or go on with it."""
     refuse_without_packages()
     made = make_plan(path)
-    place = out or OUT / path.stem
+    place = out or EXPERIMENTS / path.stem
     done = execute(made, place, Where(on=on, jobs=jobs, shared=shared), metrics_port, tape=tape, quiet=quiet)
     outcome = done.outcome
     if not quiet:
@@ -139,17 +152,6 @@ def run(  # an option each
         say("; ".join(missed))
     if missed:
         sys.exit(EXIT_THRESHOLD)
-
-
-def refuse_without_packages() -> None:
-    """Refuse to begin without the packages that experiments need.
-
-    Raises:
-        ClickException: a package is not installed.
-    """
-    missing = [name for name in PACKAGES if find_spec(name) is None]
-    if missing:
-        raise click.ClickException(not_installed(f"experiments need {' and '.join(missing)}", "experiments"))
 
 
 class Executed(NamedTuple):

@@ -10,8 +10,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from actors.cli.experiment import execute, refuse_lost, refuse_without_packages
-from actors.cli.study_options import JOBS, out_option
+from actors.cli.experiment import execute, refuse_lost
+from actors.cli.study_options import JOBS, out_option, refuse_without_packages
 from actors.cli.trust import TRUST
 from actors.core.files import write_file
 from actors.display.console import echo, unwrapped_console

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -14,6 +15,7 @@ import click
 
 from actors.cli.options import Directory
 from actors.core.errors import run_directory_error
+from actors.core.extras import not_installed
 from actors.logs.output import say
 from actors.runs.signals import EXIT_BASE, awaited, exit_at_the_next_one
 from actors.studies.experiments.driver import PROCESSES
@@ -121,3 +123,19 @@ def make_directory(place: Path) -> None:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise run_directory_error(error, f"{place}: cannot be created") from None
+
+
+EXPERIMENTS = Path("experiments")
+EXPERIMENT_OUT = out_option("experiment", EXPERIMENTS)
+PACKAGES = ("scipy", "statsmodels", "SALib")
+
+
+def refuse_without_packages() -> None:
+    """Refuse to begin without the packages that experiments need.
+
+    Raises:
+        ClickException: a package is not installed.
+    """
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        raise click.ClickException(not_installed(f"experiments need {' and '.join(missing)}", "experiments"))

@@ -100,9 +100,9 @@ def read_sealed(path: Path) -> Sealed:
     try:
         sealed = read_json(path, Sealed)
     except FileNotFoundError:
-        raise ConfigError(str(path), "no such file; expected one that `prism predict seal` has written") from None
+        raise ConfigError(str(path), "no such file; expected one that `prism experiment seal` has written") from None
     except NotJsonError as error:
-        raise ConfigError(str(path), f"is not a file of `prism predict seal`: {error.problem}") from None
+        raise ConfigError(str(path), f"is not a file of `prism experiment seal`: {error.problem}") from None
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror or error}") from None
     if _seal_of(sealed) != sealed.seal:

@@ -115,7 +115,7 @@ FAIL = {
     ("validate-world", "domain"),
 }
 """Those that have nothing to show."""
-OTHERS = {"init", "experiment", "predict", "replicate", "calibrate", "testing", "view", "unpack"}
+OTHERS = {"init", "experiment", "replicate", "calibrate", "testing", "view", "unpack"}
 """Commands that take no run, and `view` and `unpack`, which have tests of their own."""
 
 

@@ -1,4 +1,4 @@
-"""`prism predict`: predictions are sealed before the runs and scored after; what was changed in between is named."""
+"""Predictions are sealed before the runs and scored after; what was changed in between is named."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ predictions:
   - {measure: likes, condition: chronological, mean: 40, sd: 20}
   - {measure: likes, contrast: [random, chronological], quantiles: {q10: -10, q50: 0, q90: 10}}
 """
-SEAL = ("predict", "seal", "e.yaml", "guess.yaml")
-SCORE = ("predict", "score", "e.yaml", "guess.sealed.json")
+SEAL = ("experiment", "seal", "e.yaml", "guess.yaml")
+SCORE = ("experiment", "score", "e.yaml", "guess.sealed.json")
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_the_experiment_may_name_the_sealed_file_before_it_is_there(prism: Prism
     Path("e.yaml").write_text(EXPERIMENT + "predictions: guess.sealed.json\n")
     ended = prism("experiment", "plan", "e.yaml")
     assert (ended.code, ended.err.count("\n")) == (3, 1)
-    assert "guess.sealed.json: no such file; expected one that `prism predict seal` has written" in ended.err
+    assert "guess.sealed.json: no such file; expected one that `prism experiment seal` has written" in ended.err
     assert prism(*SEAL).code == 0
     assert "2 by A. Author, sealed 2" in prism("experiment", "plan", "e.yaml").out
 
@@ -82,7 +82,7 @@ def test_predictions_after_the_runs_are_refused_or_marked(prism: Prism, sealed: 
         ('"sd": 20.0', '"sd": 30.0', "was changed after it was sealed"),
         ('"at": "2', '"at": "1', "was changed after it was sealed"),
         ('"by": "A. Author"', '"by": "B. Author"', "was changed after it was sealed"),
-        ('"cells_begun": 0', '"cells_begun": "none"', "is not a file of `prism predict seal`"),
+        ('"cells_begun": 0', '"cells_begun": "none"', "is not a file of `prism experiment seal`"),
     ],
 )
 @pytest.mark.usefixtures("sealed")
@@ -152,7 +152,7 @@ def test_predictions_that_are_sealed_after_the_data_were_opened_are_marked(prism
     assert prism(*SCORE, "--data", "d.csv").code == 0
     Path("guess.yaml").write_text(GUESS.replace("mean: 40", "mean: 30"))
     assert prism(*SEAL, "--to", "late.json").code == 0
-    late = json.loads(prism("predict", "score", "e.yaml", "late.json", "--data", "d.csv", "--json", "-").out)
+    late = json.loads(prism("experiment", "score", "e.yaml", "late.json", "--data", "d.csv", "--json", "-").out)
     assert late["notes"][:2] == [
         "these data were opened for another sealed file before this one was sealed: this is no prediction",
         "A. Author has sealed 1 other file of predictions of this experiment, which are in seals",
@@ -201,7 +201,7 @@ def test_an_experiment_scores_the_predictions_that_its_file_names(prism: Prism) 
     assert prism("report", "experiments/e").code == 0
     assert found["seal"] in Path("report.html").read_text()
     assert prism(*SEAL, "--to", "late.json", "--seen").code == 0
-    late = json.loads(prism("predict", "score", "e.yaml", "late.json", "--json", "-").out)
+    late = json.loads(prism("experiment", "score", "e.yaml", "late.json", "--json", "-").out)
     assert late["notes"] == [
         "sealed when 6 runs of the experiment could be seen: this is no prediction",
         "A. Author has sealed 1 other file of predictions of this experiment, which are in seals",
@@ -209,7 +209,7 @@ def test_an_experiment_scores_the_predictions_that_its_file_names(prism: Prism) 
     assert [each["score"] for each in late["scores"]] == [each["score"] for each in found["scores"]]
     Path("e.yaml").write_text(EXPERIMENT.replace("seeds: 3", "seeds: 4"))
     assert prism(*SEAL, "--to", "more.json", "--seen").code == 0
-    more = prism("predict", "score", "e.yaml", "more.json")
+    more = prism("experiment", "score", "e.yaml", "more.json")
     assert (more.code, "has no results of this plan yet: run `prism experiment e.yaml`" in more.err) == (2, True)
 
 

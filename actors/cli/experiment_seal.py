@@ -1,0 +1,70 @@
+"""`prism experiment seal`: predictions of an experiment, sealed before its outcomes are known."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from actors.cli.study_options import EXPERIMENT_OUT, EXPERIMENTS, refuse_without_packages
+from actors.cli.trust import TRUST
+from actors.core.errors import RunDirectoryError
+from actors.core.files import write_json
+from actors.display.console import echo
+from actors.factory.file_kinds import PREDICTIONS, telling_kind
+from actors.studies.experiments.plan import make_plan, text_of
+from actors.studies.experiments.seal_record import cells_begun, register
+from actors.studies.experiments.sealed_file import sealed_now
+from prism.experiment import read_predictions
+from prism.wording import counted
+
+SUFFIX = ".sealed.json"
+
+
+@click.command()
+@click.argument("path", metavar="EXPERIMENT", type=click.Path(path_type=Path))
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@EXPERIMENT_OUT
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="SEALED",
+    help=f"The sealed file; must be new.  [default: FILE with {SUFFIX} in place of its extension]",
+)
+@click.option("--seen", is_flag=True, help="Seal although the experiment has runs, and mark the predictions as late.")
+@TRUST
+def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: bool) -> None:
+    """Seal the predictions in FILE for the plan of EXPERIMENT, before it is run.
+
+    A sealed file has the hashes of the predictions and of the plan, so a later change of either is found and named. If
+    the experiment's file names the sealed file (`predictions: guess.sealed.json`), `prism experiment` scores it, too.
+    docs/experiments.md says what a prediction is.
+    """
+    refuse_without_packages()
+    plan, place, target = (
+        make_plan(path, is_sealed=False),
+        out or EXPERIMENTS / path.stem,
+        to or file.with_suffix(SUFFIX),
+    )
+    with telling_kind(file, PREDICTIONS):
+        text = text_of(file, "a YAML file with predictions", "docs/experiments.md")
+        predictions = read_predictions(text, str(file), plan.experiment)
+    begun = cells_begun(place)
+    if begun and not seen:
+        problem = f"{place}: has {counted(begun, 'run')} of the experiment already, so it is too late to predict"
+        raise RunDirectoryError(f"{problem}; --seen seals the predictions all the same, and marks them")
+    if target.exists():
+        raise RunDirectoryError(f"{target}: exists already and was left as it is; name another file with --to")
+    sealed = sealed_now(plan, predictions, begun)
+    write_json(target, sealed)
+    register(place, sealed)
+    count = counted(len(predictions.predictions), "prediction")
+    echo(f"{target}: {count} by {predictions.by}, sealed {sealed.at}")
+    echo(f"plan {sealed.plan[:16]}; seal {sealed.seal}")
+    if begun:
+        them = "it" if begun == 1 else "they"
+        echo(f"{place} has {counted(begun, 'run')} already: every score will say that {them} may have been seen")
+    else:
+        echo("give the seal to others now, and they can check later that nothing was changed")
+    echo(f"next: add the line `predictions: {target.name}` to {path}, and prism experiment {shlex.quote(str(path))}")
