@@ -31,7 +31,6 @@ from actors.studies.experiments.driver import PROCESSES
 
 
 def _kinds(_: click.Context, __: click.Parameter, value: str) -> Sequence[str]:
-    """Return the kinds of things that are named."""
     kinds = [each.strip() for each in value.split(",") if each.strip()]
     for each in kinds:
         if each not in KINDS:

@@ -41,7 +41,6 @@ def _shares(found: Causes) -> Table:
 
 
 def _table(found: Causes) -> Table:
-    """Return the largest effects as a table."""
     has_draws = any(each.other_draws is not None for each in found.causes)
     table = Table(title="what it has added", **_PLAIN)
     table.add_column("kind", no_wrap=True)

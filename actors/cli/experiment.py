@@ -169,11 +169,7 @@ class Executed(NamedTuple):
 
 
 def refuse_lost(done: Executed, place: Path) -> None:
-    """Print each cell without a result, with the reason.
-
-    Raises:
-        RunDirectoryError: a cell has no result.
-    """
+    """Print each cell without a result, with the reason."""
     for line in _problem_lines(done.problems, place):
         echo(f"prism: {line}", err=True)
     if done.problems:

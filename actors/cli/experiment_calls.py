@@ -74,7 +74,6 @@ def _sum(part: Sequence[Forecast]) -> float | None:
 
 
 def _budget(name: str, most: float | None, used: float, needed: float) -> str:
-    """Return a line on one budget; empty if it is not set."""
     if most is None:
         return ""
     amounts = [usd(each) if name == "usd" else f"{round(each):,}" for each in (most, used)]

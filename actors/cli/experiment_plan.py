@@ -98,11 +98,7 @@ def _named(experiment: Experiment) -> str:
 
 
 def _together(made: Plan, out: Path) -> list[int]:
-    """Return how many hypotheses each one is corrected for: planned ones among themselves, exploratory ones among all.
-
-    Raises:
-        RunDirectoryError: the plans in the directory cannot be read.
-    """
+    """Return how many hypotheses each one is corrected for: planned ones among themselves, exploratory ones among all."""
     hypotheses = made.experiment.hypotheses
     if not count_done(out):
         return [len(hypotheses)] * len(hypotheses)
@@ -156,7 +152,6 @@ def _never(hypothesis: Hypothesis, seeds: int, experiment: Experiment, groups: i
 
 
 def _found_by(hypothesis: Hypothesis, seeds: int, experiment: Experiment, groups: int, tests: int) -> str:
-    """Return a line on the effect that a test finds."""
     found = effect_found(hypothesis, seeds, experiment.alpha / tests, groups)
     among = "" if tests == 1 else f", among {tests:,} hypotheses"
     what, none = (

@@ -48,7 +48,6 @@ def page_command(out: Path) -> str:
 
 
 def _parts(outcome: Outcome, made: Plan) -> Iterator[RenderableType]:
-    """Yield the tables below the means."""
     if outcome.predictions is not None:
         yield predictions_table(outcome.predictions)
     if outcome.comparisons or outcome.several:
@@ -86,7 +85,6 @@ def _means(outcome: Outcome) -> Table:
 
 
 def _remarks(outcome: Outcome) -> Iterator[Text]:
-    """Yield the thresholds, the notes, and what is missing."""
     for judged in outcome.thresholds:
         yield Text(printable(threshold_said(judged)), style="green" if judged.is_met else "red")
     if outcome.stopped is not None:
@@ -146,7 +144,6 @@ def _effect_size(comparison: Comparison | SeveralCompared) -> str:
 
 
 def _effects(outcome: Outcome) -> Table:
-    """Return the effects of the factors."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("measure", "factor", "effect"):
         table.add_column(name, overflow="fold")
@@ -161,7 +158,6 @@ def _effects(outcome: Outcome) -> Table:
 
 
 def _variance(outcome: Outcome) -> Table:
-    """Return the shares of the variance of each measure."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("measure", "variance of"):
         table.add_column(name, overflow="fold")
@@ -217,7 +213,6 @@ def _missing(missing: Mapping[str, Sequence[int]]) -> str:
 
 
 def _use(model: ModelUse) -> str:
-    """Return a line on the calls to a model."""
     cost = "cost unknown: set llm.prices" if model.usd is None else usd(model.usd)
     failed = f" ({model.failed:,} failed)" if model.failed else ""
     taken = f"{model.from_tape:,} answers from the tape, {model.shared:,} shared"

@@ -82,11 +82,7 @@ def replicate(name: str | None, out: Path | None, jobs: int | None, ledger: Path
 
 
 def _found(name: str) -> Path:
-    """Return the file of a replication: the one at this path, or else one that comes with PRISM.
-
-    Raises:
-        click.UsageError: there is no such file and no such replication.
-    """
+    """Return the file of a replication: the one at this path, or else one that comes with PRISM."""
     known = replications()
     if Path(name).is_file() or name not in known:
         if not Path(name).is_file() and Path(name).suffix not in (".yaml", ".yml"):

@@ -27,11 +27,7 @@ class FileGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first word names, or else the one that runs a file.
-
-        Raises:
-            UsageError: the first word is neither.
-        """
+        """Return the command that the first word names, or else the one that runs a file."""
         first = args[0]
         if first in self.commands:
             return super().resolve_command(ctx, args)
@@ -114,11 +110,7 @@ def out_option(what: str, out: Path) -> Callable[[Callable[..., Any]], Callable[
 
 
 def make_directory(place: Path) -> None:
-    """Make the directory, unless it is there.
-
-    Raises:
-        RunDirectoryError: it cannot be made.
-    """
+    """Make the directory, unless it is there."""
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -131,11 +123,7 @@ PACKAGES = ("scipy", "statsmodels", "SALib")
 
 
 def refuse_without_packages() -> None:
-    """Refuse to begin without the packages that experiments need.
-
-    Raises:
-        ClickException: a package is not installed.
-    """
+    """Refuse to begin without the packages that experiments need."""
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
         raise click.ClickException(not_installed(f"experiments need {' and '.join(missing)}", "experiments"))

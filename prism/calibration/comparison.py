@@ -63,7 +63,6 @@ def parted(trees: Sequence[Tree], holdout: float) -> Real:
 
 
 def _hash_share(tree: Tree) -> float:
-    """Return a number from 0 to 1 that a tree alone decides."""
     return int.from_bytes(sha256(msgspec.json.encode(tree)).digest()[:8]) / 2**64
 
 
@@ -186,7 +185,6 @@ def pairs_apart(comparer: Comparer, runs: Sequence[Observed]) -> list[float]:
 
 
 def _apart(target: Target, value: float) -> float:
-    """Return the deviation of a number in tolerances."""
     if target.value is not None:
         return (value - target.value) / target.unit
     if target.most is not None:

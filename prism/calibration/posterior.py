@@ -209,7 +209,6 @@ class Inference:
 
 
 def _weights(logarithms: Floats) -> Floats:
-    """Return weights that add up to 1."""
     raw = np.exp(logarithms - logarithms.max())
     found: Floats = raw / raw.sum()
     return found

@@ -192,7 +192,6 @@ def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, ru
 
 
 def _split_confirm(runs: int, candidates: int) -> tuple[int, int]:
-    """Return the runs of each candidate from which one is chosen, and those of the chosen one and of the base."""
     times = runs // (candidates + 2)
     return (times // 2 if candidates > 1 else 0), times
 
@@ -242,7 +241,6 @@ def required_steps(calibration: Calibration, real: Real, incomparable: int = 0) 
 
 
 def _short_design(calibration: Calibration, incomparable: int) -> str:
-    """Return the words for a design that is too short for a posterior."""
     needed = runs_needed(len(calibration.parameters)) + incomparable
     lost = f", of which {incomparable:,} have too few cascades of the real sizes" if incomparable else ""
     return (
@@ -315,7 +313,6 @@ class _Procedure:
         return self._runner.run(step, points) if points else []
 
     def _distances(self, places: Floats, observed: Sequence[Observed]) -> list[float]:
-        """Return the distances of runs from the data, and remember them."""
         found = []
         for where, each in zip(places, observed, strict=True):
             deviations = self._all.deviations(each)

@@ -115,7 +115,6 @@ def _part(effect: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _text(decision: dict[str, Any]) -> str:
-    """Return what was decided, in a line."""
     if "action" in decision:
         return str(decision["action"])
     if "is_valid" in decision:

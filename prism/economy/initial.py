@@ -84,7 +84,6 @@ def initial_lags(initial: InitialConfig, macro: MacroConfig, series: Sequence[Fi
 
 
 def _place(initial: InitialConfig, series: Sequence[Figures]) -> int:
-    """Return the index of the first quarter in the series."""
     if initial.quarter is None:
         return len(series) - 1
     wanted = Quarter.parse(initial.quarter)

@@ -138,7 +138,6 @@ def read_rate_change(action: str) -> RateChange | None:
 
 
 def _sentences(text: str) -> list[list[_Token]]:
-    """Return the tokens of each sentence, in order."""
     sentences: list[list[_Token]] = [[]]
     for found in _TOKEN.finditer(text):
         kind = "amount" if found["amount"] else str(found.lastgroup)
@@ -217,7 +216,6 @@ def _rest(sentence: Sequence[_Token], verb: int, rate: int) -> list[_Token]:
 
 
 def _amounts(text: str, clause: Sequence[_Token], *, is_level: bool) -> tuple[float | None, float | None]:
-    """Return the points of a clause, with their sign, or its level; with `is_level` each amount is one."""
     points: float | None = None
     for token in clause:
         if token.kind != "amount":

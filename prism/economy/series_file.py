@@ -110,11 +110,7 @@ def _unexpected(before: Quarter, after: Quarter) -> str:
 
 
 def _without_ends(rows: Sequence[tuple[Quarter, Figures | tuple[str, ...]]], source: str) -> Series:
-    """Return the quarters between the first and the last whose figures are all there.
-
-    Raises:
-        InputError: no quarter has all figures, or a quarter between others lacks one.
-    """
+    """Return the quarters between the first and the last whose figures are all there."""
     whole = [place for place, (_, found) in enumerate(rows) if isinstance(found, Figures)]
     if not whole:
         raise InputError(source, "no quarter has all of its figures: expected at least one")
@@ -143,11 +139,7 @@ def _places(header: Sequence[str], source: str, line: int) -> dict[str, int]:
 
 
 def _decimal_point(cells: Sequence[_Cell], separator: str, source: str) -> str:
-    """Return the character before the decimals, by all numbers of a file: a point, or a comma.
-
-    Raises:
-        InputError: some numbers have one and some the other, or nothing tells which it is.
-    """
+    """Return the character before the decimals, by all numbers of a file: a point, or a comma."""
     points = [each for each in cells if _has_decimals(each, _WITH_POINT, _THOUSANDS_BY_POINT)]
     commas = [each for each in cells if _has_decimals(each, _WITH_COMMA, _THOUSANDS_BY_COMMA)]
     if points and commas:
@@ -191,11 +183,7 @@ def _either_by_point(cells: Sequence[_Cell], *, is_decided: bool) -> list[_Cell]
 
 
 def _value(cell: str, point: str) -> float:
-    """Return the number of a cell.
-
-    Raises:
-        ValueError: the cell is not a number.
-    """
+    """Return the number of a cell."""
     thousands = _THOUSANDS_BY_POINT if point == "," else _THOUSANDS_BY_COMMA
     decimals = _WITH_COMMA if point == "," else _WITH_POINT
     if thousands.fullmatch(cell) or decimals.fullmatch(cell):
@@ -236,7 +224,6 @@ def _dated(text: str, key: str, source: str, line: int) -> Quarter:
 
 
 def _figures(quarter: Quarter, row: Mapping[str, str], point: str, source: str, line: int) -> Figures | tuple[str, ...]:
-    """Return the figures of a quarter, or the names of the columns that have none."""
     missing = tuple(column.name for column in _FIGURES if row[column.name].lower() in _MISSING)
     if missing:
         return missing

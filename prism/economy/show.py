@@ -180,7 +180,6 @@ SHOW = EconomyShow
 
 
 def _follow(proposals: dict[int, _Proposal], update: Update[Any], step: PolicyStep) -> None:
-    """Note the result of a step for the nation's proposal."""
     match step:
         case Proposed():
             proposals[update.agent] = _Proposal(action=step.decision.action)

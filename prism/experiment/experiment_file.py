@@ -174,7 +174,6 @@ def key_of_setting(design: Design, condition: Condition, setting: str) -> str:
 
 
 def _seeds(given: int | list[int] | Sequential) -> tuple[int, ...]:
-    """Return the seeds from 1 on, or those that are listed."""
     if isinstance(given, list):
         return tuple(given)
     return tuple(range(1, (given if isinstance(given, int) else given.most) + 1))

@@ -199,7 +199,6 @@ def compared(hypothesis: Hypothesis, first: Sequence[float], second: Sequence[fl
 
 
 def _p_opposite(hypothesis: Hypothesis, values: Array, others: Array | None = None) -> float | None:
-    """Return the p value of the opposite of a hypothesis; None of a two-sided one."""
     if hypothesis.margin is not None:
         from scipy import stats  # noqa: PLC0415
 

@@ -65,7 +65,6 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
 
     @property
     def _knots(self) -> tuple[Array, Array]:
-        """The levels and the values of the quantiles, by level."""
         levels, values = np.array(sorted((level_of(name) or 0.0, self.quantiles[name]) for name in self.quantiles)).T
         return levels, values
 

@@ -210,7 +210,6 @@ def weighted_median(values: Floats, weights: Floats) -> float:
 
 
 def _shares(values: Floats, weights: Floats, points: Floats) -> Floats:
-    """Return the share of the weight at or below each point."""
     order = np.argsort(values, kind="stable")
     reached = np.concatenate(([0.0], np.cumsum(weights[order])))
     shares: Floats = reached[np.searchsorted(values[order], points, side="right")] / reached[-1]

@@ -62,7 +62,6 @@ class EmbeddedAnswers:
 def _answer_of(
     questionnaire: Questionnaire, item: Item, fields: Mapping[str, Field], readers: Mapping[str, Any]
 ) -> Callable[[Any], Answered]:
-    """Return the function of a person that answers a question."""
     if item.answer is None:
         problem = "is missing: without a model a question is answered by an expression, such as agent.opinion * 3 + 4"
         raise questionnaire.refusal(item, "answer", problem)
@@ -112,7 +111,6 @@ def _by_truth(item: Item, value: bool) -> Answered:  # the value that was worked
 
 
 def _by_text(item: Item, value: str) -> Answered:
-    """Return a text, on one line and cut; None for a text that is not an option."""
     if item.options:
         return value if value in item.options else None
     return one_line(value, TEXT_CHARS) or None

@@ -202,11 +202,7 @@ _TEXT_SCHEMA = {
 
 
 def _text(said: str) -> str:
-    """Return the text of an answer in JSON, on one line and cut.
-
-    Raises:
-        OracleResponseError: there is no text.
-    """
+    """Return the text of an answer in JSON, on one line and cut."""
     try:
         found = json.loads(said)
     except (ValueError, RecursionError):

@@ -141,11 +141,7 @@ def _check_names(items: tuple[Item, ...]) -> None:
 
 
 def _checked(item: Item, key: str) -> Item:
-    """Return a question with its texts on one line.
-
-    Raises:
-        SettingError: a value of it is wrong, or values do not go together.
-    """
+    """Return a question with its texts on one line."""
     if not _NAME.fullmatch(item.id):
         problem = f"expected at most 60 letters, digits and underscores, the first a letter, got {item.id!r}"
         raise _wrong(key, "id", problem)

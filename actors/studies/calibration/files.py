@@ -29,11 +29,7 @@ NOT_COPIED = ("run.calibration.", "metrics.", "simulation.seed")
 
 
 def write_result(plan: CalibrationPlan, out: Path, result: Result) -> None:
-    """Write the files of a result. A fit that is not reported leaves no configuration.
-
-    Raises:
-        RunDirectoryError: a file cannot be written, or an input that a run has kept cannot be copied beside it.
-    """
+    """Write the files of a result. A fit that is not reported leaves no configuration."""
     document = _rounded(_document(plan, result))
     content = msgspec.json.format(msgspec.json.encode(document, order="sorted"), indent=2) + b"\n"
     configuration = out / CONFIGURATION
@@ -80,7 +76,6 @@ def _rounded(value: Any) -> Any:
 
 
 def _configuration(plan: CalibrationPlan, config: Config, result: Result, result_hash: str) -> bytes:
-    """Return the configuration of the fit, with the data that it was fitted to."""
     asked = plan.calibration
     count = len(asked.targets)
     targets = "1 target" if count == 1 else f"{count} targets"

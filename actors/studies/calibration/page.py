@@ -50,7 +50,6 @@ def _is_doubtful(result: Result) -> bool:
 
 
 def _fitted(result: Result) -> list[str]:
-    """Return the tables of a fit that is reported."""
     return [
         _table(("setting", "base", "fit", "90% interval", "width", "identified", "goes with"), _parameters(result)),
         WIDTH,

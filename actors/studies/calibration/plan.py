@@ -57,12 +57,7 @@ class CalibrationPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_calibration_plan(path: Path) -> CalibrationPlan:
-    """Return the plan of the calibration in a file: the base, the parameters and the targets are checked.
-
-    Raises:
-        ConfigError: the file, the base or a range is wrong; the message names the file and the key.
-        InputError: an input file is missing, or cannot be read.
-    """
+    """Return the plan of the calibration in a file: the base, the parameters and the targets are checked."""
     text = text_of(path, "a YAML file with a calibration", PAGE)
     with telling_kind(path, CALIBRATION):
         calibration = read_calibration(text, str(path))
@@ -94,11 +89,7 @@ def make_calibration_plan(path: Path) -> CalibrationPlan:
 
 
 def cell_of(plan: CalibrationPlan, step: str, point: Point) -> Cell:
-    """Return the cell of a run.
-
-    Raises:
-        ConfigError: its settings contradict each other.
-    """
+    """Return the cell of a run."""
     config = _config(plan.calibration, plan.base, point.values)
     return cells_of(config, step, [point.seed], ask_once=plan.calibration.oracle.ask_once)[0]
 
@@ -138,7 +129,6 @@ def _config(calibration: Calibration, base: Path, values: dict[str, Any]) -> Con
 
 
 def _numbers(config: Config) -> dict[str, Any]:
-    """Return `{setting: value}` of all settings that are numbers."""
     settings = flat(msgspec.to_builtins(config))
     return {key: each for key, each in settings if isinstance(each, int | float) and not isinstance(each, bool)}
 
@@ -159,7 +149,6 @@ def _checked_measures(calibration: Calibration, path: Path, config: Config) -> d
 
 
 def _real(calibration: Calibration, path: Path) -> tuple[Real, str | None]:
-    """Return the real cascades, and the hash of their file."""
     if calibration.data is None:
         return Real(), None
     found = found_beside(path, calibration.data)

@@ -48,11 +48,7 @@ class CellRunner:
         self._told.on_best(best)
 
     def run(self, step: str, points: Sequence[Point]) -> list[Observed]:
-        """Return the compared numbers of each run, in the order of the points.
-
-        Raises:
-            RunDirectoryError: a cell has no result.
-        """
+        """Return the compared numbers of each run, in the order of the points."""
         cells = [cell_of(self._plan, step, point) for point in points]
         once = {cell.key: cell for cell in cells}
         left = [cell for cell in once.values() if not is_done(cell_path(self._out, cell))]
@@ -72,11 +68,7 @@ class CellRunner:
 
 
 def run_calibration(plan: CalibrationPlan, out: Path, executor: Executor, told: Told) -> Result:
-    """Run all steps of a calibration, or continue them, and return the result.
-
-    Raises:
-        RunDirectoryError: a run has no result.
-    """
+    """Run all steps of a calibration, or continue them, and return the result."""
     return calibrated(plan.calibration, plan.values, plan.real, CellRunner(plan, out, executor, told))
 
 
@@ -88,12 +80,7 @@ SMALLER = 0.9
 
 
 def observed_of(plan: CalibrationPlan, out: Path, cell: Cell) -> Observed:
-    """Return the compared numbers of a cell.
-
-    Raises:
-        RunDirectoryError: the run has no such number.
-        JournalError: its journal cannot be read.
-    """
+    """Return the compared numbers of a cell."""
     kept = out / OBSERVED / f"{_name(plan, cell)}.json"
     try:
         return read_json(kept, Observed)

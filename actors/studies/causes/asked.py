@@ -68,10 +68,6 @@ async def open_asking(run: OpenRun, most: int, tape: Path) -> AsyncIterator[Aski
 
     Args:
         most: the most new questions that it answers; tape: the path of the tape that keeps the answers.
-
-    Raises:
-        RunDirectoryError: the run asks no model.
-        OracleUnavailableError: the server, the model or the tape cannot be used.
     """
     config = run.config
     if config.oracle.backend == "choice":

@@ -80,9 +80,6 @@ def candidates_of(run: OpenRun, course: Course, since: int, by: Collection[str])
         course: of the measure; a cascade's candidates are weighed by what they did in it.
         since: the tick from which people fall silent, ties end, and decisions and posts are undone.
         by: the kinds that are wanted.
-
-    Raises:
-        RunDirectoryError: the domain of the run cannot undo one of these kinds.
     """
     for kind in by:
         if kind not in kinds_of(run):
@@ -298,7 +295,6 @@ def _tree(events: Iterable[PostEvent], course: Course) -> set[int] | None:
 
 
 def _from(events: Iterable[PostEvent], root: tuple[int, int, str, int]) -> Iterator[PostEvent]:
-    """Yield the root of a cascade, and all events after it."""
     place, has_begun = 0, False
     for event in events:
         if not has_begun and (event.tick, event.agent, event.kind) == root[:3]:
@@ -316,7 +312,6 @@ def _followers(run: OpenRun) -> NDArray[np.float64]:
 
 
 def _weighed(weights: NDArray[np.float64], least: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return weights of which none is 0: a share of their sum is spread by `least`."""
     if not len(weights):
         return weights
     return np.asarray(weights + (EQUAL * weights.sum() or 1.0) * least / least.sum())

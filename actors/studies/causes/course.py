@@ -96,11 +96,7 @@ class Course:
                 self._tree.add(event.post)
 
     def values(self, simulation: Simulation) -> tuple[float, ...]:
-        """Return the measures at the end.
-
-        Raises:
-            RunDirectoryError: the future has no such number.
-        """
+        """Return the measures at the end."""
         if self.root is not None:
             return (float(len(self._tree)),)
         fields: dict[str, Any] = simulation.domain.world.totals()
@@ -126,9 +122,6 @@ def course_of(run: OpenRun, of: Sequence[str], *, over_time: bool = False) -> Co
     Args:
         of: measures as experiments name them, or `cascade:POST` alone.
         over_time: as for `Course`.
-
-    Raises:
-        RunDirectoryError: there is no such measure or post.
     """
     if len(of) == 1 and of[0].startswith(CASCADE):
         return Course(of, _root(run, of[0].removeprefix(CASCADE)), over_time=over_time)
@@ -140,11 +133,7 @@ def course_of(run: OpenRun, of: Sequence[str], *, over_time: bool = False) -> Co
 
 
 def _root(run: OpenRun, post: str) -> Root:
-    """Return the post with this id, by who made it when.
-
-    Raises:
-        RunDirectoryError: the run has no such post.
-    """
+    """Return the post with this id, by who made it when."""
     for messages in ticks_of(run.path, until=run.length) if post.isdecimal() else ():
         made = [event for event in those_of(messages, PostEvent) if event.kind != LIKE]
         for event in made:

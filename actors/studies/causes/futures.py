@@ -126,11 +126,7 @@ class Futures:
 
     @cached_property
     def possible(self) -> Possible:
-        """The plausible individual judgements, by the audits of the run. The first access reads files, and blocks.
-
-        Raises:
-            ConfigError: its questions have no fields.
-        """
+        """The plausible individual judgements, by the audits of the run. The first access reads files, and blocks."""
         run, config = self.run, self.run.config
         judged = [each for each in judgements_in(run.path) if each.asked < run.length]
         fields = archetypes_of(config, fields_of(config, run.domain)).fields
@@ -157,11 +153,7 @@ class Futures:
             self.run.domain.prepare(self.run.domain.size * self.run.length * number)
 
     async def recorded(self) -> Outcome:
-        """Return the outcome of the run itself, and compare each of its ticks with the journal.
-
-        Raises:
-            DivergedError: a tick has another result.
-        """
+        """Return the outcome of the run itself, and compare each of its ticks with the journal."""
         course = self.course.copy()
         start, record = await self.start(0, course)
         values = course.values(await self._again(start, self.run.length, record, course))
@@ -187,11 +179,7 @@ class Futures:
         return Snapshot(found.position.tick, found.state, found.columns, course.copy()), record
 
     async def walk(self, ticks: Sequence[int]) -> AsyncIterator[Snapshot]:
-        """Do the run again from the nearest checkpoint, and yield it before each of these ticks, which ascend.
-
-        Raises:
-            DivergedError: a tick has another result than the journal.
-        """
+        """Do the run again from the nearest checkpoint, and yield it before each of these ticks, which ascend."""
         course = self.course.copy()
         now, record = await self.start(ticks[0] if ticks else 0, course)
         for tick in ticks:
@@ -206,9 +194,6 @@ class Futures:
 
         Args:
             draws: the seed of all draws from tick `drawn_at` on; None for the run's own draws.
-
-        Raises:
-            ValueError: `at` is not before the end of the run.
         """
         course = at.course.copy()
         record = _Departed(self.run.length, self.known, change, course)
@@ -231,7 +216,6 @@ class Futures:
         )
 
     async def _again(self, now: Snapshot, until: int, record: Replay, course: Course) -> Simulation:
-        """Do recorded ticks again, and return the simulation after them."""
         parts = self._parts_between(now.tick, until)
         with naming_changed_code(self.run.manifest, self.run.now):
             simulation = await run_parts(parts, record, partial(_restore, at=now), lambda _: None, course.add_round)
@@ -269,7 +253,6 @@ class Futures:
         return Substitute(0, domain.oracle(), None, None, replaces) if replaces else domain.oracle()
 
     def _domain(self, place: int, draws: int) -> Domain:
-        """Return the domain of a part at its beginning."""
         config, base = self._parts[place].config, self._bases[place]
         if base is None:
             base = self._bases[place] = build_domain(config).domain
@@ -354,7 +337,6 @@ def changed(config: Config, change: Change, *, asks: bool) -> Config:
 
 
 def _restore(simulation: Simulation, at: Snapshot) -> None:
-    """Let a simulation go on from a snapshot."""
     if at.state is not None:
         simulation.restore(at.state, Columns(at.columns))
 

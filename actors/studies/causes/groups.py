@@ -54,11 +54,7 @@ class Orders(NamedTuple):
 
 
 def groups_of(run: OpenRun, attribute: str) -> list[Group]:
-    """Return the people of a run by the value that an attribute has at the start.
-
-    Raises:
-        RunDirectoryError: people have no such attribute, or too many values of it.
-    """
+    """Return the people of a run by the value that an attribute has at the start."""
     people = personas_of(run.domain)
     declared = [*people[0].attributes] if people else []
     if attribute not in declared:

@@ -33,10 +33,6 @@ def keep(path: Path, found: Causes) -> Path:
     A search without groups keeps the shares of groups that an earlier search has found in the same ticks; a search for
     groups alone keeps the earlier causes. The file names the run by its directory's name alone, because it goes with
     the run to other machines.
-
-    Raises:
-        RunDirectoryError: it cannot be written.
-        DiskFailedError: the disk is full or has failed.
     """
     file = path / CAUSES / f"{quote(found.of.replace(':', '-'), safe='')}.json"
     try:

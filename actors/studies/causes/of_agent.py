@@ -47,9 +47,6 @@ async def causes_of_agent(
         agent: the agent's number or name.
         of: the outcome, as for `causes`; by default the largest cascade in which the agent has a post, or else the last
             measure by which runs of the domain are compared.
-
-    Raises:
-        RunDirectoryError: there is no such agent, or no outcome is known. Other errors are those of `causes`.
     """
     run = await to_thread.run_sync(OpenRun, path, look_at_domain)
     number, name = chosen_agent(run, agent)
@@ -60,11 +57,7 @@ async def causes_of_agent(
 
 
 def _outcome_for(run: OpenRun, agent: int) -> tuple[str, str]:
-    """Return the outcome that matters most for an agent, and why. It reads the journal, and blocks.
-
-    Raises:
-        RunDirectoryError: no outcome is known.
-    """
+    """Return the outcome that matters most for an agent, and why. It reads the journal, and blocks."""
     course = read_course(run.path, PostEvent)
     roots = list(dict.fromkeys(course.roots[post.post] for post in course.posts if post.author == agent))
     sizes = dict.fromkeys(roots, 0)

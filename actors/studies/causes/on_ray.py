@@ -75,11 +75,7 @@ class OnRay(AbstractContextManager["OnRay"]):
         """`{task: the places of its futures among those that are wanted}`."""
 
     async def outcomes_of(self, wanted: Sequence[Undone], on_outcome: OnOutcome = lambda _: None) -> list[Outcome]:
-        """Run futures, and return their outcomes in the given order.
-
-        Raises:
-            ActorError: a node was lost again and again, or a future has failed on it.
-        """
+        """Run futures, and return their outcomes in the given order."""
         order = sorted(range(len(wanted)), key=lambda place: wanted[place].tick)
         size = max(1, min(SLICE_MAX, len(order) // (SLICES * self._at_once)))
         left = [order[start : start + size] for start in range(0, len(order), size)][::-1]
@@ -120,9 +116,6 @@ def _outcomes(files: Sequence[Any], run: _Run, wanted: Sequence[Undone]) -> list
     Args:
         files: a list with one reference to `{name: content}` of the run's files. Ray fetches no references within a
             list, so only a process that has not opened the run yet fetches them.
-
-    Raises:
-        PlaceError: this node has other versions than the first process.
     """
     if other := sort_here().differs_from(run.sort):
         raise PlaceError(f"the node {socket.gethostname()} has {other}; install the same on all nodes")

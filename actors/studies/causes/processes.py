@@ -52,11 +52,7 @@ class Processes(AbstractContextManager["Processes"]):
             self._processes.append(process)
 
     async def outcomes_of(self, wanted: Sequence[Undone], on_outcome: OnOutcome = lambda _: None) -> list[Outcome]:
-        """Run futures, and return their outcomes in the given order.
-
-        Raises:
-            ActorError: a process has ended, or a future has failed in it.
-        """
+        """Run futures, and return their outcomes in the given order."""
         order = sorted(range(len(wanted)), key=lambda place: wanted[place].tick)
         number = len(self._pipes)
         shares = [order[start::number] for start in range(number)]

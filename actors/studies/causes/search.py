@@ -74,13 +74,6 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
         ask: the most new questions that the run's model answers; above 0, one process alone runs futures.
         tape: where these answers are kept; by default beside the run.
         on_progress: called after each future.
-
-    Raises:
-        RunDirectoryError: there is no such run, measure, kind or tick.
-        DivergedError: a tick has another result than the journal.
-        PlaceError: there is no place such as `on`.
-        OracleUnavailableError: the model is to be asked, and cannot be used.
-        JournalError, ConfigError, InputError: as for `explain_agent`.
     """
     futures = await to_thread.run_sync(Futures, path, of)
     async with AsyncExitStack() as stack:
@@ -94,11 +87,7 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
 
 
 def _place(run: OpenRun, of: str, on: str, jobs: int | None) -> AbstractContextManager[Processes | OnRay | None]:
-    """Return the place where futures are run; None for this process.
-
-    Raises:
-        PlaceError: there is no such place.
-    """
+    """Return the place where futures are run; None for this process."""
     if on == PROCESSES:
         return nullcontext() if (jobs or 1) == 1 else Processes(run.path, (of,), run.length, jobs or 1)
     refuse_unless_ray(on)
@@ -173,11 +162,7 @@ class _Search:
         )
 
     async def shared_out(self, attribute: str, budget: int) -> dict[str, Any]:
-        """Return the shares of groups of people in the outcome, and the outcome without all of them.
-
-        Raises:
-            RunDirectoryError: people have no such attribute.
-        """
+        """Return the shares of groups of people in the outcome, and the outcome without all of them."""
         groups, since = groups_of(self._run, attribute), self._since
         orders = orders_of(len(groups), budget, self._run.config.simulation.seed)
         everybody = frozenset(range(len(groups)))
@@ -222,7 +207,6 @@ class _Search:
     def _tried(
         self, everything: Iterable[Candidates], numbers: Iterable[int], effects: list[float], chances: list[float]
     ) -> Iterable[Tried]:
-        """Yield what was tried of each kind."""
         start = 0
         for each, number in zip(everything, numbers, strict=True):
             own = np.array(effects[start : start + number])
@@ -264,7 +248,6 @@ class _Search:
         return [described(effects[start : start + draws]) for start in range(0, len(effects), draws)]
 
     async def _outcomes(self, wanted: Sequence[Undone]) -> list[Outcome]:
-        """Run futures, and return their outcomes in the given order."""
         self._wanted += len(wanted)
         if self._place is None:
             return await outcomes_of(self._futures, wanted, self._note)

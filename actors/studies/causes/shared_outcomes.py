@@ -94,11 +94,6 @@ async def shared_outcomes(
         futures: the number of futures.
         jobs: the processes that run them; the result is the same for any number.
         on_progress: called after each future.
-
-    Raises:
-        RunDirectoryError: the run has shared nothing, or has too few audits; or there is no such run or measure.
-        DivergedError: a tick has another result than the journal.
-        JournalError, ConfigError, InputError: as for `Futures`.
     """
     opened = await to_thread.run_sync(_opened, path, of)
     recorded = await opened.recorded()
@@ -132,11 +127,7 @@ async def shared_outcomes(
 
 
 def _opened(path: Path, of: Sequence[str]) -> Futures:
-    """Return the futures of a run that shared, with its measures. Blocks.
-
-    Raises:
-        RunDirectoryError: the run has shared no judgements, or has too few audits.
-    """
+    """Return the futures of a run that shared, with its measures. Blocks."""
     futures = Futures(path, *of, over_time=True)
     if futures.run.config.oracle.sharing.by == "none":
         raise RunDirectoryError(f"{path}: has shared no judgements: expected a run with oracle.sharing.by=archetype")
@@ -153,7 +144,6 @@ def _opened(path: Path, of: Sequence[str]) -> Futures:
 
 
 def _notes(futures: Futures) -> list[str]:
-    """Return limits of the result, a sentence each."""
     kinds, audits = futures.possible.kinds.items(), futures.possible.audits
     notes = [
         f"no audit of {kind[1]} in {kind[0]}: the error of sharing these questions is not known"
@@ -166,7 +156,6 @@ def _notes(futures: Futures) -> list[str]:
 
 
 def _of_rounds(name: str, recorded: RoundsTable, futures: Sequence[RoundsTable]) -> tuple[AskedEach, ...]:
-    """Return a column with its interval after each round."""
     return tuple(
         _asked_each(name, value, [each[name][at] for each in futures]) for at, value in enumerate(recorded[name])
     )

@@ -57,7 +57,6 @@ async def outcomes_of(
 
 
 def _change(futures: Futures, each: Undone) -> Change:
-    """Return the change with which a future begins."""
     if each.redrawn is not None:
         return Change(redrawn=partial(Redrawn, futures.run, futures.possible, each.redrawn))
     if each.silent:

@@ -148,10 +148,6 @@ def _refuse_changed_inputs(task: Task) -> None:
 
 
 def _discard(path: Path) -> None:
-    """Remove a cell's directory, unless another process works on it.
-
-    Raises:
-        RunLockedError: another process works on it.
-    """
+    """Remove a cell's directory, unless another process works on it."""
     with locked(path):
         shutil.rmtree(path)

@@ -98,7 +98,6 @@ def read_courses(record: ExperimentRecord, conditions: Sequence[str]) -> Courses
 
 
 def _chosen(record: ExperimentRecord, conditions: Sequence[str]) -> tuple[list[CellLine], int]:
-    """Return the cells that are read, and how many are not."""
     by_condition: dict[str, list[CellLine]] = {name: [] for name in conditions}
     left_out = 0
     for cell in record.cells:
@@ -118,7 +117,6 @@ def _named_columns(record: ExperimentRecord) -> list[str]:
 
 
 def _rounds(record: ExperimentRecord, cell: CellLine) -> RoundsTable:
-    """Return the rounds of a cell; none if they cannot be read."""
     try:
         return read_rounds(record.cell_path(cell))
     except JournalError:

@@ -64,11 +64,7 @@ class Executor(Protocol):
 
 @contextmanager
 def opened(where: Where) -> Iterator[Executor]:
-    """Provide the place where cells are run. Its workers end with the block.
-
-    Raises:
-        PlaceError: there is no such place.
-    """
+    """Provide the place where cells are run. Its workers end with the block."""
     executor: Processes | OnRay
     if where.on == PROCESSES:
         executor = Processes(where.jobs, where.gateway)
@@ -82,11 +78,7 @@ def opened(where: Where) -> Iterator[Executor]:
 
 
 def refuse_unless_ray(on: str) -> None:
-    """Refuse a place that is not the address of a Ray cluster.
-
-    Raises:
-        PlaceError: the place is not such an address.
-    """
+    """Refuse a place that is not the address of a Ray cluster."""
     if not is_ray(on):
         raise PlaceError(f"--on {on}: expected processes, ray, ray://HOST:PORT or HOST:PORT")
 

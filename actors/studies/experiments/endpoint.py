@@ -73,9 +73,6 @@ def served(collector: ExperimentCollector, port: int) -> Iterator[str]:
 
     Args:
         port: 0 takes a free one.
-
-    Raises:
-        AddressError: the port cannot be listened on.
     """
     registry = CollectorRegistry()
     registry.register(collector)

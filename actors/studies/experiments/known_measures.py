@@ -136,7 +136,6 @@ _OTHERS = {inspect.StrType: "a text", inspect.BoolType: "true or false", inspect
 
 
 def _entries(value: Any, place: str) -> Any:
-    """Return the entries of a value, or its description in words."""
     if place in NAMED_BY_RUNS:
         return ANYTHING
     if isinstance(value, Mapping):

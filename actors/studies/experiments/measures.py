@@ -32,9 +32,6 @@ def load_own(place: str, beside: Path, key: str) -> OwnMeasure:
     Args:
         beside: the directory of the experiment's file, in which modules are looked for after Python's path.
         key: the key in that file that names it.
-
-    Raises:
-        SettingError: it cannot be imported, or is no function.
     """
     module, _, name = place.partition(":")
     if str(beside.resolve()) not in sys.path:
@@ -59,12 +56,7 @@ def code_of_own(place: str) -> str:
 
 
 def keep_own(out: Path, places: Iterable[str]) -> None:
-    """Keep the modules of the user's own measures in the directory of the experiment; its plans have their hashes.
-
-    Raises:
-        RunDirectoryError: one cannot be read or written.
-        DiskFailedError: the disk is full or broken.
-    """
+    """Keep the modules of the user's own measures in the directory of the experiment; its plans have their hashes."""
     keep_files(RunDirectory(out), dict.fromkeys(file for place in places for file in own_files(place)))
 
 
@@ -119,9 +111,6 @@ def measured(path: Path, measures: Mapping[str, str], own: Mapping[str, OwnMeasu
     Args:
         measures: `{name: place}`: a place of `actors.results.measures`; or `module:function`, which `own` has by the
             name.
-
-    Raises:
-        RunDirectoryError: the run has no such number.
     """
     numbers = numbers_of(path)
     return {name: _value(path, numbers, place, own.get(name)) for name, place in measures.items()}
@@ -138,11 +127,7 @@ def _value(path: Path, numbers: RunNumbers, place: str, own: OwnMeasure | None) 
 
 
 def within_runs(path: Path, measures: Mapping[str, str]) -> dict[str, float]:
-    """Return `{measure: the variance of its values over the rounds}` of a run, for the measures that have several.
-
-    Raises:
-        RunDirectoryError: the run has no such column.
-    """
+    """Return `{measure: the variance of its values over the rounds}` of a run, for the measures that have several."""
     numbers = numbers_of(path)
     found = {name: numbers.over_rounds(place) for name, place in measures.items() if has_rounds(place)}
     return {name: statistics.variance(values) if len(values) > 1 else 0.0 for name, values in found.items()}

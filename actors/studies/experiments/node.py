@@ -107,11 +107,7 @@ def read_by(cell: Cell) -> dict[str, str]:
 
 
 def order_of(cell: Cell, path: str | None, experiment: str, gateway: GatewayPlace | None = None) -> Order:
-    """Return the order for a cell, from the machine of the experiment. The arguments are those of `Order`.
-
-    Raises:
-        OSError: the code that a run has kept cannot be read.
-    """
+    """Return the order for a cell, from the machine of the experiment. The arguments are those of `Order`."""
     read = read_by(cell)
     config, kept = with_kept_files(cell.config, read)
     return Order(

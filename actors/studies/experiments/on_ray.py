@@ -245,11 +245,7 @@ class _Nodes:
         return function.options(num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False))
 
     def look(self, experiment: str) -> None:
-        """Look at the nodes, every few seconds.
-
-        Raises:
-            PlaceError: no node has had room for a cell for a long time.
-        """
+        """Look at the nodes, every few seconds."""
         self._take_loads()
         if time.monotonic() < self._looked + LOAD_EVERY_S:
             return
@@ -296,7 +292,6 @@ class _Nodes:
 
 
 def _remote(ray: Any) -> _Remote:
-    """Return the functions that run on nodes."""
     return _Remote(
         cell=ray.remote(num_cpus=1, max_retries=0, max_calls=CALLS_MAX)(_run_cell),
         piece=ray.remote(max_retries=3)(piece_of),

@@ -143,11 +143,7 @@ def read_values(plan: Plan, out: Path, failed: Mapping[str, str]) -> tuple[Value
 
 
 def read_within(plan: Plan, out: Path, values: Values) -> Values:
-    """Return the variance over the rounds of each run that has values, of the measures that have several a run.
-
-    Raises:
-        RunDirectoryError: a run cannot be read.
-    """
+    """Return the variance over the rounds of each run that has values, of the measures that have several a run."""
     experiment = plan.experiment
     if not any(map(has_rounds, experiment.measures.values())):
         return {}
@@ -239,7 +235,6 @@ def _comparison(plan: Plan, values: Values, hypothesis: Hypothesis) -> Compariso
 
 
 def _by_seed(plan: Plan, values: Values, conditions: Sequence[str], measure: str) -> dict[int, float]:
-    """Return `{seed: mean over conditions}` of the seeds that all of these conditions have."""
     return {
         seed: sum(values[name, seed][measure] for name in conditions) / len(conditions)
         for seed in plan.experiment.seeds
@@ -248,7 +243,6 @@ def _by_seed(plan: Plan, values: Values, conditions: Sequence[str], measure: str
 
 
 def _seeds_of_all(plan: Plan, values: Values) -> list[int]:
-    """Return the seeds that all conditions have."""
     names = [each.name for each in plan.experiment.conditions]
     return [seed for seed in plan.experiment.seeds if all((name, seed) in values for name in names)]
 
@@ -319,7 +313,6 @@ def _holds_zero(comparison: Comparison) -> bool:
 
 
 def _judged(plan: Plan, values: Values, threshold: Threshold) -> Judged | None:
-    """Return the condition that is furthest from a limit; None if there is no value."""
     names = (
         [threshold.condition] if threshold.condition is not None else [each.name for each in plan.experiment.conditions]
     )
@@ -346,11 +339,7 @@ def _missing(plan: Plan, values: Values) -> dict[str, list[int]]:
 
 
 def write_outcome(out: Path, plan: Plan, values: Values, outcome: Outcome) -> None:
-    """Write the tidy table, also as Parquet where pyarrow is, and the outcome; each whole or not at all.
-
-    Raises:
-        RunDirectoryError: a file cannot be written.
-    """
+    """Write the tidy table, also as Parquet where pyarrow is, and the outcome; each whole or not at all."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     factors = factors_of(plan)
@@ -391,11 +380,7 @@ INT_BITS = 63
 
 
 def write_parquet(out: Path, plan: Plan, values: Mapping[tuple[str, int], Mapping[str, float]]) -> bool:
-    """Write the table, whole or not at all, and return whether it was written: not without pyarrow.
-
-    Raises:
-        RunDirectoryError: it cannot be written.
-    """
+    """Write the table, whole or not at all, and return whether it was written: not without pyarrow."""
     if find_spec("pyarrow") is None:
         return False
     import pyarrow as pa  # noqa: PLC0415  # an extra, and slow to import

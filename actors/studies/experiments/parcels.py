@@ -85,12 +85,7 @@ class Arrival:
         self._got += 1
 
     def settle(self) -> bool:
-        """Put the directory in its place, and replace an old one; return False if the parcel was damaged on its way.
-
-        Raises:
-            OSError: it cannot be written.
-            RunLockedError: another process works on what is there.
-        """
+        """Put the directory in its place, and replace an old one; return False if the parcel was damaged on its way."""
         if self._hash.hexdigest() != self._parcel.sha256:
             return False
         self._file.seek(0)
@@ -116,11 +111,7 @@ class Arrival:
 
 
 def _unpack(archive: tarfile.TarFile, directory: Path) -> None:
-    """Write the files of an archive into a directory. `extractall` has a filter only from Python 3.11.4 on.
-
-    Raises:
-        tarfile.TarError: it holds something else than files, or one that would lie outside.
-    """
+    """Write the files of an archive into a directory. `extractall` has a filter only from Python 3.11.4 on."""
     for member in archive:
         place = PurePosixPath(member.name)
         content = archive.extractfile(member) if member.isreg() else None

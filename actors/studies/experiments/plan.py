@@ -78,10 +78,6 @@ def make_plan(path: Path, *, is_sealed: bool = True) -> Plan:
 
     Args:
         is_sealed: whether to read the sealed file that the experiment names; False before it exists.
-
-    Raises:
-        ConfigError: the file, a configuration or the sealed file is wrong; the message names the file or the condition.
-        InputError: an input file is missing.
     """
     text = text_of(path)
     with telling_kind(path, EXPERIMENT):
@@ -121,7 +117,6 @@ def make_plan(path: Path, *, is_sealed: bool = True) -> Plan:
 
 
 def _cells(experiment: Experiment, path: Path, base: Path, condition: Condition) -> list[Cell]:
-    """Return the cells of a condition, whose settings are checked once."""
     settings = {**experiment.settings, **condition.settings, "metrics.enabled": False}
     try:
         config = read_config(base, settings)
@@ -135,10 +130,6 @@ def cells_of(config: Config, condition: str, seeds: Iterable[int], *, ask_once: 
 
     Args:
         ask_once: whether equal questions of all cells have one answer.
-
-    Raises:
-        InputError: an input file cannot be read.
-        UntrustedCodeError: the configuration is that of a run, and its user has not run its code here before.
     """
     refuse_unknown(own_code(config))
     inputs = _inputs(config)
@@ -160,9 +151,6 @@ def check_measures(places: Mapping[str, str], configs: Iterable[Config], others:
         places: `{key in the file: measure}`.
         configs: those of the runs; of each domain one is looked at.
         others: measures that are worked out elsewhere, for a suggestion in the error.
-
-    Raises:
-        SettingError: the first such measure.
     """
     for config in {each.simulation.domain: each for each in configs}.values():
         known = known_measures(config)
@@ -198,7 +186,6 @@ def _inputs(config: Config) -> dict[str, str]:
 
 
 def _fixed(config: Config, inputs: Mapping[str, str]) -> dict[str, Any]:
-    """Return the hashes of the inputs and the code of a configuration."""
     manifest = manifest_of(config, {}, code_of(config))
     return {
         "inputs": sorted(inputs.values()),
@@ -259,7 +246,6 @@ def found_beside(path: Path, base: str) -> Path:
 
 
 def _table(path: Path, name: str) -> tuple[str, str]:
-    """Return the text of a design's table, and its path."""
     found = found_beside(path, name)
     return text_of(found, "a CSV file with a condition in each row"), str(found)
 
@@ -269,9 +255,6 @@ def text_of(path: Path, expected: str = "a YAML file with an experiment", page: 
 
     Args:
         expected: the expected content; `page`: the page that says more.
-
-    Raises:
-        ConfigError: the file is missing, or cannot be read.
     """
     try:
         return decode_text(read_regular(path, 4 * LENGTH_MAX), str(path))

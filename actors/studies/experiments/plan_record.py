@@ -52,9 +52,6 @@ def record_plan(out: Path, plan: Plan, cells_done: int) -> list[Hypothesis]:
     """Write the plan, unless it is there, and return its hypotheses that were planned before the first result.
 
     A hypothesis counts as planned if its measure and its conditions meant then what they mean now.
-
-    Raises:
-        RunDirectoryError: the plans cannot be read or written.
     """
     directory = out / PLANS
     try:
@@ -84,11 +81,7 @@ def _without_places(plan: Plan) -> Experiment:
 
 
 def promised_so_far(out: Path, plan: Plan) -> tuple[list[Hypothesis], list[Hypothesis]]:
-    """Return the hypotheses that were planned before the first result: those of a plan, and the lost ones.
-
-    Raises:
-        RunDirectoryError: the plans in the directory cannot be read.
-    """
+    """Return the hypotheses that were planned before the first result: those of a plan, and the lost ones."""
     directory = out / PLANS
     now = {"experiment": plan.experiment, "own_code": plan.own_code, "meanings": plan.meanings}
     try:

@@ -151,9 +151,6 @@ def read_experiment_record(path: Path, on_cell: Callable[[int, int], None] = lam
 
     Args:
         on_cell: called with the number of cells that have been read, and of all cells.
-
-    Raises:
-        RunDirectoryError: it holds no plan, or a file of it cannot be read.
     """
     plans, plan, raw = _chosen(path)
     is_older = not raw
@@ -194,11 +191,7 @@ def has_results_of(record: ExperimentRecord, plan: Plan) -> bool:
 
 
 def current_plan(path: Path) -> PlanFile:
-    """Return the plan that an experiment follows: that of its outcome, or else the last one.
-
-    Raises:
-        RunDirectoryError: it holds no plan, or a file of it cannot be read.
-    """
+    """Return the plan that an experiment follows: that of its outcome, or else the last one."""
     return _chosen(path)[1]
 
 
@@ -221,7 +214,6 @@ def _cells_run(plan: PlanFile, raw: Mapping[str, Any]) -> list[tuple[str, int, s
 
 
 def _plans(path: Path) -> list[PlanFile]:
-    """Return the plans in the order in which they were made."""
     try:
         names = sorted((path / PLANS).glob("*.json"))
         found = [read_json(name, PlanFile, strict=False) for name in names]
@@ -272,7 +264,6 @@ def cell_state(out: Path, key: str) -> CellState:
 
 
 def _table(path: Path) -> Values:
-    """Return the values of the tidy table; none if there is no table."""
     values: Values = {}
     try:
         rows = csv.DictReader(io.StringIO(read_regular(path, BYTES_MAX).decode("utf-8"), newline=""))
@@ -346,12 +337,10 @@ def _worked_out(
 
 
 def _promised(plan: PlanFile) -> dict[str, Any]:
-    """Return a plan without its cells, as it was written."""
     return {name: msgspec.to_builtins(getattr(plan, name)) for name in PlanFile.__struct_fields__ if name != "cells"}
 
 
 def _column(values: Values, condition: str, measure: str, seeds: Sequence[int]) -> dict[int, float]:
-    """Return `{seed: value}` of a measure in a condition."""
     found = {seed: values.get((condition, seed), {}).get(measure) for seed in seeds}
     return {seed: value for seed, value in found.items() if value is not None}
 

@@ -35,11 +35,7 @@ Values = Mapping[tuple[str, int], Mapping[str, float]]
 
 
 def scores_of_runs(plan: Plan, registered: Registered, values: Values, out: Path) -> PredictionScores:
-    """Return the scores of predictions by the runs of the experiment in a directory.
-
-    Raises:
-        RunDirectoryError: another sealed file of the directory cannot be read.
-    """
+    """Return the scores of predictions by the runs of the experiment in a directory."""
     figures = figures_of_runs(registered.sealed.predictions, plan.experiment.seeds, values)
     late = notes_on_order(out, registered)
     early = "before the first run by this machine's clock and files, which only a seal that others have can confirm"
@@ -52,10 +48,6 @@ def scores_of_data(path: Path, plan: Plan, registered: Registered, out: Path) ->
 
     Args:
         out: the directory of the experiment.
-
-    Raises:
-        ConfigError: the file cannot be read, or a row is wrong.
-        RunDirectoryError: the hash cannot be kept.
     """
     content = _content(path)
     digest = sha256(content).hexdigest()
@@ -100,9 +92,6 @@ def figures_of_data(content: bytes, path: Path, predictions: Predictions) -> Fig
 
     It has a row for each figure, or several where an outcome is their mean. The table of an experiment has these
     columns. A contrast is a row with `minus`, or else the difference of the means of its two conditions.
-
-    Raises:
-        ConfigError: a row is wrong.
     """
     reader = csv.DictReader(io.StringIO(content.decode("utf-8-sig", errors="replace"), newline=""))
     if lacking := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:

@@ -59,11 +59,7 @@ def begun_at(cell: Path) -> str:
 
 
 def register(out: Path, sealed: Sealed) -> Registered:
-    """Register a sealed file in the directory of the experiment, unless it is registered, and return its record.
-
-    Raises:
-        RunDirectoryError: the directory cannot be read or written, or holds another file under this hash.
-    """
+    """Register a sealed file in the directory of the experiment, unless it is registered, and return its record."""
     path = _place(out, sealed)
     if not path.exists():
         return _written(out, Registered(cells_begun=cells_begun(out), sealed=sealed))
@@ -74,11 +70,7 @@ def register(out: Path, sealed: Sealed) -> Registered:
 
 
 def open_data(out: Path, registered: Registered, file: Path, digest: str) -> Registered:
-    """Record that data are opened for a sealed file, and return its record; the first opening of each file stays.
-
-    Raises:
-        RunDirectoryError: the record cannot be written.
-    """
+    """Record that data are opened for a sealed file, and return its record; the first opening of each file stays."""
     if any(each.sha256 == digest for each in registered.opened):
         return registered
     opened = Opened(file=file.name, sha256=digest, at=now())
@@ -106,11 +98,7 @@ def notes_on_others(out: Path, registered: Registered) -> list[str]:
 
 
 def _others(out: Path, registered: Registered) -> list[Registered]:
-    """Return the other sealed files that are registered in the directory.
-
-    Raises:
-        RunDirectoryError: a record cannot be read.
-    """
+    """Return the other sealed files that are registered in the directory."""
     paths = (path for path in sorted((out / SEALS).glob("*.json")) if path != _place(out, registered.sealed))
     return [_read(path) for path in paths]
 

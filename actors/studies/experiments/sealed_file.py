@@ -92,11 +92,7 @@ def as_time(seconds: float) -> str:
 
 
 def read_sealed(path: Path) -> Sealed:
-    """Return a sealed file whose hash is right.
-
-    Raises:
-        ConfigError: it cannot be read, is no sealed file, or was changed after the sealing.
-    """
+    """Return a sealed file whose hash is right."""
     try:
         sealed = read_json(path, Sealed)
     except FileNotFoundError:
@@ -113,11 +109,7 @@ def read_sealed(path: Path) -> Sealed:
 
 
 def notes_on_plan(path: Path, sealed: Sealed, plan: Planned) -> list[str]:
-    """Return a note for each change of the plan after the sealing on which no predicted outcome depends.
-
-    Raises:
-        ConfigError: the plan was changed in another way; the message names the part.
-    """
+    """Return a note for each change of the plan after the sealing on which no predicted outcome depends."""
     if plan.hash == sealed.plan:
         return []
     parts = parts_of(plan)

@@ -86,11 +86,7 @@ def asking_of(plan: Plan) -> Asking:
 
 
 def limits_of(asking: Asking) -> Limits:
-    """Return the limits over all runs: those of the study's file, or else the largest that a run has.
-
-    Raises:
-        ConfigError: a budget in dollars is set, and a price is not.
-    """
+    """Return the limits over all runs: those of the study's file, or else the largest that a run has."""
     section = asking.oracle
     found: dict[str, object] = {}
     for name in ("max_concurrency", "rate_per_s", *CAPS):
@@ -122,10 +118,6 @@ def gateway_of(
     Args:
         configs: of the runs that are to be made.
         tape: the tape that answers everything; None to ask servers, and to append to the tape of the directory.
-
-    Raises:
-        RunDirectoryError: the tape or the address cannot be used.
-        OracleUnavailableError: a secret is missing.
     """
     left = [config for config in configs if asks_model(config)]
     if not left:
@@ -147,11 +139,7 @@ def gateway_of(
 
 
 def used_so_far(out: Path) -> Totals:
-    """Return the calls that the tape of an experiment's directory has; it may be written to meanwhile.
-
-    Raises:
-        TapeError: the tape cannot be read.
-    """
+    """Return the calls that the tape of an experiment's directory has; it may be written to meanwhile."""
     if not (out / TAPE).exists() or not (out / TAPE).stat().st_size:  # the file is being made, or its maker was killed
         return Totals()
     with closing(ExperimentTape(out / TAPE, "look")) as tape:

@@ -239,7 +239,6 @@ def _stop(key: str, failure: str, detail: str) -> Kept:
 
 
 def _path(place: str) -> str:
-    """Return path and query of an address."""
     return "/" + place.partition("://")[2].partition("/")[2]
 
 

@@ -81,11 +81,7 @@ async def _pass_on(received: HttpRequest) -> Response:
 
 
 async def _request_of(received: HttpRequest) -> Request:
-    """Return the request of a cell.
-
-    Raises:
-        HTTPException: a header is missing, or the body is too large.
-    """
+    """Return the request of a cell."""
     headers = received.headers
     try:
         within_s = float(headers[WITHIN])
@@ -116,7 +112,6 @@ async def _body_of(received: HttpRequest) -> bytes:
 
 
 def _headers_of(kept: Kept) -> dict[str, str]:
-    """Return the headers of an answer to a cell."""
     if kept.failure:
         return {FAILURE: kept.failure, "Content-Type": "text/plain; charset=utf-8"}
     kind = {"Content-Type": kept.kind} if kept.kind else {}

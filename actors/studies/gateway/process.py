@@ -73,11 +73,7 @@ def read_statistics(place: GatewayPlace) -> GatewayStatistics | None:
 
 @contextmanager
 def open_gateway(plan: Plan, context: ForkServerContext) -> Iterator[GatewayPlace]:
-    """Provide a gateway in a process of its own, which is begun again if it is killed.
-
-    Raises:
-        RunDirectoryError: the tape or the address cannot be used.
-    """
+    """Provide a gateway in a process of its own, which is begun again if it is killed."""
     keeper = _Keeper(plan, context, secrets.token_urlsafe(32))
     keeper.begin()
     watch = threading.Thread(target=keeper.watch, name="gateway", daemon=True)
@@ -111,11 +107,7 @@ class _Keeper:
         return GatewayPlace(address=address, token=self._token, services=services)
 
     def begin(self) -> None:
-        """Begin the process, and wait until it listens.
-
-        Raises:
-            RunDirectoryError: it cannot.
-        """
+        """Begin the process, and wait until it listens."""
         self._starts += 1
         ours, theirs = self._context.Pipe()
         process = self._context.Process(  # type: ignore[attr-defined]

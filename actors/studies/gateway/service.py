@@ -57,9 +57,6 @@ def service_of(config: Config, environment: Mapping[str, str] | None) -> Service
 
     Args:
         environment: None for a replay, which needs no secrets.
-
-    Raises:
-        OracleUnavailableError: an address is none, or a secret is missing or cannot be sent.
     """
     from prism.llm.address import address_of  # noqa: PLC0415  # an HTTP client takes 0.2 s to import
 

@@ -125,11 +125,7 @@ class ExperimentTape(TapeFile):
         return self._last(_begin_of(key, is_answer=False), number)
 
     def add(self, kept: Kept) -> None:
-        """Append a reply.
-
-        Raises:
-            TapeError: it cannot be written, such as on a full disk.
-        """
+        """Append a reply."""
         begin = _begin_of(kept.key, is_answer=kept.is_answer)
         content = msgspec.json.encode(msgspec.structs.replace(kept, key="", asked_by=""))
         self._execute(
@@ -150,7 +146,6 @@ class ExperimentTape(TapeFile):
             self._held = None
 
     def _last(self, begin: bytes, number: int) -> Kept | None:
-        """Return the last of the records up to a number."""
         statement = "SELECT answer FROM answers WHERE key > ? AND key <= ? ORDER BY key DESC LIMIT 1"
         rows = self._execute(statement, begin, b"%b%08d" % (begin, number))
         return self._decode(rows[0][0], _kept) if rows else None
@@ -177,11 +172,7 @@ def _begin_of(key: str, *, is_answer: bool) -> bytes:
 
 
 def _hold(path: Path) -> int:
-    """Lock a tape, and return the file that holds the lock until it is closed.
-
-    Raises:
-        TapeError: another process holds it, or the file cannot be opened.
-    """
+    """Lock a tape, and return the file that holds the lock until it is closed."""
     try:
         for beside in ("-wal", "-shm", "-journal"):  # SQLite opens these by itself
             refuse_link(path.with_name(f"{path.name}{beside}"))

@@ -40,9 +40,6 @@ def entries(run: tuple[Path, Path] | None = None) -> list[Entry]:
 
     Args:
         run: the file of the replication that was run, and the directory of its experiment; None if no other one was.
-
-    Raises:
-        RunDirectoryError: a line cannot be read.
     """
     files = {name: (path, OUT / name) for name, path in replications().items()}
     if run is not None:
@@ -55,11 +52,7 @@ def entries(run: tuple[Path, Path] | None = None) -> list[Entry]:
 
 
 def page_of(all_entries: Iterable[Entry]) -> str:
-    """Return the ledger as a page in Markdown.
-
-    Raises:
-        ConfigError: the file of a replication is wrong.
-    """
+    """Return the ledger as a page in Markdown."""
     kept = [(each.line, load_replication(each.path)) for each in all_entries if each.line is not None]
     lines = [
         "# Ledger of replications",

@@ -58,10 +58,6 @@ def line_of(plan: ReplicationPlan, out: Path, part: Plan, values: Values, outcom
     Args:
         out: the directory of the experiment.
         part: the plan of the experiment with the seeds that were run.
-
-    Raises:
-        ConfigError: a number cannot be computed from the data.
-        RunDirectoryError: a number over all runs cannot be worked out, or a run cannot be read.
     """
     tables = {**_by_condition(part, values), **_over_worlds(plan, out, part)}
     figures = []
@@ -132,20 +128,12 @@ def _rounded(each: Compared) -> Compared:
 
 
 def write_line(out: Path, line: Line) -> None:
-    """Write the line into the directory of the experiment.
-
-    Raises:
-        RunDirectoryError: it cannot be written.
-    """
+    """Write the line into the directory of the experiment."""
     write_json(out / LINE, line)
 
 
 def read_line(path: Path) -> Line | None:
-    """Return the line in a file; None if there is no file.
-
-    Raises:
-        RunDirectoryError: the file cannot be read, or is no line.
-    """
+    """Return the line in a file; None if there is no file."""
     try:
         return read_json(path, Line)
     except FileNotFoundError:

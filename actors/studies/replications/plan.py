@@ -41,22 +41,13 @@ class ReplicationPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_replication(path: Path) -> Replication:
-    """Return the replication in a file.
-
-    Raises:
-        ConfigError: the file is missing or wrong.
-    """
+    """Return the replication in a file."""
     with telling_kind(path, REPLICATION):
         return read_replication(text_of(path, "a YAML file with a replication", PAGE), str(path))
 
 
 def make_replication_plan(path: Path) -> ReplicationPlan:
-    """Return the plan of the replication in a file, and load its experiment and functions.
-
-    Raises:
-        ConfigError: the file or its experiment is wrong, or the data are missing.
-        InputError: an input file of the experiment is missing.
-    """
+    """Return the plan of the replication in a file, and load its experiment and functions."""
     replication = load_replication(path)
     text = text_of(path)
     try:
@@ -117,11 +108,7 @@ def _hash(replication: Replication, made: Plan, code: Mapping[str, str], data: P
 
 
 def computed_from_data(plan: ReplicationPlan, place: str) -> tuple[float, float | None]:
-    """Return a number that is computed from the data, and its standard error if there is one.
-
-    Raises:
-        ConfigError: the function raises an error, or returns something else.
-    """
+    """Return a number that is computed from the data, and its standard error if there is one."""
     try:
         found = plan.functions[place](plan.data)
         numbers = tuple(map(float, found)) if isinstance(found, Sequence) else (float(found),)
