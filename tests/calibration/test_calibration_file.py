@@ -29,10 +29,6 @@ def test_a_budget_of_one_number_is_split_over_the_steps() -> None:
     assert read_calibration(TEXT, "c.yaml").budget == Budget(design=85, confirm=15)
 
 
-def test_a_budget_of_one_number_is_used_up() -> None:
-    assert read_calibration(TEXT.replace("budget: 100", "budget: 70"), "c.yaml").budget == Budget(design=59, confirm=11)
-
-
 def test_without_a_budget_a_design_is_large_enough_to_learn_from() -> None:
     assert read_calibration(TEXT.replace("budget: 100\n", ""), "c.yaml").budget.design == 300
 

@@ -131,17 +131,6 @@ def test_no_fit_is_reported_without_a_step(changed: dict[str, object], step: str
     assert len(set(reasons(result.steps))) == len(reasons(result.steps))
 
 
-def test_the_words_of_a_refusal_name_a_budget_that_is_enough() -> None:
-    short = fitted(msgspec.structs.replace(CALIBRATION, budget=Budget(design=10, confirm=5)))
-    said = " ".join(reasons(short.steps))
-    assert "10 runs in the design: give `design` in `budget` 50 or more, and 300 in the design" in said
-    assert "too few runs: give `confirm` in `budget` 9 or more" in said
-    enough = fitted(msgspec.structs.replace(CALIBRATION, budget=Budget(design=50, confirm=9)))
-    assert enough.is_reported
-    assert reasons(enough.steps) == []
-    assert not fitted(msgspec.structs.replace(CALIBRATION, budget=Budget(design=50, confirm=8))).is_reported
-
-
 def test_no_seed_both_chooses_the_fit_and_confirms_it() -> None:
     runs = Recorder(line)
     result = calibrated(CALIBRATION, {"x": 1.0, "idle": 0.5}, Real(), runs)
@@ -230,14 +219,6 @@ def test_the_file_alone_says_what_the_end_says(changed: dict[str, object]) -> No
     calibration = msgspec.structs.replace(CALIBRATION, **changed)
     assert required_steps(calibration, Real()) == (result := fitted(calibration)).steps
     assert not result.is_reported
-
-
-def test_a_whole_number_at_its_bound_is_warned_of() -> None:
-    whole = (Parameter(setting="x", low=0, high=5, whole=True), CALIBRATION.parameters[1])
-    at_five = {"a": target("a", 5.0, holdout=5.0), "b": target("b", 10.0)}
-    result = fitted(msgspec.structs.replace(CALIBRATION, parameters=whole, targets=at_five))
-    assert result.estimates[0].best == 5
-    assert "x is at a bound of its range: widen the range" in result.warnings
 
 
 def test_a_posterior_like_the_ranges_is_warned_of() -> None:

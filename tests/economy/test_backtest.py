@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from prism.config import BacktestConfig, EconomyConfig, MacroConfig, TaylorConfig
+from prism.config import BacktestConfig, EconomyConfig, TaylorConfig
 from prism.economy.backtest import QUARTERS_MIN, Score, backtest, score
 from prism.economy.series import Figures
 from prism.quarter import Period, Quarter
@@ -112,22 +112,5 @@ def test_the_rule_does_not_beat_no_change_one_quarter_ahead() -> None:
         assert result.rmse > 1.5 * result.no_change_rmse
 
 
-def test_older_figures_tell_less() -> None:
-    errors = [judged(lagged(lag), TAYLORS_SAMPLE).rmse for lag in (0, 1, 2)]
-    assert errors == sorted(errors)
-
-
-def test_a_rule_that_keeps_most_of_the_old_rate_comes_near_no_change() -> None:
-    smooth = judged(EconomyConfig(taylor=TaylorConfig(smoothing=0.8)), TAYLORS_SAMPLE)
-    assert smooth.no_change_rmse < smooth.rmse < 0.5 * judged(EconomyConfig(), TAYLORS_SAMPLE).rmse
-
-
 def test_the_error_that_advisers_assume_is_the_one_measured_on_taylors_own_sample() -> None:
     assert TaylorConfig().rate_error == pytest.approx(judged(EconomyConfig(), TAYLORS_SAMPLE).rmse, abs=0.05)
-
-
-def test_the_natural_rate_moves_the_rule_by_okun_and_the_output_weight() -> None:
-    low, high = (
-        judged(EconomyConfig(macro=MacroConfig(natural_unemployment=rate)), TAYLORS_SAMPLE) for rate in (5.4, 5.9)
-    )
-    assert high.bias - low.bias == pytest.approx(0.5 * 2.0 * 0.5)

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from actors.cli.report import Sparklines, marks
-from actors.display.trends import blocks
+from actors.cli.report import Sparklines
 from prism.answers.measure_words import INDICATORS as NAMES
 from tests.catalogue import catalogue
 from tests.command import Ended, run_prism
@@ -125,25 +124,9 @@ def test_what_is_missing_of_the_figures_is_one_line(prism: Prism) -> None:
     assert not Path("run").exists()
 
 
-@catalogue(
-    ("values", "width", "drawn"),
-    [([1.0], 10, "▄"), ([1.0, 1.0, 1.0], 10, "▄▄▄"), ([0.0, 7.0], 10, "▁█"), ([0.0, 0.0, 7.0, 7.0], 2, "▁█")],
-)
-def test_blocks_stand_between_the_lowest_and_the_highest(values: list[float], width: int, drawn: str) -> None:
-    assert blocks(values, width) == drawn
-
-
 @catalogue("length", [1, 19, 20, 21, 1000])
 def test_a_path_of_any_length_fits_the_terminal(length: int) -> None:
     console = Console(file=io.StringIO(), width=80)
     console.print(Sparklines({"total_economic_value": [float(number) for number in range(length)]}))
     assert isinstance(console.file, io.StringIO)
     assert max(len(line.rstrip()) for line in console.file.getvalue().splitlines()) <= 80
-
-
-@catalogue(
-    ("places", "length", "width", "drawn"),
-    [([0], 1, 10, "^"), ([0, 2], 3, 10, "^ ^"), ([4, 5, 39], 40, 20, "  ^                ^"), ([6], 7, 3, "  ^")],
-)
-def test_a_mark_stands_below_the_block_of_its_round(places: list[int], length: int, width: int, drawn: str) -> None:
-    assert marks(places, length, width, "^") == drawn

@@ -97,19 +97,6 @@ async def test_measures_have_the_same_names_and_labels_from_the_first_quarter_to
     assert values["prism_economy_total_value"] == done.state.global_state.total_economic_value
 
 
-async def test_the_highlights_are_the_indicators_the_path_of_the_rate_and_the_action_applied_latest() -> None:
-    done = world()
-    assert done.highlights() == [
-        "interest rate 4.00%, from 4.00% to 4.00% so far; it moved in 0 of 0 quarters",
-        "inflation 5.00%, growth 2.00%, unemployment 5.00%",
-    ]
-    await pass_quarters(done, components(), 0, 3)
-    rate, _, applied = done.highlights()
-    assert rate.startswith(f"interest rate {done.state.global_state.interest_rate:.2f}%, from ")
-    assert rate.endswith(" of 3 quarters")
-    assert applied.startswith(f'applied latest: {ALONE.economy.nations[0]}, "')
-
-
 async def test_a_situation_is_the_same_size_however_long_the_run() -> None:
     done = world()
     first = msgspec.json.encode(done.triggers(0)[0])

@@ -14,7 +14,6 @@ from prism.experiment import (
     answered_of_several,
     compared,
     compared_groups,
-    condition_in_words,
     described_by,
     holm,
 )
@@ -74,12 +73,6 @@ def test_of_a_measure_of_small_cascades_the_largest_that_point_the_other_way_are
     assert "But most cascades were larger: a median of 2 posts against 1." in text, "more alone are smaller cascades"
 
 
-def test_seeds_that_point_the_other_way_are_counted() -> None:
-    first, second = Side("under a", [2, 2, 2, 2, 1]), Side("under b", [1, 1, 1, 1, 90])
-    _, text = answer(first, second, "likes")
-    assert "But in 4 of 5 seeds it was the other way around: the mean comes from the others." in text
-
-
 @pytest.mark.parametrize(
     ("alternative", "begin"),
     [("less", "Yes. Over 20 matched seeds people gave"), ("greater", "No, the opposite. Over 20 matched seeds people")],
@@ -102,22 +95,6 @@ def test_what_chance_may_have_made_is_undecided_and_few_seeds_are_said_to_decide
         "chance alone may have made (p = 0.25; 3 seeds are few). 3 seeds can never decide it: the smallest p value of "
         "this test is 0.25."
     )
-
-
-def test_the_smallest_p_value_of_few_seeds_is_said_to_be_before_the_correction_for_several_hypotheses() -> None:
-    first, second = Side("under a", [1.0, 2.0, 3.0]), Side("under b", [2.0, 3.5, 4.0])
-    hypothesis = Hypothesis(measure="m", contrast=("a", "b"))
-    each, _ = holm([compared(hypothesis, first.values, second.values)] * 2, ALPHA)
-    text = answered(each, words_of("m", "likes"), first, second, ALPHA).text
-    assert text.endswith("this test is 0.25, before the correction for 2 hypotheses.")
-
-
-def test_nothing_to_test_is_said_in_words() -> None:
-    same = Side("under a", [3.0] * 12)
-    finding, text = answer(same, same._replace(said="under b"), "likes")
-    assert finding == "undecided"
-    assert text.startswith("Not tested: no pair differs. Over 12 matched seeds people gave on average 3 likes under a")
-    assert "under b, the same (" in text
 
 
 @catalogue(
@@ -153,19 +130,6 @@ def test_an_economy_has_percents_and_points_and_says_where_its_course_points_the
     )
 
 
-def test_the_words_of_measures() -> None:
-    assert words_of("x", "rounds.sd.inflation").amount(0.8) == "0.8 percentage points"
-    assert words_of("x", "rounds.sd.inflation").subject == "the standard deviation of inflation over the rounds"
-    assert words_of("x", "rounds.q90.posts").subject == "the 90% quantile of the posts over the rounds"
-    assert words_of("x", "cascades.depth.max").amount(1.0) == "1 step"
-    assert words_of("x", "cascades.at_least.5").amount(0.125) == "12.5%"
-    assert words_of("x", "by.party.left.likes_per_person").subject == "each of the people of party left"
-    assert words_of("my_measure", "module:function").subject == "my measure"
-    assert words_of("x", "largest_cascade").change(296, 64) == "4.6 times as large"
-    assert words_of("x", "cascades.alone").change(0.5, 0.7) == "20 percentage points lower"
-    assert words_of("x", "gdp_growth").change(-0.5, 0.7) == "1.2 percentage points lower"
-
-
 def test_levels_of_a_factor_and_conditions_without_a_hypothesis_are_sentences_too() -> None:
     hypothesis = Hypothesis(measure="likes", factor="feed.size", test="kruskal_wallis")
     groups = {str(size): [size + seed / 10 for seed in range(10)] for size in (2, 5, 8)}
@@ -187,11 +151,6 @@ def test_levels_of_a_factor_and_conditions_without_a_hypothesis_are_sentences_to
     assert described_by(words, [one, two, Side("under c", [9.0])]).text.startswith(
         "Over one seed people gave 3 likes under a, 4 under b and 9 under c ("
     )
-
-
-def test_conditions_are_named_as_a_newspaper_would_where_that_is_possible() -> None:
-    assert condition_in_words("x", {"feed.algorithm": "interest"}) == "with an interest feed"
-    assert condition_in_words("size=2", {"feed.size": 2}) == "under size=2"
 
 
 def test_what_limits_all_answers_is_said() -> None:

@@ -27,7 +27,3 @@ def test_people_who_post_alike_have_a_tenth_however_short_the_run() -> None:
     posts = np.random.default_rng(5).poisson(0.5, size=20_000).astype(np.float64)
     assert top_share(posts, 0.1) > 0.3
     assert month_share(posts, 0.5) == pytest.approx(0.1, abs=0.05)
-
-
-def test_nobody_who_posts_is_a_share_of_0() -> None:
-    assert month_share(np.zeros(5), 1.0) == 0.0

@@ -89,12 +89,6 @@ def test_without_a_cascade_of_any_real_size_there_is_nothing_to_compare() -> Non
         matching.compare(floats(1, 1), floats(1))
 
 
-def test_the_same_seed_gives_the_same_intervals() -> None:
-    sizes = np.arange(50.0, 90.0)
-    found = [Matching(sizes, sizes, seed=seed).compare(sizes**2, sizes**2) for seed in (1, 1, 2)]
-    assert found[0] == found[1] != found[2]
-
-
 def test_a_cascade_with_fewer_than_ten_real_ones_of_its_size_is_left_out() -> None:
     matching = Matching(floats(60, 200), np.array([60.0] * 9 + [200.0] * 10))
     assert matching.kept.tolist() == [1]

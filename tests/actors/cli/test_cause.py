@@ -83,22 +83,6 @@ def printed(found: Causes, capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-def test_what_was_tried_is_said_in_words_and_the_largest_effects_are_a_table(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    out = printed(SHOWN, capsys)
-    assert "likes: 66 in the run, after 96 ticks" in out
-    assert "interventions: the run has none" in out
-    assert "people: all 40 tried, 30 with an effect; in sum +81.5\n" in out
-    assert "decisions: 60 of 400 tried, 20 with an effect; in sum about -12.2 [-30.5, +6]\n" in out
-    assert "ties: none of 300 tried" in out
-    assert "1,234 kept their recorded answers, 56" in out
-    assert "7 more were asked now, and 8 by an earlier search" in out
-    assert "Ada Novak (17)" in out
-    assert "+9.25 [+5.12, +13.4]" in out
-    assert max(map(len, out.splitlines())) <= 80
-
-
 def test_an_interval_of_a_sum_that_is_wider_than_the_outcome_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
     wide = Tried(kind="posts", candidates=900, tried=60, with_effect=20, total=9.0, low=-50.0, high=68.0)
     told = [msgspec.structs.replace(wide, low=low, high=high) for low, high in ((-50.0, 15.0), (1.0, 200.0))]
@@ -108,10 +92,6 @@ def test_an_interval_of_a_sum_that_is_wider_than_the_outcome_is_not_shown(capsys
     assert out.count("posts: 60 of 900 tried, 20 with an effect; in sum unclear: raise --budget") == 1
     assert "in sum about +9 [-50, +15]" in out
     assert "in sum about +9 [+1, +200]" in out
-
-
-def test_nothing_with_an_effect_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "nothing that was undone changes it" in printed(msgspec.structs.replace(SHOWN, causes=()), capsys)
 
 
 @catalogue("text", [pytest.param(text, id=name) for name, text in TEXTS.items()])

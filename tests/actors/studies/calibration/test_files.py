@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from actors.cli.calibrate import WrappedMarkdown
 from actors.factory.config_file import read_config
 from actors.studies.calibration.files import CONFIGURATION, PAGE, RESULT, write_result
 from actors.studies.calibration.page import page_of
@@ -104,24 +101,3 @@ def test_names_that_hold_marks_of_markdown_are_texts_on_the_page(tmp_path: Path)
     assert "| \\*po_sts\\* \\[a\\](b) \\| \\`c\\` |" in page
     assert "| population.engagement_threshold |" in page
     assert "\n| --- |" in page
-
-
-def test_long_names_are_wrapped_on_the_terminal_and_not_cut(tmp_path: Path) -> None:
-    path = write_calibration(tmp_path)
-    console = Console(width=80, file=io.StringIO())
-    console.print(WrappedMarkdown(page_of(make_calibration_plan(path), result_of(path))))
-    shown = console.file.getvalue()  # type: ignore[attr-defined]
-    assert "| ---" not in shown, "the tables are tables"
-    assert "\u2026" not in shown
-    whole = "".join(line.split(" ", 2)[1].strip() for line in shown.splitlines() if line.startswith(" "))
-    assert "population.engagement_threshold" in whole
-    assert max(map(len, shown.splitlines())) <= 80
-
-
-def test_a_fit_to_a_single_target_is_called_so(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    out.mkdir()
-    text = "".join(line for line in CALIBRATION.splitlines(keepends=True) if "rounds.posts" not in line)
-    path = write_calibration(tmp_path, text)
-    write_result(make_calibration_plan(path), out, result_of(path))
-    assert (out / CONFIGURATION).read_text().startswith("# Calibrated on 1 target by ")

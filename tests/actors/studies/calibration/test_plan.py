@@ -9,11 +9,9 @@ from click.testing import CliRunner
 
 from actors.cli.calibrate import calibrate
 from actors.studies.calibration.plan import cell_of, make_calibration_plan
-from prism.calibration import Point, reasons, required_steps
+from prism.calibration import Point
 from prism.errors import ConfigError, InputError
 from tests.actors.studies.calibration.files import CALIBRATION, write_calibration
-from tests.docs.pages import blocks
-from tests.paths import ROOT
 
 SHAPE = "posts: {shape: depth}"
 POSTS = "posts: {measure: rounds.posts, value: 25, tolerance: 4, source: made up}"
@@ -87,19 +85,3 @@ def test_the_plan_is_shown_and_nothing_is_run(tmp_path: Path) -> None:
     assert "2 at once" in shown.output
     assert "cascades" not in shown.output, "there are no data"
     assert not (tmp_path / "out").exists()
-
-
-def test_the_plan_says_that_no_fit_can_be_reported_and_why(tmp_path: Path) -> None:
-    text = CALIBRATION.replace(", holdout: 0.26", "").replace("{screening: 0, design: 50, confirm: 11}", "40")
-    shown = CliRunner().invoke(calibrate, ["plan", str(write_calibration(tmp_path, text))], env={"COLUMNS": "300"})
-    assert shown.exit_code == 0, shown.output
-    assert "no fit can be reported" in shown.output
-    assert "34 runs in the design: give `budget` 59 or more" in shown.output
-    assert "holdout: no part of the data is held out" in shown.output
-
-
-def test_the_example_of_the_page_can_report_a_fit_as_it_stands(tmp_path: Path) -> None:
-    files = {block.info.removeprefix("yaml "): block.text for block in blocks(ROOT / "docs" / "experiments.md")}
-    base, calibration = files["base.yaml"], files["calibration.yaml"]
-    plan = make_calibration_plan(write_calibration(tmp_path, calibration, base))
-    assert reasons(required_steps(plan.calibration, plan.real)) == []

@@ -46,15 +46,6 @@ def test_a_sample_has_exactly_its_size_and_nobody_twice(
     assert ((found.chances > 0) & (found.chances <= 1)).all()
 
 
-@given(st.lists(st.floats(0.001, 1000.0), min_size=2, max_size=60), st.integers(1, 60))
-def test_chances_add_up_to_the_size_and_follow_the_weights(weights: list[float], number: int) -> None:
-    number, each = min(number, len(weights)), np.array(weights)
-    chances = inclusion(each, number)
-    assert chances.sum() == pytest.approx(number)
-    below = chances < 1.0
-    assert np.allclose(chances[below] * each[below].sum(), each[below] * chances[below].sum())
-
-
 def test_a_candidate_is_drawn_as_often_as_its_chance_says(size: Size) -> None:
     weights, samples = np.array([8.0, 4.0, 2.0, 1.0, 1.0]), size(4000, everyday=1000)
     counts = np.zeros(5)

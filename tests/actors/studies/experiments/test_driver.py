@@ -17,10 +17,10 @@ from actors.results.result import read_result
 from actors.studies.experiments.cells import Done, Task, cell_path, count_done, work
 from actors.studies.experiments.driver import Where, opened
 from actors.studies.experiments.measures import measured
-from actors.studies.experiments.outcome import _cell, outcome_of
+from actors.studies.experiments.outcome import _cell
 from actors.studies.experiments.plan import Cell, make_plan
 from actors.studies.experiments.processes import room
-from tests.actors.studies.experiments.files import EXPERIMENT, write_experiment
+from tests.actors.studies.experiments.files import write_experiment
 from tests.catalogue import catalogue
 
 
@@ -200,25 +200,6 @@ def test_a_measure_may_be_any_real_number(tmp_path: Path, value: float) -> None:
 def test_a_measure_that_is_nan_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunDirectoryError, match="is no number but float: nan"):
         measured(tmp_path, {"m": "own:m"}, {"m": lambda _: float("nan")})
-
-
-@pytest.mark.slow
-def test_a_hypothesis_without_pairs_still_counts_in_the_correction(tmp_path: Path) -> None:
-    more = "  - {measure: posts, contrast: [chronological, none], test: t}\n"
-    three = EXPERIMENT.replace("seeds: 3", "    none: {feed.size: 4}\nseeds: 3") + more
-    plan = make_plan(write_experiment(tmp_path, three))
-    values = {
-        (cell.condition, cell.seed): {
-            "likes": cell.seed * (cell.condition == "random"),
-            "engagement": 0.0,
-            "posts": 1.0,
-        }
-        for cell in plan.cells
-        if cell.condition != "none"
-    }
-    [found] = outcome_of(plan, values, []).comparisons
-    assert found.p == pytest.approx(0.25)
-    assert found.p_holm == pytest.approx(0.5)
 
 
 @catalogue(

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 import urllib.request
-from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from rich.console import Console
 
-from actors.cli.experiment import ExperimentDisplay, drawn
 from actors.core.errors import AddressError
 from actors.studies.experiments.cells import Done
 from actors.studies.experiments.endpoint import ExperimentCollector, served
@@ -81,27 +78,3 @@ def test_every_metric_of_an_experiment_is_documented() -> None:
     documented = set(re.findall(r"^\| `(prism_experiment_\w+)(?:\{\w+\})?` \|", text, flags=re.MULTILINE))
     exposed = {family.name for family in text_string_to_metric_families(scraped(busy()))} - {"prism_run_info"}
     assert documented == {f"{name}_total" if name.endswith("losses") else name for name in exposed}
-
-
-def test_the_display_shows_cells_nodes_losses_and_the_time_left(tmp_path: Path) -> None:
-    console = Console(width=100, record=True, file=(tmp_path / "out").open("w"))
-    console.print(drawn(busy().standing(), 5, 60.0))
-    said = console.export_text()
-    console.file.close()
-    assert "9 of 15 cells, 1 min 00 s, 1 min 30 s left" in " ".join(said.split())
-    assert "2 running, 4 waiting, 1 failed, node lost 2 times" in said
-    assert re.search(r"a +1 +50% +25%", said)
-    assert "\x1b" not in said
-    assert r"b\x1b[31m" in said
-
-
-def test_the_display_says_that_measures_are_worked_out_after_the_last_cell(capsys: pytest.CaptureFixture[str]) -> None:
-    display = ExperimentDisplay(0, quiet=False)
-    said = []
-    with display.showing(busy().standing):
-        for cells in (0, 180):
-            display.measuring(cells)
-            Console(width=100).print(display._drawn())
-            said.append(capsys.readouterr().out)
-    assert "working out" not in said[0]
-    assert said[1] == f"{said[0]}working out the measures of 180 cells\n"

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from actors.studies.experiments.record import read_experiment_record
 from tests.actors.studies.experiments.files import EXPERIMENT, write_experiment
 from tests.command import Prism, run_prism
 
@@ -90,19 +89,6 @@ def test_more_seeds_run_only_what_is_new_and_a_later_hypothesis_is_exploratory(p
     assert "two-sided, among 1 hypothesis: its smallest p is 0.125" in plan  # planned, so corrected by itself
     assert "4 pairs can never reach p <= 0.05 with the test wilcoxon, among 2 hypotheses" in plan
     assert len(list(Path("experiments/e/plans").iterdir())) == 2
-
-
-@pytest.mark.slow
-def test_a_removed_hypothesis_is_named_and_still_counts_in_the_correction(prism: Prism, tmp_path: Path) -> None:
-    write_experiment(tmp_path, EXPERIMENT + "  - {measure: engagement, contrast: [random, chronological], test: t}\n")
-    assert prism("experiment", "e.yaml", "--quiet").code == 0
-    write_experiment(tmp_path)
-    assert prism("experiment", "e.yaml", "--quiet").code == 0
-    [left] = outcome()["comparisons"]
-    assert (left["among"], left["p_holm"]) == (2, min(1.0, 2 * left["p"]))
-    assert outcome()["notes"][0].startswith("removed after there were results: engagement: random differs")
-    [live] = read_experiment_record(Path("experiments/e")).outcome.comparisons
-    assert live.among == 2
 
 
 def test_a_plan_says_what_it_would_run_and_that_few_pairs_find_nothing(prism: Prism, tmp_path: Path) -> None:
@@ -213,14 +199,3 @@ def test_a_quiet_command_says_which_threshold_was_missed(prism: Prism, tmp_path:
     assert ended.err.startswith("prism: threshold likes of random at most -1: ")
     assert ended.err.endswith(" (random): missed\n")
     assert len(ended.err.splitlines()) == 1
-
-
-@pytest.mark.slow
-def test_equal_points_of_a_screening_are_counted(prism: Prism, tmp_path: Path) -> None:
-    design = "design:\n  kind: morris\n  trajectories: 6\n  factors: {feed.size: {low: 1, high: 2, whole: true}}\n"
-    text = f"{EXPERIMENT[: EXPERIMENT.index('design:')]}{design}seeds: 2\nmeasures: {{likes: likes}}\n"
-    write_experiment(tmp_path, text)
-    for command in ((), ("plan",)):
-        ended = prism("experiment", *command, "e.yaml")
-        assert ended.code == 0, ended.err
-        assert "! 2 of 12 points are distinct: equal ones are the same runs, done once" in " ".join(ended.out.split())

@@ -16,7 +16,7 @@ from actors.cli.experiment import experiment
 from actors.cli.experiment_tables import print_outcome
 from actors.runs.forecast import Forecast, forecast
 from actors.studies.experiments.batches import run_batches
-from actors.studies.experiments.outcome import PARQUET, factor_type, outcome_of, write_outcome
+from actors.studies.experiments.outcome import PARQUET, outcome_of, write_outcome
 from actors.studies.experiments.plan import Plan, make_plan
 from actors.studies.experiments.plan_record import notes_on_plans, promised_so_far, record_plan
 from actors.studies.experiments.record import read_experiment_record
@@ -202,23 +202,6 @@ def test_a_base_under_another_name_is_the_same_experiment(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_what_an_exploratory_hypothesis_adds_leaves_the_planned_ones_as_they_were(tmp_path: Path) -> None:
-    first = make_plan(write_experiment(tmp_path))
-    more = make_plan(
-        write_experiment(tmp_path, EXPERIMENT + "  - {measure: posts, contrast: [random, chronological], test: t}\n")
-    )
-    rng = np.random.default_rng(3)
-    values = {
-        (each.condition, each.seed): {name: float(rng.normal()) for name in first.experiment.measures}
-        for each in first.cells
-    }
-    planned = first.experiment.hypotheses
-    alone, together = outcome_of(first, values, planned), outcome_of(more, values, planned)
-    assert together.comparisons[:1] == alone.comparisons
-    assert [each.among for each in together.comparisons] == [1, 2]
-
-
-@pytest.mark.slow
 def test_a_planned_hypothesis_that_is_removed_after_results_counts_in_the_corrections_of_the_others(
     tmp_path: Path,
 ) -> None:
@@ -305,49 +288,6 @@ def test_the_parquet_table_has_typed_columns_and_the_keys_of_cells(tmp_path: Pat
     assert (tmp_path / PARQUET).read_bytes() == first
 
 
-@catalogue(
-    ("levels", "kind"),
-    [([1, 2], "int64"), ([1, 2.5], "double"), ([True, False], "bool"), ([1, "a"], "string"), ([[1], [2]], "string")],
-)
-def test_the_type_of_a_factor_follows_from_its_levels(levels: list[object], kind: str) -> None:
-    assert factor_type(levels) == kind
-
-
-@pytest.mark.slow
-def test_levels_are_averaged_over_the_other_factors_and_cells_that_are_missing_are_said(tmp_path: Path) -> None:
-    text = EXPERIMENT[: EXPERIMENT.index("design:")] + (
-        "design: {kind: factorial, factors: {feed.size: [2, 5], feed.algorithm: [hot, random]}}\n"
-        "seeds: 4\nmeasures: {likes: likes}\n"
-        "hypotheses: [{measure: likes, factor: feed.size, test: kruskal_wallis}]\n"
-    )
-    made = make_plan(write_experiment(tmp_path, text))
-    values = {
-        (cell.condition, cell.seed): {
-            "likes": cell.seed + 10.0 * cell.config.feed.size + (cell.config.feed.algorithm == "hot")
-        }
-        for cell in made.cells
-    }
-    whole = outcome_of(made, values, [])
-    [found] = whole.several
-    assert {name: (group.mean, group.count) for name, group in found.groups.items()} == {"2": (23.0, 4), "5": (53.0, 4)}
-    assert [(each.factor, each.level, each.value) for each in whole.effects] == [
-        ("feed.size", "2", -15.0),
-        ("feed.size", "5", 15.0),
-        ("feed.algorithm", "hot", 0.5),
-        ("feed.algorithm", "random", -0.5),
-    ]
-    del values["size=2 algorithm=hot", 3]
-    some = outcome_of(made, values, [])
-    assert {name: group.count for name, group in some.several[0].groups.items()} == {"2": 3, "5": 4}
-    assert some.variance[0].seeds == 3
-    assert "variance and effects the 3 of 4 that all share" in some.notes[0]
-    for seed in (1, 2):
-        del values["size=2 algorithm=random", seed]
-    few = outcome_of(made, values, [])
-    assert few.several == []
-    assert few.notes[1].startswith("not tested, but counted by Holm's correction: likes: depends on feed.size")
-
-
 def test_seeds_that_were_added_after_results_are_said(tmp_path: Path) -> None:
     first = make_plan(write_experiment(tmp_path))
     record_plan(tmp_path, first, 0)
@@ -400,25 +340,6 @@ def test_an_experiment_is_rehearsed_once_for_each_condition(tmp_path: Path, monk
     assert sorted(rehearsed) == ["chronological", "random"]
     assert "3 pairs can never reach p <= 0.05 with the test wilcoxon" in " ".join(ended.output.split())
     assert "finds" not in ended.output
-
-
-@pytest.mark.parametrize(
-    ("alternative", "said"),
-    [
-        (
-            "two-sided",
-            "among 1 hypothesis: its smallest p is 0.0625. Take at least 6 seeds, or name the direction now: with an",
-        ),
-        ("less", "wilcoxon with 5 seeds finds an effect of 1.4"),
-    ],
-)
-def test_five_pairs_are_too_few_without_a_direction_and_enough_with_one(
-    tmp_path: Path, alternative: str, said: str
-) -> None:
-    text = EXPERIMENT.replace("seeds: 3", "seeds: 5").replace("random]}", f"random], alternative: {alternative}}}")
-    ended = CliRunner().invoke(experiment, ["plan", str(write_experiment(tmp_path, text)), "--jobs", "1"])
-    assert ended.exit_code == 0, ended.output
-    assert said in " ".join(ended.output.split())
 
 
 def test_a_plan_says_which_effect_its_seeds_find(tmp_path: Path) -> None:
@@ -490,53 +411,3 @@ def test_sequential_seeds_stop_at_the_same_seed_whatever_was_done_before(tmp_pat
     outcome = outcome_of(part, values, [])
     assert outcome.missing == {}
     assert {each.over_seeds.count for each in outcome.conditions} == {end.seeds}
-
-
-def test_a_failed_cell_ends_sequential_seeds(tmp_path: Path) -> None:
-    text = EXPERIMENT.replace("seeds: 3", "seeds: {measure: likes, half_width: 0.8, least: 10, most: 60, step: 10}")
-    made = make_plan(write_experiment(tmp_path, text))
-    part, values, problems, end = run_batches(made, tmp_path, lambda part: {part.cells[0].key: "is broken"})
-    assert end is not None
-    assert end.reason == "failed"
-    assert len(part.experiment.seeds) == 10
-    assert (values, len(problems)) == ({}, 20), "the others have no run here"
-
-
-def test_the_plan_of_sequential_seeds_says_the_least_and_the_most(tmp_path: Path) -> None:
-    text = EXPERIMENT.replace("seeds: 3", "seeds: {measure: likes, half_width: 0.8, least: 5, most: 60, step: 10}")
-    ended = CliRunner().invoke(experiment, ["plan", str(write_experiment(tmp_path, text)), "--jobs", "1"])
-    assert ended.exit_code == 0, ended.output
-    said = " ".join(ended.output.split())
-    assert "seeds 5 to 60, until the 95% interval of likes has a half-width of at most 0.8" in said
-    assert "cells 10 to 120, 10 to 120 of them to do" in said
-    assert "5 pairs can never reach p <= 0.05 with the test wilcoxon" in said
-    assert "wilcoxon with 60 seeds finds an effect of 0.38" in said
-
-
-def test_the_help_of_a_group_has_the_options_of_a_run_and_a_misspelt_command_is_named(tmp_path: Path) -> None:
-    file = write_experiment(tmp_path)
-    said = CliRunner().invoke(experiment, ["--help"]).output
-    missing = [name for name in ("--out DIR", "--jobs N", "--on PLACE", "--tape TAPE", "--quiet") if name not in said]
-    assert not missing
-    wrong = CliRunner().invoke(experiment, ["plam", str(file)])
-    assert wrong.exit_code == 2
-    assert "'plam' is no file and no command; expected a file, or one of: plan, run" in wrong.output
-    assert "plan, run" not in CliRunner().invoke(experiment, [str(tmp_path / "none.yaml")]).output
-
-
-@pytest.mark.slow
-def test_an_interval_that_holds_0_beside_a_supported_hypothesis_is_explained(tmp_path: Path) -> None:
-    made = make_plan(write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", "seeds: 12")))
-    values = {
-        (cell.condition, cell.seed): dict.fromkeys(made.experiment.measures, float(cell.condition == "random"))
-        for cell in made.cells
-    }
-    [plain] = outcome_of(made, values, []).comparisons
-    assert plain.supported
-    values["chronological", 12] = dict.fromkeys(made.experiment.measures, 60.0)
-    skewed = outcome_of(made, values, [])
-    [compared] = skewed.comparisons
-    assert compared.supported
-    assert (compared.difference.low or 0) < 0 < (compared.difference.high or 0)
-    assert any("supported by its test, though the interval of the difference holds 0" in note for note in skewed.notes)
-    assert not any("rough" in note for note in skewed.notes)

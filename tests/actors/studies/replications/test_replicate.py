@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import RenderableType
 
-from actors.cli.replicate import _listed, _result
-from actors.display.console import SafeConsole
-from actors.factory.shipped import replications
-from actors.studies.replications.ledger import Entry, entries, page_of
+from actors.studies.replications.ledger import Entry, page_of
 from actors.studies.replications.line import read_line
-from actors.studies.replications.plan import load_replication, make_replication_plan
+from actors.studies.replications.plan import make_replication_plan
 from tests.actors.studies.experiments.files import write_experiment
 from tests.command import Prism, run_prism
 
@@ -121,40 +115,6 @@ def test_without_a_name_the_replications_are_listed_with_their_last_lines(prism:
     assert listed.code == 0, listed.err
     assert "bounded-confidence" in listed.out
     assert Path("ledger.md").read_text().startswith("# Ledger of replications\n")
-
-
-def printed(parts: Iterable[RenderableType], width: int) -> list[str]:
-    """Return the lines that a terminal of a width shows."""
-    text = StringIO()
-    console = SafeConsole(width=width, file=text)
-    for part in parts:
-        console.print(part)
-    return text.getvalue().split("\n")
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_the_list_has_one_line_for_each_replication_with_the_place_of_its_result(prism: Prism, width: int) -> None:
-    path = Path("replications/feed/replication.json")
-    path.parent.mkdir(parents=True)
-    path.write_bytes(replications()["feed"].with_suffix(".json").read_bytes())
-    head, *rest = printed(_listed(entries(), width), width)
-    assert head.split()[:2] == ["replication", "predicted"]
-    assert ("claim" in head) == (width == 120)
-    lines = [next(line for line in rest if line.startswith(f"{name} ")) for name in replications()]
-    assert all(" of " in line for line in lines)
-    assert {line.split()[0] for line in lines if " here" in line[:80]} == {"feed"}
-    claims = " ".join(" ".join(rest).split())
-    assert width == 120 or all(load_replication(each).claim in claims for each in replications().values())
-
-
-def test_the_table_has_headings_and_says_what_stands_in_brackets_of_a_direction() -> None:
-    path = replications()["taylor-rule"]
-    line = read_line(path.with_suffix(".json"))
-    assert line is not None
-    said = printed(_result(line, load_replication(path)), 200)
-    assert any(each.split() == ["figure", "published", "here", "outcome", "kind"] for each in said)
-    assert "for a direction (greater or less than 0), the 95% interval of the mean" in " ".join(said)
-    assert any(each.startswith("hits: predicted 12 of 16") and " of runs, digest" in each for each in said)
 
 
 def test_an_unknown_name_is_answered_with_those_that_there_are(prism: Prism) -> None:
