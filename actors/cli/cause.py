@@ -153,17 +153,7 @@ def cause(  # one for each option
     found = anyio.run(with_progress, partial(causes, path, of, by=by, groups=groups, **numbers))
     found = msgspec.structs.replace(found, run=str(shown(path)))
     show_result(found, json_path, partial(_print, found))
-    _keep(path, found)
-
-
-def _print(found: Causes) -> None:
-    SafeConsole().print(causes_view(found))
-    for note in found.notes:
-        say(note)
-
-
-def _keep(path: Path, found: Causes) -> None:
-    """Write the causes to the run's directory and print the path; if they cannot be written, print the reason."""
+    # Write the causes to the run's directory and print the path; if they cannot be written, print the reason.
     if shown(path) != path:
         say(f"not kept: {shown(path)} is a packed run")
         return
@@ -171,3 +161,9 @@ def _keep(path: Path, found: Causes) -> None:
         say(f"kept in {keep(path, found)}; prism report and prism view draw it")
     except (RunDirectoryError, DiskFailedError) as error:
         say(f"not kept: {error}")
+
+
+def _print(found: Causes) -> None:
+    SafeConsole().print(causes_view(found))
+    for note in found.notes:
+        say(note)

@@ -195,56 +195,50 @@ def execute(
     """Run the cells that are not done, in the experiment's directory, and write the outcome."""
     make_directory(out)
     with locked(out), interruptible(KEPT):
-        return _execute(made, out, where, metrics_port, tape=tape, quiet=quiet)
+        left = cells_to_do(made, out)
+        keep_own(out, [made.experiment.measures[name] for name in made.own])
+        registered = None if made.sealed is None else register(out, made.sealed)
+        record_plan(out, made, count_done(out))
+        known = len({cell.key for cell in made.cells}) - len(left)
+        display = ExperimentDisplay(known, quiet=quiet)
+        is_first = iter([True])
 
+        def on_done(cell: Cell, done: Done) -> None:
+            if not done.problem and next(is_first, False):  # a misspelt measure is found now, not after all the others
+                measured(cell_path(out, cell), made.experiment.measures, made.own)
+            display.tell(cell, done)
 
-def _execute(
-    made: Plan, out: Path, where: Where, metrics_port: int | None, *, tape: Path | None, quiet: bool
-) -> Executed:
-    left = cells_to_do(made, out)
-    keep_own(out, [made.experiment.measures[name] for name in made.own])
-    registered = None if made.sealed is None else register(out, made.sealed)
-    record_plan(out, made, count_done(out))
-    known = len({cell.key for cell in made.cells}) - len(left)
-    display = ExperimentDisplay(known, quiet=quiet)
-    is_first = iter([True])
+        with ExitStack() as stack:
+            gateway = stack.enter_context(gateway_of(asking_of(made), [cell.config for cell in left], out, tape))
+            executor = stack.enter_context(opened(replace(where, gateway=gateway)))
+            standing = executor.progress.standing
+            if metrics_port is not None:
+                # Imported here, because a server takes 0.3 s to import and few experiments are observed.
+                from actors.studies.experiments.endpoint import ExperimentCollector, served  # noqa: PLC0415
 
-    def on_done(cell: Cell, done: Done) -> None:
-        if not done.problem and next(is_first, False):  # a misspelt measure is found now, not after all the others
-            measured(cell_path(out, cell), made.experiment.measures, made.own)
-        display.tell(cell, done)
+                collector = ExperimentCollector(out.name, where.on.partition(":")[0], known, standing)
+                url = stack.enter_context(served(collector, metrics_port))
+                say(f"metrics at {url}/metrics")
+            stack.enter_context(display.showing(standing))
 
-    with ExitStack() as stack:
-        gateway = stack.enter_context(gateway_of(asking_of(made), [cell.config for cell in left], out, tape))
-        executor = stack.enter_context(opened(replace(where, gateway=gateway)))
-        standing = executor.progress.standing
-        if metrics_port is not None:
-            # Imported here, because a server takes 0.3 s to import and few experiments are observed.
-            from actors.studies.experiments.endpoint import ExperimentCollector, served  # noqa: PLC0415
+            def run_cells(part: Plan) -> Mapping[str, str]:
+                display.measuring(0)
+                failed = executor.run(cells_to_do(part, out), out, on_done)
+                display.measuring(len(part.cells))
+                return failed
 
-            collector = ExperimentCollector(out.name, where.on.partition(":")[0], known, standing)
-            url = stack.enter_context(served(collector, metrics_port))
-            say(f"metrics at {url}/metrics")
-        stack.enter_context(display.showing(standing))
-
-        def run_cells(part: Plan) -> Mapping[str, str]:
-            display.measuring(0)
-            failed = executor.run(cells_to_do(part, out), out, on_done)
-            display.measuring(len(part.cells))
-            return failed
-
-        part, values, problems, stopped = run_batches(made, out, run_cells)
-        counted = counts_of(gateway)
-    use = use_of_model(part, out, counted, is_replay=tape is not None)
-    planned, lost = promised_so_far(out, made)
-    within, beside = read_within(part, out, values), read_beside_cells(part, out, values)
-    outcome = outcome_of(part, values, planned, within, notes_on_plans(out, part.hash), lost, beside=beside)
-    scores = None if registered is None else scores_of_runs(part, registered, values, out)
-    cells = (((cell.condition, cell.seed), cell.key) for cell in part.cells)
-    remarks = remarks_of(part.experiment, cells, out, values)
-    outcome = replace(outcome, remarks=remarks, model=use, stopped=stopped, predictions=scores)
-    write_outcome(out, part, values, outcome)
-    return Executed(part, outcome, values, problems)
+            part, values, problems, stopped = run_batches(made, out, run_cells)
+            counted = counts_of(gateway)
+        use = use_of_model(part, out, counted, is_replay=tape is not None)
+        planned, lost = promised_so_far(out, made)
+        within, beside = read_within(part, out, values), read_beside_cells(part, out, values)
+        outcome = outcome_of(part, values, planned, within, notes_on_plans(out, part.hash), lost, beside=beside)
+        scores = None if registered is None else scores_of_runs(part, registered, values, out)
+        cells = (((cell.condition, cell.seed), cell.key) for cell in part.cells)
+        remarks = remarks_of(part.experiment, cells, out, values)
+        outcome = replace(outcome, remarks=remarks, model=use, stopped=stopped, predictions=scores)
+        write_outcome(out, part, values, outcome)
+        return Executed(part, outcome, values, problems)
 
 
 NODES_SHOWN = 12

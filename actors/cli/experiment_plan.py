@@ -37,7 +37,11 @@ NAMES_SHOWN = 30
 def print_plan(made: Plan, out: Path, jobs: int) -> None:
     """Print what the plan would run, and what it could find."""
     experiment, rule, begun = made.experiment, made.experiment.sequential, perf_counter()
-    forecasts = _forecasts(made)
+    # The forecast of each condition. Of many conditions only some are rehearsed; the next ones share theirs.
+    firsts = made.cells[:: len(made.experiment.seeds)]
+    stride = -(-len(firsts) // REHEARSED_MAX)
+    rehearsed = [forecast(cell.config) for cell in firsts[::stride]]
+    forecasts = {cell.condition: rehearsed[place // stride] for place, cell in enumerate(firsts)}
     parts = [made] if rule is None else [first_seeds(made, rule.least), made]
     lefts = [cells_to_do(part, out) for part in parts]
     totals = [f"{len({cell.key for cell in part.cells}):,}" for part in parts]
@@ -79,14 +83,6 @@ def _runs_s(forecasts: Mapping[str, Forecast], left: Sequence[Cell], jobs: int) 
     return START_S + sum(CELL_S + run_s(forecasts[cell.condition], cell.config) for cell in left) / jobs
 
 
-def _forecasts(made: Plan) -> dict[str, Forecast]:
-    """Return the forecast of each condition. Of many conditions only some are rehearsed; the next ones share theirs."""
-    firsts = made.cells[:: len(made.experiment.seeds)]
-    stride = -(-len(firsts) // REHEARSED_MAX)
-    rehearsed = [forecast(cell.config) for cell in firsts[::stride]]
-    return {cell.condition: rehearsed[place // stride] for place, cell in enumerate(firsts)}
-
-
 def _named(experiment: Experiment) -> str:
     """Return the names of the conditions, or the factors of a design with many."""
     names = [printable(each.name) for each in experiment.conditions]
@@ -98,7 +94,7 @@ def _named(experiment: Experiment) -> str:
 
 
 def _together(made: Plan, out: Path) -> list[int]:
-    """Return how many hypotheses each one is corrected for: planned ones among themselves, exploratory ones among all."""
+    """Return the number of tests in each correction: planned ones among themselves, exploratory ones among all."""
     hypotheses = made.experiment.hypotheses
     if not count_done(out):
         return [len(hypotheses)] * len(hypotheses)
@@ -122,7 +118,13 @@ def _power(made: Plan, together: Sequence[int]) -> Iterator[Text]:
         if least > experiment.alpha:
             yield Text(_never(each, seeds, experiment, groups, tests), style="bold yellow")
             continue
-        line = _found_by(each, seeds, experiment, groups, tests)
+        found = effect_found(each, seeds, experiment.alpha / tests, groups)
+        among = "" if tests == 1 else f", among {tests:,} hypotheses"
+        what, none = ("equality within", "no equality") if each.test == "equivalence" else ("an effect of", "no effect")
+        size = none if found.size is None else f"{what} {found.size:.2g} {found.unit}"
+        kind = f"{each.test} with {seeds:,} seeds finds {size} in four of five experiments"
+        ties = " Equal pairs lower that." if each.test in ("wilcoxon", "friedman") else ""
+        line = f"{kind} (p <= {experiment.alpha:g}{among}).{ties}"
         if line not in said:
             said.add(line)
             yield Text(line)
@@ -149,15 +151,3 @@ def _never(hypothesis: Hypothesis, seeds: int, experiment: Experiment, groups: i
         f"test {hypothesis.test}{', two-sided' if is_two_sided else ''}, among {among}: its smallest p is {least:.3g}. "
         f"Take {enough}{other}."
     )
-
-
-def _found_by(hypothesis: Hypothesis, seeds: int, experiment: Experiment, groups: int, tests: int) -> str:
-    found = effect_found(hypothesis, seeds, experiment.alpha / tests, groups)
-    among = "" if tests == 1 else f", among {tests:,} hypotheses"
-    what, none = (
-        ("equality within", "no equality") if hypothesis.test == "equivalence" else ("an effect of", "no effect")
-    )
-    size = none if found.size is None else f"{what} {found.size:.2g} {found.unit}"
-    kind = f"{hypothesis.test} with {seeds:,} seeds finds {size} in four of five experiments"
-    ties = " Equal pairs lower that." if hypothesis.test in ("wilcoxon", "friedman") else ""
-    return f"{kind} (p <= {experiment.alpha:g}{among}).{ties}"

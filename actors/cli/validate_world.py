@@ -59,7 +59,9 @@ def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], json_path: P
     """
     configs = observed_configs(paths)
     config = configs[paths[0]]
-    real = _read(files, config)
+    real = read_real(files, config)
+    if "quarters" in show_of(config).pictures and not real.quarters:
+        raise InputError("--against", "an economy is compared with quarterly figures, such as us-macro-quarterly.csv")
     facts, rule = _facts(configs, real), _scores(real.quarters, config)
     if json_path is not None:
         found = {"runs": [str(path) for path in paths], "against": files, "facts": facts}
@@ -72,18 +74,6 @@ def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], json_path: P
         SafeConsole().print(Text(f"\n{WITHOUT_FILES}", style="dim"))
     if strict and any(fact.agreement != Agreement.MET for fact in facts):
         sys.exit(EXIT_THRESHOLD)
-
-
-def _read(files: Sequence[str], config: Config) -> Real:
-    """Return the real figures.
-
-    Raises:
-        InputError: a file cannot be read or is of no use for this domain, or an economy has none.
-    """
-    real = read_real(files, config)
-    if "quarters" in show_of(config).pictures and not real.quarters:
-        raise InputError("--against", "an economy is compared with quarterly figures, such as us-macro-quarterly.csv")
-    return real
 
 
 def _facts(configs: dict[Path, Config], real: Real) -> list[Fact]:

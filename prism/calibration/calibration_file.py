@@ -184,7 +184,13 @@ def _checked(file: _File) -> _File:
     if not file.targets:
         raise _refused("targets", "expected one target or more")
     for name, each in file.parameters.items():
-        _check_range(name, each)
+        key = f"parameters.{name}"
+        if not (math.isfinite(each.low) and math.isfinite(each.high) and each.low < each.high):
+            raise _refused(key, f"expected low below high, got {each.low:g} and {each.high:g}")
+        if each.scale == "log" and each.low <= 0.0:
+            raise _refused(f"{key}.low", f"expected more than 0 on a log scale, got {each.low:g}")
+        if each.whole and (each.low % 1 or each.high % 1):
+            raise _refused(key, f"expected whole numbers, got {each.low:g} and {each.high:g}")
     _check_names(file)
     for part, targets in (("targets", file.targets), ("checks", file.checks)):
         for name, target in targets.items():
@@ -210,16 +216,6 @@ def _check_names(file: _File) -> None:
         raise _refused(f"checks.{twice}", "is a target, too: a check is not fitted")
 
 
-def _check_range(name: str, given: _Range) -> None:
-    key = f"parameters.{name}"
-    if not (math.isfinite(given.low) and math.isfinite(given.high) and given.low < given.high):
-        raise _refused(key, f"expected low below high, got {given.low:g} and {given.high:g}")
-    if given.scale == "log" and given.low <= 0.0:
-        raise _refused(f"{key}.low", f"expected more than 0 on a log scale, got {given.low:g}")
-    if given.whole and (given.low % 1 or given.high % 1):
-        raise _refused(key, f"expected whole numbers, got {given.low:g} and {given.high:g}")
-
-
 def _check_target(key: str, target: Target, *, has_data: bool) -> None:
     if (target.measure is None) == (target.shape is None):
         raise _refused(key, "expected a measure or a shape")
@@ -229,20 +225,17 @@ def _check_target(key: str, target: Target, *, has_data: bool) -> None:
             raise _refused(f"{key}.{name}", f"expected a finite number, got {number}")
     given = [name for name in (*GOALS, "holdout", "error") if getattr(target, name) is not None]
     if target.shape is None:
-        _check_number(key, target, [name for name in given if name in GOALS])
+        goals = [name for name in given if name in GOALS]
+        if len(goals) != 1:
+            raise _refused(key, f"expected one of {', '.join(GOALS)}, got {', '.join(goals) or 'none'}")
+        if target.tolerance is None:
+            raise _refused(key, "expected a tolerance: the deviation that counts as 1")
+        if not target.source:
+            raise _refused(key, "expected a source: where the number is from")
     elif given:
         raise _refused(f"{key}.{given[0]}", "a shape is compared with the data, and has no number of its own")
     elif not has_data:
         raise _refused(f"{key}.shape", "is compared with cascades, and there is no data")
-
-
-def _check_number(key: str, target: Target, goals: list[str]) -> None:
-    if len(goals) != 1:
-        raise _refused(key, f"expected one of {', '.join(GOALS)}, got {', '.join(goals) or 'none'}")
-    if target.tolerance is None:
-        raise _refused(key, "expected a tolerance: the deviation that counts as 1")
-    if not target.source:
-        raise _refused(key, "expected a source: where the number is from")
 
 
 def _refused(key: str, problem: str) -> SettingError:

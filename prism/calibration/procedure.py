@@ -298,7 +298,23 @@ class _Procedure:
         effects = self._screen()
         design, observed = self._design()
         posterior, ranks, incomparable = self._infer(design, observed)
-        confirmed = self._confirm(posterior)
+        # Choose between the candidates, and run the chosen one and the base under new seeds. So luck in the
+        # choice does not lower the distance of the fit. Draws of the posterior get the remaining runs.
+        nearest = min(self._known, key=lambda each: each[1])[0] if self._known else np.full(len(self._names), MIDDLE)
+        candidates = [nearest] if posterior is None else [nearest, np.round(posterior.mean(), PLACE_DIGITS)]
+        trials, times = _split_confirm(self._asked.budget.confirm, len(candidates))
+        distances = [
+            self._apart(self._run("confirm", np.tile(each, (trials, 1)), range(trials))) for each in candidates
+        ]
+        chosen = int(np.argmin(distances)) if trials else 0
+        seeds = range(trials, trials + times)
+        first = self._asked.seed * 10 * SEEDS_A_STEP + STEPS.index("confirm") * SEEDS_A_STEP + 1
+        base = self._made("confirm", [Point(values=dict(self._base), seed=first + seed) for seed in seeds])
+        fit = self._run("confirm", np.tile(candidates[chosen], (times, 1)), seeds)
+        left = self._asked.budget.confirm - self._runs["confirm"]
+        drawn = np.empty((0, len(self._names))) if posterior is None else posterior.draws(left, self._asked.seed)
+        predicted = self._run("confirm", drawn, range(seeds.stop, seeds.stop + len(drawn)))
+        confirmed = _Confirmed(base=base, fit=fit, predicted=predicted, best=candidates[chosen])
         return self._judged(effects, posterior, ranks, confirmed, incomparable)
 
     def _run(self, step: str, places: Floats, seeds: Sequence[int] | None = None) -> list[Observed]:
@@ -356,27 +372,6 @@ class _Procedure:
             posterior = inference.posterior(wanted)
             self._reach = inference.reach(posterior, wanted)
             return posterior, ranks, incomparable
-
-    def _confirm(self, posterior: Posterior | None) -> _Confirmed:
-        """Choose between the candidates, and run the chosen one and the base under new seeds.
-
-        So luck in the choice does not lower the distance of the fit. Draws of the posterior get the remaining runs.
-        """
-        nearest = min(self._known, key=lambda each: each[1])[0] if self._known else np.full(len(self._names), MIDDLE)
-        candidates = [nearest] if posterior is None else [nearest, np.round(posterior.mean(), PLACE_DIGITS)]
-        trials, times = _split_confirm(self._asked.budget.confirm, len(candidates))
-        distances = [
-            self._apart(self._run("confirm", np.tile(each, (trials, 1)), range(trials))) for each in candidates
-        ]
-        chosen = int(np.argmin(distances)) if trials else 0
-        seeds = range(trials, trials + times)
-        first = self._asked.seed * 10 * SEEDS_A_STEP + STEPS.index("confirm") * SEEDS_A_STEP + 1
-        base = self._made("confirm", [Point(values=dict(self._base), seed=first + seed) for seed in seeds])
-        fit = self._run("confirm", np.tile(candidates[chosen], (times, 1)), seeds)
-        left = self._asked.budget.confirm - self._runs["confirm"]
-        drawn = np.empty((0, len(self._names))) if posterior is None else posterior.draws(left, self._asked.seed)
-        predicted = self._run("confirm", drawn, range(seeds.stop, seeds.stop + len(drawn)))
-        return _Confirmed(base=base, fit=fit, predicted=predicted, best=candidates[chosen])
 
     def _apart(self, runs: Sequence[Observed]) -> float:
         return root_mean_square(self._comparer.deviations(pooled(runs)).values()) if runs else float("inf")

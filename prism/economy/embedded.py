@@ -78,7 +78,14 @@ class EmbeddedAdviser:
         rule = self.rule_of(nation)
         asked = _rule_rate(state, self._economy, rule)
         aim = policy_rate(asked, state.interest_rate, rule)
-        change = _in_steps(aim - state.interest_rate, state.interest_rate, rule)
+        # The multiple of the step that is nearest to the gap, within a proposal's reach and above the floor.
+        gap = aim - state.interest_rate
+        rate = state.interest_rate
+        most = math.floor(rule.rate_step_max / rule.rate_step + 1e-9)
+        steps = max(-most, min(most, round(gap / rule.rate_step)))
+        if steps < 0:
+            steps = -min(-steps, max(0, math.floor((rate - rule.rate_floor) / rule.rate_step + 1e-9)))
+        change = steps * rule.rate_step
         if change:
             verb = "Raise" if change > 0 else "Lower"
             action = f"{verb} the interest rate by {_points(abs(change))} percentage points"
@@ -244,15 +251,6 @@ def _check_nation(name: str, nations: Sequence[str]) -> None:
 def _rule_rate(state: GlobalState, economy: EconomyConfig, rule: TaylorConfig) -> float:
     """Return the rule's rate, neither smoothed nor bounded."""
     return taylor_rate(state.inflation, output_gap(state.unemployment, economy.macro), rule)
-
-
-def _in_steps(gap: float, rate: float, rule: TaylorConfig) -> float:
-    """Return the multiple of the step that is nearest to the gap, within a proposal's reach and above the floor."""
-    most = math.floor(rule.rate_step_max / rule.rate_step + 1e-9)
-    steps = max(-most, min(most, round(gap / rule.rate_step)))
-    if steps < 0:
-        steps = -min(-steps, max(0, math.floor((rate - rule.rate_floor) / rule.rate_step + 1e-9)))
-    return steps * rule.rate_step
 
 
 def _requested_change(change: RateChange | None, old: float, asked: float) -> tuple[float, str]:

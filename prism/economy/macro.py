@@ -137,7 +137,12 @@ def step(state: GlobalState, lags: Lags, macro: MacroConfig, shocks: Shocks = CA
     price_shock = macro.inflation_shock_persistence * lags.price_shock + shocks.prices
     real_rate_gap = fmean((state.interest_rate, *lags.rates)) - fmean(lags.inflations) - macro.neutral_rate
     b1, b2 = macro.gap_lags
-    gap_after = _possible(b1 * gap + b2 * gap_before - macro.rate_effect * real_rate_gap + demand_shock, macro)
+    # By Okun's law the gap cannot go beyond nobody or everybody in the labour force being at work.
+    gap_after = _clamp(
+        b1 * gap + b2 * gap_before - macro.rate_effect * real_rate_gap + demand_shock,
+        output_gap(100.0, macro),
+        output_gap(0.0, macro),
+    )
     past = math.fsum(weight * each for weight, each in zip(macro.inflation_lags, lags.inflations, strict=True))
     expected = (1.0 - macro.anchoring) * past + macro.anchoring * macro.anchor
     inflation = _clamp(expected + macro.phillips_slope * gap + price_shock, *INFLATION_PERCENT)
@@ -171,11 +176,6 @@ def _work_change(lags: Lags, gap_after: float, macro: MacroConfig) -> float:
     return (
         macro.okun_lag * lags.unemployment_change - macro.okun_impact * (gap_after - gap) - macro.okun_pull * distance
     )
-
-
-def _possible(gap: float, macro: MacroConfig) -> float:
-    """Return a gap kept in its possible range: from none to all of the labour force has work, by Okun's law."""
-    return _clamp(gap, output_gap(100.0, macro), output_gap(0.0, macro))
 
 
 def _clamp(value: float, least: float, most: float) -> float:

@@ -61,7 +61,15 @@ def moments(series: Mapping[str, Sequence[float]]) -> dict[str, float]:
     Raises:
         ValueError: a column is missing, too short, or not as long as the others.
     """
-    columns = _checked(series)
+    missing = [name for name in COLUMNS if name not in series]
+    if missing:
+        raise ValueError(f"expected the columns {', '.join(COLUMNS)}; missing: {', '.join(missing)}")
+    columns = {name: series[name] for name in COLUMNS}
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"expected columns of one length, got {', '.join(f'{n} {k}' for n, k in lengths.items())}")
+    if lengths["interest_rate"] < QUARTERS_MIN:
+        raise ValueError(f"expected at least {QUARTERS_MIN} quarters, got {lengths['interest_rate']}")
     rate, inflation = columns["interest_rate"], columns["inflation"]
     growth, unemployment = columns["gdp_growth"], columns["unemployment"]
     work = changes(unemployment)
@@ -190,19 +198,6 @@ def slope(x: Sequence[float], y: Sequence[float]) -> float:
 def _varies(column: Sequence[float]) -> bool:
     """Return whether a column has two different values. Sums cannot tell: the mean of twelve times 0.1 is not 0.1."""
     return min(column) < max(column)
-
-
-def _checked(series: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
-    missing = [name for name in COLUMNS if name not in series]
-    if missing:
-        raise ValueError(f"expected the columns {', '.join(COLUMNS)}; missing: {', '.join(missing)}")
-    columns = {name: series[name] for name in COLUMNS}
-    lengths = {name: len(column) for name, column in columns.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"expected columns of one length, got {', '.join(f'{n} {k}' for n, k in lengths.items())}")
-    if lengths["interest_rate"] < QUARTERS_MIN:
-        raise ValueError(f"expected at least {QUARTERS_MIN} quarters, got {lengths['interest_rate']}")
-    return columns
 
 
 def _share(facts: Sequence[bool]) -> float:

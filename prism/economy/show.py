@@ -87,7 +87,15 @@ class Quarters:
             if update.effect is None:
                 continue
             step = msgspec.convert(update.effect, PolicyStep)
-            _follow(proposals, update, step)
+            match step:
+                case Proposed():
+                    proposals[update.agent] = _Proposal(action=step.decision.action)
+                case Reviewed() if update.agent in proposals:
+                    proposals[update.agent].outcome = update.to_state
+                case Applied() if update.agent in proposals:
+                    proposals[update.agent].outcome = update.to_state
+                    rate = step.decision.new_interest_rate if step.indicators is None else step.indicators.interest_rate
+                    proposals[update.agent].rate = rate
             action = proposals[update.agent].action if update.agent in proposals else None
             start = (tick.tick, tick.time, update.agent, self._names[update.agent])
             yield CHAINS.name, (*start, *_chain(update, step, action))
@@ -177,18 +185,6 @@ class EconomyShow(Show):
 
 
 SHOW = EconomyShow
-
-
-def _follow(proposals: dict[int, _Proposal], update: Update[Any], step: PolicyStep) -> None:
-    match step:
-        case Proposed():
-            proposals[update.agent] = _Proposal(action=step.decision.action)
-        case Reviewed() if update.agent in proposals:
-            proposals[update.agent].outcome = update.to_state
-        case Applied() if update.agent in proposals:
-            proposals[update.agent].outcome = update.to_state
-            rate = step.decision.new_interest_rate if step.indicators is None else step.indicators.interest_rate
-            proposals[update.agent].rate = rate
 
 
 def _chain(update: Update[Any], step: PolicyStep, action: str | None) -> Iterator[Value]:

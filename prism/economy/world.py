@@ -110,7 +110,16 @@ class EconomyWorld(World):
             self.counts["rejected"] += 1
             _log.info("SKIPPED Agent [%s] due to unvalidated Action", self.names[nation])
         if not self._is_over:
-            self._end_turn(tick)
+            # End the turn: the other indicators respond to the rate that the nations have set.
+            economy, now = self.config.economy, self.state.global_state
+            shocks = draw_shocks(economy.macro, self.draws, tick)
+            rate = rate_with_shock(now.interest_rate, shocks.rate, economy.taylor.rate_floor)
+            self.path.add(rate)
+            after, self.lags = step(replace(now, interest_rate=rate), self.lags, economy.macro, shocks)
+            self.state = replace(
+                self.state, turn=self.state.turn + 1, global_state=after, reasoning_chains=tuple(self._chains)
+            )
+            self.actions, self._chains, self._is_over = {}, [], True
         return []
 
     def apply(self, update: Update[PolicyStep]) -> None:
@@ -123,7 +132,8 @@ class EconomyWorld(World):
         self.entered[update.agent] = update.tick
         outcome = update.effect
         if outcome is None:
-            self._abstains(update)
+            if update.trigger == "turn_begins":
+                self._waiting.remove(update.agent)
             return
         self._chains.append(outcome.chain)
         match outcome:
@@ -241,11 +251,6 @@ class EconomyWorld(World):
         own = replace(self.state, reasoning_chains=(), agents={name: self.state.agents[name]})
         return Situation(state=own, action=self.actions[nation])
 
-    def _abstains(self, update: Update[PolicyStep]) -> None:
-        """Skip a nation that moved without a proposal, which a chart may allow: there is nothing to reject."""
-        if update.trigger == "turn_begins":
-            self._waiting.remove(update.agent)
-
     def _is_accepted(self, nation: int) -> bool:
         """Return whether the nation's proposal of this quarter is to be applied.
 
@@ -253,18 +258,6 @@ class EconomyWorld(World):
         """
         action = self.actions.get(nation)
         return action is not None and action.validated and self.stages[nation] is PolicyState.ACCEPTED
-
-    def _end_turn(self, tick: int) -> None:
-        """End the turn: the other indicators respond to the rate that the nations have set."""
-        economy, now = self.config.economy, self.state.global_state
-        shocks = draw_shocks(economy.macro, self.draws, tick)
-        rate = rate_with_shock(now.interest_rate, shocks.rate, economy.taylor.rate_floor)
-        self.path.add(rate)
-        after, self.lags = step(replace(now, interest_rate=rate), self.lags, economy.macro, shocks)
-        self.state = replace(
-            self.state, turn=self.state.turn + 1, global_state=after, reasoning_chains=tuple(self._chains)
-        )
-        self.actions, self._chains, self._is_over = {}, [], True
 
 
 DIGITS: Final = 4

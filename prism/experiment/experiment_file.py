@@ -195,28 +195,6 @@ def _check(file: _File, conditions: tuple[Condition, ...], seeds: tuple[int, ...
         raise SettingError(
             "seeds", f"expected {SEEDS_MIN} different seeds or more, got {len(set(seeds)):,}", keys=["seeds"]
         )
-    _check_cells(conditions, seeds)
-    if not file.measures:
-        raise SettingError("measures", "expected one measure or more", keys=["measures"])
-    if isinstance(file.seeds, Sequential):
-        _check_known(file.seeds.measure, list(file.measures), "seeds.measure", "measures")
-        check_sequential(file.seeds, names)
-    _check_no_seed(file, conditions)
-    for place, hypothesis in enumerate(file.hypotheses):
-        _check_known(hypothesis.measure, list(file.measures), f"hypotheses[{place}].measure", "measures")
-        check_hypothesis(hypothesis, file.design, conditions, f"hypotheses[{place}]")
-    for place, threshold in enumerate(file.thresholds):
-        _check_threshold(threshold, file.measures, names, f"thresholds[{place}]")
-
-
-def _check_no_seed(file: _File, conditions: tuple[Condition, ...]) -> None:
-    given = next((each for each in conditions if SEED_KEY in each.settings), None)
-    if given is not None or SEED_KEY in file.set:
-        key = f"set.{SEED_KEY}" if given is None else key_of_setting(file.design, given, SEED_KEY)
-        raise SettingError("design", "is given by the key seeds", keys=[key])
-
-
-def _check_cells(conditions: tuple[Condition, ...], seeds: tuple[int, ...]) -> None:
     cells = len(conditions) * len(seeds)
     if cells > CELLS_MAX:
         problem = (
@@ -225,6 +203,20 @@ def _check_cells(conditions: tuple[Condition, ...], seeds: tuple[int, ...]) -> N
         raise SettingError("seeds", problem, keys=["seeds"])
     if twice := [name for name, times in Counter(condition.name for condition in conditions).items() if times > 1]:
         raise SettingError("design", f"two conditions have the name {twice[0]}", keys=["design"])
+    if not file.measures:
+        raise SettingError("measures", "expected one measure or more", keys=["measures"])
+    if isinstance(file.seeds, Sequential):
+        _check_known(file.seeds.measure, list(file.measures), "seeds.measure", "measures")
+        check_sequential(file.seeds, names)
+    given = next((each for each in conditions if SEED_KEY in each.settings), None)
+    if given is not None or SEED_KEY in file.set:
+        key = f"set.{SEED_KEY}" if given is None else key_of_setting(file.design, given, SEED_KEY)
+        raise SettingError("design", "is given by the key seeds", keys=[key])
+    for place, hypothesis in enumerate(file.hypotheses):
+        _check_known(hypothesis.measure, list(file.measures), f"hypotheses[{place}].measure", "measures")
+        check_hypothesis(hypothesis, file.design, conditions, f"hypotheses[{place}]")
+    for place, threshold in enumerate(file.thresholds):
+        _check_threshold(threshold, file.measures, names, f"thresholds[{place}]")
 
 
 def _check_threshold(threshold: Threshold, measures: Mapping[str, str], names: list[str], key: str) -> None:

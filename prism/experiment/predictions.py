@@ -81,22 +81,19 @@ def _checked(found: Predictions, experiment: Experiment) -> Predictions:
     found = replace(found, reference=found.reference or conditions[0])
     _check_known(found.reference, conditions, "conditions", "reference")
     for place, each in enumerate(found.predictions):
-        _check(each, experiment, conditions, f"predictions[{place}]")
+        key = f"predictions[{place}]"
+        _check_known(each.measure, list(experiment.measures), "measures", f"{key}.measure")
+        if (each.condition is None) == (each.contrast is None):
+            raise SettingError("predictions", "expected a condition, or a contrast of two", keys=[key])
+        for name in each.names:
+            _check_known(name, conditions, "conditions", f"{key}.{'condition' if each.condition else 'contrast'}")
+        if each.contrast is not None and each.contrast[0] == each.contrast[1]:
+            raise SettingError("predictions", "expected two different conditions", keys=[f"{key}.contrast"])
+        if each.problem:
+            raise SettingError("predictions", each.problem, keys=[key])
         if any((each.measure, each.names) == (other.measure, other.names) for other in found.predictions[:place]):
             raise SettingError("predictions", f"{each} is predicted twice", keys=[f"predictions[{place}]"])
     return found
-
-
-def _check(each: Prediction, experiment: Experiment, conditions: Sequence[str], key: str) -> None:
-    _check_known(each.measure, list(experiment.measures), "measures", f"{key}.measure")
-    if (each.condition is None) == (each.contrast is None):
-        raise SettingError("predictions", "expected a condition, or a contrast of two", keys=[key])
-    for name in each.names:
-        _check_known(name, conditions, "conditions", f"{key}.{'condition' if each.condition else 'contrast'}")
-    if each.contrast is not None and each.contrast[0] == each.contrast[1]:
-        raise SettingError("predictions", "expected two different conditions", keys=[f"{key}.contrast"])
-    if each.problem:
-        raise SettingError("predictions", each.problem, keys=[key])
 
 
 def _check_known(name: str, known: Sequence[str], what: str, key: str) -> None:

@@ -75,7 +75,12 @@ def _answer_of(
             continue
         read = compiled(expression, readers)
         taken = _TAKEN[kind]
-        _refuse_other_texts(questionnaire, item, expression.root if kind == "text" else None)
+        # Refuse a text attribute whose declared values are not all among the options.
+        root = expression.root if kind == "text" else None
+        values = getattr(getattr(root, "field", None), "values", ())
+        other = [value for value in values if value not in item.options]
+        if item.options and other:
+            raise questionnaire.refusal(item, "answer", f"may give {other[0]!r}, which is none of the options")
         return lambda person: taken(item, read(person, None))
     raise questionnaire.refusal(item, "answer", wrong)
 
@@ -86,14 +91,6 @@ def _conditions(item: Item) -> list[ValueKind]:
 
 def _texts(item: Item) -> list[ValueKind]:
     return ["text"] if item.options else []
-
-
-def _refuse_other_texts(questionnaire: Questionnaire, item: Item, root: Any) -> None:
-    """Refuse a text attribute whose declared values are not all among the options."""
-    values = getattr(getattr(root, "field", None), "values", ())
-    other = [value for value in values if value not in item.options]
-    if item.options and other:
-        raise questionnaire.refusal(item, "answer", f"may give {other[0]!r}, which is none of the options")
 
 
 def _by_number(item: Item, value: float) -> Answered:

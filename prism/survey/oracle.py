@@ -121,7 +121,12 @@ class SurveyOracle(ModelOracle[Any]):
         if not is_open and len(options) <= LISTED_MAX:
             found = await self._model.choose(self._choice(agent))
             if isinstance(found, Distribution):
-                return self._drawn(agent, found, options)
+                # An answer drawn by its probability, with random numbers of the person, the question and the
+                # repeat.
+                self.counters.count("ok", found.latency_s, found.usage)
+                weights = [found.probabilities[option.value] for option in options]
+                unit = uniform(self._seed, agent.agent_id, 0, Draw.SURVEY, agent.item.key(agent.repeat))
+                return Answer(options[pick(weights, unit)], method=found.method)
             if isinstance(found, Undecided):
                 self.counters.count("invalid_response", found.latency_s, found.usage)
         with self._counted(self._request(agent, attempt, is_open=is_open)) as call:
@@ -157,13 +162,6 @@ class SurveyOracle(ModelOracle[Any]):
             asked_by=self.asker_name(agent, "", None),
             model=model_named(self._config, agent.respondent.attributes),
         )
-
-    def _drawn(self, agent: Interview, found: Distribution, options: Any) -> Answer:
-        """Return an answer drawn by its probability, with random numbers of the person, the question and the repeat."""
-        self.counters.count("ok", found.latency_s, found.usage)
-        weights = [found.probabilities[option.value] for option in options]
-        unit = uniform(self._seed, agent.agent_id, 0, Draw.SURVEY, agent.item.key(agent.repeat))
-        return Answer(options[pick(weights, unit)], method=found.method)
 
 
 def prompt_of(agent: Interview) -> str:

@@ -70,7 +70,8 @@ def make_calibration_plan(path: Path) -> CalibrationPlan:
         own = _checked_measures(calibration, path, config)
     except SettingError as error:
         raise placed(text, path, error) from error.__cause__
-    numbers = _numbers(config)
+    settings = flat(msgspec.to_builtins(config))
+    numbers = {key: each for key, each in settings if isinstance(each, int | float) and not isinstance(each, bool)}
     real, data_hash = _real(calibration, path)
     own_code = {place: code_of_own(place) for place in own}
     planned = [_deciding(calibration), config, data_hash, own_code]
@@ -126,11 +127,6 @@ def _config(calibration: Calibration, base: Path, values: dict[str, Any]) -> Con
         at = f" (at {place})" if place else ""
         key = f"parameters.{error.key}" if error.key in values else f"set.{error.key}"
         raise SettingError(calibration.source, f"{error.problem}{at}", keys=[key]) from error
-
-
-def _numbers(config: Config) -> dict[str, Any]:
-    settings = flat(msgspec.to_builtins(config))
-    return {key: each for key, each in settings if isinstance(each, int | float) and not isinstance(each, bool)}
 
 
 def _checked_measures(calibration: Calibration, path: Path, config: Config) -> dict[str, OwnMeasure]:

@@ -199,20 +199,8 @@ class _Journal:
                     asked[each.agent, each.trigger] = each
                 elif each.source in DECIDED and (each.agent, each.trigger) in asked:
                     self._take(_Taken(asked.pop((each.agent, each.trigger)), tick, str(each.to_state)))
-        self._below = self._caused(_tree(self._events, course))
-
-    def _take(self, taken: _Taken) -> None:
-        """Keep a decision that can be undone: it had another option."""
-        options = taken.question.options
-        if taken.question.tick >= self._since and taken.option in options and len(options) > 1:
-            self._taken.append(taken)
-
-    def _caused(self, tree: set[int] | None) -> list[int]:
-        """Return how much followed from each event: itself, and all posts and likes below its post.
-
-        Args:
-            tree: the posts of the cascade that counts; None if all do.
-        """
+        # How much followed from each event: itself, and all posts and likes below its post.
+        tree = _tree(self._events, course)
         below: dict[int, int] = {}
         parents = {event.post: event.parent for event in self._events if event.kind != LIKE}
         for event in self._events:
@@ -221,10 +209,16 @@ class _Journal:
                 below[post] = below.get(post, 0) + 1
                 post = parents.get(post)
         counts = (event.post in tree if tree is not None else True for event in self._events)
-        return [
+        self._below = [
             (1 + (0 if event.kind == LIKE else below.get(event.post, 0))) * (is_counted and event.tick >= self._since)
             for event, is_counted in zip(self._events, counts, strict=True)
         ]
+
+    def _take(self, taken: _Taken) -> None:
+        """Keep a decision that can be undone: it had another option."""
+        options = taken.question.options
+        if taken.question.tick >= self._since and taken.option in options and len(options) > 1:
+            self._taken.append(taken)
 
     def people(self) -> Candidates:
         """Return all people, weighed by the events that followed from theirs, and by their followers."""

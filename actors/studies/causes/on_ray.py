@@ -87,20 +87,16 @@ class OnRay(AbstractContextManager["OnRay"]):
                 self._flying[task] = places
             ready, _ = await to_thread.run_sync(partial(self._ray.wait, [*self._flying], num_returns=1, timeout=1.0))
             for task in ready:
-                outcomes = self._got(task)
+                try:
+                    outcomes: list[Outcome] = self._ray.get(task)
+                except self._ray.exceptions.RayError as error:
+                    cause = getattr(error, "cause", None) or error
+                    said = " ".join(f"{type(cause).__name__}: {cause}".split())[:500]
+                    raise ActorError(f"futures failed on a node: {said}") from None
                 found |= zip(self._flying.pop(task), outcomes, strict=True)
                 for each in outcomes:
                     on_outcome(each)
         return [found[place] for place in range(len(wanted))]
-
-    def _got(self, task: Any) -> list[Outcome]:
-        try:
-            outcomes: list[Outcome] = self._ray.get(task)
-        except self._ray.exceptions.RayError as error:
-            cause = getattr(error, "cause", None) or error
-            said = " ".join(f"{type(cause).__name__}: {cause}".split())[:500]
-            raise ActorError(f"futures failed on a node: {said}") from None
-        return outcomes
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         """Leave the cluster; it ends if it was started here."""

@@ -82,7 +82,29 @@ def count_done(out: Path) -> int:
 def work(task: Task) -> Done:
     """Run a cell, or continue it, in this process. It raises no error: the returned end names the problem."""
     try:
-        return _worked(task)
+        begun = time.monotonic()
+        for _ in range(LOCKED_TRIES):
+            try:
+                with through(_gateway(task)):
+                    result = _executed(task)
+                # Discard a run whose input files are not those of its key: they have changed since the plan
+                # was made.
+                used = {*read_manifest(task.path).inputs.values()}
+                for name, planned in task.inputs.items():
+                    if planned not in used:
+                        _discard(task.path)
+                        raise RunDirectoryError(
+                            f"{task.path}: {name} has changed since the plan was made, so the run is discarded"
+                        )
+            except RunLockedError:
+                time.sleep(LOCKED_WAIT_S)
+                continue
+            if not result.is_done:
+                stopped_by = result.summary.stopped_by or ""
+                signal = stopped_by if stopped_by.startswith("SIG") else ""
+                return Done(f"{task.path}: stopped before its end by {stopped_by}", signal=signal)
+            return Done(wall_s=time.monotonic() - begun)
+        return Done(f"{task.path}: another process still works on it")
     except PrismError as error:
         return Done(" ".join(str(error).replace(RESUME, REPEAT).split()))
     except MemoryError:
@@ -91,24 +113,6 @@ def work(task: Task) -> Done:
         return Done(f"{task.path}: {error.strerror or error}")
     except Exception as error:  # noqa: BLE001  # a user's code, of a domain or a chart, may raise anything
         return Done(f"{task.path}: raised {raised(error)}")
-
-
-def _worked(task: Task) -> Done:
-    begun = time.monotonic()
-    for _ in range(LOCKED_TRIES):
-        try:
-            with through(_gateway(task)):
-                result = _executed(task)
-            _refuse_changed_inputs(task)
-        except RunLockedError:
-            time.sleep(LOCKED_WAIT_S)
-            continue
-        if not result.is_done:
-            stopped_by = result.summary.stopped_by or ""
-            signal = stopped_by if stopped_by.startswith("SIG") else ""
-            return Done(f"{task.path}: stopped before its end by {stopped_by}", signal=signal)
-        return Done(wall_s=time.monotonic() - begun)
-    return Done(f"{task.path}: another process still works on it")
 
 
 def _gateway(task: Task) -> Gateway | None:
@@ -136,15 +140,6 @@ def _is_begun(path: Path) -> bool:
     except RunDirectoryError:
         return False
     return True
-
-
-def _refuse_changed_inputs(task: Task) -> None:
-    """Discard a run whose input files are not those of its key: they have changed since the plan was made."""
-    used = {*read_manifest(task.path).inputs.values()}
-    for name, planned in task.inputs.items():
-        if planned not in used:
-            _discard(task.path)
-            raise RunDirectoryError(f"{task.path}: {name} has changed since the plan was made, so the run is discarded")
 
 
 def _discard(path: Path) -> None:

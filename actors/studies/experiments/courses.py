@@ -71,7 +71,8 @@ class Courses(NamedTuple):
 def read_courses(record: ExperimentRecord, conditions: Sequence[str]) -> Courses:
     """Return the courses of these conditions, from the cells that are done."""
     chosen, left_out = _chosen(record, conditions)
-    wanted = _named_columns(record)
+    places = list(record.plan.experiment.measures.values())
+    wanted = list(dict.fromkeys([*(place.removeprefix("rounds.") for place in places), *COUNTED, *LEVELS]))
     sizes: dict[str, list[dict[int, int]]] = {}
     rounds: dict[str, list[dict[str, Floats]]] = {}
     interventions: dict[str, list[int]] = {}
@@ -108,12 +109,6 @@ def _chosen(record: ExperimentRecord, conditions: Sequence[str]) -> tuple[list[C
             else:
                 left_out += 1
     return [cell for cells in by_condition.values() for cell in cells], left_out
-
-
-def _named_columns(record: ExperimentRecord) -> list[str]:
-    """Return all columns in order: first those that the measures name, then those of the domains."""
-    places = list(record.plan.experiment.measures.values())
-    return list(dict.fromkeys([*(place.removeprefix("rounds.") for place in places), *COUNTED, *LEVELS]))
 
 
 def _rounds(record: ExperimentRecord, cell: CellLine) -> RoundsTable:

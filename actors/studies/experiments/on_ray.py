@@ -91,7 +91,21 @@ class OnRay(AbstractContextManager["OnRay"]):
         try:
             while call.batch.is_waiting or call.flying:
                 self._nodes.look(call.experiment)
-                self._give_out(call)
+                at_once = self._jobs or max(AHEAD_MIN, AHEAD * self._nodes.processors)
+                while call.batch.is_waiting and len(call.flying) < at_once:
+                    cell = call.batch.take()
+                    path = None if self._shared is None else str(self._shared / CELLS / cell.key)
+                    if path is not None:
+                        cell_path(call.out, cell).parent.mkdir(parents=True, exist_ok=True)
+                    try:
+                        contents = {digest: self._content(name, digest) for name, digest in read_by(cell).items()}
+                        order = order_of(cell, path, call.experiment, self._gateway)
+                    except (PrismError, OSError) as error:
+                        call.batch.end(cell, Done(" ".join(str(error).split())))
+                        continue
+                    needed = cell_bytes(cell.config)
+                    self._nodes.needed_bytes = max(self._nodes.needed_bytes, needed)
+                    call.flying[self._remote.cell.options(memory=needed).remote(order, contents)] = (cell, None)
                 call.collect()
         except BaseException:
             call.cancel()
@@ -101,23 +115,6 @@ class OnRay(AbstractContextManager["OnRay"]):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         """Leave the cluster; it ends if it was started here."""
         self._cluster.leave()
-
-    def _give_out(self, call: _Call) -> None:
-        at_once = self._jobs or max(AHEAD_MIN, AHEAD * self._nodes.processors)
-        while call.batch.is_waiting and len(call.flying) < at_once:
-            cell = call.batch.take()
-            path = None if self._shared is None else str(self._shared / CELLS / cell.key)
-            if path is not None:
-                cell_path(call.out, cell).parent.mkdir(parents=True, exist_ok=True)
-            try:
-                contents = {digest: self._content(name, digest) for name, digest in read_by(cell).items()}
-                order = order_of(cell, path, call.experiment, self._gateway)
-            except (PrismError, OSError) as error:
-                call.batch.end(cell, Done(" ".join(str(error).split())))
-                continue
-            needed = cell_bytes(cell.config)
-            self._nodes.needed_bytes = max(self._nodes.needed_bytes, needed)
-            call.flying[self._remote.cell.options(memory=needed).remote(order, contents)] = (cell, None)
 
     def _content(self, name: str, digest: str) -> Any:
         """Return the content of an input file in the object store."""
@@ -156,7 +153,17 @@ class _Call:
             except self._ray.exceptions.RayError as error:
                 if arriving is not None:
                     arriving[1].close()
-                self._lose(cell, error)
+                # Let a cell wait again whose task failed, or note why it cannot be run.
+                known = self._ray.exceptions
+                if isinstance(error, known.RayTaskError | known.RuntimeEnvSetupError):
+                    cause = getattr(error, "cause", None) or error
+                    said = " ".join(f"{type(cause).__name__}: {cause}".split())
+                    hint = "; is PRISM installed on all nodes?" if isinstance(cause, ImportError) else ""
+                    self.batch.end(cell, Done(f"its task failed on a node: {said[:500]}{hint}"))
+                elif isinstance(error, known.WorkerCrashedError | known.OutOfMemoryError):
+                    self.batch.kill(cell, "its process on a node")
+                else:
+                    self.batch.lose(cell, "node lost")
 
     def cancel(self) -> None:
         """End all tasks."""
@@ -210,19 +217,6 @@ class _Call:
             self.batch.lose(cell, "node lost")
         else:
             self.batch.end(cell, done)
-
-    def _lose(self, cell: Cell, error: Exception) -> None:
-        """Let a cell wait again whose task failed, or note why it cannot be run."""
-        known = self._ray.exceptions
-        if isinstance(error, known.RayTaskError | known.RuntimeEnvSetupError):
-            cause = getattr(error, "cause", None) or error
-            said = " ".join(f"{type(cause).__name__}: {cause}".split())
-            hint = "; is PRISM installed on all nodes?" if isinstance(cause, ImportError) else ""
-            self.batch.end(cell, Done(f"its task failed on a node: {said[:500]}{hint}"))
-        elif isinstance(error, known.WorkerCrashedError | known.OutOfMemoryError):
-            self.batch.kill(cell, "its process on a node")
-        else:
-            self.batch.lose(cell, "node lost")
 
 
 class _Nodes:

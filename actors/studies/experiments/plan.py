@@ -133,7 +133,13 @@ def cells_of(config: Config, condition: str, seeds: Iterable[int], *, ask_once: 
     """
     refuse_unknown(own_code(config))
     inputs = _inputs(config)
-    fixed = _fixed(config, inputs)
+    manifest = manifest_of(config, {}, code_of(config))
+    fixed: dict[str, Any] = {
+        "inputs": sorted(inputs.values()),
+        "code": manifest.code,
+        "domain": manifest.domain_code,
+        "packages": manifest.packages,
+    }
     if ask_once and config.oracle.backend != "choice":
         fixed["ask_once"] = True  # its answers may come from another cell, so its result may differ
     found = []
@@ -183,16 +189,6 @@ def _inputs(config: Config) -> dict[str, str]:
     if is_own(config):
         return dict(build_domain(config).inputs)
     return {name: sha256_of(locate_input(name)) for name in input_paths(config).values()}
-
-
-def _fixed(config: Config, inputs: Mapping[str, str]) -> dict[str, Any]:
-    manifest = manifest_of(config, {}, code_of(config))
-    return {
-        "inputs": sorted(inputs.values()),
-        "code": manifest.code,
-        "domain": manifest.domain_code,
-        "packages": manifest.packages,
-    }
 
 
 def settings_hash(config: Config) -> str:

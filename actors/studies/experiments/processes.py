@@ -102,7 +102,19 @@ class Processes(AbstractContextManager["Processes"]):
             self.progress.say(f"{at_once:,} at once: more would not fit into the memory")
         try:
             while batch.is_waiting or self._busy:
-                self._give_out(batch, out, at_once)
+                # Give cells to idle processes, and begin processes as far as there is room.
+                while batch.is_waiting and len(self._busy) < (1 if batch.next_is_alone else at_once):
+                    worker = next((each for each in self._workers if each.cell is None), None)
+                    if worker is None:
+                        worker = _Worker(self._context)
+                        self._workers.append(worker)
+                    cell = batch.take()
+                    kept = {name: place_of(name).absolute() for name in kept_inputs(cell.config)}
+                    if not worker.begin(
+                        cell, Task(cell.config, cell_path(out, cell), cell.inputs, self._gateway, kept)
+                    ):
+                        self._remove(worker)  # the process was killed while it was idle
+                        batch.give_back(cell)
                 self._collect(batch)
         except BaseException:
             self._end_all(at_once=True)
@@ -117,23 +129,14 @@ class Processes(AbstractContextManager["Processes"]):
     def _busy(self) -> list[_Worker]:
         return [worker for worker in self._workers if worker.cell is not None]
 
-    def _give_out(self, batch: Batch, out: Path, at_once: int) -> None:
-        """Give cells to idle processes, and begin processes as far as there is room."""
-        while batch.is_waiting and len(self._busy) < (1 if batch.next_is_alone else at_once):
-            worker = next((each for each in self._workers if each.cell is None), None)
-            if worker is None:
-                worker = _Worker(self._context)
-                self._workers.append(worker)
-            cell = batch.take()
-            kept = {name: place_of(name).absolute() for name in kept_inputs(cell.config)}
-            if not worker.begin(cell, Task(cell.config, cell_path(out, cell), cell.inputs, self._gateway, kept)):
-                self._remove(worker)  # the process was killed while it was idle
-                batch.give_back(cell)
-
     def _collect(self, batch: Batch) -> None:
         """Wait for a process that has ended a cell, or was killed."""
         busy = {worker.connection: worker for worker in self._busy}
-        self._note_load(len(busy))
+        running = len(busy)
+        self.progress.run_on({NODE: running})
+        if time.monotonic() >= self._metered + LOAD_EVERY_S:
+            self._metered = time.monotonic()
+            self.progress.load({NODE: self._meter.read(running)})
         for ready in wait(list(busy), timeout=LOAD_EVERY_S):
             worker = busy[ready]  # type: ignore[index]  # wait returns what it was given
             cell, done = worker.end()
@@ -151,12 +154,6 @@ class Processes(AbstractContextManager["Processes"]):
                 self._remove(worker)
                 self.progress.lose("worker replaced")
                 self.progress.say(f"a process was replaced: it held {grown / 1e6:,.0f} MB more than after a cell")
-
-    def _note_load(self, running: int) -> None:
-        self.progress.run_on({NODE: running})
-        if time.monotonic() >= self._metered + LOAD_EVERY_S:
-            self._metered = time.monotonic()
-            self.progress.load({NODE: self._meter.read(running)})
 
     def _remove(self, worker: _Worker) -> None:
         self._workers.remove(worker)
@@ -231,23 +228,17 @@ class _Worker:
 
 def serve(connection: Connection) -> None:
     """Run cells for a driver until it closes the connection or is gone, with the input files that were read before."""
-    _begin()
+    # Leave Ctrl-C to the driver, and end when the driver is gone. The parent of this process does not show
+    # that: it stays as long as one of its children does.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    driver = multiprocessing.parent_process()
+    if driver is not None:
+        threading.Thread(target=_end_after, args=(driver,), name="driver", daemon=True).start()
     with inputs_shared(), suppress(EOFError, OSError):
         while True:
             do: tuple[Callable[[Task], Done], Task] = connection.recv()
             function, task = do
             connection.send(function(task))
-
-
-def _begin() -> None:
-    """Leave Ctrl-C to the driver, and end when the driver is gone.
-
-    The parent of this process does not show that: it stays as long as one of its children does.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    driver = multiprocessing.parent_process()
-    if driver is not None:
-        threading.Thread(target=_end_after, args=(driver,), name="driver", daemon=True).start()
 
 
 def _end_after(driver: BaseProcess) -> None:

@@ -97,7 +97,12 @@ class Broker:
         if self._tape.mode == "replay":
             return await self._replayed(request, key)
         if not request.is_call:
-            return await self._read_only(request, key)
+            # Ask at once, without a place and without a price, and keep a changed reply for a replay.
+            kept = await self._callers[request.service].call(request, key)
+            recorded = msgspec.structs.replace(kept, key="", asked_by="")
+            if kept.is_answer and recorded != await self._read(self._tape.latest, key):
+                return await self._keep(kept)
+            return kept
         number = self._served.get((request.process, request.question, key), 0)
         flight = self._flights.get((key, number))
         is_first = flight is None
@@ -154,14 +159,6 @@ class Broker:
         self._statistics.from_tape += request.is_call
         return kept
 
-    async def _read_only(self, request: Request, key: str) -> Kept:
-        """Ask at once, without a place and without a price, and keep a changed reply for a replay."""
-        kept = await self._callers[request.service].call(request, key)
-        recorded = msgspec.structs.replace(kept, key="", asked_by="")
-        if kept.is_answer and recorded != await self._read(self._tape.latest, key):
-            return await self._keep(kept)
-        return kept
-
     async def _fly(self, request: Request, key: str, number: int, flight: _Flight) -> None:
         """Take the reply from the tape, or else call in its turn and keep the reply; tell all who wait for it."""
         flight.reply = await self._read(self._tape.answer, key, number)
@@ -183,7 +180,9 @@ class Broker:
                 flight.reply = _stop(key, "spent", spent)
             else:
                 flight.reply = await self._keep(await self._counted(request, key))
-                self._follow(request, flight.reply)
+                kept = flight.reply
+                if kept.status in REFUSALS and (pause_s := min(retry_after_s(kept.headers), PAUSE_MAX_S)) > 0.0:
+                    self._places.pause(request.service, pause_s)
         finally:
             statistics.under_way -= 1
             self._places.give_back()
@@ -200,11 +199,6 @@ class Broker:
             return kept
         finally:
             self._calls -= request.is_call and not has_reached
-
-    def _follow(self, request: Request, kept: Kept) -> None:
-        """Make all cells respect a pause for which a server has asked one of them."""
-        if kept.status in REFUSALS and (pause_s := min(retry_after_s(kept.headers), PAUSE_MAX_S)) > 0.0:
-            self._places.pause(request.service, pause_s)
 
     def _spent(self) -> str:
         """Return the message about a spent budget; empty if some budget is left."""

@@ -50,7 +50,10 @@ class Places:
             if waiting.granted.is_set():
                 self.give_back()
             else:
-                self._remove(cell, waiting)
+                queue = self._queues[cell]
+                queue.remove(waiting)
+                if not queue:
+                    del self._queues[cell]
             raise
 
     def give_back(self) -> None:
@@ -62,12 +65,6 @@ class Places:
         """Start no call of a service for a time, as its server asks for."""
         until = asyncio.get_running_loop().time() + seconds
         self._paused[service] = max(until, self._paused.get(service, until))
-
-    def _remove(self, cell: str, waiting: _Waiting) -> None:
-        queue = self._queues[cell]
-        queue.remove(waiting)
-        if not queue:
-            del self._queues[cell]
 
     def _grant(self) -> None:
         """Let every request begin that may, and set a timer for the next one."""

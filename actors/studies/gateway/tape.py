@@ -106,7 +106,16 @@ class ExperimentTape(TapeFile):
             self._release()
             raise
         try:
-            self.totals = self._read_totals()
+            if self._row(HEADER_KEY) is not None:
+                raise TapeError(self.path, "is the tape of a run, and not of an experiment")
+            totals, key = Totals(), b""
+            statement = "SELECT key, answer FROM answers WHERE key > ? ORDER BY key LIMIT ?"
+            while rows := self._execute(statement, key, _READ_AT_ONCE):
+                for _, row in rows:
+                    totals.add(self._decode(row, _kept))
+                if not key < (key := rows[-1][0]):
+                    raise TapeError(self.path, "is damaged: its records are not in order")
+            self.totals = totals
         except TapeError:
             self.close()
             raise
@@ -149,18 +158,6 @@ class ExperimentTape(TapeFile):
         statement = "SELECT answer FROM answers WHERE key > ? AND key <= ? ORDER BY key DESC LIMIT 1"
         rows = self._execute(statement, begin, b"%b%08d" % (begin, number))
         return self._decode(rows[0][0], _kept) if rows else None
-
-    def _read_totals(self) -> Totals:
-        if self._row(HEADER_KEY) is not None:
-            raise TapeError(self.path, "is the tape of a run, and not of an experiment")
-        totals, key = Totals(), b""
-        statement = "SELECT key, answer FROM answers WHERE key > ? ORDER BY key LIMIT ?"
-        while rows := self._execute(statement, key, _READ_AT_ONCE):
-            for _, row in rows:
-                totals.add(self._decode(row, _kept))
-            if not key < (key := rows[-1][0]):
-                raise TapeError(self.path, "is damaged: its records are not in order")
-        return totals
 
 
 _kept = msgspec.json.Decoder(Kept)
