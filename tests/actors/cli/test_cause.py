@@ -123,7 +123,8 @@ def test_a_search_that_cannot_be_kept_is_printed_all_the_same(own: Path, prism: 
     few = ("--of", "likes", "--by", "people", "--budget", "1", "--draws", "0")
     ended = prism("cause", str(own), *few)
     assert (ended.code, "people: 1 of 60 tried" in ended.out) == (0, True)
-    assert f"not kept: {own / 'causes' / 'likes.json'}: cannot be written" in ended.err
+    assert f"not kept: {own / 'causes'}" in ended.err
+    assert ": cannot be written" in ended.err
     (own / "causes").unlink()
     assert prism("pack", str(own), "--out", "own.prism").code == 0
     ended = prism("cause", "own.prism", *few)
