@@ -33,6 +33,7 @@ from actors.runs.resume import plan_resume, resume_run
 from actors.runs.signals import EXIT_BASE, StopOnSignal
 from actors.runs.summary import Summary
 from actors.runtime.activation import way_of
+from actors.runtime.gc_pause import share_one_heap
 from actors.runtime.simulation import Progress, Simulation
 from prism.agents import FALLBACKS
 from prism.config import OracleConfig
@@ -79,6 +80,7 @@ def run_and_report(run: Run, observed: Observation, *, quiet: bool, details: boo
         details: print everything that was counted, and not only the twenty lines that most readers want.
         observed: the observation, which listens already. It ends after the lock is released: it may wait for a scrape.
     """
+    share_one_heap()
     if observed.address is not None and not quiet:
         say(f"metrics at {observed.address.url}/metrics")
     host = Host(display=Display() if quiet else Terminal(), packs_aside=True)

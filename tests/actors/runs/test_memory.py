@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from actors import Observer, run
 from actors.runtime.gc_pause import agents_frozen
@@ -41,3 +45,26 @@ def test_what_was_freed_before_a_checkpoint_is_returned_after_it(tmp_path: Path)
     observer = Wasteful()
     run(Config(population={"size": 40}, simulation={"ticks": 3}), out=tmp_path / "run", observer=observer)  # type: ignore[arg-type]
     assert memory_of("self").rss_bytes < observer.held[1] - FREED // 2
+
+
+HEAPS = """
+import ctypes, sys, threading
+from actors.runtime.gc_pause import share_one_heap
+if sys.argv[1] == "shared":
+    share_one_heap()
+held = []
+threads = [threading.Thread(target=lambda: held.extend(bytes(5000) for _ in range(2000))) for _ in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+ctypes.CDLL(None).malloc_stats()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="heaps of threads are glibc's")
+def test_threads_of_a_run_share_one_heap() -> None:
+    shown = {
+        way: subprocess.run([sys.executable, "-c", HEAPS, way], capture_output=True, text=True, check=True).stderr
+        for way in ("shared", "apart")
+    }
+    assert "Arena 1:" not in shown["shared"]
+    assert "Arena 1:" in shown["apart"]
