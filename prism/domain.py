@@ -333,17 +333,6 @@ class WorldShard(Protocol):
 
 
 @runtime_checkable
-class HasShards(Protocol):
-    """A domain whose agents can be divided among several worlds."""
-
-    def again(self) -> Callable[[], Domain]:
-        """Return a function that makes this domain at its beginning, here or in another process."""
-
-    def shard(self) -> WorldShard:
-        """Return its world as one of several."""
-
-
-@runtime_checkable
 class HasFutures(Protocol):
     """A domain that can begin again with the same agents, whatever is drawn afterwards."""
 
@@ -356,24 +345,8 @@ class HasFutures(Protocol):
 
 
 @runtime_checkable
-class HasTies(Protocol):
-    """A domain whose agents have ties that an intervention can end."""
-
-    def ties(self) -> tuple[Ints, Ints]:
-        """Return the ties as they are now: the followers, and whom each of them follows."""
-
-
-@runtime_checkable
-class Prepares(Protocol):
-    """A domain that has something to do before its first tick, which may take half a minute."""
-
-    def prepare(self, agent_ticks: int) -> None:
-        """Prepare, if that pays for a run of so many agents times ticks, and unless it is done already."""
-
-
-@runtime_checkable
 class HasTurns(Protocol):
-    """A domain whose world sends waves and keeps all about its agents, so many turns can be taken at once."""
+    """A domain whose world sends waves and keeps all about its agents, so many turns are taken at once, or divided."""
 
     def one_by_one(self) -> Sequence[str]:
         """Return the rows of the chart, a line each, because of which turns must be taken one by one."""
@@ -385,16 +358,28 @@ class HasTurns(Protocol):
             asks: whether choices are put to the oracle; else the first option is taken.
         """
 
+    def prepare(self, agent_ticks: int) -> None:
+        """Prepare, if that pays for a run of so many agents times ticks, and unless it is done already."""
+
+    def again(self) -> Callable[[], Domain]:
+        """Return a function that makes this domain at its beginning, here or in another process."""
+
+    def shard(self) -> WorldShard:
+        """Return its world as one of several."""
+
 
 @runtime_checkable
 class HasPosts(Protocol):
-    """A domain whose agents publish posts."""
+    """A domain whose agents publish posts, and have ties that an intervention can end."""
 
     def withhold(self, post: int) -> None:
         """Keep a post, named by its id, from being published; all else about its author stays the same.
 
         This is for futures of a run: no checkpoint stores it.
         """
+
+    def ties(self) -> tuple[Ints, Ints]:
+        """Return the ties as they are now: the followers, and whom each of them follows."""
 
 
 class QuestionFields(Protocol):

@@ -58,7 +58,7 @@ from actors.runtime.gc_pause import collector_paused
 from actors.runtime.phase import PhaseWatch
 from actors.runtime.simulation import Progress, Simulation
 from prism.config import Config, OracleConfig, RunConfig
-from prism.domain import Domain, Prepares
+from prism.domain import Domain, HasTurns
 from prism.errors import (
     OracleFailedError,
     OracleOutageError,
@@ -240,7 +240,7 @@ def _observing(directory: RunDirectory, observed: Observation) -> Iterator[Obser
 
 async def _run(run: Run, host: Host, logs: LogContext, phases: PhaseWatch) -> Summary:
     async with AsyncExitStack() as stack:
-        if isinstance(run.domain, Prepares):
+        if isinstance(run.domain, HasTurns):
             async with in_threads(host.display.preparing()):
                 await to_thread.run_sync(run.domain.prepare, run.domain.size * run.config.simulation.length)
         async with in_threads(host.display.greeting()):

@@ -22,7 +22,7 @@ from actors.metrics.observation import UNOBSERVED
 from actors.runs.execute import Host
 from actors.runs.in_memory import execute_in_memory
 from prism.config import Config, OracleConfig
-from prism.domain import Domain, Prepares
+from prism.domain import Domain, HasTurns
 from prism.llm import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity
 from prism.llm.context_window import most_tokens
 from prism.llm.spending import Spent, cost_usd
@@ -197,7 +197,7 @@ def forecast(config: Config, latency_s: float = LATENCY_S) -> Forecast:
     if config.oracle.sharing.by == "archetype":
         oracle.grouping = archetypes_of(config, fields_of(config, domain))
     size = check_domain(config).size or domain.size
-    if isinstance(domain, Prepares):
+    if isinstance(domain, HasTurns):
         domain.prepare(size * config.simulation.length)  # as the run will be: the rehearsal alone might not pay for it
     begun = perf_counter()
     _rehearse(rehearsed, domain, oracle)

@@ -14,7 +14,7 @@ from prism.bundles import Bundles
 from prism.columns import Floats, Ints
 from prism.config import Config, OracleConfig
 from prism.divergence import CountsState
-from prism.domain import Domain, HasShards, WorldShard
+from prism.domain import Domain, HasTurns, WorldShard
 from prism.errors import ConfigError
 
 WRITING = 0.03
@@ -110,13 +110,13 @@ def asks_engine(config: OracleConfig) -> bool:
     return config.backend != "choice" or config.rate_per_s is not None or bool(caps_of(config))
 
 
-def divided(domain: Domain) -> HasShards:
+def divided(domain: Domain) -> HasTurns:
     """Return a domain as one whose agents can be divided.
 
     Raises:
         ConfigError: they cannot be.
     """
-    if not isinstance(domain, HasShards):
+    if not isinstance(domain, HasTurns):
         problem = f"a {type(domain).__name__} cannot be divided"
         raise ConfigError("configuration", problem, key="run.shards")
     return domain

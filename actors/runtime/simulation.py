@@ -39,7 +39,7 @@ from prism.bundles import Bundles
 from prism.columns import Column, Columns
 from prism.config import Config, OracleConfig
 from prism.divergence import EMBEDDED, FIRST_OPTION, Reference
-from prism.domain import Domain, HasReference, Prepares, Stretch, reference_of
+from prism.domain import Domain, HasReference, HasTurns, Stretch, reference_of
 from prism.llm import HostState
 from prism.llm.question_id import TraceIds
 from prism.llm.spending import Spent, cost_usd, wasted
@@ -102,7 +102,7 @@ class Simulation:
         name: str = "",
         engine: Callable[..., EngineActor] = EngineActor,
     ) -> None:
-        if isinstance(domain, Prepares):
+        if isinstance(domain, HasTurns):
             domain.prepare(domain.size * config.simulation.length)
         self.config = config
         self.domain = domain

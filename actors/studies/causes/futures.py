@@ -34,7 +34,7 @@ from prism.agents import Question
 from prism.bundles import Bundles
 from prism.columns import Columns
 from prism.config import Config, InterventionConfig
-from prism.domain import Domain, HasFutures, HasPosts, Prepares
+from prism.domain import Domain, HasFutures, HasPosts, HasTurns
 from prism.sharing import Role
 from prism.sharing.redrawn import Possible
 from prism.sharing.settings import archetypes_of, fields_of
@@ -149,7 +149,7 @@ class Futures:
 
     def prepare(self, number: int) -> None:
         """Compile or load the kernels if this saves time for so many futures. It blocks."""
-        if isinstance(self.run.domain, Prepares):
+        if isinstance(self.run.domain, HasTurns):
             self.run.domain.prepare(self.run.domain.size * self.run.length * number)
 
     async def recorded(self) -> Outcome:
