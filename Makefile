@@ -113,8 +113,6 @@ check: lint types test test-landing ## all that CI runs
 bench: $(READY) ## the benchmarks behind docs/scale.md and docs/language-models.md
 	$(BIN)/python -m benchmarks.step
 	$(BIN)/python -m benchmarks.rate
-	$(BIN)/python -m benchmarks.concurrency
-	$(BIN)/python -m benchmarks.adaptive
 	$(BIN)/python -m benchmarks.lookahead
 	$(BIN)/python -m benchmarks.slots
 	$(BIN)/python -m benchmarks.journal

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from actors.testing import Latency, ModelServer, ServerSettings
+from tests.standin import Latency, ModelServer, ServerSettings
 
 SLOTS, CELLS = 4, 6
 FILES = {

@@ -36,11 +36,11 @@ from actors.runtime.simulation import Simulation
 from actors.studies.causes.course import STATES
 from actors.studies.causes.futures import Futures
 from actors.studies.causes.shared_outcomes import LEAST, AskedEach, shared_outcomes
-from actors.testing import ModelServer, ServerSettings
 from prism.config import Config, load_config
 from prism.divergence import jensen_shannon, jensen_shannon_rows
 from prism.statechart import AgentState
 from prism.statechart.oracle import UNTRUSTED
+from tests.standin import ModelServer, ServerSettings
 
 ATTRIBUTES: Final = {
     "ideology": {"type": "float", "min": -1.0, "max": 1.0, "prompt": True},

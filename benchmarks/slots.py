@@ -23,11 +23,11 @@ import structlog
 from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
 from actors.runtime.simulation import Simulation
-from actors.testing import Latency, ModelServer, ServerSettings
 from actors.testing.virtual_time import VirtualTimeLoop
 from prism.config import Config
 from prism.rng import normal
 from prism.statechart import AgentState, Oracle
+from tests.standin import Latency, ModelServer, ServerSettings
 
 SLOTS = 4
 MEAN_S, P99_S = 0.3, 1.2

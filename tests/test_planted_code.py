@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.testing import ModelServer, ServerSettings
 from tests.command import without_settings
+from tests.standin import ModelServer, ServerSettings
 from tests.wire.gateways import planned
 
 MODULES = (
@@ -29,7 +29,7 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.journal import read_tail
 from actors.persistence.segments import segment_names
 from actors.record.parallel_scan import LEAST_SEGMENTS, scan_in_parallel
-from actors.testing import ModelServerProcess
+from tests.standin import ModelServerProcess
 from actors.view.explainer import Explainer
 
 if __name__ == "__main__":

@@ -136,7 +136,7 @@ class BreakerClosed(Event, frozen=True, kw_only=True, tag="breaker_closed"):
 
 
 class LimitChanged(Event, frozen=True, kw_only=True, tag="limit_changed"):
-    """The adaptive limit on calls has changed. An event at its floor of 1 and at its ceiling, and for each doubling."""
+    """The limit on calls was halved or won back: an event at 1 and at its ceiling, and for each doubling."""
 
     actor: ClassVar[str] = "oracle"
     limit: int

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from actors.core.files import sha256_of
 from actors.factory.input_files import BRING_ALONG, locate_input
 from actors.factory.kept_inputs import kept_sha256
-from actors.oracle.concurrency_limit import limit_of
 from actors.oracle.host_pool import Host, HostPool, difference
 from prism.config import Config, ModelsConfig, calibration_label
 from prism.config.calibrated import UNCALIBRATED
@@ -83,7 +82,7 @@ def _pool(config: Config) -> LanguageModel:
     llm = config.llm
     return HostPool(
         [
-            Host(address, make_model(_at(config, address)), weight, limit_of(config.oracle))
+            Host(address, make_model(_at(config, address)), weight, config.oracle.max_concurrency)
             for address, weight in zip(llm.hosts, llm.host_weights or [1.0] * len(llm.hosts), strict=True)
         ]
     )

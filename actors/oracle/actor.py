@@ -400,11 +400,11 @@ class OracleActor:
                 admission.note_rate_wait()
                 break
             if admission.is_to_test:
-                self._tasks.start_soon(self._test, waiting, admission.begin_test(self._calling + 1, now))
+                self._tasks.start_soon(self._test, waiting, admission.begin_test(now))
                 continue
             self._waiting.pop()
             self._begun.add(waiting.name)
-            call = admission.begin(waiting, self._calling + 1, now, waited=waited)
+            call = admission.begin(waiting, now, waited=waited)
             waited = False
             self.statistics.count_call(waiting.name)
             self.statistics.concurrency_max = max(self.statistics.concurrency_max, self._calling + 1)

@@ -19,11 +19,10 @@ from typing import Any, NamedTuple
 from actors.core.messages import QuestionName
 from actors.oracle.call import Answer, fallback
 from actors.oracle.circuit_breaker import REFUSED, WAITED, BreakerState, CircuitBreaker
-from actors.oracle.concurrency_limit import limit_of
 from actors.oracle.events import AdmissionEvents, Used, caps_of
 from actors.oracle.outage import Outages
+from actors.oracle.pace import Pace
 from actors.oracle.queue import WaitingQuestion
-from actors.oracle.rate_limit import LearnedRate, TokenBucket
 from prism.agents import Question, Source
 from prism.config import OracleConfig
 from prism.errors import OracleOutageError, OracleSpentError
@@ -60,14 +59,12 @@ class Call(NamedTuple):
     Args:
         begun: its time.
         within_s: the time that it may take.
-        under_way: calls under way then, itself included.
         is_probe: True if it tests whether the server is back.
         name: the question; None for the test question.
     """
 
     begun: float
     within_s: float
-    under_way: int
     is_probe: bool = False
     name: QuestionName | None = None
 
@@ -93,7 +90,7 @@ class Admission:
         self.holds = config.mode == "pace" and config.on_outage != "fallback" and oracle.waits
         """True if questions are held while the server is away."""
         self.breaker = CircuitBreaker(min(max(most, LEAST_FAILURES), MOST_FAILURES) if self.holds else None)
-        self.limit = limit_of(config)
+        self.pace = Pace(most, config.rate_per_s)
         self.outages = Outages()
         self._config = config
         self._caps = caps_of(config)
@@ -116,11 +113,9 @@ class Admission:
         """Questions that failed, and nobody has been answered since. Their failures did not count."""
         self._doubts: Counter[QuestionName] = Counter()
         """`{question: times that the first probe after its failures was answered}`, until it fails again."""
-        self._bucket = TokenBucket(config.rate_per_s)
-        self.learned_rate = LearnedRate()
         self._has_waited = False
         """True if the next call has waited for the rate, and for nothing else."""
-        self._events = AdmissionEvents(config, self.limit.limit)
+        self._events = AdmissionEvents(config)
 
     def refusal(self, waiting: WaitingQuestion, now: float) -> Answer | None:
         """Return the fallback of a question that is refused: deadline, breaker or spend cap; None if it is admitted.
@@ -191,9 +186,9 @@ class Admission:
     def room_delay(self, waiting: WaitingQuestion, calls: int, now: float) -> float:
         """Return the seconds until one more call may be under way; infinite if another call has to end first.
 
-        After half of its deadline a question may exceed the adaptive limit, so that it does not expire because of it.
+        After half of its deadline a question may exceed a halved limit, so that it does not expire because of it.
         """
-        if calls < self.limit.limit:
+        if calls < self.pace.limit:
             return 0.0
         if calls >= self._config.max_concurrency:
             return math.inf
@@ -201,7 +196,7 @@ class Admission:
 
     def delay(self, now: float) -> float:
         """Return the seconds until rate and breaker let a call start; 0 when it may start now."""
-        delay_s = max(self._bucket.delay(now), self.learned_rate.delay(now))
+        delay_s = self.pace.delay(now)
         return max(delay_s, self.breaker.delay(now)) if self.holds else delay_s
 
     def wake_s(self, waiting: WaitingQuestion, delay_s: float, now: float) -> float:
@@ -220,32 +215,29 @@ class Admission:
         waited, self._has_waited = self._has_waited, False
         return waited
 
-    def begin(self, waiting: WaitingQuestion, under_way: int, now: float, *, waited: bool) -> Call:
+    def begin(self, waiting: WaitingQuestion, now: float, *, waited: bool) -> Call:
         """Return the call that starts now.
 
         Args:
-            under_way: calls under way, itself included.
             waited: True if it waited for the rate, and for nothing else.
         """
         # Every limit counts the call before it runs; to an open breaker it is the probe.
-        self._bucket.take(now, waited=waited)
-        self.learned_rate.take(now, waited=waited)
+        self.pace.take(now, waited=waited)
         within_s = self.expires(waiting, now) - now
         is_probe = self.breaker.begun()
         if is_probe and self.holds:  # the time left to this question may be less than the server needs
             within_s = max(within_s, self._deadline_s)
-        return Call(now, within_s, under_way, is_probe, waiting.name)
+        return Call(now, within_s, is_probe, waiting.name)
 
     @property
     def is_to_test(self) -> bool:
         """True if the next call is to ask the test question: questions have failed, and the server may be there."""
         return self._can_test and self.breaker.state is BreakerState.OPEN and not self._is_busy
 
-    def begin_test(self, under_way: int, now: float) -> Call:
+    def begin_test(self, now: float) -> Call:
         """Return the call for the test question that starts now."""
-        self._bucket.take(now)
-        self.learned_rate.take(now, waited=False)
-        return Call(now, self._deadline_s, under_way, self.breaker.begun())
+        self.pace.take(now)
+        return Call(now, self._deadline_s, self.breaker.begun())
 
     def ended(self, call: Call, answer: Answer, now: float) -> None:
         """Note that a call has ended.
@@ -262,9 +254,9 @@ class Admission:
         # 2. Breaker and limit learn from it, and the events tell of their changes.
         self._judge(call, answer, now)
         self.breaker.ended(failure, now, is_probe=call.is_probe)
-        self.limit.ended(failure, call.under_way, call.begun, now)
+        self.pace.ended(failure, call.begun, now)
         self._events.breaker(answer, now, is_closed=self.breaker.is_closed)
-        self._events.limit(self.limit.limit)
+        self._events.limit(self.pace.limit)
         # 3. The outage: it reads the breaker's new state, so it comes last. It may end the run.
         if self.holds and failure not in {WAITED, REFUSED}:
             self._note(call, answer, now)
@@ -322,7 +314,7 @@ class Admission:
             return None  # other questions were answered in the meantime
         if self.is_holding:  # back into the queue at once: the breaker decides when it is tried
             return 0.0 if left_s > 0.0 else None
-        # The learned rate slows calls that were refused, so their pause need not grow.
+        # A refusal slows all calls, so the pause of this one need not grow.
         tries = 1 if answer.reason == "overloaded" else waiting.tries
         pause_s = pause_before(waiting.question, tries)
         return max(pause_s, self._asked_pause_s(answer)) if pause_s < left_s else None
@@ -350,14 +342,11 @@ class Admission:
         # 1. An answer ends the outage, if the breaker has closed: an answer to an old call does not close it.
         pause_s = self._asked_pause_s(answer)
         if not answer.reason:
-            self.learned_rate.answered(now)
             if self.breaker.is_closed:
                 self.outages.answered(now, was_open=call.is_probe)
             return
         # 2. A failure slows the calls, as far as the server has asked for it, and prolongs the outage.
-        self.learned_rate.pause(now, pause_s)
-        if answer.is_rate_limited:
-            self.learned_rate.refused(call.begun, now)
+        self.pace.pause(now, pause_s)
         self.outages.failed(call.begun, now, answer.reason, answer.detail, pause_s)
         if self.breaker.is_closed:
             return

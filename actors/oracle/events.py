@@ -28,16 +28,15 @@ def caps_of(config: OracleConfig) -> dict[str, float]:
 
 
 class AdmissionEvents:
-    """The events of the breaker, the adaptive limit and the spend caps.
+    """The events of the breaker, the limit on calls and the spend caps.
 
     Args:
         config: has the caps, and the highest limit.
-        limit: the limit at the start.
     """
 
-    def __init__(self, config: OracleConfig, limit: int) -> None:
+    def __init__(self, config: OracleConfig) -> None:
         self._most = config.max_concurrency
-        self._limit = limit
+        self._limit = config.max_concurrency
         """The limit as it was last told."""
         self._opened_at: float | None = None
         self._caps = caps_of(config)
@@ -60,14 +59,11 @@ class AdmissionEvents:
             self._opened_at = now
 
     def limit(self, limit: int) -> None:
-        """Tell listeners if the limit has doubled or halved since the last event, or has reached an end of its range.
-
-        After a limit of 1 the next event comes at 3, because a limit of 1 tries 2 now and then.
-        """
+        """Tell listeners if the limit has doubled or halved since the last event, or is at an end of its range."""
         if limit == self._limit:
             return
         is_end = limit in {1, self._most}
-        if is_end or limit >= max(3, 2 * self._limit) or 2 * limit <= self._limit:
+        if is_end or limit >= 2 * self._limit or 2 * limit <= self._limit:
             emit(LimitChanged(limit=limit, before=self._limit, most=self._most))
             self._limit = limit
 

@@ -18,7 +18,7 @@ import structlog
 
 from actors.core.errors import ungrouped
 from actors.oracle.circuit_breaker import FAILURES, REFUSED, CircuitBreaker
-from actors.oracle.concurrency_limit import ConcurrencyLimit
+from actors.oracle.pace import Pace
 from prism.errors import OracleUnavailableError
 from prism.llm import (
     ChatRequest,
@@ -49,14 +49,14 @@ class Host:
         address: its name for users.
         model: the client that asks it.
         weight: its share of the calls, relative to the others'.
-        limit: the most calls under way on it.
+        most: the most calls under way on it.
     """
 
-    def __init__(self, address: str, model: LanguageModel, weight: float, limit: ConcurrencyLimit) -> None:
+    def __init__(self, address: str, model: LanguageModel, weight: float, most: int) -> None:
         self.address = address
         self.model = model
         self.weight = weight
-        self.limit = limit
+        self.pace = Pace(most)
         self.breaker = CircuitBreaker(OPENS_AFTER)
         self.in_flight = self.calls = self.failures = 0
         self.health: Health | None = None
@@ -69,7 +69,7 @@ class Host:
             address=self.address,
             is_up=self.breaker.is_closed,
             in_flight=self.in_flight,
-            limit=self.limit.limit,
+            limit=self.pace.limit,
             calls=self.calls,
             failures=self.failures,
         )
@@ -81,7 +81,7 @@ class Host:
     @property
     def has_room(self) -> bool:
         """True if one more call may be under way."""
-        return self.in_flight < self.limit.limit
+        return self.in_flight < self.pace.limit
 
     @property
     def use(self) -> tuple[float, float]:
@@ -94,11 +94,10 @@ class Host:
         self.calls += 1
         return self.breaker.begun()
 
-    def ended(self, error: LLMFailureException | None, under_way: int, begun: float, *, is_probe: bool) -> None:
+    def ended(self, error: LLMFailureException | None, begun: float, *, is_probe: bool) -> None:
         """Note that a call ended.
 
         Args:
-            under_way: calls under way on it when this one started, itself included.
             begun: the time at which it started.
         """
         now = anyio.current_time()
@@ -106,7 +105,7 @@ class Host:
         was_up = self.breaker.is_closed
         # An unreadable answer is the model's fault, and the model is the same on every host.
         self.breaker.ended(reason if reason in {*FAILURES, REFUSED} else None, now, is_probe=is_probe)
-        self.limit.ended(reason, under_way, begun, now)
+        self.pace.ended(reason, begun, now)
         if error is not None:
             self.failures += 1
             self._paused_until = max(self._paused_until, now + error.retry_after_s)
@@ -215,7 +214,7 @@ class HostPool:
             raise
         finally:
             host.in_flight -= 1
-        host.ended(None, 1, begun, is_probe=is_probe)
+        host.ended(None, begun, is_probe=is_probe)
 
     def _require_alike(self, host: Host) -> None:
         """Refuse a host whose answers another host would not give. Raises: OracleUnavailableError."""
@@ -253,11 +252,11 @@ class HostPool:
     async def _call(self, host: Host, call: Callable[[LanguageModel], Awaitable[T]]) -> T:
         if host.health is None:
             await self._check_late(host)
-        is_probe, under_way, begun = host.begun(), host.in_flight, anyio.current_time()
+        is_probe, begun = host.begun(), anyio.current_time()
         try:
             answer = await call(host.model)
         except LLMFailureException as error:
-            host.ended(error, under_way, begun, is_probe=is_probe)
+            host.ended(error, begun, is_probe=is_probe)
             raise
         except BaseException:
             host.left(is_probe=is_probe)
@@ -265,7 +264,7 @@ class HostPool:
         finally:
             host.in_flight -= 1
             self._freed.set()
-        host.ended(None, under_way, begun, is_probe=is_probe)
+        host.ended(None, begun, is_probe=is_probe)
         return answer
 
     async def _check_late(self, host: Host) -> None:

@@ -78,7 +78,7 @@ class SingleCalls:
             if max(room_s, rate_s) <= 0.0:
                 self._calls += 1
                 self._under_way += 1
-                return self._admission.begin(waiting, self._under_way, now, waited=waited)
+                return self._admission.begin(waiting, now, waited=waited)
             waited = room_s <= 0.0
             with anyio.move_on_after(max(room_s, rate_s)):
                 await self._ended.wait()

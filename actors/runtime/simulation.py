@@ -252,7 +252,7 @@ class Simulation:
             guard_errors=sum(self.guard_errors().values()),
             waiting=oracle.queue_depth,
             in_flight=oracle.in_flight,
-            concurrency_limit=oracle.admission.limit.limit,
+            concurrency_limit=oracle.admission.pace.limit,
             concurrency_max=self.config.oracle.max_concurrency,
             breaker=oracle.admission.breaker.state.value,
             outage_s=by_failure(dict([oracle.outage] if oracle.outage else [])),

@@ -1,37 +1,109 @@
-"""The server as an object: a thread and an event loop, so a client that blocks does not block the server."""
+"""The test server: Ollama's API and OpenAI's over a real socket, with made-up answers, latency and faults.
+
+A thread accepts connections, and each connection has a thread of its own, so a client that blocks does not block it.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import errno
+import json
 import math
 import os
+import select
 import socket
+import struct
 import threading
-from collections.abc import Iterator, Sequence
-from itertools import count
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-import anyio.to_thread
+import msgspec
 
-from actors.testing.app import App, OnExchange
-from actors.testing.connection import Connection, Connections
-from actors.testing.errors import ServerAddressError
-from actors.testing.exchange import Exchange
-from actors.testing.server_statistics import Statistics
-from actors.testing.settings import ServerSettings
-from actors.testing.spells import Spell, SpellKind
+from actors.testing.answers import answer
+from actors.testing.settings import Fault, ModelServerError, ServerSettings
+
+CHAT, COMPLETIONS = "/api/chat", "/v1/chat/completions"
+MAX_BODY_BYTES = 4 << 20
+VERSION = "0.40.12"
+_PROSE = "Sure! I would go on scrolling for a while, since nothing here speaks to me."
+_CREATED = 1_767_607_200
+_LOOKS_EVERY_S = 0.2
+
+
+class ServerAddressError(ModelServerError):
+    """The server cannot listen where it is told to."""
+
+    def __init__(self, host: str, port: int, problem: str, *, is_port: bool) -> None:
+        choose = "another port, or 0 for one that is free" if is_port else "an address of this machine"
+        super().__init__(f"cannot listen on {host}:{port}: {problem}; choose {choose}")
+
+
+class Exchange(msgspec.Struct, kw_only=True):
+    """One request and how it ended.
+
+    Args:
+        body: the decoded JSON, or the text if it is no JSON.
+        started_s: monotonic seconds, as `ended_s`, which is None while the server works on it.
+        call: the number of a question, from 1 on.
+        status: None if no answer was begun.
+        abandoned: True if the client left before the end, or the server was stopped.
+        request_id, traceparent: the headers by which the client names the call.
+    """
+
+    method: str
+    path: str
+    body: Any
+    started_s: float
+    ended_s: float | None = None
+    call: int | None = None
+    fault: Fault | None = None
+    status: int | None = None
+    abandoned: bool = False
+    request_id: str = ""
+    traceparent: str = ""
+
+    def line(self) -> str:
+        """Return the exchange as a line of JSON."""
+        return json.dumps(msgspec.structs.asdict(self))
+
+
+class Statistics(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts since the object was made. `calls` are the questions; the other counts are of ended requests."""
+
+    requests: int
+    calls: int
+    abandoned: int
+    faults: Mapping[Fault, int]
+    statuses: Mapping[int, int]
+    peak_busy: int
+
+
+class Reply(Exception):  # noqa: N818 - the answer to a request is found at different depths
+    """The answer to a request: a status and a body."""
+
+    def __init__(self, body: object, status: int = 200) -> None:
+        super().__init__(status)
+        self.body = body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False).encode()
+        self.content_type = "text/plain; charset=utf-8" if isinstance(body, bytes) else "application/json"
+        self.status = status
 
 
 class ModelServer:
-    """A model server on a real socket, for `with` or `async with`. It may be stopped and started again.
+    """A test server in a thread, for `with`. It keeps its port over `stop` and `start`.
 
     Args:
-        settings: the behaviour, by default a server that answers at once and never fails.
+        settings: its behaviour; may be replaced while it runs.
         host: the address to listen on.
-        port: the port; 0 picks a free one, which is kept over restarts.
-        on_exchange: gets each ended exchange, in the server's thread.
+        port: the port; 0 picks a free one.
+        on_exchange: gets each ended exchange, in a thread of the server.
+
+    Raises:
+        ServerAddressError: it cannot listen there.
     """
 
     def __init__(
@@ -40,93 +112,53 @@ class ModelServer:
         *,
         host: str = "127.0.0.1",
         port: int = 0,
-        on_exchange: OnExchange | None = None,
+        on_exchange: Callable[[Exchange], None] | None = None,
     ) -> None:
-        self.host = host
-        self.port = port
-        self._app = App(settings or ServerSettings(), on_exchange)
-        self._connections = Connections()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._stopping = asyncio.Event()
+        self.settings = settings or ServerSettings()
+        self.host, self.port = host, port
+        self._on_exchange = on_exchange
+        self._lock = threading.Lock()
+        self._exchanges: deque[Exchange] = deque()
+        self._requests = self._calls = self._abandoned = self._busy = self._peak_busy = 0
+        self._faults: Counter[Fault] = Counter()
+        self._statuses: Counter[int] = Counter()
+        self._server: _HttpServer | None = None
 
     @property
     def url(self) -> str:
         """The base address, without a slash at its end."""
-        return url_of(self.host, self.port)
-
-    @property
-    def settings(self) -> ServerSettings:
-        """The behaviour; assign another to change it while the server runs."""
-        return self._app.settings
-
-    @settings.setter
-    def settings(self, settings: ServerSettings) -> None:
-        self._app.settings = settings
-
-    @property
-    def requests(self) -> list[Exchange]:
-        """The latest requests, in the order of their arrival: as many as `settings.keeps`."""
-        return list(self._app.exchanges)
+        return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
 
     @property
     def calls(self) -> list[Exchange]:
-        """The inference calls among `requests`."""
-        return [exchange for exchange in self.requests if exchange.call is not None]
+        """The latest questions, in the order of their arrival."""
+        with self._lock:
+            return [each for each in self._exchanges if each.call is not None]
 
     def statistics(self) -> Statistics:
-        """Return the counts now."""
-        app, connections = self._app, self._connections
-        return Statistics(
-            requests=app.requests,
-            calls=app.calls,
-            abandoned=app.counters.abandoned,
-            faults=dict(app.counters.faults),
-            statuses=dict(app.counters.statuses),
-            spells=dict(app.counters.spells),
-            outages=app.outages,
-            loads=app.loads,
-            in_flight=app.in_flight,
-            peak_in_flight=app.peak_in_flight,
-            busy=app.slots.busy,
-            peak_busy=app.slots.peak_busy,
-            waiting=app.slots.waiting,
-            peak_waiting=app.slots.peak_waiting,
-            open_connections=len(connections.open),
-            peak_connections=connections.peak,
-            accepted_connections=connections.accepted,
-            refused_connections=connections.refused,
-        )
+        """Return the counts so far."""
+        with self._lock:
+            return Statistics(
+                requests=self._requests,
+                calls=self._calls,
+                abandoned=self._abandoned,
+                faults=dict(self._faults),
+                statuses=dict(self._statuses),
+                peak_busy=self._peak_busy,
+            )
 
     def start(self) -> None:
-        """Listen. The socket accepts from here on, even before the thread runs.
-
-        Raises:
-            ServerAddressError: the address cannot be listened on.
-        """
-        if self._thread is not None:
-            return
-        listener = _listener(self.host, self.port)
-        self.port = listener.getsockname()[1]
-        self._app.restart()
-        self._stopping = asyncio.Event()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, args=(self._loop, listener), name="model-server", daemon=True)
-        self._thread.start()
+        """Listen. Raises: ServerAddressError."""
+        if self._server is None:
+            self._server = _HttpServer(self)
+            self.port = self._server.server_address[1]
+            threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
     def stop(self) -> None:
-        """Close the listener and every open connection at once, as a killed process would.
-
-        Raises:
-            Exception: the error that has crashed the server.
-        """
-        if self._thread is None or self._loop is None:
-            return
-        self._loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join()
-        self._thread = self._loop = None
-        if (crash := self._connections.take_crash()) is not None:
-            raise crash
+        """Close the listener and every connection."""
+        if self._server is not None:
+            self._server.end()
+            self._server = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -135,82 +167,288 @@ class ModelServer:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self.stop()
 
-    async def __aenter__(self) -> Self:
-        await anyio.to_thread.run_sync(self.start)
-        return self
+    def begin(self, exchange: Exchange) -> None:
+        """Remember a request that has arrived."""
+        with self._lock:
+            self._requests += 1
+            self._exchanges.append(exchange)
+            while len(self._exchanges) > self.settings.keeps:
+                self._exchanges.popleft()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(self.stop)
+    def begin_call(self, exchange: Exchange) -> int:
+        """Give a question its number and its fault; return the number."""
+        with self._lock:
+            self._calls += 1
+            exchange.call = self._calls
+            exchange.fault = self.settings.faults.pick(self._calls)
+            return self._calls
 
-    def _run(self, loop: asyncio.AbstractEventLoop, listener: socket.socket) -> None:
+    def count_busy(self, change: int) -> None:
+        """Count the slots that are in use."""
+        with self._lock:
+            self._busy += change
+            self._peak_busy = max(self._peak_busy, self._busy)
+
+    def end(self, exchange: Exchange) -> None:
+        """Count a request that has ended."""
+        exchange.ended_s = time.monotonic()
+        with self._lock:
+            self._abandoned += exchange.abandoned
+            if exchange.fault is not None:
+                self._faults[exchange.fault] += 1
+            if exchange.status is not None:
+                self._statuses[exchange.status] += 1
+        if self._on_exchange is not None:
+            self._on_exchange(exchange)
+
+
+class _HttpServer(ThreadingHTTPServer):
+    """The listener, and its open connections."""
+
+    daemon_threads = True
+    request_queue_size = 512
+
+    def __init__(self, owner: ModelServer) -> None:
+        self.owner = owner
+        self.address_family = socket.AF_INET6 if ":" in owner.host else socket.AF_INET
+        self.stopped = threading.Event()
+        self.slots = threading.Semaphore(owner.settings.slots)
+        self._open: set[socket.socket] = set()
+        if not 0 <= owner.port < 1 << 16:
+            raise ServerAddressError(owner.host, owner.port, "a port is 0 to 65535", is_port=True)
         try:
-            loop.run_until_complete(self._serve(listener))
-        finally:
-            loop.close()
+            super().__init__((owner.host, owner.port), _Handler)
+        except OSError as error:
+            # The error of an unknown name has a number of its own, which is below 0.
+            is_named = error.errno is not None and error.errno > 0
+            problem = os.strerror(error.errno or 0) if is_named else str(error)
+            is_port = error.errno in {errno.EADDRINUSE, errno.EACCES}
+            raise ServerAddressError(owner.host, owner.port, problem, is_port=is_port) from None
 
-    async def _serve(self, listener: socket.socket) -> None:
-        stopped = asyncio.create_task(self._stopping.wait())
-        for begin_s, end_s in _outages(self._app.settings.spells, asyncio.get_running_loop().time()):
-            server = await self._listen(listener)
-            await _until(begin_s, stopped)
-            await self._go_away(server)
-            if stopped.done():
-                break
-            self._app.outages += 1
-            await _until(end_s, stopped)
-            if stopped.done():
-                break
-            listener = _listener(self.host, self.port)
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        await asyncio.gather(*others, return_exceptions=True)
+    def server_bind(self) -> None:
+        """Bind without the look-up of a name that http.server does."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
 
-    async def _listen(self, listener: socket.socket) -> asyncio.Server:
-        return await asyncio.get_running_loop().create_server(
-            lambda: Connection(self._app, self._connections), sock=listener
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Remember the connection, and serve it in a thread."""
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close the connection."""
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def end(self) -> None:
+        """Stop to listen, and close all connections."""
+        self.stopped.set()
+        self.shutdown()
+        self.socket.close()
+        for connection in list(self._open):
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _HttpServer
+
+    def handle(self) -> None:
+        """Serve requests until the client leaves."""
+        try:
+            super().handle()
+        except OSError:  # the connection is gone: the exchange says so
+            self.close_connection = True
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name in http.server
+        """Write nothing: `on_exchange` gets each request."""
+
+    def do_GET(self) -> None:
+        """Serve a look-up."""
+        self._serve()
+
+    do_HEAD = do_POST = do_GET  # noqa: N815 - as above
+
+    def _serve(self) -> None:
+        length = self.headers.get("Content-Length", "0")
+        size = int(length) if length.isdecimal() else MAX_BODY_BYTES + 1
+        raw = self.rfile.read(size) if size <= MAX_BODY_BYTES else b""
+        self.close_connection |= size > MAX_BODY_BYTES
+        try:
+            body: Any = json.loads(raw) if raw else None
+        except (ValueError, RecursionError):
+            body = raw.decode(errors="replace")
+        exchange = Exchange(
+            method=self.command,
+            path=self.path,
+            body=body,
+            started_s=time.monotonic(),
+            request_id=self.headers.get("X-Request-Id", ""),
+            traceparent=self.headers.get("traceparent", ""),
         )
+        owner = self.server.owner
+        owner.begin(exchange)
+        exchange.abandoned = True
+        try:
+            try:
+                reply = self._reply(exchange, size)
+            except Reply as refusal:
+                reply = refusal
+            if reply is not None and not self.server.stopped.is_set():
+                self._send(reply, exchange)
+                exchange.abandoned = False
+        finally:
+            owner.end(exchange)
 
-    async def _go_away(self, server: asyncio.Server) -> None:
-        """Close the listener and every open connection."""
-        server.close()
-        while self._connections.open:
-            for connection in list(self._connections.open):
-                connection.abort()
-            await asyncio.sleep(0)
+    def _reply(self, exchange: Exchange, size: int) -> Reply | None:
+        """Return the answer to a request; None if there is none. Raises: Reply, for a refusal."""
+        path, body, settings = self.path.partition("?")[0], exchange.body, self.server.owner.settings
+        if size > MAX_BODY_BYTES:
+            raise Reply(b"413 body too large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        names = [full_name(name) for name in settings.models]
+        # 1. What anybody may look up.
+        if self.command != "POST":
+            found: dict[str, object] = {
+                "/": b"Ollama is running",
+                "/api/version": {"version": VERSION},
+                "/api/tags": {"models": [{"name": name, "model": name, "digest": _digest(name)} for name in names]},
+                "/api/ps": {"models": []},
+                "/v1/models": {"object": "list", "data": [{"id": name, "object": "model"} for name in names]},
+            }
+            return Reply(found[path]) if path in found else Reply(b"404 page not found", 404)
+        if path not in {CHAT, COMPLETIONS, "/api/show"}:
+            return Reply(b"404 page not found", 404)
+        # 2. The question is checked.
+        if not isinstance(body, dict):
+            raise _error(path, 400, "the body is no JSON object")
+        name = body.get("model")
+        if not isinstance(name, str) or full_name(name) not in names:
+            raise _error(path, 404, f"model '{name}' not found")
+        if path == "/api/show":
+            info = {"general.architecture": "llama", "llama.context_length": 131_072}
+            return Reply({"model_info": info, "capabilities": ["completion"], "details": {"family": "llama"}})
+        messages = body.get("messages", [])
+        if not isinstance(messages, list) or not all(isinstance(each, dict) for each in messages):
+            raise _error(path, 400, "messages must be a list of objects")
+        if path == COMPLETIONS and body.get("stream") is True:
+            raise _error(path, 400, "the test server does not stream")
+        # 3. It is answered, in a slot.
+        call = self.server.owner.begin_call(exchange)
+        fault = exchange.fault
+        if fault is Fault.HANG:
+            while not self.server.stopped.is_set() and not self._has_left():
+                pass
+            self.close_connection = True
+            return None
+        if fault is Fault.BUSY:
+            raise _error(path, 503, "server busy, please try again.  maximum pending requests exceeded")
+        if fault is Fault.ERROR:
+            raise _error(path, 500, "llama runner process has terminated: exit status 2")
+        with self.server.slots:
+            self.server.owner.count_busy(1)
+            self.server.stopped.wait(settings.latency.seconds(call))
+            self.server.owner.count_busy(-1)
+        return Reply(_completion(path, body, _content(path, body, fault, settings), call, exchange.started_s))
+
+    def _has_left(self) -> bool:
+        """Return whether the client has closed the connection, after a short wait."""
+        readable, _, _ = select.select([self.connection], [], [], _LOOKS_EVERY_S)
+        return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
+
+    def _send(self, reply: Reply, exchange: Exchange) -> None:
+        """Send the answer, as far as the fault lets it."""
+        if exchange.fault is Fault.RESET:
+            # With this option a close sends RST, and no FIN.
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.close_connection = True
+            self.connection.close()
+            return
+        exchange.status = reply.status
+        self.send_response(reply.status)
+        self.send_header("Content-Type", reply.content_type)
+        self.send_header("Content-Length", str(len(reply.body)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        is_cut = exchange.fault is Fault.CUT
+        if self.command != "HEAD":
+            self.wfile.write(reply.body[: len(reply.body) // 2] if is_cut else reply.body)
+        self.close_connection |= is_cut
 
 
-async def _until(time_s: float, stopped: asyncio.Task[bool]) -> None:
-    """Wait until this time of the loop, or until the server is to stop."""
-    left_s = None if time_s == math.inf else max(0.0, time_s - asyncio.get_running_loop().time())
-    await asyncio.wait([stopped], timeout=left_s)
+def full_name(name: str) -> str:
+    """Return the name with its tag, in lower case: Ollama finds models whatever the case."""
+    return (name if ":" in name.rsplit("/", 1)[-1] else f"{name}:latest").lower()
 
 
-def _outages(spells: Sequence[Spell], begun_s: float) -> Iterator[tuple[float, float]]:
-    """Yield the begin and the end of each outage, on the server's clock; the last of them never comes."""
-    for spell in spells:
-        if spell.kind is SpellKind.OUTAGE:
-            yield from ((begun_s + begin_s, begun_s + end_s) for begin_s, end_s in map(spell.span, count()))
-    yield math.inf, math.inf
+def _digest(name: str) -> str:
+    return sha256(name.encode()).hexdigest()
 
 
-def url_of(host: str, port: int) -> str:
-    """Return the base address of a server that listens there."""
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+def _error(path: str, status: int, message: str) -> Reply:
+    """Return a refusal as the API of this path writes it."""
+    if path != COMPLETIONS:
+        return Reply({"error": message}, status)
+    kind = "invalid_request_error" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "api_error"
+    return Reply({"error": {"message": message, "type": kind, "param": None, "code": None}}, status)
 
 
-def _listener(host: str, port: int) -> socket.socket:
-    if not 0 <= port < 1 << 16:
-        raise ServerAddressError(host, port, "a port is 0 to 65535", is_port=True)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+def _content(path: str, body: dict[str, Any], fault: Fault | None, settings: ServerSettings) -> str:
+    """Return the text that the model gives. Raises: Reply, if the format is no schema."""
+    if fault is Fault.EMPTY:
+        return ""
+    if fault is Fault.NOT_JSON:
+        return _PROSE
+    options, form = body.get("options") or {}, body.get("format")
+    if path == COMPLETIONS:
+        options = {"seed": body.get("seed"), "temperature": body.get("temperature")}
+        asked = body.get("response_format") or {}
+        form = (asked.get("json_schema") or {}).get("schema") or (asked.get("type") == "json_object" and "json")
+    is_wrong = fault is Fault.WRONG_STATE
+    if settings.reply is not None and not is_wrong:
+        return settings.reply(body.get("messages", []), options, form)
     try:
-        listener = socket.create_server((host, port), family=family, backlog=1024)  # with SO_REUSEADDR
-    except OSError as error:
-        # create_server puts the address into the message; an unknown name has a number of its own, below 0.
-        is_named = error.errno is not None and error.errno > 0
-        problem = os.strerror(error.errno or 0) if is_named else str(error)
-        is_port = error.errno in {errno.EADDRINUSE, errno.EACCES}
-        raise ServerAddressError(host, port, problem, is_port=is_port) from None
-    listener.setblocking(False)
-    return listener
+        return answer(body.get("messages", []), options.get("seed"), form, wrong=is_wrong)
+    except ValueError as error:
+        raise _error(path, 400, str(error)) from None
+
+
+def _completion(path: str, body: dict[str, Any], text: str, call: int, started_s: float) -> object:
+    """Return the body of an answer, cut at the limit of tokens: one token is about four characters."""
+    most = body.get("max_completion_tokens", body.get("max_tokens"))
+    most = (body.get("options") or {}).get("num_predict") if path == CHAT else most
+    reason = "length" if isinstance(most, int) and 0 < most < len(text) / 4 else "stop"
+    text = text[: most * 4] if reason == "length" and most is not None else text
+    asked = sum(4 + math.ceil(len(str(each.get("content", ""))) / 4) for each in body.get("messages", []))
+    told = math.ceil(len(text) / 4)
+    message = {"role": "assistant", "content": text}
+    if path == CHAT:
+        took_ns = int((time.monotonic() - started_s) * 1e9)
+        return {
+            "model": body["model"],
+            "created_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "message": message,
+            "done": True,
+            "done_reason": reason,
+            "total_duration": took_ns,
+            "load_duration": 1_000_000,
+            "prompt_eval_count": asked,
+            "prompt_eval_duration": took_ns // 5 + 1,
+            "eval_count": told,
+            "eval_duration": took_ns * 4 // 5 + 1,
+        }
+    return {
+        "id": f"chatcmpl-{call}",
+        "object": "chat.completion",
+        "created": _CREATED,
+        "model": body["model"],
+        "choices": [{"index": 0, "message": message, "finish_reason": reason}],
+        "usage": {"prompt_tokens": asked, "completion_tokens": told, "total_tokens": asked + told},
+    }

@@ -1,60 +1,96 @@
-"""Settings of the server: what it has, how fast it is, how it fails."""
+"""Settings of the test server: its models, its latency, and the calls that fail."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum, unique
 from statistics import NormalDist
 
 import msgspec
 
-from actors.testing.answers import Reply, Weigh
-from actors.testing.errors import ServerSettingsError
-from actors.testing.faults import FaultPlan
-from actors.testing.quirks import QUIRKS
-from actors.testing.spells import Spell
-from prism.rng import WORLD, Draw, normal
+from prism.errors import PrismError
+from prism.rng import WORLD, Draw, normal, uniform
+
+Reply = Callable[[Sequence[Mapping[str, object]], Mapping[str, object], object], str]
+"""Returns the text of a model, from the messages, the options and the format of a request."""
+
+
+class ModelServerError(PrismError):
+    """A test server cannot be started."""
+
+
+class ServerSettingsError(ModelServerError, ValueError):
+    """A setting of the server is out of its range."""
+
+    def __init__(self, setting: str, problem: str) -> None:
+        super().__init__(f"{setting}: {problem}")
 
 
 @unique
-class SystemOne(StrEnum):
-    """The answer of /v1/systemone: of a server before 0.35 (404), of a chat model (400), or of a decision model."""
+class Fault(StrEnum):
+    """A way to fail. `MEANINGS` has the one-line meaning of each."""
 
-    OFF = "off"
-    UNSUITED = "unsuited"
-    ON = "on"
+    HANG = "hang"
+    CUT = "cut"
+    RESET = "reset"
+    BUSY = "busy"
+    ERROR = "error"
+    NOT_JSON = "not_json"
+    WRONG_STATE = "wrong_state"
+    EMPTY = "empty"
 
 
-@unique
-class Dialect(StrEnum):
-    """The response_format that /v1/chat/completions takes.
+MEANINGS: Mapping[Fault, str] = {
+    Fault.HANG: "accepts the request and never answers; takes no slot",
+    Fault.CUT: "closes the connection in the middle of the answer",
+    Fault.RESET: "resets the connection before the answer",
+    Fault.BUSY: "503, as if too many calls were waiting",
+    Fault.ERROR: "500 with an error object",
+    Fault.NOT_JSON: "200 whose content is prose where JSON was asked for",
+    Fault.WRONG_STATE: "200 whose content is valid JSON with a value outside the options",
+    Fault.EMPTY: "200 whose content is an empty string",
+}
 
-    json_schema and json_object, the latter alone, or none (400); `ignored` accepts all and follows none, as some
-    servers do.
+
+def evenly(share: float) -> dict[Fault, float]:
+    """Return shares of faults that add up to this share of the calls: each fault gets an equal part."""
+    return dict.fromkeys(Fault, share / len(Fault))
+
+
+class FaultPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan of the calls that fail: by number first, else by share. Calls are counted from 1.
+
+    Args:
+        shares: the share of the calls that fail in each way; at most 1 together.
+        at: the calls, by number, that fail in any case, and how.
+        seed: of the draws.
+
+    Raises:
+        ServerSettingsError: a value is out of its range.
     """
 
-    JSON_SCHEMA = "json_schema"
-    JSON_OBJECT = "json_object"
-    NONE = "none"
-    IGNORED = "ignored"
+    shares: Mapping[Fault, float] = {}
+    at: Mapping[int, Fault] = {}
+    seed: int = 0
 
+    def __post_init__(self) -> None:
+        if not all(share >= 0 for share in self.shares.values()) or sum(self.shares.values()) > 1 + 1e-9:
+            given = ", ".join(f"{fault}={share:g}" for fault, share in self.shares.items())
+            raise ServerSettingsError("shares of faults", f"must be at least 0 and at most 1 together, not {given}")
+        if min(self.at, default=1) < 1:
+            raise ServerSettingsError("call of a fault", f"calls are counted from 1, not {min(self.at)}")
 
-@unique
-class Logprobs(StrEnum):
-    """The answer to a question for the probabilities of tokens.
-
-    off: the field is ignored. grammar, as llama.cpp: probabilities after its grammar. choice, as vLLM: logarithms after
-    its `structured_outputs`. plain, as OpenAI: the likeliest tokens, nothing kept to the letters, and unknown fields
-    are a 400. raw: tokens as they were before a grammar, so that letters are missing. refused: a 400. On Ollama's API
-    grammar, choice and plain are the same.
-    """
-
-    OFF = "off"
-    GRAMMAR = "grammar"
-    CHOICE = "choice"
-    PLAIN = "plain"
-    RAW = "raw"
-    REFUSED = "refused"
+    def pick(self, call: int) -> Fault | None:
+        """Return the fault of this call: a function of the seed and the call's number alone."""
+        if call in self.at:
+            return self.at[call]
+        left = uniform(self.seed, WORLD, call, Draw.SERVER_FAULT)
+        for fault, share in self.shares.items():
+            left -= share
+            if left < 0:
+                return fault
+        return None
 
 
 _Z99 = NormalDist().inv_cdf(0.99)
@@ -63,12 +99,11 @@ _MOST = math.exp(_Z99**2 / 2)
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True):
-    """The seconds of a call: a constant, or log-normal where `p99_s` is given.
+    """The seconds of a call: a constant, or log-normal if `p99_s` is given.
 
     Args:
         mean_s: the mean.
         p99_s: the 99th percentile; 1 to 15 times the mean.
-        slope: each other busy slot makes a call longer by this share of it.
         seed: of the draws.
 
     Raises:
@@ -77,13 +112,11 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True):
 
     mean_s: float = 0.0
     p99_s: float | None = None
-    slope: float = 0.0
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, value in (("mean_s", self.mean_s), ("slope", self.slope)):
-            if not 0 <= value < math.inf:
-                raise ServerSettingsError(f"latency {name}", f"must be at least 0, not {value}")
+        if not 0 <= self.mean_s < math.inf:
+            raise ServerSettingsError("latency mean_s", f"must be at least 0, not {self.mean_s}")
         if self.p99_s is None:
             return
         if self.mean_s == 0:
@@ -92,88 +125,40 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True):
             ratio = self.p99_s / self.mean_s
             raise ServerSettingsError("latency p99_s", f"must be 1 to {_MOST:.1f} times mean_s, not {ratio:.1f}")
 
-    def seconds(self, call: int, others_busy: int) -> float:
+    def seconds(self, call: int) -> float:
         """Return the time of the call of this number: the same for the same seed, whoever makes it."""
-        return self._alone_s(call) * (1 + self.slope * others_busy)
-
-    def _alone_s(self, call: int) -> float:
         if self.p99_s is None:
             return self.mean_s
+        # The spread of the log-normal law with this mean and this 99th percentile.
         sigma = _Z99 - math.sqrt(_Z99**2 - 2 * math.log(self.p99_s / self.mean_s))
         return self.mean_s * math.exp(sigma * normal(self.seed, WORLD, call, Draw.SERVER_LATENCY) - sigma**2 / 2)
 
 
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The server's behaviour. It can be exchanged while the server runs; from the next start: slots, queue, outages.
+    """The server's behaviour. All but `slots` may be changed while the server runs.
 
     Args:
-        models: the models it has, or none; any other is a 404.
-        version: of Ollama, as it names it.
-        slots: calls that run at once (OLLAMA_NUM_PARALLEL).
-        max_queue: calls that wait for a slot (OLLAMA_MAX_QUEUE); more get a 503.
-        max_connections: open connections; more get a 503 and are closed.
-        rate_per_s: calls that it takes a second; more get a 429. None for any number.
-        says_when: whether a 429 says in `Retry-After`, in whole seconds, when a call is taken again.
-        load_s: seconds to load a model, at its first call and after a change of num_ctx.
+        models: the models it has; any other is a 404.
+        slots: calls that run at once; the others wait.
         latency: seconds of a call.
         faults: calls that fail, and how.
-        spells: times in which it behaves in another way, in seconds since the latest start; one of each kind.
-        systemone: the answer of /v1/systemone.
-        dialect: the response_format of the OpenAI API.
-        quirks: the names of its quirks, in `QUIRKS`.
-        logprobs: the answer to a question for the probabilities of tokens.
-        key: the bearer key that /v1/* asks for.
-        live: answer the same request differently every time, as a model above temperature 0 does.
         reply: says what the model says, from the messages, the options and the format, instead of made-up values.
-        weigh: returns the weights of the options of /v1/systemone, from the state as text and the options, instead of
-            made-up ones.
-        keeps: the latest exchanges that `ModelServer.requests` remembers.
+        keeps: the latest exchanges that `ModelServer.calls` has.
 
     Raises:
         ServerSettingsError: a value is out of its range.
     """
 
     models: tuple[str, ...] = ("llama3.2",)
-    version: str = "0.40.12"
     slots: int = 4
-    max_queue: int = 512
-    max_connections: int = 1_000
-    rate_per_s: float | None = None
-    says_when: bool = False
-    load_s: float = 0.0
     latency: Latency = Latency()
     faults: FaultPlan = FaultPlan()
-    spells: tuple[Spell, ...] = ()
-    systemone: SystemOne = SystemOne.ON
-    dialect: Dialect = Dialect.JSON_SCHEMA
-    quirks: tuple[str, ...] = ()
-    logprobs: Logprobs = Logprobs.OFF
-    key: str | None = None
-    live: bool = False
     reply: Reply | None = None
-    weigh: Weigh | None = None
     keeps: int = 10_000
 
     def __post_init__(self) -> None:
         if not all(name.strip() for name in self.models):
             raise ServerSettingsError("models", "each needs a name")
-        for quirk in self.quirks:
-            if quirk not in QUIRKS:
-                raise ServerSettingsError("quirks", f"{quirk!r} is no quirk; there are {', '.join(QUIRKS)}")
-        if len({spell.kind for spell in self.spells}) < len(self.spells):
-            raise ServerSettingsError("spells", "there may be one of each kind")
-        self._check_counts()
-        if self.rate_per_s is not None and not 0 < self.rate_per_s < float("inf"):
-            raise ServerSettingsError("rate_per_s", f"must be greater than 0, not {self.rate_per_s}")
-        if not 0 <= self.load_s < float("inf"):
-            raise ServerSettingsError("load_s", f"must be at least 0, not {self.load_s}")
-
-    def _check_counts(self) -> None:
-        for name, value, least in (
-            ("slots", self.slots, 1),
-            ("max_queue", self.max_queue, 0),
-            ("max_connections", self.max_connections, 1),
-            ("keeps", self.keeps, 0),
-        ):
+        for name, value, least in (("slots", self.slots, 1), ("keeps", self.keeps, 0)):
             if value < least:
                 raise ServerSettingsError(name, f"must be at least {least}, not {value}")

@@ -1,7 +1,7 @@
 """A run of the shipped configuration against a model server that fails in many ways, observed as long as you like.
 
-The run is configs/soak.yaml as it is: 10,000 people, a tick every three seconds, an adaptive limit on calls. Only the
-server's address and the port of the metrics are its own. The server is `prism testing serve`: one call in twenty fails,
+The run is configs/soak.yaml as it is: 10,000 people, a tick every three seconds. Only the
+server's address and the port of the metrics are its own. The server is that of the tests: one call in twenty fails,
 and now and then it is gone, silent, busy, limits the rate or is slow, for 5 to 60 seconds. `--help` of this command
 lists the options; FAULTS and SPELLS in deploy/soak/__main__.py have the shares and times.
 
@@ -39,15 +39,15 @@ import msgspec
 from actors import read_config
 from actors.core.ports import Address
 from actors.runs.directory import ADDRESS
-from actors.testing import Statistics
 from deploy.prometheus_process import Prometheus, free_port, prometheus
 from deploy.scrape import Scrape
 from deploy.soak.memory import memory_of
 from deploy.soak.report import CSV, Observation, Outcome, draw, judge
 from prism.config import Config
+from tests.standin import Fault, FaultPlan, Latency, ModelServerProcess, ServerSettings, Spell, SpellKind
 
 CONFIG = Path(__file__).parents[2] / "configs" / "soak.yaml"
-SERVER = ("--port=0", "--json", "--slots=16", "--latency=0.5", "--p99=2.5", "--seed=1")
+SEED = 1
 FAULTS = ("reset=0.012", "error=0.012", "busy=0.012", "not_json=0.012", "hang=0.002")
 """One call in twenty. A call that hangs costs `llm.timeout_s`, a minute, and the clock waits for it."""
 SPELLS = ("outage=300:10-30", "silence=600:10-30", "busy=240:5-20", "limit=240:5-20", "slow=600:30-60")
@@ -60,33 +60,26 @@ STOP_S = 300.0
 PRISM = (sys.executable, "-m", "actors.cli")
 
 
-class Server:
-    """The process of a test server."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-        said = _line(process)
-        if not said.startswith("listening on "):
-            sys.exit(f"soak: the test server has not begun: {said}")
-        self.url = said.removeprefix("listening on ")
-
-    def end(self) -> Statistics:
-        """End it, and return its counts."""
-        self._process.send_signal(signal.SIGTERM)
-        counts, _ = self._process.communicate(timeout=60)
-        return msgspec.json.decode(counts, type=Statistics)
+def model_server(faults: Sequence[str], spells: Sequence[str]) -> ModelServerProcess:
+    """Return a server in a process of its own that fails as told."""
+    shares = {Fault(name): float(share) for name, _, share in (each.partition("=") for each in faults)}
+    settings = ServerSettings(
+        slots=16,
+        latency=Latency(mean_s=0.5, p99_s=2.5, seed=SEED),
+        faults=FaultPlan(shares=shares, seed=SEED),
+        spells=tuple(map(_spell, spells)),
+    )
+    return ModelServerProcess(settings)
 
 
-@contextmanager
-def model_server(faults: Sequence[str], spells: Sequence[str]) -> Iterator[Server]:
-    """Return a context with a server in a process of its own that fails as told."""
-    told = [*(f"--fault={each}" for each in faults), *(f"--spell={each}" for each in spells)]
-    command = [*PRISM, "testing", "serve", *SERVER, *told]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
-        try:
-            yield Server(process)
-        finally:
-            process.kill()
+def _spell(text: str) -> Spell:
+    """Return the spell of NAME=EVERY:LEAST-MOST."""
+    name, _, times = text.partition("=")
+    every, _, lasts = times.partition(":")
+    least, _, most = lasts.partition("-")
+    return Spell(
+        kind=SpellKind(name), every_s=float(every), least_s=float(least), most_s=float(most or least), seed=SEED
+    )
 
 
 def populate(out: Path, rounds: int, settings: Sequence[str]) -> None:
@@ -298,10 +291,6 @@ def summary_of(run: Path) -> dict[str, Any]:
     """Return the summary of a run; empty if it has left none."""
     path = run / "summary.json"
     return dict(msgspec.json.decode(path.read_bytes())) if path.exists() else {}
-
-
-def _line(process: subprocess.Popen[str]) -> str:
-    return process.stdout.readline().strip() if process.stdout is not None else ""
 
 
 def _made(path: Path) -> Path:

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from actors.testing import Statistics
 from deploy.soak.memory import PARTS, told
 from deploy.soak.trend import BLOCKS_MIN, Trend, signed, trend
+from tests.standin import Statistics
 
 CSV = "soak.csv"
 HOUR_S = 3600

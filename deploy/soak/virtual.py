@@ -38,12 +38,13 @@ from actors.metrics.endpoint import labels_of, limits_of
 from actors.metrics.exposition import Exposition
 from actors.metrics.lifecycle import Lifecycle
 from actors.metrics.observer import Metrics
-from actors.testing import Fault, FaultPlan, Latency, Spell, SpellKind, run_in_virtual_time
+from actors.testing import run_in_virtual_time
 from deploy.soak.memory import memory_of
 from deploy.soak.virtual_model import VirtualModel
 from deploy.soak.virtual_report import Census, Sample, draw, judge
 from prism.config import Config
 from prism.llm import SocialModelOracle
+from tests.standin import Fault, FaultPlan, Latency, Spell, SpellKind
 
 CONFIG = Path(__file__).parents[2] / "configs" / "soak.yaml"
 SETTINGS: dict[str, object] = {

@@ -7,8 +7,6 @@ from collections import Counter
 
 import anyio
 
-from actors.testing import Fault, FaultPlan, Latency
-from actors.testing.spells import SLOWER, Spell, SpellKind, spells_at
 from prism.llm import (
     ChatRequest,
     ChoiceRequest,
@@ -19,6 +17,8 @@ from prism.llm import (
     LLMFailureException,
 )
 from prism.llm.failure import Reason
+from tests.standin import Fault, FaultPlan, Latency
+from tests.standin.spells import SLOWER, Spell, SpellKind, spells_at
 
 PROMPT_TOKENS, COMPLETION_TOKENS = 220, 1
 REASONS: dict[Fault, Reason] = {

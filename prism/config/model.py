@@ -837,13 +837,11 @@ class OracleConfig(Section, frozen=True, kw_only=True):
     ] = 0.05
     rate_per_s: Annotated[
         Annotated[float, Meta(ge=0.001, le=100_000.0)] | None,
-        Meta(description="most calls started a second; none is no limit"),
+        Meta(description="most calls started a second; none is no limit; halved by 429 and 503"),
     ] = None
-    concurrency: Annotated[
-        Literal["fixed", "adaptive"],
-        Meta(description="`adaptive`: the limit rises while more calls at once bring more answers a second"),
-    ] = "fixed"
-    max_concurrency: Annotated[int, Meta(ge=1, le=100_000, description="most calls under way at once")] = 64
+    max_concurrency: Annotated[
+        int, Meta(ge=1, le=100_000, description="most calls under way at once; halved by 429 and 503")
+    ] = 64
     max_calls: Annotated[
         Annotated[int, Meta(ge=0)] | None, Meta(description="spend cap: calls in the whole run; none is no cap")
     ] = None

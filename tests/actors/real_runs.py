@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from actors.testing import ModelServer
 from tests.command import prism_alone
+from tests.standin import ModelServer
 
 EMBEDDED: dict[str, dict[str, Any]] = {
     "simulation": {"rounds": 4, "ticks_per_round": 12, "seed": 5},

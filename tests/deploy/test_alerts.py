@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from actors.testing import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from deploy.prometheus_process import Prometheus, prometheus
 from tests.deploy.tools import descriptions, eventually, firing, needs
 from tests.deploy.watched_runs import WatchedRun, slow_disk, watched_run
 from tests.paths import ROOT
+from tests.standin import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 
 CONFIG = ROOT / "configs" / "friends.yaml"
 Settings = Mapping[str, object]
@@ -190,10 +190,9 @@ def test_a_disk_that_takes_more_than_a_second_a_write_is_slow(watch: Watch, tmp_
 
 
 def test_a_limit_at_its_floor_with_questions_that_wait(watch: Watch) -> None:
-    adaptive = {"oracle.concurrency": "adaptive", "oracle.max_concurrency": 4, "population.ambiguity": 0.9}
-    # Longer than what other work on the machine adds to a call: the limit must not take that for the server's pace.
-    one_at_a_time = ModelServer(ServerSettings(slots=1, latency=Latency(mean_s=0.15)))
-    with one_at_a_time, watch.run("floor", asks(one_at_a_time, adaptive)) as run:
+    settings = {"oracle.max_concurrency": 4, "population.ambiguity": 0.9}
+    one_at_a_time = ModelServer(ServerSettings(slots=1, max_queue=0, latency=Latency(mean_s=0.15)))
+    with one_at_a_time, watch.run("floor", asks(one_at_a_time, settings)) as run:
         watch.expect("PrismConcurrencyAtFloor", run)
 
 

@@ -13,11 +13,11 @@ import msgspec
 import pytest
 
 from actors.core.events import EVENTS
-from actors.testing import Latency, ModelServerProcess, ServerSettings
 from tests.deploy.tools import eventually, needs
 from tests.deploy.watched_runs import options, prism, slow_disk
 from tests.paths import ROOT
 from tests.patience import HANG_S
+from tests.standin import Latency, ModelServerProcess, ServerSettings
 
 pytestmark = [needs("cc"), pytest.mark.slow]
 
@@ -26,7 +26,6 @@ SETTINGS = {
     "population.size": 60,
     "oracle.backend": "ollama",
     "population.deliberation_minutes": 0,
-    "oracle.concurrency": "adaptive",
     "oracle.max_calls": 1_000_000,
     "oracle.when_spent": "stop",
     "run.tick_s": 0.05,

@@ -16,12 +16,12 @@ import pytest
 import yaml
 
 from actors.record.manifest import SUMMARY
-from actors.testing import Exchange, Fault, FaultPlan, Latency, ModelServer, ServerSettings
-from actors.testing.completions import count_tokens
 from deploy.prometheus_process import Prometheus, prometheus
 from tests.command import without_settings
 from tests.deploy.tools import eventually, lasting_port, needs
 from tests.paths import ROOT
+from tests.standin import Exchange, Fault, FaultPlan, Latency, ModelServer, ServerSettings
+from tests.standin.completions import count_tokens
 
 pytestmark = [needs("prometheus"), pytest.mark.slow]
 

@@ -19,12 +19,12 @@ from actors.studies.experiments.cells import Done
 from actors.studies.experiments.endpoint import ExperimentCollector, served
 from actors.studies.experiments.machine import Load
 from actors.studies.experiments.standing import Progress
-from actors.testing import Latency, ModelServer, ServerSettings
 from deploy.prometheus_process import SHIPPED, Prometheus, prometheus, quickened
 from tests.deploy.expressions import Expression, every_expression
 from tests.deploy.tools import alerts, eventually, needs, recordings
 from tests.deploy.watched_runs import WatchedRun, watched_run
 from tests.paths import ROOT
+from tests.standin import Latency, ModelServer, ServerSettings
 
 CONFIGS = ROOT / "configs"
 SOCIAL = {"simulation.rounds": 100000, "population.size": 200, "run.tick_s": 0.1, "run.checkpoint_every_ticks": 20}

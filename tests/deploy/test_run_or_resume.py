@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from actors.testing import ModelServer
 from tests.catalogue import catalogue
 from tests.deploy.tools import BIN, DEPLOY, eventually, final_codes
 from tests.paths import ROOT
 from tests.patience import HANG_S
+from tests.standin import ModelServer
 
 SCRIPT = DEPLOY / "run-or-resume"
 HEALTH = DEPLOY / "run-healthy"

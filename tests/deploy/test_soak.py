@@ -14,9 +14,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from actors.testing import Fault, ModelServer, SpellKind
 from deploy.soak.report import MIB, Answer, Observation, Outcome, judge, phases, spans, tick_durations, undisturbed
 from tests.paths import ROOT
+from tests.standin import Fault, ModelServer, SpellKind
 
 OPTIONS = argparse.Namespace(warm_up=0.25)
 COUNTS = msgspec.structs.replace(

@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 
 from actors import read_result
-from actors.testing import Fault, FaultPlan, Latency
-from actors.testing.spells import Spell, SpellKind
 from actors.testing.virtual_time import run_in_virtual_time
 from deploy.soak.virtual import Table, settings_of, soak
 from deploy.soak.virtual_model import VirtualModel
@@ -24,6 +22,8 @@ from deploy.soak.virtual_report import LEAK_MIB, MIB, Census, Sample, grown, is_
 from prism.config import Config
 from prism.llm import ChoiceRequest, Distribution, LLMFailureException
 from tests.paths import ROOT
+from tests.standin import Fault, FaultPlan, Latency
+from tests.standin.spells import Spell, SpellKind
 from tests.tiers import Size
 
 REQUEST = ChoiceRequest(state="at home", instructions="Choose.", options={"idle": None, "scrolling": None})

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from actors.testing import ModelServer, ServerSettings
 from tests.command import Ended, Prism, run_prism
 from tests.durability.crashed import Crashed, crash
 from tests.durability.sharded_runs import CONFIG, begun, ended
+from tests.standin import ModelServer, ServerSettings
 
 TINY = """
 simulation: {ticks: 34, ticks_per_round: 12, seed: 5}

@@ -24,10 +24,10 @@ from time import perf_counter
 
 import msgspec
 
-from actors.testing import Latency, ModelServer, ServerSettings
 from tests.durability.live_oracle import LIVE, LiveWitness
 from tests.durability.process_runs import KillableRun, Moment, differences, prism
 from tests.durability.process_runs import ends as ended
+from tests.standin import Latency, ModelServer, ServerSettings
 
 SMALL = """
 simulation: {rounds: 20, ticks_per_round: 24, seed: 5}

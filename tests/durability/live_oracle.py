@@ -8,9 +8,9 @@ from actors.core.frames import Damage
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS, MAGIC, read_answers
-from actors.testing import ModelServer
 from prism.rng import Draw, integer
 from tests.durability.process_runs import whole_ticks
+from tests.standin import ModelServer
 
 LIVE = """
 simulation: {{rounds: {rounds}, ticks_per_round: 24, seed: 5}}

@@ -11,12 +11,12 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from actors.persistence.oracle_log import MAGIC as ANSWERS_MAGIC
-from actors.testing import ModelServer
 from tests.actors.persistence.files import frames_in
 from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.durability.crashed import Crashed
 from tests.durability.damage import DAMAGES, SOME, Damage, cut, outcomes, resumed
+from tests.standin import ModelServer
 from tests.tiers import Size
 
 

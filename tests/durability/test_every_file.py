@@ -15,9 +15,9 @@ import pytest
 from actors.persistence.journal import JOURNAL
 from actors.record.manifest import SUMMARY
 from actors.record.rounds import ROUNDS
-from actors.testing import ModelServer
 from tests.command import Ended, Prism, prism_alone
 from tests.durability.conftest import LIVE, TINY
+from tests.standin import ModelServer
 from tests.tiers import Size
 
 ECONOMY = """

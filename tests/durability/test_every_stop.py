@@ -18,11 +18,11 @@ import pytest
 
 from actors.persistence.journal import JOURNAL
 from actors.record.rounds import ROUNDS
-from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.command import Prism, short_of_room
 from tests.durability.process_runs import whole_ticks
 from tests.paths import ROOT
 from tests.patience import HANG_S
+from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
 
 PEOPLE = """
 simulation: {ticks: 34, ticks_per_round: 12, seed: 5}
@@ -93,6 +93,7 @@ def left_alone(prism: Prism, server: ModelServer) -> int:
 
 
 @pytest.mark.everyday(2)
+@pytest.mark.timeout(10 * HANG_S)  # eight ways to stop, each with several runs
 @pytest.mark.parametrize(("domain", "has_model"), [(PEOPLE, True), (NATIONS, True), (PEOPLE, False), (NATIONS, False)])
 def test_a_run_resumed_after_any_stop_is_the_run_that_nothing_stopped(
     domain: str, has_model: bool, prism: Prism, tmp_path: Path

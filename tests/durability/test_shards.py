@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from actors.record.manifest import read_summary
-from actors.testing import Latency, ModelServer, ServerSettings
 from tests.durability.sharded_runs import CONFIG, STARTS_S, assert_same, begun, ended, events, wait_for
+from tests.standin import Latency, ModelServer, ServerSettings
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("ray") is None, reason="needs ray")]
 

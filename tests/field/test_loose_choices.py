@@ -14,7 +14,6 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from actors.testing import ModelServer, ServerSettings, SystemOne
 from prism.errors import OracleResponseError
 from prism.llm import OpenAICompatClient
 from prism.llm.loose_choice import MOST_CHARS, repaired
@@ -22,6 +21,7 @@ from prism.llm.oracle import SocialModelOracle, read_choice
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.llm.support import OPTIONS, Person, config_for
+from tests.standin import ModelServer, ServerSettings, SystemOne
 from tests.wire.support import config, run
 
 LIKE = "engaging_like"

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings, SystemOne
-from actors.testing.errors import ApiError
 from prism.errors import OracleUnavailableError
 from prism.llm import LLMConfig, LLMFailureException, OpenAICompatClient
 from prism.llm.negotiation import MOST_REQUESTS
 from tests.catalogue import catalogue
 from tests.llm.support import asking, canned, config_for
+from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings, SystemOne
+from tests.standin.errors import ApiError
 from tests.wire.support import config, run
 
 WITHIN: dict[str, tuple[dict[str, Any], str, int | None]] = {

@@ -12,13 +12,13 @@ from zlib import crc32
 import pytest
 import yaml
 
-from actors.testing import Exchange, ModelServer, ServerSettings
-from actors.testing.errors import ApiError
-from actors.testing.openai_api import _ERROR_TYPES
 from prism.llm.refusals import advice_on, reason_of
 from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.llm.support import ADDRESS_IN_USE_BY_NOBODY
+from tests.standin import Exchange, ModelServer, ServerSettings
+from tests.standin.errors import ApiError
+from tests.standin.openai_api import _ERROR_TYPES
 from tests.wire.support import settings
 
 FILTERED = ApiError(400, "The response was filtered by the content management policy")

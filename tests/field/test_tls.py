@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from actors.testing import ModelServer
 from prism.llm import LLMFailureException
 from prism.llm.tls import tls_problem
 from tests.command import Prism
+from tests.standin import ModelServer
 from tests.wire.support import settings
 
 FEW = {"population": {"size": 20}, "simulation": {"rounds": 1, "ticks_per_round": 12, "seed": 7}}

@@ -12,7 +12,6 @@ from typing import Any
 import anyio
 import pytest
 
-from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from prism.errors import OracleUnavailableError
 from prism.llm import (
     ChatRequest,
@@ -25,6 +24,7 @@ from prism.llm import (
 )
 from prism.statechart import AgentState
 from tests.patience import HANG_S
+from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
 
 REASONS = {
     Fault.HANG: "timeout",

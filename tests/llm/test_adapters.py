@@ -11,7 +11,6 @@ import anyio
 import httpx
 import pytest
 
-from actors.testing import Dialect, Fault, Latency, ModelServer, ServerSettings, SystemOne
 from prism.errors import OracleUnavailableError
 from prism.llm import Distribution, LanguageModel, LLMConfig, LLMFailureException, OllamaChatClient, OpenAICompatClient
 from tests.catalogue import catalogue
@@ -34,6 +33,7 @@ from tests.llm.support import (
     until,
 )
 from tests.patience import HANG_S
+from tests.standin import Dialect, Fault, Latency, ModelServer, ServerSettings, SystemOne
 
 REAL = {"real-ollama": "OLLAMA_HOST", "real-openai": "PRISM_TEST_OPENAI_URL"}
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from actors.testing import ModelServer
 from prism.config import RequestConfig
 from prism.errors import OracleUnavailableError
 from prism.llm import ChatRequest, LLMConfig, LLMFailureException, Message
 from prism.llm.address import address_of, models_path, split_openai
 from tests.catalogue import catalogue
 from tests.llm.support import BACKENDS, asking, canned, config_for
+from tests.standin import ModelServer
 
 SECRET = "a-very-secret-word"
 

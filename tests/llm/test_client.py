@@ -9,13 +9,13 @@ import msgspec
 import pytest
 from msgspec import Meta
 
-from actors.testing import Fault, ModelServer, ServerSettings
 from prism.errors import OracleError
 from prism.llm import LLMClient, LLMConfig, LLMFailureException, OllamaChatClient, schema_of
 from prism.llm.client import backoff_s
 from tests.catalogue import catalogue
 from tests.llm.support import canned, config_for, failing, no_sleep, serving, timeout_s
 from tests.patience import HANG_S
+from tests.standin import Fault, ModelServer, ServerSettings
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.testing import Fault, FaultPlan, Logprobs, ServerSettings, SystemOne
 from prism.llm import Distribution, LLMConfig, LLMFailureException, SocialModelOracle, Tape, TapedModel
 from prism.llm.letters import Token, at_temperature, lettered_chat, read_weights
 from prism.llm.port import ChoiceRequest, Identity, Undecided
@@ -19,6 +18,7 @@ from prism.llm.taped_model import key_of
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.llm.support import BACKENDS, OPTIONS, Person, serving, unavailable
+from tests.standin import Fault, FaultPlan, Logprobs, ServerSettings, SystemOne
 
 
 class Asking(Person):

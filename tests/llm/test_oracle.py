@@ -12,13 +12,13 @@ from typing import Any
 import anyio
 import pytest
 
-from actors.testing import WRONG_STATE, Dialect, Fault, ServerSettings, SystemOne
 from prism.errors import OracleResponseError
 from prism.llm import LLMConfig, LLMFailureException, SocialModelOracle
 from prism.llm.call_counters import CallCounters
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.llm.support import CHOICE_REASONS, DECISION_REASONS, OPTIONS, Person, failing, serving, timeout_s, until
+from tests.standin import WRONG_STATE, Dialect, Fault, ServerSettings, SystemOne
 
 CHAT_ONLY = SystemOne.OFF
 PERSON = Person()

@@ -7,12 +7,12 @@ from itertools import product
 
 import pytest
 
-from actors.testing import Fault
 from prism.config import RequestConfig
 from prism.llm import LLMFailureException
 from prism.llm.question_id import ASKED, Asked, TraceIds, call_span, find_id, question_id
 from tests.catalogue import catalogue
 from tests.llm.support import CHOICE, asking, failing, serving, timeout_s
+from tests.standin import Fault
 
 W3C = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-0[01]")
 

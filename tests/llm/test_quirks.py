@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from actors.testing import QUIRKS, ModelServer, ServerSettings, SystemOne
 from prism.errors import OracleUnavailableError
 from prism.llm import ModelOracle, SocialModelOracle
 from prism.llm.negotiation import MOST_REQUESTS
@@ -16,6 +15,7 @@ from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.llm.support import BACKENDS, OPTIONS, Person, asking, config_for
 from tests.patience import HANG_S
+from tests.standin import QUIRKS, ModelServer, ServerSettings, SystemOne
 
 ADAPTED: dict[tuple[str, str], dict[str, str]] = {
     ("openai", "no_max_tokens"): {"token_field": "max_completion_tokens"},

@@ -7,7 +7,6 @@ import json
 import anyio
 import pytest
 
-from actors.testing import Dialect, Fault, FaultPlan, ModelServer, ServerSettings
 from prism.llm import LLMConfig, OllamaChatClient, OpenAICompatClient
 from tests.catalogue import catalogue
 from tests.llm.support import (
@@ -23,6 +22,7 @@ from tests.llm.support import (
     unavailable,
 )
 from tests.patience import HANG_S
+from tests.standin import Dialect, Fault, FaultPlan, ModelServer, ServerSettings
 
 
 @catalogue(

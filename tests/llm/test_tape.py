@@ -15,11 +15,11 @@ from typing import Any, Literal
 import anyio
 import pytest
 
-from actors.testing import Fault, ModelServer, ServerSettings, SystemOne
 from prism.llm import Distribution, LLMFailureException, Tape, TapedModel, TapeError
 from prism.llm.tape import Failed, RecordedFallback, TapeStatistics
 from prism.llm.tape_file import FORMAT
 from tests.llm.support import CHOICE, asking, failing, serving
+from tests.standin import Fault, ModelServer, ServerSettings, SystemOne
 
 RECORDER = """
 import sys, anyio

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from actors.testing import ModelServer, ServerSettings
 from prism.config import RequestConfig
 from prism.llm import Identity, OpenAICompatClient, Tape, TapedModel
 from prism.llm.taped_model import key_of
 from tests.llm.support import asking, config_for
+from tests.standin import ModelServer, ServerSettings
 
 IDENTITY = Identity(backend="openai", model="m", dialect="json_schema", options={"temperature": 0.5})
 

@@ -9,7 +9,6 @@ import anyio
 import msgspec
 import pytest
 
-from actors.testing import Dialect, Fault, FaultPlan, Latency, ServerSettings, SystemOne
 from prism.errors import OracleUnavailableError
 from prism.llm import (
     ChatRequest,
@@ -30,6 +29,7 @@ from tests.blocking import nothing_blocks
 from tests.catalogue import catalogue
 from tests.llm.support import CHOICE, asking, config_for, failing, no_sleep, serving, until
 from tests.llm.test_client import Decision
+from tests.standin import Dialect, Fault, FaultPlan, Latency, ServerSettings, SystemOne
 
 
 async def ask_all(model: LanguageModel) -> list[object]:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from actors.testing import ModelServer
 from tests.command import Ended, Prism, prism_alone, run_prism
+from tests.standin import ModelServer
 from tests.wire.support import settings
 
 

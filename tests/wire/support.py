@@ -14,9 +14,9 @@ from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
 from actors.runs.summary import Summary, summarise
 from actors.runtime.simulation import Simulation
-from actors.testing import ModelServer
 from prism.config import Config
 from tests.patience import HANG_S
+from tests.standin import ModelServer
 
 AGENTS = 500
 

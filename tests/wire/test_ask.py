@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 import yaml
 
-from actors.testing import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from tests.command import Ended, Prism, run_prism
 from tests.paths import ROOT
 from tests.patience import HANG_S
+from tests.standin import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from tests.wire.hostile import CORPUS
 from tests.wire.support import settings
 

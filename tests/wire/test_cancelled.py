@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
+from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.wire.support import FALLS_BACK, config, disconnected, run
 
 

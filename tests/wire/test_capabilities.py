@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from actors.testing import ModelServer, ServerSettings
 from tests.command import Ended, Prism, run_prism
+from tests.standin import ModelServer, ServerSettings
 from tests.wire.test_doctor import rows
 
 SECTIONS = {

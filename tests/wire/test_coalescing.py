@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 from actors.factory.domains import build_domain
 from actors.runtime.simulation import Simulation
-from actors.testing import Latency, ModelServer, ServerSettings
 from prism.config import Config
 from prism.llm import OllamaChatClient, SocialModelOracle, Tape, TapedModel
 from prism.statechart import AgentState
 from prism.statechart.oracle import Answer
+from tests.standin import Latency, ModelServer, ServerSettings
 from tests.wire.support import config
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.command import Ended, Prism, run_prism
 from tests.own_domains import path_restored, write_study
+from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.wire.support import FALLS_BACK
 
 PEOPLE = {

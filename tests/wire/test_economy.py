@@ -15,9 +15,9 @@ import pytest
 from actors.core.frames import Damage
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import read_header, read_ticks
-from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.command import Ended, run_prism
 from tests.durability.process_runs import KillableRun, differences
+from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
 
 TURNS = 20
 FAILS_IN = 7

@@ -23,13 +23,13 @@ import yaml
 from actors.results.explain import explain_everybody, explain_path, explain_turn
 from actors.results.explanation import ExplainedQuestion, ExplainedTurn, ModelRequest
 from actors.results.what_if import what_if
-from actors.testing import Dialect, Fault, FaultPlan, Latency, Logprobs, ModelServer, ServerSettings
-from actors.testing.exchange import Exchange
 from tests.actors.real_runs import LIVE, run_of
 from tests.actors.results.explained_runs import content
 from tests.command import prism_alone
 from tests.durability.process_runs import ends, prism, whole_ticks
 from tests.patience import HANG_S
+from tests.standin import Dialect, Fault, FaultPlan, Latency, Logprobs, ModelServer, ServerSettings
+from tests.standin.exchange import Exchange
 
 Sections = dict[str, dict[str, Any]]
 Sent = tuple[Any, ...]

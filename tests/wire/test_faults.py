@@ -26,9 +26,9 @@ import pytest
 
 from actors.runs.summary import Summary
 from actors.runtime.simulation import Simulation
-from actors.testing import Exchange, Fault, FaultPlan, ModelServer, ServerSettings
 from tests.llm.support import CHOICE_REASONS, DECISION_REASONS, GIVES_UP_S, timeout_s
 from tests.patience import HANG_S
+from tests.standin import Exchange, Fault, FaultPlan, ModelServer, ServerSettings
 from tests.wire.support import FALLS_BACK, config, disconnected, open_files, run
 
 

@@ -16,8 +16,8 @@ from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import Cell, make_plan
 from actors.studies.experiments.shared_oracle import asking_of, limits_of, use_of_model
 from actors.studies.gateway.process import read_statistics
-from actors.testing import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from prism.errors import ConfigError
+from tests.standin import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from tests.wire.gateways import PRICES, gateway, journals, of_one_seed, planned, records, run_cell, run_cells
 
 CHECKS = 2

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.testing import Latency, ModelServer, ServerSettings
+from tests.standin import Latency, ModelServer, ServerSettings
 from tests.wire.gateways import planned, records
 
 pytestmark = pytest.mark.slow

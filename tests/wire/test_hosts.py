@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from actors.runtime.simulation import Simulation
-from actors.testing import Latency, ModelServer, ServerSettings
 from tests.catalogue import catalogue
 from tests.command import Ended, Prism, run_prism
+from tests.standin import Latency, ModelServer, ServerSettings
 from tests.wire.support import config, run
 
 SLOW = ServerSettings(latency=Latency(mean_s=0.002))
@@ -33,8 +33,7 @@ async def test_servers_that_answer_alike_give_the_run_of_one_and_share_its_calls
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("concurrency", ["fixed", "adaptive"])
-async def test_a_server_that_goes_in_mid_run_is_no_outage(concurrency: str, tmp_path: Path) -> None:
+async def test_a_server_that_goes_in_mid_run_is_no_outage(tmp_path: Path) -> None:
     with ModelServer(SLOW) as steady, ModelServer(SLOW) as gone:
         undisturbed = await run(config(steady.url), tmp_path)
         calls_before = len(steady.calls)
@@ -50,9 +49,7 @@ async def test_a_server_that_goes_in_mid_run_is_no_outage(concurrency: str, tmp_
             return simulation.oracle.oracle.hosts()[1].failures > 0  # type: ignore[attr-defined, no-any-return]
 
         llm = {"hosts": [steady.url, gone.url]}
-        summary = await run(
-            config("", oracle={"concurrency": concurrency}, llm={"host": "unused", **llm}), tmp_path, on_tick=leave
-        )
+        summary = await run(config("", llm={"host": "unused", **llm}), tmp_path, on_tick=leave)
         assert len(steady.calls) > calls_before
     assert (True, False) in seen
     assert summary.digest == undisturbed.digest

@@ -13,7 +13,6 @@ import pytest
 from actors.factory.oracle_backends import open_oracle
 from actors.runs.summary import Summary, summarise
 from actors.runtime.simulation import Simulation
-from actors.testing import ModelServer, ServerSettings
 from prism.agents import Update
 from prism.agents.waves import Updates
 from prism.config import Config
@@ -21,6 +20,7 @@ from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
 from prism.social.world import SocialWorld
 from prism.statechart import AgentState
+from tests.standin import ModelServer, ServerSettings
 from tests.wire.hostile import ObedientModel, with_hostile_people, write_hostile_post
 from tests.wire.support import AGENTS, config
 

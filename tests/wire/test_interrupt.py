@@ -15,11 +15,11 @@ import pytest
 import yaml
 
 from actors.persistence.oracle_log import ANSWERS
-from actors.testing import Fault, FaultPlan, ModelServer, ModelServerProcess, ServerSettings
 from tests.command import Prism, run_prism
 from tests.durability.process_runs import whole_ticks
 from tests.paths import ROOT
 from tests.patience import HANG_S
+from tests.standin import Fault, FaultPlan, ModelServer, ModelServerProcess, ServerSettings
 from tests.wire.support import settings
 
 SOON_S = 20.0

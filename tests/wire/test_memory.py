@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.command import Ended, run_prism
+from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
 
 Prism = Callable[..., Ended]
 

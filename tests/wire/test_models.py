@@ -12,13 +12,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from actors.testing import ModelServer, ServerSettings
 from prism.agents.social_agent import ANYBODY, SocialAgent
 from prism.config import LLMConfig, ModelsConfig
 from prism.llm import OllamaChatClient
 from prism.llm.oracle import SocialModelOracle
 from prism.statechart import AgentState
 from tests.command import Ended, run_prism
+from tests.standin import ModelServer, ServerSettings
 
 Prism = Callable[..., Ended]
 

@@ -14,9 +14,9 @@ from anyio import to_thread
 
 from actors.oracle.circuit_breaker import BreakerState
 from actors.runtime.simulation import Simulation
-from actors.testing import ModelServer, ModelServerProcess, ServerSettings
 from tests.command import Prism
 from tests.patience import HANG_S
+from tests.standin import ModelServer, ModelServerProcess, ServerSettings
 from tests.wire.support import FALLS_BACK, config, run
 
 OUTAGE_S = 4.5

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import pytest
 
 from actors.persistence.journal import JOURNAL
-from actors.testing import Latency, ModelServer, ServerSettings
 from tests.paths import ROOT
+from tests.standin import Latency, ModelServer, ServerSettings
 
 pytestmark = pytest.mark.slow
 

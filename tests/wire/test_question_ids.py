@@ -14,12 +14,12 @@ from actors import run
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from actors.runs.questions import FoundQuestion, find_question
-from actors.testing import Exchange, Fault, FaultPlan, ModelServer, ServerSettings
 from prism.agents import Question
 from prism.config import Config
 from prism.llm.question_id import find_id
 from tests.catalogue import catalogue
 from tests.command import Prism, run_prism
+from tests.standin import Exchange, Fault, FaultPlan, ModelServer, ServerSettings
 
 PEOPLE: dict[str, Any] = {
     "simulation": {"rounds": 2, "ticks_per_round": 24, "seed": 7},

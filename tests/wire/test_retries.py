@@ -10,10 +10,10 @@ import pytest
 from anyio import to_thread
 
 from actors.runtime.simulation import Simulation
-from actors.testing import Exchange, Fault, FaultPlan, ModelServer, ServerSettings
 from tests.command import Prism, run_prism
 from tests.llm.support import GIVES_UP_S, timeout_s
 from tests.patience import HANG_S
+from tests.standin import Exchange, Fault, FaultPlan, ModelServer, ServerSettings
 from tests.wire.support import config, run
 
 LARGEST_PAUSE_S = 30.0

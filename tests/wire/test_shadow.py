@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from actors.testing import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from tests.command import Ended, Prism, run_prism
 from tests.paths import ROOT
 from tests.patience import HANG_S
+from tests.standin import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 
 SECTIONS: dict[str, Any] = {
     "simulation": {"rounds": 2},

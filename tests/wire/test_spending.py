@@ -12,12 +12,12 @@ import yaml
 
 from actors.runs.forecast import FACTOR, example_of, forecast
 from actors.runtime.simulation import Simulation
-from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from prism.config import load_config
 from prism.llm import schema_of
 from prism.models import PolicyDecision, StateUpdateDecision, ValidationResult
 from tests.catalogue import catalogue
 from tests.command import Ended, Prism, run_prism
+from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.wire.support import run
 
 PRICES = {"input": 100.0, "output": 1000.0}

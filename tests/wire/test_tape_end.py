@@ -10,8 +10,8 @@ import pytest
 
 from actors.core.errors import first_error
 from actors.runtime.simulation import Simulation
-from actors.testing import Latency, ModelServer, ServerSettings
 from prism.llm import Tape, TapeMissError
+from tests.standin import Latency, ModelServer, ServerSettings
 from tests.wire.support import config, run
 
 ASKS_TO_THE_END: dict[str, dict[str, Any]] = {

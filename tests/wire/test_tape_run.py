@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from actors.runs.summary import Summary
-from actors.testing import Fault, FaultPlan, Latency, Logprobs, ModelServer, ServerSettings
 from tests.command import Prism
+from tests.standin import Fault, FaultPlan, Latency, Logprobs, ModelServer, ServerSettings
 from tests.wire.support import FALLS_BACK, config, run
 
 Sections = dict[str, dict[str, Any]]

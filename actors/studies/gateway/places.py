@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import anyio
 
-from actors.oracle.rate_limit import TokenBucket
+from actors.oracle.pace import TokenBucket
 
 
 class _Waiting(NamedTuple):

@@ -19,9 +19,9 @@ from actors.record.manifest import MANIFEST, SUMMARY
 from actors.record.rounds import ROUNDS
 from actors.runs.directory import RunDirectory
 from actors.runs.fork import fork
-from actors.testing import ModelServer
 from prism.social.chart import social_chart_text
 from tests.command import Prism
+from tests.standin import ModelServer
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 
 from actors.record.answers import answers_in
 from actors.runtime.simulation import Simulation
-from actors.testing import ModelServer
 from prism.columns import Columns
 from prism.config import Config
 from prism.economy.domain import EconomyDomain
@@ -30,6 +29,7 @@ from tests.actors.social_runs import SMALL
 from tests.command import Prism
 from tests.paths import ROOT
 from tests.schedules import run_scheduled
+from tests.standin import ModelServer
 
 
 @pytest.fixture(autouse=True)

@@ -18,10 +18,10 @@ from actors.persistence.journal import JOURNAL
 from actors.record.lock import locked
 from actors.record.manifest import SUMMARY
 from actors.record.phase_file import PHASE
-from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.actors.cli.conftest import Made
 from tests.command import Prism
 from tests.paths import ROOT
+from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
 
 TITLES = ["run", "state", "resumable", "ticks", "of", "agents", "digest", "note"]
 

@@ -22,12 +22,12 @@ from actors.runs.directory import RunDirectory
 from actors.runs.replay import replay
 from actors.runtime.simulation import Simulation
 from actors.studies.causes.shared_outcomes import AskedEach, SharedOutcomes
-from actors.testing import ModelServer, ServerSettings
-from actors.testing.faults import Fault, FaultPlan
 from prism.sharing.table import words_of
 from tests.actors.cli.conftest import Made
 from tests.catalogue import catalogue
 from tests.command import Prism
+from tests.standin import ModelServer, ServerSettings
+from tests.standin.faults import Fault, FaultPlan
 
 PRICES = ("--set", "llm.prices.input=2", "--set", "llm.prices.output=10")
 BY = ("oracle.sharing.by=archetype",)

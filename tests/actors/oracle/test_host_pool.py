@@ -11,9 +11,7 @@ import pytest
 from structlog.typing import EventDict
 
 from actors.oracle.circuit_breaker import FIRST_HOLD_S
-from actors.oracle.concurrency_limit import FixedLimit, limit_of
 from actors.oracle.host_pool import OPENS_AFTER, Host, HostPool
-from prism.config import OracleConfig
 from prism.errors import OracleUnavailableError
 from prism.llm import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, LLMFailureException
 from prism.llm import Message as ChatMessage
@@ -79,7 +77,7 @@ class Server:
 def pool_of(*servers: Server, weights: Sequence[float] = (), limit: int = 100) -> HostPool:
     shares = weights or [1.0] * len(servers)
     hosts = [
-        Host(f"host-{number}", server, weight, FixedLimit(limit))
+        Host(f"host-{number}", server, weight, limit)
         for number, (server, weight) in enumerate(zip(servers, shares, strict=True))
     ]
     return HostPool(hosts)
@@ -288,22 +286,19 @@ async def test_closing_the_pool_closes_each_host() -> None:
 
 
 @in_schedules(2)
-async def test_each_host_finds_its_own_limit() -> None:
-    config = OracleConfig(max_concurrency=32, concurrency="adaptive")
-
-    class Saturated(Server):
-        """Takes twice as long for twice as many calls beyond its slots."""
-
-        slots = 4
+async def test_a_host_that_refuses_gets_fewer_calls_at_once() -> None:
+    class Full(Server):
+        """Refuses more than four calls at once."""
 
         async def complete(self, request: ChatRequest) -> Completion:
-            self.takes_s = 0.1 * max(1.0, (self.in_flight + 1) / self.slots)
+            if self.in_flight >= 4:
+                raise LLMFailureException("overloaded", 503)
             return await super().complete(request)
 
-    small, large = Saturated(), Saturated()
-    large.slots = 16
-    pool = HostPool([Host(name, server, 1.0, limit_of(config)) for name, server in (("s", small), ("l", large))])
+    full, large = Full(), Server()
+    pool = HostPool([Host(name, server, 1.0, 32) for name, server in (("full", full), ("large", large))])
     await pool.check()
-    await ask(pool, 3_000, at_once=32)
+    await ask(pool, 1_000, at_once=32)
     limits = {host.address: host.limit for host in pool.hosts()}
-    assert limits["s"] < limits["l"]
+    assert limits["full"] < 12
+    assert limits["large"] == 32

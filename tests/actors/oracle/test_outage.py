@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Literal
 
 import anyio
 import pytest
@@ -259,27 +258,11 @@ async def test_a_tick_that_can_end_without_the_server_is_not_given_up() -> None:
     assert await bench.stopped(20.0, *map(question, range(50))) is None
 
 
-@pytest.mark.parametrize("concurrency", ["fixed", "adaptive"])
 @in_schedules(2)
-async def test_no_question_expires_for_a_smaller_limit(concurrency: Literal["fixed", "adaptive"]) -> None:
-    server = FaultyServer(lambda _, call: "timeout" if call % 8 == 0 else None, takes_s=1.0)
-    bench = Bench(server, falling_back(max_concurrency=16, concurrency=concurrency, deadline_s=45.0))
-    assert {reason for _, reason in fallbacks(await bench.ask(*map(question, range(200))))} == {"timeout"}
-    assert len(server.asked) == 200
-
-
-@pytest.mark.parametrize("share", [7, 10, 20])
-@in_schedules(2)
-async def test_under_hangs_an_adaptive_limit_costs_at_most_a_tenth_more_choices_than_a_fixed_one(share: int) -> None:
-    lost = {}
-    for concurrency in ("fixed", "adaptive"):
-        server = FaultyServer(lambda _, call: "timeout" if call % share == 0 else None, takes_s=1.0)
-        settings = {"max_concurrency": 16, "concurrency": concurrency, "deadline_s": 60.0}
-        lost[concurrency] = len(
-            fallbacks(await Bench(server, falling_back(**settings)).ask(*map(question, range(300))))
-        )
-    assert 300 // share - 1 <= lost["fixed"] <= 300 // share + 1
-    assert lost["adaptive"] <= 1.1 * lost["fixed"]
+async def test_no_question_expires_for_a_limit_that_was_halved() -> None:
+    server = FaultyServer(lambda _, call: "overloaded" if call % 8 == 0 else None, takes_s=1.0)
+    bench = Bench(server, falling_back(max_concurrency=16, deadline_s=45.0))
+    assert fallbacks(await bench.ask(*map(question, range(200)))) == []
 
 
 def test_outages_add_up_and_stay_few() -> None:

@@ -17,7 +17,6 @@ from actors.results.explain import explain_everybody, explain_path, explain_turn
 from actors.results.explained_tie import explain_tie
 from actors.results.retrace import OpenRun, Trace, retrace
 from actors.runtime.simulation import Simulation
-from actors.testing import ModelServer
 from actors.view import agent_panel
 from tests.actors.results.changing_runs import CHART, SETTINGS, changing_run
 from tests.actors.results.explained_runs import SMALL, make_run
@@ -25,6 +24,7 @@ from tests.actors.results.exports import Read, Row, exported
 from tests.actors.view.asking import Asked
 from tests.catalogue import catalogue
 from tests.command import prism_alone
+from tests.standin import ModelServer
 
 TICKS, PEOPLE = 48, 40
 

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 import yaml
 
-from actors.testing import ModelServer
 from prism.errors import ConfigError
 from tests.actors.persistence.independent_reader import read_run
 from tests.actors.persistence.test_tree_reader import LIKES_AT_SIGHT
@@ -22,6 +21,7 @@ from tests.actors.results.test_export import check_posts, check_transitions
 from tests.command import prism_alone
 from tests.hostile_texts import TEXTS
 from tests.own_domains import CROSSING, path_restored, write_study
+from tests.standin import ModelServer
 
 ECONOMY: dict[str, dict[str, Any]] = {
     "simulation": {"domain": "economy", "rounds": 6, "ticks_per_round": 1, "seed": 3, "tick_seconds": 7889400},

@@ -14,7 +14,6 @@ import pytest
 
 from actors import Simulation, build_domain
 from actors.testing import ScriptedModel
-from actors.testing.answers import answer
 from prism import Config
 from prism.agents import Agent, EconLLMAgent, LLMAgent, SocialAgent, StatefulAgent
 from prism.economy import Action, GlobalState, NationState, SimulationState
@@ -37,6 +36,7 @@ from prism.validators import EconLLMValidator, LLMValidator, Validator
 from tests.catalogue import catalogue
 from tests.docs.test_python import scripts
 from tests.paths import ROOT
+from tests.standin.answers import answer
 
 CLASSES: Final[tuple[type, ...]] = (
     *(Statechart, Transition, StateTransition, StatefulAgent, SocialAgent, Oracle, StatechartOracle),

@@ -34,7 +34,6 @@ VARIED: Final[dict[str, object]] = {
     "oracle.max_attempts": 1,
     "oracle.max_fallback_share": None,
     "oracle.rate_per_s": 500.0,
-    "oracle.concurrency": "adaptive",
     "oracle.max_concurrency": 1,
     "oracle.when_spent": "fallback",
     "oracle.queue_size": 1,

@@ -16,7 +16,6 @@ from actors.core.messages import Decided, Retried
 from actors.core.ports import Unrecorded
 from actors.core.state import RunState
 from actors.testing import ScriptedModel
-from actors.testing.answers import answer
 from prism.config import Config
 from prism.errors import OracleRefusedError, OracleSpentError
 from prism.llm import ChatRequest, Completion, LLMFailureException
@@ -29,6 +28,7 @@ from tests.actors.runtime.test_compiled import random_chart
 from tests.actors.runtime.test_shards import SHARDS, Checkpoint, World, outcome, settings_of
 from tests.catalogue import catalogue
 from tests.schedules import run_scheduled
+from tests.standin.answers import answer
 from tests.tiers import Size
 
 pytestmark = pytest.mark.usefixtures("logged")

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 from actors.cli.calibrate import calibrate
 from actors.studies.calibration.plan import make_calibration_plan
-from actors.testing import Latency, ModelServer, ServerSettings
 from prism.errors import ConfigError
 from tests.actors.studies.calibration.files import CALIBRATION, write_calibration
+from tests.standin import Latency, ModelServer, ServerSettings
 from tests.wire.gateways import MODEL_BASE, PRICES, records
 
 CALLS_MAX = 30

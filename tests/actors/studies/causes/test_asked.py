@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from actors.testing import ModelServer
 from tests.actors.real_runs import LIVE, run_of
 from tests.actors.results.explained_runs import content
 from tests.command import prism_alone
+from tests.standin import ModelServer
 
 FEW = ("--of", "likes", "--by", "people", "--budget", "4", "--draws", "0", "--json", "-")
 

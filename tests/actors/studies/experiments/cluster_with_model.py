@@ -14,8 +14,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from actors.testing import Latency, ModelServer, ServerSettings
 from tests.actors.studies.experiments.cluster import driver, ended, running, started_nodes, until
+from tests.standin import Latency, ModelServer, ServerSettings
 from tests.wire.gateways import planned
 
 HERE, THERE = "10.77.0.1", "10.77.0.2"
