@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from actors.testing import Fault
 from tests.docs.pages import blocks, section
 from tests.llm.support import DECISION_REASONS
 from tests.paths import ROOT
-from tests.standin import Fault
 
 PAGE = ROOT / "docs" / "language-models.md"
 FILES = {block.info.split()[1]: block.text for block in blocks(PAGE) if block.info.startswith("python ")}

@@ -14,11 +14,11 @@ from typing import Any
 import httpx
 import pytest
 
+from actors.testing import MEANINGS, Fault, FaultPlan, ModelServer
+from tests.actors.testing.test_server import CHAT
 from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.patience import HANG_S
-from tests.standin import MEANINGS, Fault, FaultPlan, ModelServer
-from tests.tests.standin.test_server import CHAT
 
 
 class Serving:

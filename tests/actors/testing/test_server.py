@@ -9,9 +9,9 @@ import httpx
 import pytest
 from jsonschema import validate
 
+from actors.testing import WRONG_STATE, Fault, FaultPlan, Latency, ModelServer, ServerSettings
+from actors.testing.answers import answer
 from tests.patience import HANG_S
-from tests.standin import WRONG_STATE, Fault, FaultPlan, Latency, ModelServer, ServerSettings
-from tests.standin.answers import answer
 
 STATES = ["scrolling", "composing", "resting"]
 SCHEMA = {"type": "object", "properties": {"state": {"type": "string", "enum": STATES}}, "required": ["state"]}
