@@ -135,7 +135,6 @@ async def test_a_server_that_takes_five_calls_a_second_costs_no_choice_and_chang
         refused = server.statistics().statuses[429]
     assert (limited.digest, limited.fallbacks_by_reason) == (undisturbed.digest, {})
     assert limited.retries_by_reason == {"overloaded": refused}
-    assert limited.oracle_questions / 5.0 - 2.0 < limited.wall_s < limited.oracle_questions / 4.0 + 10.0
 
 
 @pytest.mark.slow
