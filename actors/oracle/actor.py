@@ -298,7 +298,7 @@ class OracleActor:
                 if answer.reason:
                     self.statistics.count_call(waiting.name)
                     self._calling += 1
-                    await self._end_call(waiting, self.admission.begin(waiting, 1, begun, waited=False), answer)
+                    await self._end_call(waiting, self.admission.begin(waiting, begun, waited=False), answer)
                     continue
                 self._observe_computed([waiting], begun, anyio.current_time() - begun)
                 part.append(waiting)
