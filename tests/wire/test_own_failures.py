@@ -6,6 +6,7 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import anyio
 
@@ -64,7 +65,7 @@ async def test_while_no_model_is_loaded_the_run_waits_and_loses_no_choice(tmp_pa
         return answered(messages, options, form)
 
     answers = [0]
-    openai = {"oracle": {"backend": "openai"}, **FEW}
+    openai: dict[str, dict[str, Any]] = {"oracle": {"backend": "openai"}, **FEW}
     with ModelServer(ServerSettings(reply=answered)) as server:
         undisturbed = await run(config(server.url, **openai), tmp_path)
 
