@@ -15,7 +15,12 @@ from actors.core.errors import AddressError, InterruptedRunError, PlaceError, Ru
 from actors.core.safe_path import safe_path
 from actors.factory.known_code import known_code
 from actors.logs.output import output, say_json
-from actors.logs.standard_streams import escape_unencodable, open_missing, protect_standard_error
+from actors.logs.standard_streams import (
+    escape_unencodable,
+    name_standard_output,
+    open_missing,
+    protect_standard_error,
+)
 from actors.runs.signals import EXIT_BASE, StopOnSignal, end
 from prism.errors import ConfigError, OracleSpentError, OracleUnavailableError, PrismError
 from prism.quoting import printable_lines
@@ -118,6 +123,7 @@ def main() -> None:
     """Run the command line, and turn every expected error into one clear line and its exit code."""
     open_missing()
     escape_unencodable()
+    name_standard_output()
     protect_standard_error()
     try:
         with safe_path():
@@ -143,7 +149,7 @@ def _code() -> int:
         _print_error(_of_packs(str(error)), code)
     except OSError as error:
         code = EXIT_FAILED
-        place = error.filename or ("standard output" if _is_output_lost() else type(error).__name__)
+        place = error.filename or type(error).__name__
         _print_error(_of_packs(f"{place}: {error.strerror or error}"), code)
     except Exception as error:  # noqa: BLE001  # it is printed as Python would
         code = EXIT_FAILED
@@ -155,15 +161,6 @@ def _of_packs(problem: str) -> str:
     from actors.cli.options import of_packs  # noqa: PLC0415  # the help of commands need not load it
 
     return of_packs(problem)
-
-
-def _is_output_lost() -> bool:
-    """Return whether standard output cannot be written: what is left in its buffer fails again."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        return True
-    return False
 
 
 def _print_crash(error: Exception) -> None:

@@ -64,12 +64,17 @@ failures = _Failures()
 
 
 class _Descriptor(io.RawIOBase):
-    """A descriptor that is written until that fails, and ignored from then on."""
+    """A descriptor that is written until that fails. Then it is ignored, or the error names it.
 
-    def __init__(self, number: int, mode: str = "w") -> None:
+    Args:
+        mutes: False lets errors through.
+    """
+
+    def __init__(self, number: int, mode: str = "w", *, mutes: bool = True) -> None:
         self.name = NAMES[number]
         self.mode = mode
         self._number = number
+        self._mutes = mutes
         self._is_muted = False
 
     def writable(self) -> bool:
@@ -82,7 +87,7 @@ class _Descriptor(io.RawIOBase):
         return os.isatty(self._number)
 
     def write(self, data: Any) -> int:
-        """Write all of it, or discard it. It raises no OSError."""
+        """Write all of it, or discard it."""
         rest = memoryview(data).cast("B")
         size = len(rest)
         while rest and not self._is_muted:
@@ -91,6 +96,9 @@ class _Descriptor(io.RawIOBase):
             except BlockingIOError:  # another process with the same terminal has made it non-blocking
                 select.select([], [self._number], [])
             except OSError as error:
+                if not self._mutes:
+                    error.filename = self.name
+                    raise
                 self.mute(error.strerror or str(error))
         return size
 
@@ -121,6 +129,12 @@ def escape_unencodable() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.errors in {"strict", "surrogateescape"}:
             stream.reconfigure(errors="backslashreplace")
+
+
+def name_standard_output() -> None:
+    """Let errors of standard output name it: Python's name no stream. One of a test stays."""
+    if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout = _protected(1, sys.stdout, mutes=False)
 
 
 def protect_standard_error() -> None:
@@ -170,12 +184,12 @@ _overlapping = _Overlapping()
 
 def protect_standard_output() -> None:
     """Let no later write to standard output fail. A stream that is not the process's own, as in a test, stays."""
-    if sys.stdout is sys.__stdout__:
+    if sys.stdout is sys.__stdout__ or isinstance(getattr(sys.stdout, "buffer", None), _Descriptor):
         sys.stdout = _protected(1, sys.stdout)
 
 
-def _protected(number: int, before: TextIO | None) -> TextIO:
-    descriptor = _Descriptor(number)
+def _protected(number: int, before: TextIO | None, *, mutes: bool = True) -> TextIO:
+    descriptor = _Descriptor(number, mutes=mutes)
     if not isinstance(before, io.TextIOWrapper):  # Python has no stream for a descriptor that was closed at the start
         descriptor.mute("closed at the start")
         return io.TextIOWrapper(descriptor, encoding="utf-8", errors="replace", line_buffering=True)

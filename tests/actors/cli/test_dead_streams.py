@@ -103,7 +103,11 @@ def test_every_command_that_simulates_ends_with_its_code_when_nothing_can_be_pri
     assert shell(place, ">/dev/full 2>/dev/full", *arguments).returncode == code
 
 
-def test_a_command_whose_output_is_its_result_says_that_it_cannot_be_written(place: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_command_whose_output_is_its_result_says_that_it_cannot_be_written(
+    unbuffered: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)  # with "1" no buffer holds what failed
     ended = shell(place, ">/dev/full", "runs", ".")
     assert (ended.returncode, ended.stderr) == (1, "prism: standard output: No space left on device\n")
 
