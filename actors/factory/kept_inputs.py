@@ -16,7 +16,7 @@ from actors.core.files import read_regular, sha256_of
 from prism.wording import counted
 
 INPUTS = "inputs"
-KEPT = re.compile(rf"{INPUTS}/(?P<sha256>[0-9a-f]{{64}})(?:/(?P<name>[^/\"]+))?")
+KEPT = re.compile(rf"{INPUTS}/(?P<sha256>[0-9a-f]{{64}})(?:/(?P<name>[^/]+))?")
 """The name by which a run calls a kept input; that of kept code has no `name`."""
 SOURCE_BYTES_MAX = 1 << 28
 """The most bytes of one file of code."""

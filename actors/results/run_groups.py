@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
 
-from actors.factory.kept_inputs import KEPT
+from actors.factory.kept_inputs import INPUTS, KEPT
 from actors.results.run_record import RunRecord
 from prism.answers import setting_in_words
 from prism.config.calibrated import NOT_COMPARED
 from prism.config.yaml_text import flat
 from prism.quoting import as_text
+
+_KEPT_IN_JSON = re.compile(rf'{INPUTS}/(?P<sha256>[0-9a-f]{{64}})(?:/(?P<name>(?:\\.|[^/"\\])+))?')
+"""As `KEPT`, in a text of JSON: there the quotes in a name are escaped, and the quote after it ends it."""
 
 
 class RunGroup(NamedTuple):
@@ -58,10 +62,11 @@ def differing(settings: Sequence[dict[str, str]], missing: str = "") -> list[Dif
 
 def plain_values(values: Sequence[str]) -> list[str]:
     """Return values with kept inputs by the names of their files; with the hash, where two would look the same."""
-    plain = [KEPT.sub(lambda found: found["name"] or found["sha256"][:8], value) for value in values]
+    kept = [(KEPT if KEPT.fullmatch(value) else _KEPT_IN_JSON, value) for value in values]
+    plain = [name.sub(lambda found: found["name"] or found["sha256"][:8], value) for name, value in kept]
     if len({*plain}) == len({*values}):
         return plain
-    return [KEPT.sub(lambda found: f"{found['name'] or 'code'} ({found['sha256'][:8]})", value) for value in values]
+    return [name.sub(lambda found: f"{found['name'] or 'code'} ({found['sha256'][:8]})", value) for name, value in kept]
 
 
 def groups_of(runs: Sequence[RunRecord]) -> tuple[list[RunGroup], list[Difference]]:

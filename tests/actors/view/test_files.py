@@ -148,6 +148,7 @@ def test_kept_inputs_are_labelled_by_their_names_and_by_a_hash_only_where_these_
         (f"{one}/edges.csv", "null"): ["edges.csv", "null"],
         (one, other): ["aaaaaaaa", "bbbbbbbb"],
         (f'["{one}/a.csv", "{one}/b.csv"]', "[]"): ['["a.csv", "b.csv"]', "[]"],
+        (f'{one}/q"uote.csv', f'["{one}/q\\"uote.csv"]'): ['q"uote.csv', '["q\\"uote.csv"]'],
     }
     for values, expected in cases.items():
         (found,) = differing([{"population.graph.path": value} for value in values])
