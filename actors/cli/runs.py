@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,7 +69,7 @@ def runs(root: Path, question: str | None) -> None:
     console = SafeConsole()
     width = console.measure(table, options=console.options.update(max_width=WIDEST)).maximum
     if console.is_terminal and width > console.width:
-        echo("\n".join(map(_block, lines)))
+        echo("\n".join(_block(line, console.width) for line in lines))
     else:
         SafeConsole(width=width).print(table)
 
@@ -92,14 +93,14 @@ def _table(lines: list[ListedRun]) -> Table:
     return table
 
 
-def _block(line: ListedRun) -> str:
-    """Return one run as lines, for a terminal that is too narrow for a row."""
+def _block(line: ListedRun, width: int) -> str:
+    """Return one run as lines, for a terminal that is too narrow for a row. Notes are wrapped."""
     rows = [
         str(line.path),
         f"  {_state(line)}, {RESUMABLE[_resumable(line)]}",
         f"  {line.ticks:,} of {counted(line.length, 'tick')}, {counted(line.agents, 'agent')}",
         f"  digest {line.digest}" if line.digest else "",
-        f"  {_note(line)}" if _note(line) else "",
+        textwrap.fill(_note(line), width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False),
     ]
     return "\n".join(filter(None, rows))
 

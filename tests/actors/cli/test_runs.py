@@ -64,7 +64,7 @@ def test_each_state_is_told(five: Path, prism: Prism) -> None:
     assert told["runs/done"][2:5] == ["72", "72", "60"]
     assert told["runs/running"][6:8] == ["process", str(os.getpid())]
     assert int(told["runs/stopped"][2]) < 72
-    assert "by spend_cap, " in ended.out
+    assert "by spend_cap" in ended.out
 
 
 ECONOMY = """
