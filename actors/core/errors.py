@@ -344,4 +344,4 @@ def run_directory_error(error: OSError, problem: str) -> RunDirectoryError | Dis
         problem: the file or directory, and what cannot be done to it.
     """
     kind = DiskFailedError if error.errno in DISK_ERRNOS else RunDirectoryError
-    return kind(f"{problem}: {error.strerror}")
+    return kind(f"{problem}: {error.strerror or error}")
