@@ -60,8 +60,8 @@ def test_a_refusal_names_the_pack_and_how_its_files_can_be_read(tmp_path: Path) 
 def test_an_error_of_the_system_without_a_file_is_not_of_the_standard_output(
     pack: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(**_: object) -> str:
+    def refused(*_: object, **__: object) -> str:
         raise OSError("AF_UNIX path too long")
 
-    monkeypatch.setattr("tempfile.mkdtemp", refused)
+    monkeypatch.setattr("actors.runs.unpack.TemporaryDirectory", refused)
     assert prism("replay", str(pack))[::2] == (1, "prism: OSError: AF_UNIX path too long\n")

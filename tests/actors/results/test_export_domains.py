@@ -210,7 +210,7 @@ def test_hostile_names_attributes_and_posts_are_data_in_every_format(tmp_path: P
         "population": {
             "size": len(texts),
             "profiles": str(tmp_path / "people.json"),
-            "attributes": {"note": {"type": "text"}},
+            "attributes": {"note": {"type": "text", "default": TEXTS["looks_like_nothing"]}},
         },
         "interventions": [
             {"tick": 1, "publish": {"author": place, "text": text, "topics": [text]}}
