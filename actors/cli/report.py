@@ -79,7 +79,7 @@ def render(summary: Summary, directory: str, show: Show, *, details: bool = Fals
         )
     if summary.llm is not None:
         parts.append(_model(summary.llm))
-    more = "" if details else f"; all figures: --details, or {ROUNDS} and summary.json there"
+    more = "" if details else "; all figures: --details"
     parts.extend((*(_done(summary.interventions) if details else ()), Text(), _footer(summary, f"{directory}{more}")))
     return Group(*parts)
 

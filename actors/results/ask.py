@@ -30,7 +30,6 @@ from actors.results.people import attribute_columns
 from actors.results.respondents import LINES, checked_tick, chosen_people, people_of, respondents_at, tick_of
 from actors.results.retrace import OnBegin, OpenRun
 from actors.runs.shadow import refuse_other_settings
-from actors.runtime.simulation import limits_of
 from prism.agents import Question
 from prism.config import Config
 from prism.llm import LanguageModel
@@ -219,7 +218,7 @@ class Survey:
         with ungrouped():
             async with open_oracle(config, _Surveying(config), self.out) as opened, anyio.create_task_group() as tasks:
                 self.oracle = opened.description
-                calls = SingleCalls(opened.oracle, limits_of(config), config.llm.prices, tasks)
+                calls = SingleCalls(opened.oracle, config.oracle, config.llm.prices, tasks)
                 for place, person, item in self._places():
                     await self._put(calls, place, Interview(person, item, place[3]))
 

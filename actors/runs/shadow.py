@@ -32,7 +32,7 @@ from actors.record.run import read_resolved
 from actors.record.shadow import SHADOW, ShadowSummary
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import replay
-from actors.runtime.simulation import Simulation, limits_of
+from actors.runtime.simulation import Simulation
 from prism.agents import Question, Source, Trigger, Update
 from prism.config import Config
 from prism.divergence import RULE, ComparedChoices, Reference
@@ -175,7 +175,7 @@ async def shadow(
     forks = read_manifest(directory.path).forks
     try:
         async with open_oracle(config, domain, directory.path) as opened, anyio.create_task_group() as tasks:
-            calls = SingleCalls(opened.oracle, limits_of(config), config.llm.prices, tasks)
+            calls = SingleCalls(opened.oracle, config.oracle, config.llm.prices, tasks)
             comparison = _Comparison(SettledTurns(share), calls, forks[-1].tick if forks else 0)
 
             def begin(simulation: Simulation) -> None:

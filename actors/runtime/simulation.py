@@ -37,7 +37,7 @@ from prism.agents.questions import Answered, Chosen, Questions
 from prism.agents.waves import Kind
 from prism.bundles import Bundles
 from prism.columns import Column, Columns
-from prism.config import Config, OracleConfig
+from prism.config import Config
 from prism.divergence import EMBEDDED, FIRST_OPTION, Reference
 from prism.domain import Domain, HasReference, HasTurns, Stretch, reference_of
 from prism.llm import HostState
@@ -185,7 +185,7 @@ class Simulation:
             self.domain.asker,
             self._codec,
             self.engine.decisions,
-            limits_of(self.config),
+            self.config.oracle,
             answers=self._record,
             priority=self.domain.priority,
             on_spent=self._stop_spent,
@@ -408,11 +408,6 @@ def _compared(domain: Domain) -> list[tuple[str, str]]:
     alternatives += [EMBEDDED] if isinstance(domain, HasReference) else []
     triggers = sorted({trigger for _, trigger in domain.chart.question_kinds()})
     return [(trigger, alternative) for trigger in triggers for alternative in alternatives]
-
-
-def limits_of(config: Config) -> OracleConfig:
-    """Return the oracle's limits. Several hosts adapt a limit each, below a fixed one for all together."""
-    return msgspec.structs.replace(config.oracle, concurrency="fixed") if config.llm.hosts else config.oracle
 
 
 @runtime_checkable

@@ -64,7 +64,7 @@ def test_a_resumed_run_ends_with_the_same_interventions_and_the_same_without_eff
         "interventions": INTERVENTIONS[:3],
     }
     (tmp_path / "study.yaml").write_bytes(msgspec.yaml.encode(settings))
-    whole = prism("run", "study.yaml", "--out", "whole")
+    whole = prism("run", "study.yaml", "--out", "whole", "--details")
     assert f"prism: without effect: lurking: {TOLD}\n" in whole.err
     assert "round 5, tick 96" in whole.out
     assert "without effect: lurking: its own way out was never taken" in whole.out

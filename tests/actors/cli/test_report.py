@@ -77,7 +77,7 @@ def test_without_details_it_is_about_twenty_lines_without_zeros_and_distances(we
     assert len(lines[lines.index("") :]) <= 21
     assert {"likes", "reshares"} <= {line.split()[0] for line in lines if line}
     assert not [line for line in lines if line.split()[-1:] == ["0"] or "in bits" in line or "█" in line]
-    assert lines[-1] == "files in runs/soak-001; all figures: --details, or rounds.csv and summary.json there"
+    assert lines[-1] == "files in runs/soak-001; all figures: --details"
     assert any(line.startswith("  tokens: ") for line in shown(week, 80, details=False))
 
 

@@ -55,7 +55,7 @@ def summary(path: Path) -> dict[str, object]:
 
 
 def test_the_end_of_a_run_says_what_was_shared_and_how_wrong_it_is(prism: Prism) -> None:
-    ended = prism("run", "small.yaml", "--out", "shared", *SHARED)
+    ended = prism("run", "small.yaml", "--out", "shared", "--details", *SHARED)
     assert ended.code == 0
     assert "shared judgements" in ended.out
     assert re.search(r"asked for all +\d+ +\d+ archetypes *\n", ended.out)
@@ -65,7 +65,7 @@ def test_the_end_of_a_run_says_what_was_shared_and_how_wrong_it_is(prism: Prism)
     assert "is chance" not in ended.out
     assert max(map(len, ended.out.splitlines())) <= 80
     assert prism("verify", "shared").code == 0
-    silent = prism("run", "small.yaml", "--out", "silent", *SHARED, "--set", "oracle.sharing.audit=0")
+    silent = prism("run", "small.yaml", "--out", "silent", "--details", *SHARED, "--set", "oracle.sharing.audit=0")
     assert "no audits: the error of sharing is not known" in silent.out
 
 

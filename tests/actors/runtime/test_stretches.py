@@ -81,7 +81,7 @@ def test_ticks_together_come_to_what_they_come_to_one_by_one(settings: tuple[str
     [
         ("run.record_feeds=true",),
         ("run.tick_s=0.001", "simulation.rounds=1"),
-        ("oracle.max_calls=5",),
+        ("oracle.max_calls=5", "oracle.when_spent=fallback"),
         ('interventions=[{round: 1, publish: {author: 3, text: "Hear, hear", topics: [science]}}]',),
     ],
 )
