@@ -116,6 +116,6 @@ async def test_past_a_cap_that_is_a_fallback_the_tape_has_the_fallbacks(tmp_path
     with ModelServer() as server:
         capped = {"max_calls": 40, "when_spent": "fallback", "max_fallback_share": 1.0}
         recorded = await run(config(server.url, **on_tape(tape, "record", **capped)), tmp_path)
-    replayed = await run(config(server.url, **on_tape(tape, "replay")), tmp_path)
+    replayed = await run(config(server.url, **on_tape(tape, "replay", max_fallback_share=1.0)), tmp_path)
     assert recorded.fallbacks_by_reason.keys() == {"spent"}
     assert replayed.digest == recorded.digest
