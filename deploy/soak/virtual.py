@@ -38,6 +38,7 @@ from actors.metrics.endpoint import labels_of, limits_of
 from actors.metrics.exposition import Exposition
 from actors.metrics.lifecycle import Lifecycle
 from actors.metrics.observer import Metrics
+from actors.runtime.gc_pause import share_one_heap
 from actors.testing import run_in_virtual_time
 from deploy.soak.memory import memory_of
 from deploy.soak.virtual_model import VirtualModel
@@ -242,6 +243,7 @@ def _options() -> argparse.Namespace:
 def main() -> None:
     """Soak, report, and exit with the result."""
     options: Any = _options()
+    share_one_heap()  # as `prism run` does
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a script's background jobs begin with SIGINT ignored
     run, config, table = options.out / "run", settings_of(options.people, options.ticks), Table(options.out)
     # The run's log lines are in its directory, too.
