@@ -52,12 +52,30 @@ class VirtualModel:
         self._spells = spells
         self._timeout_s = timeout_s
 
-    async def complete(self, request: ChatRequest) -> Completion:
-        """Refuse: whoever gets probabilities from `choose` never asks for a text."""
-        raise LLMFailureException("client_error", detail=f"no chat: {len(request.messages)} messages")
+    async def complete(self, request: ChatRequest) -> Completion:  # noqa: ARG002  # the only text asked for
+        """Answer the test question of the start, which is asked again while calls are held."""
+        latency_s = await self._call()
+        return Completion(
+            text='{"answer":"yes"}',
+            model=self.name,
+            prompt_tokens=PROMPT_TOKENS,
+            completion_tokens=COMPLETION_TOKENS,
+            latency_s=latency_s,
+        )
 
     async def choose(self, request: ChoiceRequest) -> Distribution:
-        """Return the same weight for each option.
+        """Return the same weight for each option."""
+        latency_s = await self._call()
+        return Distribution(
+            probabilities=dict.fromkeys(request.options, 1.0),
+            model=self.name,
+            prompt_tokens=PROMPT_TOKENS,
+            completion_tokens=COMPLETION_TOKENS,
+            latency_s=latency_s,
+        )
+
+    async def _call(self) -> float:
+        """Wait as long as a call takes, and return the seconds.
 
         Raises:
             LLMFailureException: as told by the faults and the spells.
@@ -75,13 +93,7 @@ class VirtualModel:
         await anyio.sleep(latency_s)
         if fault is not None:
             self._fail(fault, REASONS[fault], latency_s)
-        return Distribution(
-            probabilities=dict.fromkeys(request.options, 1.0),
-            model=self.name,
-            prompt_tokens=PROMPT_TOKENS,
-            completion_tokens=COMPLETION_TOKENS,
-            latency_s=latency_s,
-        )
+        return latency_s
 
     async def check(self) -> Health:
         """Return that it is there."""
