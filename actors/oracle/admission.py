@@ -39,8 +39,6 @@ NOT_COUNTED = BUSY | {"connection_error"}
 deadline allows."""
 COUNTED = frozenset({"timeout", "deadline", "server_error", "invalid_response"})
 """Failures that may pass, and that may come from the question: it is asked `oracle.max_attempts` times."""
-UNREADABLE = frozenset({"invalid_response", REFUSED})
-"""Failures that would come again if the server sampled from the same seed."""
 FINAL = "client_error"
 """The failure that every question would have."""
 
@@ -288,7 +286,8 @@ class Admission:
         return waiting._replace(
             tries=waiting.tries + 1,
             attempts=attempts + counts + self._doubts.pop(waiting.name, 0),
-            unreadable=waiting.unreadable + (answer.reason in UNREADABLE),
+            # Only what a model has said varies the seed: the answer does not depend on how often its server was away.
+            unreadable=waiting.unreadable + answer.is_unreadable,
         )
 
     def retry_pause_s(self, waiting: WaitingQuestion, answer: Answer, now: float) -> float | None:

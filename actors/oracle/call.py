@@ -31,6 +31,7 @@ class Answer(NamedTuple):
         content: what the oracle answered besides the option.
         retry_after_s: the pause that the server asked for.
         is_rate_limited: True if the server said that there were too many calls in a time.
+        is_unreadable: True if the model answered, and what it said is of no use.
         method: how the oracle found its answer; empty for a fallback.
         spent: the calls to a model that it took.
         judgement: the probabilities of all options, if they were asked for.
@@ -43,6 +44,7 @@ class Answer(NamedTuple):
     content: str = ""
     retry_after_s: float = 0.0
     is_rate_limited: bool = False
+    is_unreadable: bool = False
     method: str = ""
     spent: Spending = ()
     judgement: Judgement | None = None
@@ -133,6 +135,7 @@ def _failed(question: Question[Any], error: BaseException) -> Answer:
         detail=clauses(failed.detail, error.advice),
         retry_after_s=error.retry_after_s,
         is_rate_limited=error.status_code == HTTPStatus.TOO_MANY_REQUESTS,
+        is_unreadable=error.is_answer,
     )
 
 

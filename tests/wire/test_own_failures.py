@@ -21,8 +21,10 @@ FEW = {"population": {"size": 200}}
 Messages = Sequence[Mapping[str, object]]
 
 
-def answered(messages: Messages, _: Mapping[str, object], form: object) -> str:
-    return answer(messages, 0, form)  # a question that was refused is asked with another seed
+def answered(messages: Messages, options: Mapping[str, object], form: object) -> str:
+    seed = options.get("seed")
+    assert isinstance(seed, int)
+    return answer(messages, seed, form)
 
 
 async def test_a_question_that_the_server_does_not_survive_is_the_only_fallback(tmp_path: Path) -> None:
