@@ -101,36 +101,37 @@ class AttributeConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
         SettingError: a value cannot be held, or the keys contradict each other.
     """
 
-    type: Annotated[Literal["float", "int", "bool", "text"], Meta(description="type of its values; required")]
+    type: Annotated[Literal["float", "int", "bool", "text"], Meta(description="type of its values")]
     min: Annotated[Number | None, Meta(description="least value of a number; none: no limit")] = None
     max: Annotated[Number | None, Meta(description="largest value of a number; none: no limit")] = None
     mean: Annotated[
-        Number | None, Meta(description="of numbers drawn from a normal distribution, clipped to min and max")
+        Number | None,
+        Meta(description="mean of a normal distribution that values are drawn from, clipped to min and max"),
     ] = None
     sd: Annotated[
         Annotated[float, Meta(ge=0.0, le=1e15)] | None,
-        Meta(description="standard deviation of this distribution, before it is clipped"),
+        Meta(description="standard deviation of the distribution, before clipping"),
     ] = None
     values: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
-        Meta(description="all texts that there are, drawn from where no column gives them; empty: any text"),
+        Meta(description="all possible texts; empty: any text"),
     ] = ()
     weights: Annotated[
         tuple[Annotated[float, Meta(ge=0.0, le=1e9)], ...],
-        Meta(description="weight of each of the values where they are drawn; empty: equal weights"),
+        Meta(description="weights of the values when drawn; empty: equal"),
     ] = ()
     probability: Annotated[
-        Annotated[float, Meta(ge=0.0, le=1.0)] | None, Meta(description="probability of true, for a bool that is drawn")
+        Annotated[float, Meta(ge=0.0, le=1.0)] | None, Meta(description="probability of true when drawn")
     ] = None
     default: Annotated[
         float | int | bool | str | None,
-        Meta(description="value of a person for whom the profile file has none; without a column, of everyone"),
+        Meta(description="value of a person for whom the profile file has none"),
     ] = None
     column: Annotated[
         Annotated[str, Meta(min_length=1)] | None,
-        Meta(description="column of the profile file, or key; none: the one of the same name, if the file has it"),
+        Meta(description="column of the profile file; none: the one with the same name"),
     ] = None
-    prompt: Annotated[bool, Meta(description="whether a model is told the person's value")] = True
+    prompt: Annotated[bool, Meta(description="tell a model the person's value")] = True
     description: Annotated[
         Annotated[str, Meta(min_length=1)] | None,
         Meta(description="what the value means, for the model and for readers: `-1 is left, 1 is right`"),

@@ -71,22 +71,22 @@ class PublishConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
         SettingError: a value cannot be held.
     """
 
-    author: Annotated[Agent, Meta(description="the person in whose name it appears, by number or name; required")]
+    author: Annotated[Agent, Meta(description="author, by number or name; required")]
     text: Annotated[
         Annotated[str, Meta(min_length=1, max_length=10_000)] | None,
         Meta(description="text of the post; required without `post`"),
     ] = None
     post: Annotated[
         Annotated[int, Meta(ge=1, le=10**6)] | None,
-        Meta(description="the number of a post of population.posts.file, from 1 on, in place of text and topics"),
+        Meta(description="number of a post of population.posts.file from 1 on, in place of text and topics"),
     ] = None
     topics: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
-        Meta(description="topics of the post; without any it matches nobody's interests"),
+        Meta(description="topics of the post; none match nobody's interests"),
     ] = ()
     quality: Annotated[
         Annotated[float, Meta(ge=0.0, le=1.0)],
-        Meta(description="least appeal of the post and its cascade, to everybody who sees it"),
+        Meta(description="least appeal of the post and its cascade"),
     ] = 0.0
 
     def __post_init__(self) -> None:
@@ -108,17 +108,15 @@ class InterventionConfig(Section, frozen=True, kw_only=True, omit_defaults=True)
 
     round: Annotated[
         Annotated[int, Meta(ge=1, le=10**9)] | None,
-        Meta(description="the round at whose beginning it happens; 1 is the first, as in rounds.csv"),
+        Meta(description="round at whose beginning it happens, from 1 on"),
     ] = None
     tick: Annotated[
-        Annotated[int, Meta(ge=0, le=10**12)] | None, Meta(description="the tick at whose beginning it happens")
+        Annotated[int, Meta(ge=0, le=10**12)] | None, Meta(description="tick at whose beginning it happens")
     ] = None
-    publish: Annotated[
-        PublishConfig | None, Meta(description="social: a post appears, with author, text, topics and quality")
-    ] = None
+    publish: Annotated[PublishConfig | None, Meta(description="social: a post appears")] = None
     set: Annotated[
         dict[str, Any] | None,
-        Meta(description="settings have other values from now on, as in {feed.algorithm: chronological}"),
+        Meta(description="new values of settings, as in {feed.algorithm: chronological}"),
     ] = None
     follow: Annotated[
         tuple[tuple[Agent, ...], ...] | None, Meta(description="social: new ties, each [follower, followee]")
@@ -126,16 +124,16 @@ class InterventionConfig(Section, frozen=True, kw_only=True, omit_defaults=True)
     unfollow: Annotated[
         tuple[tuple[Agent, ...], ...] | None, Meta(description="social: ties that end, each [follower, followee]")
     ] = None
-    silence: Annotated[tuple[Agent, ...] | None, Meta(description="people or nations that get no trigger any more")] = (
-        None
-    )
+    silence: Annotated[
+        tuple[Agent, ...] | None, Meta(description="people or nations that get no triggers any more")
+    ] = None
     until_round: Annotated[
         Annotated[int, Meta(ge=2, le=10**9)] | None,
-        Meta(description="of `silence`: the round at whose beginning they get triggers again; none: never"),
+        Meta(description="round at whose beginning silenced agents get triggers again; none: never"),
     ] = None
     shock: Annotated[
         dict[str, Annotated[float, Meta(ge=-SHOCK_MAX, le=SHOCK_MAX)]] | None,
-        Meta(description="economy: points added to indicators; to total_economic_value percent of it"),
+        Meta(description="economy: points added to indicators; for total_economic_value percent"),
     ] = None
 
     def __post_init__(self) -> None:

@@ -37,36 +37,28 @@ class SimulationConfig(Section, frozen=True, kw_only=True):
         str,
         Meta(
             min_length=1,
-            description="the domain that is simulated: social, economy, or one of your own, as `module:function` or by "
-            "the name of an installed one: docs/domains.md",
+            description="domain: social, economy, an installed one, or your own as `module:function`: docs/domains.md",
         ),
     ] = "social"
     domain_path: Annotated[
         str | None,
         Meta(
-            description="directory with the code of a domain of your own, or of a chart's functions; none: on Python's "
-            "path, else beside the configuration or the chart, else in the working directory"
+            description="directory with your code; none: Python's path, then beside the file, then the working "
+            "directory"
         ),
     ] = None
     domain_inputs: Annotated[
         dict[str, str],
-        Meta(
-            description="files in place of those that a domain of your own asks for, by the names that it asks for; a "
-            "run names here what it has kept of them"
-        ),
+        Meta(description="files in place of those that your domain asks for, by their names"),
     ] = msgspec.field(default_factory=dict)
-    seed: Annotated[
-        int, Meta(ge=0, le=2**63 - 1, description="every random draw follows from it: the same seed gives the same run")
-    ] = 42
-    rounds: Annotated[
-        int, Meta(ge=1, le=10**9, description="length of the run in rounds of simulation.ticks_per_round ticks")
-    ] = 50
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="seed of every random draw")] = 42
+    rounds: Annotated[int, Meta(ge=1, le=10**9, description="length of the run in rounds")] = 50
     ticks_per_round: Annotated[
-        int, Meta(ge=1, le=10**6, description="length of a round: at least 4 for people, who get one trigger a tick")
+        int, Meta(ge=1, le=10**6, description="length of a round in ticks; people need at least 4")
     ] = 24
     ticks: Annotated[
         Annotated[int, Meta(ge=1, le=10**12)] | None,
-        Meta(description="length of the run in ticks, whole rounds or not; none: rounds * ticks_per_round"),
+        Meta(description="length of the run in ticks; none: rounds * ticks_per_round"),
     ] = None
     epoch: Annotated[datetime, Meta(tz=True, description="simulated time of tick 0, with its UTC offset")] = datetime(
         2026, 1, 1, tzinfo=UTC
@@ -84,28 +76,25 @@ class ActivityConfig(Section, frozen=True, kw_only=True):
 
     mean: Annotated[
         float,
-        Meta(gt=0.0, le=1.0, description="mean over people of the probability that a person is online in a round"),
+        Meta(gt=0.0, le=1.0, description="mean probability that a person is online in a round"),
     ] = 0.32
-    sigma: Annotated[float, Meta(ge=0.0, le=3.0, description="spread of log activity; 0 makes all people alike")] = 0.9
+    sigma: Annotated[float, Meta(ge=0.0, le=3.0, description="spread of log activity; 0: all alike")] = 0.9
     least: Annotated[
         Share,
-        Meta(
-            description="least activity that is drawn for a person, or the mean if that is less; a column may give "
-            "less. UNCALIBRATED"
-        ),
+        Meta(description="least activity that is drawn, at most the mean. UNCALIBRATED"),
     ] = 0.01
     arrival: Annotated[
         Share,
         Meta(
-            description="share of the round, from its start, in which people come online; one tick at least, and never "
-            "the last tick. UNCALIBRATED"
+            description="first share of the round, in which people come online; at least one tick, never the "
+            "last. UNCALIBRATED"
         ),
     ] = 0.5
     hours: Annotated[
         tuple[Annotated[float, Meta(ge=0.0, le=1e15)], ...] | str | None,
         Meta(
-            description="activity by hour of the day: 24 figures from midnight on by the clock of simulation.epoch, "
-            "whose mean counts as 1, or a .csv with columns h00 to h23, whose sums they are; none: all hours are alike"
+            description="activity by hour: 24 figures from midnight on, mean 1, or a .csv with columns h00 to "
+            "h23; none: all alike"
         ),
     ] = None
 
@@ -140,13 +129,13 @@ class DwellConfig(Section, frozen=True, kw_only=True):
 
     look_median_s: Annotated[
         float,
-        Meta(ge=0.0, le=1e6, description="median simulated seconds that a person looks at a post; 0: always one tick"),
+        Meta(ge=0.0, le=1e6, description="median simulated seconds of a look at a post; 0: one tick"),
     ] = 0.0
     look_sigma: Annotated[
         float, Meta(ge=0.0, le=10.0, description="spread of its log (log-normal reading times: Yin et al. 2013)")
     ] = 1.0
     write_median_s: Annotated[
-        float, Meta(ge=0.0, le=1e6, description="median simulated seconds that a person writes; 0: always one tick")
+        float, Meta(ge=0.0, le=1e6, description="median simulated seconds of writing; 0: one tick")
     ] = 0.0
     write_sigma: Annotated[
         float,
@@ -165,13 +154,13 @@ class ResponseConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=0.0,
             le=1e9,
-            description="median simulated seconds from a post until a person's feeds may have it; 0: at once",
+            description="median simulated seconds until a post may be in a person's feeds; 0: at once",
         ),
     ] = 0.0
     sigma: Annotated[float, Meta(ge=0.0, le=10.0, description="spread of its log over people, for one original")] = 1.0
     speed_sigma: Annotated[
         float,
-        Meta(ge=0.0, le=10.0, description="spread of its log over originals: some are fast for everybody, some slow"),
+        Meta(ge=0.0, le=10.0, description="spread of its log over originals"),
     ] = 1.0
 
 
@@ -183,11 +172,11 @@ class HomophilyConfig(Section, frozen=True, kw_only=True):
 
     by: Annotated[
         str | None,
-        Meta(description="attribute of type text or bool by which people are alike; none: ties depend on no attribute"),
+        Meta(description="attribute, text or bool, by which people are alike; none: no homophily"),
     ] = None
     share: Annotated[
         Share | None,
-        Meta(description="share of all ties that join people with the same value of it; the E-I index is 1 - 2 share"),
+        Meta(description="share of ties between people with the same value; the E-I index is 1 - 2 share"),
     ] = None
 
 
@@ -196,33 +185,25 @@ class GraphConfig(Section, frozen=True, kw_only=True):
 
     kind: Annotated[
         Literal["barabasi_albert", "power_law", "stochastic_block", "watts_strogatz", "profiles"],
-        Meta(
-            description="who follows whom: a generator, or `profiles`, the follow lists in the profile file; "
-            "a file in population.graph.path overrides it"
-        ),
+        Meta(description="a generator, or `profiles`: the profiles' follow lists; population.graph.path overrides it"),
     ] = "barabasi_albert"
     path: Annotated[
         str | None,
-        Meta(
-            description="table of ties, GraphML, GML, Pajek or MatrixMarket, each also .gz; "
-            "its people replace population.size"
-        ),
+        Meta(description="file of ties: table, GraphML, GML, Pajek or MatrixMarket, each also .gz"),
     ] = None
     directed: Annotated[
         bool,
-        Meta(description="in a file that does not say it: `a b` means that a follows b; false: they follow each other"),
+        Meta(description="`a b` means that a follows b; false: they follow each other"),
     ] = False
     columns: Annotated[
         Annotated[tuple[TieColumn, ...], Meta(min_length=2, max_length=2)] | None,
-        Meta(description="columns of who follows and of who is followed, by name or by number from 1 on; none: found"),
+        Meta(description="columns of follower and followee, by name or number from 1 on; none: found"),
     ] = None
     separator: Annotated[
         Annotated[str, Meta(min_length=1)] | None,
-        Meta(description="what separates the columns; a space: any spaces and tabs; none: found"),
+        Meta(description="separator of columns; a space: any spaces and tabs; none: found"),
     ] = None
-    header: Annotated[
-        bool | None, Meta(description="whether the first line of a table names its columns; none: found")
-    ] = None
+    header: Annotated[bool | None, Meta(description="the first line names the columns; none: found")] = None
     degree: Annotated[
         int, Meta(ge=1, description="mean number of people that a person follows; even for watts_strogatz")
     ] = 10
@@ -232,7 +213,7 @@ class GraphConfig(Section, frozen=True, kw_only=True):
     ] = 2.276
     following_exponent: Annotated[
         float,
-        Meta(ge=2.0, le=100.0, description="power_law: exponent of the number of people one follows; uncalibrated"),
+        Meta(ge=2.0, le=100.0, description="power_law: exponent of the number of people followed; uncalibrated"),
     ] = 3.0
     blocks: Annotated[int, Meta(ge=1, description="stochastic_block: number of equal communities")] = 5
     mixing: Annotated[Share, Meta(description="stochastic_block: share of ties that leave the community")] = 0.1
@@ -247,12 +228,8 @@ class ColumnsConfig(Section, frozen=True, kw_only=True):
     """The columns of the profile file, or keys, that give what is drawn for people otherwise; so is a blank cell."""
 
     engagement_threshold: Annotated[Column, Meta(description="relevance at which the person engages, 0 to 1")] = None
-    low_threshold: Annotated[
-        Column, Meta(description="relevance up to which posts are ignored, at most the engagement threshold")
-    ] = None
-    high_threshold: Annotated[
-        Column, Meta(description="relevance from which posts are acted on, at least the engagement threshold")
-    ] = None
+    low_threshold: Annotated[Column, Meta(description="relevance up to which posts are ignored")] = None
+    high_threshold: Annotated[Column, Meta(description="relevance from which posts are acted on")] = None
     activity: Annotated[Column, Meta(description="probability that the person is online in a round, 0 to 1")] = None
     openness: Annotated[Column, Meta(description="trait from -1, conventional, to 1, curious; a blank is 0")] = None
     conscientiousness: Annotated[
@@ -283,7 +260,7 @@ class RelevanceConfig(Section, frozen=True, kw_only=True):
     topic_match: Annotated[Part, Meta(description="weight of the share of its topics that interest the person")] = 0.2
     followed: Annotated[Part, Meta(description="weight of following its author")] = 0.05
     popularity: Annotated[Part, Meta(description="weight of its popularity, n / (n + popularity_half)")] = 0.15
-    appeal: Annotated[Part, Meta(description="weight of its appeal, the person's unobserved taste for it")] = 0.6
+    appeal: Annotated[Part, Meta(description="weight of its appeal, the person's taste for it")] = 0.6
     exposure: Annotated[
         Part,
         Meta(
@@ -293,17 +270,14 @@ class RelevanceConfig(Section, frozen=True, kw_only=True):
     ] = 0.0
     popularity_half: Annotated[
         float,
-        Meta(
-            gt=0.0, le=1e9, description="engagements of a cascade at which its popularity is one half; ranks feeds too"
-        ),
+        Meta(gt=0.0, le=1e9, description="engagements of a cascade at which its popularity is one half"),
     ] = 10.0
     appeal_power: Annotated[
         float,
         Meta(
             gt=0.0,
             le=100.0,
-            description="p in appeal = u ^ p of a uniform draw u, whose mean is 1 / (p + 1): with a large one most "
-            "posts appeal to few people",
+            description="p in appeal = u ^ p of a uniform u, mean 1 / (p + 1)",
         ),
     ] = 3.0
 
@@ -313,7 +287,7 @@ class IntentionsConfig(Section, frozen=True, kw_only=True):
 
     base: Annotated[
         dict[Literal["like", "reshare", "reply"], Annotated[float, Meta(ge=0.0, le=1e6)]],
-        Meta(description="weights of the actions if no trait counts, one above 0; an action that is left out has 0"),
+        Meta(description="weights of the actions without traits, at least one above 0; left out: 0"),
     ] = msgspec.field(default_factory=lambda: {"like": 0.65, "reshare": 0.2, "reply": 0.15})
 
     openness: Annotated[ByAction, Meta(description="weights of openness, by action")] = msgspec.field(
@@ -370,27 +344,18 @@ class PostsConfig(Section, frozen=True, kw_only=True):
 
     file: Annotated[
         str | None,
-        Meta(
-            description="posts, .csv, .tsv, .json or .jsonl, each with a text and, if there are any, topics and "
-            "attributes; none: sentences about the author's interests"
-        ),
+        Meta(description="posts, .csv, .tsv, .json or .jsonl; none: sentences about the author's interests"),
     ] = None
     attributes: Annotated[
         dict[str, AttributeConfig],
         Meta(
-            description="own attributes of posts, read from the columns of the file, each name with its declaration, "
-            "as in {leaning: {type: float, min: -1, max: 1}}"
+            description="your attributes of posts, columns of the file, as in {leaning: {type: float, min: -1, max: 1}}"
         ),
     ] = msgspec.field(default_factory=dict)
-    offered: Annotated[
-        int, Meta(ge=1, le=1000, description="posts of the file that are drawn for somebody who publishes")
-    ] = 10
+    offered: Annotated[int, Meta(ge=1, le=1000, description="posts of the file drawn for each publication")] = 10
     choice: Annotated[
         Annotated[str, Meta(min_length=1, max_length=2000)],
-        Meta(
-            description="an expression of the person and the post: of those drawn, the one for which it is greatest is "
-            "published"
-        ),
+        Meta(description="expression; the drawn post with the greatest value is published"),
     ] = "post.topic_match"
 
     def __post_init__(self) -> None:
@@ -410,54 +375,42 @@ class PostsConfig(Section, frozen=True, kw_only=True):
 class PopulationConfig(Section, frozen=True, kw_only=True):
     """The people: their number, their personas and their thresholds."""
 
-    size: Annotated[
-        int, Meta(ge=1, le=PEOPLE_MAX, description="number of people; a graph file has its own (population.graph.path)")
-    ] = 1000
+    size: Annotated[int, Meta(ge=1, le=PEOPLE_MAX, description="number of people; a graph file has its own")] = 1000
     profiles: Annotated[
         str | None,
-        Meta(description="profiles, .json, .jsonl, .csv or .tsv, joined by population.join; none: people are drawn"),
+        Meta(description="profile file: .json, .jsonl, .csv or .tsv; none: people are drawn"),
     ] = None
     encoding: Annotated[
         str,
-        Meta(
-            min_length=1, description="encoding of the profile file, of posts and of margins, such as cp1252 or utf-16"
-        ),
+        Meta(min_length=1, description="encoding of profiles, posts and margins, such as cp1252"),
     ] = "utf-8"
     follow_lists: Annotated[
         Literal["fit", "user_id", "username", "index", "row", "row_from_1"],
-        Meta(
-            description="what follow lists of profiles hold; fit: what fits the file, which is refused if two things "
-            "do: docs/people.md"
-        ),
+        Meta(description="contents of the profiles' follow lists; fit: the only reading that fits: docs/people.md"),
     ] = "fit"
     join: Annotated[
         Literal["id", "position", "draw"],
-        Meta(
-            description="how profiles come to people: by the ids of both files; by position in them; or drawn from the "
-            "profiles for each person, by the seed: docs/people.md"
-        ),
+        Meta(description="how profiles and ties are joined: by ids, by position, or by a draw for each person"),
     ] = "id"
     unmatched: Annotated[
         Literal["drop", "draw"] | None,
         Meta(
-            description="what becomes of people who are in the profiles or in the graph alone: they are left out, or "
-            "people of the graph get a drawn profile; none: the files are refused"
+            description="people in only one of profiles and graph: leave them out, or draw a profile; none: "
+            "refuse the files"
         ),
     ] = None
     topics: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
         Meta(min_length=1, description="topics of synthetic people's interests and posts"),
     ] = ("politics", "business", "technology", "culture", "sport", "science", "food", "travel")
-    interests_per_person: Annotated[
-        int, Meta(ge=1, description="number of topics that a synthetic person is interested in")
-    ] = 3
+    interests_per_person: Annotated[int, Meta(ge=1, description="topics that interest a synthetic person")] = 3
     interests_exponent: Annotated[
         float,
         Meta(
             ge=0.0,
             le=10.0,
-            description="z in the weight 1 / r^z of the topic at place r of the list, for synthetic interests; 0: all "
-            "topics are alike (Zipf 1949 for the shape)",
+            description="z in the weight 1 / r^z of the r-th topic in synthetic interests; 0: equal weights (Zipf"
+            " 1949)",
         ),
     ] = 1.0
     engagement_threshold: Annotated[Share, Meta(description="mean relevance at which a person engages")] = 0.5
@@ -466,18 +419,14 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
     ] = 0.08
     ambiguity: Annotated[
         Share,
-        Meta(
-            description="width of the band around a person's engagement threshold: a post whose relevance lies in it "
-            "is put to the oracle; the wider, the more questions"
-        ),
+        Meta(description="width of the band around the engagement threshold: the oracle decides about posts in it"),
     ] = 0.1
     posts_per_session: Annotated[
         float,
         Meta(
             ge=0.0,
             le=7.0,
-            description="mean number of original posts that a person who comes online publishes, together: below 1 the "
-            "probability of one",
+            description="mean number of original posts in a session; below 1 the probability of one",
         ),
     ] = 0.12
     deliberation_minutes: Annotated[
@@ -485,8 +434,8 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=0.0,
             le=525_600.0,
-            description="simulated minutes that a person thinks about an ambiguous choice, in whole ticks, rounded up; "
-            "not used in an economy. UNCALIBRATED: docs/language-models.md",
+            description="simulated minutes of thought about an ambiguous choice, rounded up to ticks; not in an "
+            "economy. UNCALIBRATED",
         ),
     ] = 4.0
     posts_by_followers: Annotated[
@@ -494,8 +443,8 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=0.0,
             le=5.0,
-            description="a in the original posts of a session, in proportion to (1 + followers)^a and at most 7; "
-            "their mean over people is posts_per_session; 0: the same for all (Huberman et al. 2009 for the growth)",
+            description="a in original posts ~ (1 + followers)^a, at most 7; 0: the same for all (Huberman et al."
+            " 2009)",
         ),
     ] = 0.0
     participation_sigma: Annotated[
@@ -503,8 +452,8 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=0.0,
             le=5.0,
-            description="spread of the log of people's participation g, 1 on average: original posts in proportion to "
-            "it, and appeal = u ^ (p / g); 0: all alike (Muchnik et al. 2013 for the heavy tail)",
+            description="spread of log participation g, mean 1: original posts ~ g, appeal = u ^ (p / g); 0: all "
+            "alike (Muchnik et al. 2013)",
         ),
     ] = 0.0
     quality_sigma: Annotated[
@@ -512,30 +461,21 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=0.0,
             le=3.0,
-            description="spread of the log of original posts' quality, shared by everybody and 1 on average, which "
-            "multiplies their appeal; 0: all have 1 (Salganik et al. 2006 for shared quality)",
+            description="spread of log quality of original posts, mean 1, which multiplies their appeal; 0: all "
+            "alike (Salganik et al. 2006)",
         ),
     ] = 0.0
     attributes: Annotated[
         dict[str, AttributeConfig],
-        Meta(
-            description="own attributes of people, each name with its declaration, as in "
-            "{age: {type: int, min: 13, max: 99}}: docs/people.md"
-        ),
+        Meta(description="your attributes of people, as in {age: {type: int, min: 13, max: 99}}"),
     ] = msgspec.field(default_factory=dict)
     margins: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
-        Meta(
-            description="tables of shares, .csv or .tsv, that attributes of synthetic people are drawn from: "
-            "docs/people.md"
-        ),
+        Meta(description="tables of shares, .csv or .tsv, for attributes of synthetic people"),
     ] = ()
     measures: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
-        Meta(
-            description="measures of people and their ties at the end of each round, columns of rounds.csv, such as "
-            "gini_followers or ei_index_party: docs/runs.md"
-        ),
+        Meta(description="measures of people and ties at the end of each round, such as gini_followers: docs/runs.md"),
     ] = ()
     columns: ColumnsConfig = ColumnsConfig()
     posts: PostsConfig = PostsConfig()
@@ -583,19 +523,19 @@ class FeedConfig(Section, frozen=True, kw_only=True):
     out_of_network: Annotated[
         Share,
         Meta(
-            description="share from people whom the person does not follow: of the feeds as they are built with fill "
-            "share, else of their places"
+            description="share of posts by people not followed: of the feeds as built with fill share, else of "
+            "their places"
         ),
     ] = 0.2
     fill: Annotated[
         Literal["share", "strict", "borrow"],
         Meta(
-            description="where people whom one follows have posted too little: also fewer posts of others, so that "
-            "their share stays (share); as many of others as planned (strict); or more of them (borrow)"
+            description="if too few posts are by people followed: fewer of others to keep the share (share), as "
+            "many as planned (strict), or more (borrow)"
         ),
     ] = "strict"
     memory: Annotated[
-        int, Meta(ge=1, le=10_000, description="in-network candidates kept for each person: the newest ones")
+        int, Meta(ge=1, le=10_000, description="in-network candidates kept for each person, newest first")
     ] = 50
     pool: Annotated[int, Meta(ge=1, le=1000, description="out-of-network candidates sampled for one feed")] = 20
     recent: Annotated[
@@ -603,8 +543,7 @@ class FeedConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=1_000_000,
-            description="originals from which the out-of-network candidates of one feed are sampled, at most; of more "
-            "living ones it is a random part, another one for each reader and round",
+            description="most originals from which the out-of-network candidates of one feed are sampled",
         ),
     ] = 1000
     hot_rounds: Annotated[
@@ -612,49 +551,39 @@ class FeedConfig(Section, frozen=True, kw_only=True):
         Meta(
             gt=0.0,
             le=10_000,
-            description="hot: rounds of freshness that count as much as ten times the engagements. UNCALIBRATED; "
-            "Reddit's 12.5 hours are half a day (Salihefendic 2010)",
+            description="hot: rounds of freshness worth ten times the engagements. UNCALIBRATED; Reddit: 12.5 "
+            "hours (Salihefendic 2010)",
         ),
     ] = 0.5
     popularity_weight: Annotated[
         float,
-        Meta(
-            ge=0.0, le=1000.0, description="interest: weight of popularity, where the topic match has 1. UNCALIBRATED"
-        ),
+        Meta(ge=0.0, le=1000.0, description="interest: weight of popularity; topic match has 1. UNCALIBRATED"),
     ] = 0.5
     attention: Annotated[
         Share,
-        Meta(
-            description="this to the power of a post's place in the feed is the probability that the post is considered"
-        ),
+        Meta(description="probability of considering the post at place n: attention ^ n"),
     ] = 0.9
     horizon_rounds: Annotated[int, Meta(ge=2, description="rounds after which a post is no longer shown")] = 10
     across: Annotated[
         Annotated[str, Meta(min_length=1)] | None,
-        Meta(
-            description="the attribute that makes groups of people, by its text or truth value or by the sign of its "
-            "number: `bridging` counts the engagements across them"
-        ),
+        Meta(description="attribute whose groups `bridging` compares: text, truth value, or sign of a number"),
     ] = None
     per_author: Annotated[
-        int, Meta(ge=0, le=1000, description="most posts by one author on each side of a feed; 0: no limit")
+        int, Meta(ge=0, le=1000, description="most posts by one author on each side (followed or not); 0: no limit")
     ] = 0
     per_topic: Annotated[
-        int, Meta(ge=0, le=1000, description="most posts with the same topics on each side of a feed; 0: no limit")
+        int, Meta(ge=0, le=1000, description="most posts with the same topics on each side; 0: no limit")
     ] = 0
     exposure: Annotated[
         Literal["once", "simple", "complex"],
         Meta(
-            description="cascades are shown once; or again while the person has not engaged, by others whom the person "
-            "follows: each time a new chance (simple), or one taste with reinforcement (complex)"
+            description="cascades are shown once; or again by others followed, with a new chance each (simple) or"
+            " reinforcement (complex)"
         ),
     ] = "once"
     reshare_credit: Annotated[
         Literal["seen", "root", "newest"],
-        Meta(
-            description="the post that a reshare is a child of: the copy that the person saw, the original, or the "
-            "newest copy in the person's timeline"
-        ),
+        Meta(description="parent of a reshare: the copy seen, the original, or the newest copy in the timeline"),
     ] = "seen"
 
     def __post_init__(self) -> None:
@@ -685,20 +614,16 @@ class FeedConfig(Section, frozen=True, kw_only=True):
 class StatechartConfig(Section, frozen=True, kw_only=True):
     """The chart, the timing of people's states, and the use of the oracle."""
 
-    file: Annotated[
-        str | None, Meta(description="people's chart, a .yaml file: docs/behaviour.md; none is the default chart")
-    ] = None
+    file: Annotated[str | None, Meta(description="people's chart, a .yaml file; none: the default chart")] = None
     default_timeout_ticks: Annotated[
-        int, Meta(ge=1, description="ticks after which a scroller without posts rests and a stuck person recovers")
+        int, Meta(ge=1, description="ticks until a scroller without posts rests and a stuck person recovers")
     ] = 5
     rest_ticks: Annotated[int, Meta(ge=1, description="ticks a person rests after an action")] = 2
     max_history_depth: Annotated[
         Annotated[int, Meta(ge=0)] | None,
-        Meta(description="transitions in each person's history; none: 50, or 0 for more than 10,000 people"),
+        Meta(description="transitions kept for each person; none: 50, or 0 above 10,000 people"),
     ] = None
-    oracle_enabled: Annotated[
-        bool, Meta(description="false: an ambiguous choice takes the chart's first row, and the oracle is not asked")
-    ] = True
+    oracle_enabled: Annotated[bool, Meta(description="false: ambiguous choices take the chart's first row")] = True
 
 
 class ChoiceConfig(Section, frozen=True, kw_only=True):
@@ -709,7 +634,7 @@ class ChoiceConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=0.001,
             le=100.0,
-            description="noise s in P(j) ~ exp(V_j / s); with a small s the best option nearly always wins",
+            description="noise s in P(j) ~ exp(V_j / s)",
         ),
     ] = 0.5
     like: Annotated[float, Meta(ge=-100.0, le=100.0, description="constant of liking; scrolling on is 0")] = -1.2
@@ -723,7 +648,7 @@ class ChoiceConfig(Section, frozen=True, kw_only=True):
     ] = 0.5
     fatigue: Annotated[
         float,
-        Meta(ge=-100.0, le=100.0, description="weight of the share of the feed already seen; it lowers the utility"),
+        Meta(ge=-100.0, le=100.0, description="weight of the share of the feed already seen, subtracted"),
     ] = 0.6
     quality: Annotated[Weight, Meta(description="weight of the log of the post's quality")] = 0.0
     exposure: Annotated[
@@ -740,12 +665,12 @@ class ChoiceConfig(Section, frozen=True, kw_only=True):
     neuroticism: Annotated[Weight, Meta(description="weight of the person's neuroticism")] = -0.1
     attributes: Annotated[
         dict[str, Weight | dict[str, Weight]],
-        Meta(description="weights of people's own attributes; of a text one for each value: {region: {north: 0.2}}"),
+        Meta(description="weights of your attributes; for a text one for each value: {region: {north: 0.2}}"),
     ] = msgspec.field(default_factory=dict)
 
     states: Annotated[
         dict[str, Annotated[float, Meta(ge=-100.0, le=100.0)]],
-        Meta(description="constant of states of your own chart, as `{doomscrolling: 0.5}`; others have 0"),
+        Meta(description="constants of your chart's states, as `{doomscrolling: 0.5}`; others have 0"),
     ] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -772,23 +697,18 @@ class SharingConfig(Section, frozen=True, kw_only=True):
 
     by: Annotated[
         Literal["none", "archetype"],
-        Meta(
-            description="`archetype`: questions that are alike in the fields of `archetype` share one judgement; "
-            "`none`: every question is asked by itself"
-        ),
+        Meta(description="`archetype`: questions with equal fields of `archetype` share one judgement"),
     ] = "none"
     archetype: Annotated[
         dict[str, str],
         Meta(
-            description="`{field: groups}` of an archetype, such as `{topic_match: 4 bins, likes: log2}`; "
-            "by default the fields of the chart's guards and of the embedded choice"
+            description="`{field: groups}`, as in `{topic_match: 4 bins, likes: log2}`; default: fields of guards"
+            " and of the embedded choice"
         ),
     ] = msgspec.field(default_factory=dict)
-    audit: Annotated[
-        Share, Meta(description="share of the questions with a shared judgement that are asked by themselves as well")
-    ] = 0.02
+    audit: Annotated[Share, Meta(description="share of shared questions that are also asked by themselves")] = 0.02
     samples: Annotated[
-        int, Meta(ge=1, le=1000, description="answers that make a judgement where the server has no probabilities")
+        int, Meta(ge=1, le=1000, description="answers for a judgement if the server has no probabilities")
     ] = 8
 
     @classmethod
@@ -811,10 +731,7 @@ class OracleConfig(Section, frozen=True, kw_only=True):
 
     backend: Annotated[
         Literal["choice", "ollama", "openai"],
-        Meta(
-            description="who decides ambiguous choices: `choice`, a built-in formula, without a server; the others ask "
-            "the model in `llm`"
-        ),
+        Meta(description="who decides ambiguous choices: `choice`, a built-in formula, or the model in `llm`"),
     ] = "choice"
     mode: Annotated[
         Literal["pace", "realtime"],
@@ -823,21 +740,22 @@ class OracleConfig(Section, frozen=True, kw_only=True):
     deadline_s: Annotated[float, Meta(gt=0.0, description="an answer later than this is a recorded fallback")] = 30.0
     on_outage: Annotated[
         Literal["wait", "stop", "fallback"],
-        Meta(description="while the server is away, in `pace`: the clock waits, the run stops, or recorded fallbacks"),
+        Meta(description="while the server is away, in `pace`: wait, stop, or take fallbacks"),
     ] = "wait"
     outage_patience_s: Annotated[
-        float, Meta(gt=0.0, description="longest wait for a server that is away; after it the run stops")
+        float, Meta(gt=0.0, description="longest wait for a server that is away, before the run stops")
     ] = 900.0
-    max_attempts: Annotated[
-        int, Meta(ge=1, le=100, description="times a question is asked when its answer fails in a way that may pass")
-    ] = 3
+    max_attempts: Annotated[int, Meta(ge=1, le=100, description="most attempts at a question")] = 3
     max_fallback_share: Annotated[
         Share | None,
-        Meta(description="of the last 1,000 choices; with more fallbacks the run stops, except `on_outage: fallback`"),
+        Meta(
+            description="share of fallbacks in the last 1,000 choices above which the run stops, except "
+            "`on_outage: fallback`"
+        ),
     ] = 0.05
     rate_per_s: Annotated[
         Annotated[float, Meta(ge=0.001, le=100_000.0)] | None,
-        Meta(description="most calls started a second; none is no limit; halved by 429 and 503"),
+        Meta(description="most calls started a second, halved by 429 and 503; none: no limit"),
     ] = None
     max_concurrency: Annotated[
         int, Meta(ge=1, le=100_000, description="most calls under way at once; halved by 429 and 503")
@@ -850,22 +768,20 @@ class OracleConfig(Section, frozen=True, kw_only=True):
     ] = None
     max_usd: Annotated[
         Annotated[float, Meta(ge=0.0)] | None,
-        Meta(description="spend cap in US dollars, by `llm.prices`: the run stops there, whatever `when_spent` says"),
+        Meta(description="spend cap in US dollars, by `llm.prices`; the run stops there"),
     ] = None
     when_spent: Annotated[
         Literal["fallback", "stop"],
-        Meta(description="at a cap: the run stops, with its questions open; or the other choices are fallbacks"),
+        Meta(description="at a cap: stop, or take fallbacks"),
     ] = "stop"
     tape: Annotated[
         Literal["off", "record", "replay"],
         Meta(description="`record` keeps every answer; `replay` answers from the tape and asks no server"),
     ] = "off"
-    tape_path: Annotated[
-        str | None, Meta(description="the tape's file; none records to tape.sqlite in the run's directory")
-    ] = None
-    queue_size: Annotated[
-        int, Meta(ge=1, le=10**7, description="most questions in the oracle's queue; the engine holds the others")
-    ] = 10_000
+    tape_path: Annotated[str | None, Meta(description="file of the tape; none: tape.sqlite in the run's directory")] = (
+        None
+    )
+    queue_size: Annotated[int, Meta(ge=1, le=10**7, description="most questions in the oracle's queue")] = 10_000
     sharing: SharingConfig = SharingConfig()
     choice: ChoiceConfig = ChoiceConfig()
 
@@ -881,7 +797,7 @@ class PricesConfig(Section, frozen=True, kw_only=True):
     input: Annotated[Price | None, Meta(description="tokens of the prompt; none is unknown")] = None
     output: Annotated[Price | None, Meta(description="tokens of the answer; none is unknown")] = None
     cached: Annotated[
-        Price | None, Meta(description="tokens of the prompt that the server had in its cache; none is as `input`")
+        Price | None, Meta(description="tokens of the prompt from the server's cache; none: as `input`")
     ] = None
 
 
@@ -890,18 +806,18 @@ class RequestConfig(Section, frozen=True, kw_only=True):
 
     path: Annotated[
         str | None,
-        Meta(description="path of the chat after the host; none: /v1/chat/completions, or what answers in its place"),
+        Meta(description="path of requests after the host; none: /v1/chat/completions"),
     ] = None
     headers: Annotated[
         dict[str, str],
-        Meta(description="headers of every request; $NAME stands for an environment variable, as every secret must"),
+        Meta(description="headers of every request; $NAME is an environment variable, as secrets must be"),
     ] = msgspec.field(default_factory=dict)
-    query: Annotated[
-        dict[str, str], Meta(description="parameters after the path of every request; $NAME as in headers")
-    ] = msgspec.field(default_factory=dict)
-    extra_body: Annotated[
-        dict[str, Any], Meta(description="fields added to every question, over PRISM's own; null leaves a field out")
-    ] = msgspec.field(default_factory=dict)
+    query: Annotated[dict[str, str], Meta(description="parameters after the path; $NAME as in headers")] = (
+        msgspec.field(default_factory=dict)
+    )
+    extra_body: Annotated[dict[str, Any], Meta(description="fields added to every question; null removes one")] = (
+        msgspec.field(default_factory=dict)
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -931,11 +847,11 @@ class ModelsConfig(Section, frozen=True, kw_only=True):
 
     attribute: Annotated[
         Annotated[str, Meta(min_length=1)] | None,
-        Meta(description="attribute of type text whose value says which model is asked; none: llm.model for everybody"),
+        Meta(description="attribute, text, that chooses the model; none: llm.model for everybody"),
     ] = None
     models: Annotated[
         dict[str, Annotated[str, Meta(min_length=1)]],
-        Meta(description="`{value: model}`; people with any other value are asked about with llm.model"),
+        Meta(description="`{value: model}`; other values: llm.model"),
     ] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -968,30 +884,25 @@ class LLMConfig(Section, frozen=True, kw_only=True):
 
     host: Annotated[
         str,
-        Meta(
-            min_length=1, description="address of the server; for OpenAI-compatible ones such as http://127.0.0.1:8000"
-        ),
+        Meta(min_length=1, description="address of the server, such as http://127.0.0.1:8000"),
     ] = "http://127.0.0.1:11434"
     hosts: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
-        Meta(description="addresses of several servers of one model, in place of llm.host; each has its own limits"),
+        Meta(description="addresses of several servers of one model, in place of llm.host"),
     ] = ()
     ca_file: Annotated[
         str | None,
-        Meta(
-            description="PEM file of certificates to trust for https servers, besides the public ones; "
-            "$SSL_CERT_FILE may name another"
-        ),
+        Meta(description="PEM file of certificates to trust besides the public ones"),
     ] = None
     host_weights: Annotated[
         tuple[Annotated[float, Meta(gt=0.0, le=1e6)], ...],
-        Meta(description="shares of the calls, one for each of llm.hosts; by default they are equal"),
+        Meta(description="shares of the calls for llm.hosts; empty: equal"),
     ] = ()
     model: Annotated[
         str,
         Meta(
             min_length=1,
-            description="name of the model, as the server lists it; used if oracle.backend is ollama or openai",
+            description="name of the model, as the server lists it",
         ),
     ] = "llama3.2"
     temperature: Annotated[
@@ -999,41 +910,33 @@ class LLMConfig(Section, frozen=True, kw_only=True):
     ] = 0.7
     seed: Annotated[int, Meta(ge=0, le=2**31 - 1, description="the seeds of all calls follow from it")] = 0
     num_predict: Annotated[int, Meta(ge=1, le=131_072, description="most tokens of an answer")] = 64
-    num_ctx: Annotated[
-        int, Meta(ge=256, le=2**20, description="tokens of prompt and answer together; ollama loads the model for it")
-    ] = 2048
+    num_ctx: Annotated[int, Meta(ge=256, le=2**20, description="tokens of prompt and answer together, for ollama")] = (
+        2048
+    )
     keep_alive: Annotated[
-        str, Meta(min_length=1, description="time that ollama keeps the model in memory after a call: 30m, 24h, -1m")
+        str, Meta(min_length=1, description="time that ollama keeps the model in memory: 30m, 24h, -1m")
     ] = "30m"
     timeout_s: Annotated[float, Meta(gt=0.0, le=3600.0, description="longest time of a call, to its last byte")] = 60.0
-    api_key_env: Annotated[str, Meta(description="environment variable with the key; never the key itself")] = (
-        "PRISM_LLM_API_KEY"
-    )
+    api_key_env: Annotated[str, Meta(description="environment variable with the key")] = "PRISM_LLM_API_KEY"
     method: Annotated[
         Literal["auto", "probabilities", "json"],
-        Meta(
-            description="how people's choices are asked for: by the options' probabilities where they are sound, "
-            "`probabilities` only so, `json` never so"
-        ),
+        Meta(description="auto: probabilities of the options where they are sound, else JSON"),
     ] = "auto"
     writes: Annotated[
         bool,
-        Meta(
-            description="let the model write the replies and comments that it chooses, with a reason; such a choice is "
-            "asked for as JSON, whatever llm.method says"
-        ),
+        Meta(description="let the model write replies and comments, with a reason; such choices are asked as JSON"),
     ] = False
     memory: Annotated[
         int,
         Meta(
             ge=0,
             le=100,
-            description="most lines in a prompt of what a person on a feed has lately seen, done and been answered",
+            description="most lines of a prompt about what the person lately saw, did and got",
         ),
     ] = 0
     systemone: Annotated[
         Literal["auto", "off"],
-        Meta(description="auto: ask ollama's `/v1/systemone` for probabilities where it is; off: never"),
+        Meta(description="auto: use ollama's `/v1/systemone` for probabilities if it is there"),
     ] = "auto"
     by: ModelsConfig = ModelsConfig()
     prices: PricesConfig = PricesConfig()
@@ -1086,25 +989,25 @@ class TaylorConfig(Section, frozen=True, kw_only=True):
     ] = 2.0
     inflation_weight: Annotated[
         float,
-        Meta(ge=-2.0, le=10.0, description="points for a point of excess inflation; unstable unless > 0 (Taylor: 0.5)"),
+        Meta(ge=-2.0, le=10.0, description="points for a point of excess inflation; unstable if <= 0 (Taylor: 0.5)"),
     ] = 0.5
     output_weight: Annotated[
         float, Meta(ge=0.0, le=10.0, description="points for a percent of output gap (Taylor 1993: 0.5)")
     ] = 0.5
     smoothing: Annotated[
         float,
-        Meta(ge=0.0, lt=1.0, description="part of the old rate that is kept each quarter; Taylor's rule keeps none"),
+        Meta(ge=0.0, lt=1.0, description="part of the old rate kept each quarter (Taylor: none)"),
     ] = 0.0
     rate_floor: Annotated[float, Meta(ge=-10.0, le=100.0, description="lowest interest rate, percent")] = 0.0
     rate_step: Annotated[
         float, Meta(ge=0.01, le=10.0, description="proposed changes are multiples of this many points")
     ] = 0.25
     rate_step_max: Annotated[
-        float, Meta(ge=0.01, le=100.0, description="most points by which one proposal may change the rate")
+        float, Meta(ge=0.01, le=100.0, description="most points by which one proposal changes the rate")
     ] = 1.0
     rate_error: Annotated[
         float,
-        Meta(ge=0.01, le=100.0, description="standard error of the rule's rate, in points: the advisers' uncertainty"),
+        Meta(ge=0.01, le=100.0, description="standard error of the rule's rate, in points"),
     ] = 1.7
 
 
@@ -1116,7 +1019,7 @@ class MacroConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=-20.0,
             le=20.0,
-            description="real rate that leaves output unchanged, percent; the rule's value may differ",
+            description="real rate that leaves output unchanged, percent",
         ),
     ] = 2.0
     natural_unemployment: Annotated[
@@ -1134,8 +1037,7 @@ class MacroConfig(Section, frozen=True, kw_only=True):
         Meta(
             min_length=2,
             max_length=2,
-            description="two weights in the next output gap, of this quarter's and of the one before; the gap must die "
-            "out by itself (Rudebusch & Svensson 1999)",
+            description="weights of this and the last quarter's gap in the next gap (Rudebusch & Svensson 1999)",
         ),
     ] = (1.16, -0.25)
     rate_effect: Annotated[
@@ -1151,23 +1053,21 @@ class MacroConfig(Section, frozen=True, kw_only=True):
         Meta(
             min_length=4,
             max_length=4,
-            description="four weights in expected inflation, of the inflation of the last four quarters, latest first; "
-            "they add up to 1 (Rudebusch & Svensson 1999)",
+            description="weights of the last four quarters in expected inflation, latest first, sum 1 (Rudebusch "
+            "& Svensson 1999)",
         ),
     ] = (0.7, -0.1, 0.28, 0.12)
     anchoring: Annotated[
         Share,
-        Meta(description="weight of the anchor in expected inflation; 0: the past alone (US 1960-1983: 0.17 to 0.23)"),
+        Meta(description="weight of the anchor in expected inflation (US 1960-1983: 0.17 to 0.23)"),
     ] = 0.2
-    anchor: Annotated[
-        float, Meta(ge=-20.0, le=100.0, description="inflation that anchored people expect, percent a year")
-    ] = 2.0
+    anchor: Annotated[float, Meta(ge=-20.0, le=100.0, description="anchor of expected inflation, percent a year")] = 2.0
     okun_lag: Annotated[
         float,
         Meta(
             ge=0.0,
             lt=1.0,
-            description="part of a change of unemployment that goes on in the next quarter (US 1960-1983: 0.47)",
+            description="part of a change of unemployment that continues in the next quarter (US 1960-1983: 0.47)",
         ),
     ] = 0.47
     okun_impact: Annotated[
@@ -1175,37 +1075,37 @@ class MacroConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=0.0,
             le=10.0,
-            description="points by which unemployment falls in the quarter in which the gap widens by a percent (US "
-            "1960-1983: 0.19)",
+            description="fall of unemployment, in points, for a percent of gap in the same quarter (US 1960-1983:"
+            " 0.19)",
         ),
     ] = 0.19
     okun_pull: Annotated[
         Share,
         Meta(
-            description="part of the distance to the unemployment of `okun` that is closed each quarter (US 1960-1983: "
-            "0.02, error 0.02)"
+            description="part of the distance to `okun`'s unemployment closed each quarter (US 1960-1983: 0.02, "
+            "error 0.02)"
         ),
     ] = 0.02
     gap_shock: Annotated[
         float,
-        Meta(ge=0.0, le=10.0, description="standard deviation of demand shocks, percent (the 1999 estimate: 0.82)"),
+        Meta(ge=0.0, le=10.0, description="standard deviation of demand shocks, percent (1999 estimate: 0.82)"),
     ] = 0.0
     gap_shock_persistence: Annotated[
         float,
-        Meta(ge=0.0, lt=1.0, description="part of a demand shock that remains a quarter later (US 1960-1983: none)"),
+        Meta(ge=0.0, lt=1.0, description="part of a demand shock left a quarter later (US 1960-1983: none)"),
     ] = 0.0
     inflation_shock: Annotated[
         float,
         Meta(
             ge=0.0,
             le=10.0,
-            description="standard deviation of price shocks, points of a quarter's inflation at an annual rate (1999 "
-            "estimate for the GDP deflator: 1.01; US consumer prices 1960-1983: 2.1)",
+            description="standard deviation of price shocks, points at an annual rate (1999 estimate: 1.01; US "
+            "consumer prices 1960-1983: 2.1)",
         ),
     ] = 0.0
     inflation_shock_persistence: Annotated[
         float,
-        Meta(ge=0.0, lt=1.0, description="part of a price shock that remains a quarter later (US 1960-1983: none)"),
+        Meta(ge=0.0, lt=1.0, description="part of a price shock left a quarter later (US 1960-1983: none)"),
     ] = 0.0
     unemployment_shock: Annotated[
         float,
@@ -1216,8 +1116,7 @@ class MacroConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=0.0,
             le=10.0,
-            description="standard deviation of policy shocks: points by which a quarter's rate ends elsewhere than the "
-            "nations have set it (US 1960-1983: 1.0 by the estimated rule)",
+            description="standard deviation of policy shocks in the rate, points (US 1960-1983: 1.0)",
         ),
     ] = 0.0
 
@@ -1258,23 +1157,21 @@ class InitialConfig(Section, frozen=True, kw_only=True):
         str | None,
         Meta(
             description="quarterly .csv or .tsv (also .gz) with year, quarter, realgdp, cpi, tbilrate, unemp, or "
-            "FRED's names; it replaces the indicators above"
+            "FRED's names, in place of the indicators above"
         ),
     ] = None
     quarter: Annotated[
-        str | None, Meta(description="the quarter of the file to start from, such as 1985q1; none is the last one")
+        str | None, Meta(description="quarter of the file to start from, such as 1985q1; none: the last")
     ] = None
 
 
 class BacktestConfig(Section, frozen=True, kw_only=True):
     """The comparison of the rule with history in `prism validate-world`."""
 
-    lag_quarters: Annotated[
-        int, Meta(ge=0, le=8, description="age of the figures that the rule sees; 0: of the same quarter")
-    ] = 1
+    lag_quarters: Annotated[int, Meta(ge=0, le=8, description="quarters by which the rule's figures are old")] = 1
     periods: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
-        Meta(description="parts of the sample that get a score of their own, as FIRST-LAST"),
+        Meta(description="periods with a score, as FIRST-LAST"),
     ] = ("1960q1-1979q2", "1979q3-1986q4", "1987q1-1992q3", "1987q1-2009q3")
 
 
@@ -1286,14 +1183,14 @@ class EconomyConfig(Section, frozen=True, kw_only=True):
     ] = ("Arvendia", "Borland", "Castellon", "Dravia", "Estmark")
     strengths: Annotated[
         tuple[Annotated[float, Meta(ge=0.001, le=1e12)], ...],
-        Meta(min_length=1, description="economic strength of each nation: its weight in the common interest rate"),
+        Meta(min_length=1, description="economic strength of each nation, its weight in the common rate"),
     ] = (100.0, 80.0, 60.0, 40.0, 20.0)
     preference_spread: Annotated[
         float,
         Meta(
             ge=0.0,
             le=2.0,
-            description="spread of the log of the rule's weights over nations; 0 makes all nations alike",
+            description="spread of the log of the rule's weights over nations; 0: all alike",
         ),
     ] = 0.3
     taylor: TaylorConfig = TaylorConfig()
@@ -1307,21 +1204,17 @@ class CalibrationConfig(Section, frozen=True, kw_only=True):
 
     data: Annotated[
         Annotated[str, Meta(max_length=500)] | None,
-        Meta(description="what the settings were fitted to; none: they are uncalibrated"),
+        Meta(description="data that the settings were fitted to; none: uncalibrated"),
     ] = None
-    fit: Annotated[float | None, Meta(description="distance of the fit from what was fitted, in tolerances")] = None
-    holdout: Annotated[
-        float | None, Meta(description="distance of the fit from the part of the data that was not fitted")
-    ] = None
-    doubts: Annotated[
-        str, Meta(max_length=10_000, description="why the fit may be wrong: checks that fail, a tiny holdout")
-    ] = ""
+    fit: Annotated[float | None, Meta(description="distance of the fit from the fitted data, in tolerances")] = None
+    holdout: Annotated[float | None, Meta(description="distance of the fit from data that was not fitted")] = None
+    doubts: Annotated[str, Meta(max_length=10_000, description="why the fit may be wrong")] = ""
     result: Annotated[
         Annotated[str, Meta(max_length=64)] | None, Meta(description="SHA-256 of the calibration.json of the fit")
     ] = None
     settings: Annotated[
         dict[str, Any],
-        Meta(description="`{setting: value}` of all settings that the fit has and the defaults have not"),
+        Meta(description="`{setting: value}` of the fit where it differs from the defaults"),
     ] = msgspec.field(default_factory=dict)
 
 
@@ -1332,15 +1225,14 @@ class RunConfig(Section, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=2000,
-            description="what the run is to answer, in a sentence or two, for `prism report`; no result depends on it",
+            description="question of the run, for `prism report`",
         ),
     ] = ""
     activation: Annotated[
         Literal["resident", "compiled", "auto"],
         Meta(
-            description="how agents take their turns, with the same journal: `resident`, a task and a mailbox for each "
-            "agent; `compiled`, many at once in machine code, and one after the other where a chart or domain needs "
-            "it; `auto`, compiled from 10,000 agents on"
+            description="turns of agents, with the same journal: a task for each (`resident`), machine code "
+            "(`compiled`), or `auto`: compiled from 10,000 agents on"
         ),
     ] = "resident"
     shards: Annotated[
@@ -1348,40 +1240,33 @@ class RunConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=1024,
-            description="processes among which the agents are divided, by Ray, with the same journal; their turns are "
-            "then compiled",
+            description="Ray processes among which agents are divided, with the same journal",
         ),
     ] = 1
     mailbox_capacity: Annotated[int, Meta(ge=1, le=10**7, description="most messages waiting in one mailbox")] = 1024
     tick_s: Annotated[
-        float, Meta(ge=0.0, le=3600.0, description="least seconds between the beginnings of two ticks; 0: no pause")
+        float, Meta(ge=0.0, le=3600.0, description="least seconds between the beginnings of two ticks")
     ] = 0.0
     tick_catch_up: Annotated[
         bool,
-        Meta(
-            description="after a slow tick or a stall, run ticks without a pause until the run is back on the schedule "
-            "of one tick every tick_s"
-        ),
+        Meta(description="after a slow tick, run without pauses until back on schedule"),
     ] = False
     restart_intensity: Annotated[
-        int, Meta(ge=0, description="crashes of one agent within the period before it is quarantined")
+        int, Meta(ge=0, description="crashes of one agent in the period before quarantine")
     ] = 3
     restart_period_ticks: Annotated[int, Meta(ge=1, description="ticks over which crashes are counted")] = 100
     checkpoint_every_ticks: Annotated[
         Annotated[int, Meta(ge=0)] | None,
         Meta(
-            description="0: only at the end; none: the domain's default, 1 for an economy, and for feeds 500, or fewer "
-            "from 20,000 people on, at least 10"
+            description="0: only at the end; none: 1 for an economy, for feeds 500, or 10 to 500 from 20,000 people on"
         ),
     ] = None
-    checkpoints_kept: Annotated[
-        int, Meta(ge=1, le=1000, description="number of latest checkpoints kept; most older ones are removed")
-    ] = 2
+    checkpoints_kept: Annotated[int, Meta(ge=1, le=1000, description="latest checkpoints kept")] = 2
     checkpoints_back: Annotated[
         bool,
         Meta(
-            description="keep older checkpoints, too, at about 1, 2, 4, 8 ... intervals back, so that `prism fork` and "
-            "`prism explain` need not begin at tick 0"
+            description="also keep checkpoints about 1, 2, 4, 8 ... intervals back, for `prism fork` and `prism "
+            "explain`"
         ),
     ] = True
     stop_within_s: Annotated[
@@ -1389,8 +1274,8 @@ class RunConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=0.0,
             le=86_400.0,
-            description="processor seconds in which a run that is told to stop may finish its tick, write a checkpoint "
-            "and end; then it ends at once, as after a kill, and loses the tick; 0: no limit",
+            description="processor seconds to finish the tick and write a checkpoint when told to stop, before it"
+            " ends as after a kill; 0: no limit",
         ),
     ] = 4.0
     segment_mb: Annotated[
@@ -1398,22 +1283,18 @@ class RunConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=0.0,
             le=1000.0,
-            description="size in MB at which the ticks in journal.prism are sealed in a segment, which takes about a "
-            "fortieth of it, if they are 16 or more; with any number of ticks at 8 times the size; 0: never",
+            description="MB of journal.prism at which 16 or more ticks are sealed in a segment (fewer at 8 times "
+            "the size); 0: never",
         ),
     ] = 8.0
-    sync: Annotated[
-        bool, Meta(description="wait for the medium after each write; false is safe from a kill, not from a power cut")
-    ] = True
-    record_feeds: Annotated[
-        bool, Meta(description="record every feed that was shown in the journal; it changes the digest, but no result")
-    ] = False
+    sync: Annotated[bool, Meta(description="sync each write; false is safe from a kill, not from a power cut")] = True
+    record_feeds: Annotated[bool, Meta(description="record every feed shown; it changes the digest, but no result")] = (
+        False
+    )
     log_max_mb: Annotated[
-        float, Meta(ge=0.01, le=10**6, description="size of log.jsonl in MB, at which it is set aside as log.jsonl.1")
+        float, Meta(ge=0.01, le=10**6, description="MB of log.jsonl at which it is set aside as log.jsonl.1")
     ] = 100.0
-    logs_kept: Annotated[
-        int, Meta(ge=0, le=1000, description="number of logs set aside that are kept; older ones are removed")
-    ] = 5
+    logs_kept: Annotated[int, Meta(ge=0, le=1000, description="logs set aside that are kept")] = 5
     calibration: CalibrationConfig = CalibrationConfig()
 
 
@@ -1422,24 +1303,22 @@ class MetricsConfig(Section, frozen=True, kw_only=True):
 
     enabled: Annotated[
         bool,
-        Meta(description="serve /metrics, /healthz and /readyz; off by default, so that two runs do not need one port"),
+        Meta(description="serve /metrics, /healthz and /readyz"),
     ] = False
-    host: Annotated[
-        str, Meta(min_length=1, description="address to listen on; 0.0.0.0 shows the run to the whole network")
-    ] = "127.0.0.1"
-    port: Annotated[int, Meta(ge=0, le=65_535, description="port to listen on; 0 takes a free one and prints it")] = (
-        9464
+    host: Annotated[str, Meta(min_length=1, description="address to listen on; 0.0.0.0: the whole network")] = (
+        "127.0.0.1"
     )
-    tls_cert: Annotated[str | None, Meta(description="PEM certificate, with its chain; none serves plain HTTP")] = None
+    port: Annotated[int, Meta(ge=0, le=65_535, description="port to listen on; 0: any free one")] = 9464
+    tls_cert: Annotated[str | None, Meta(description="PEM certificate with its chain; none: plain HTTP")] = None
     tls_key: Annotated[str | None, Meta(description="PEM key of the certificate")] = None
     username: Annotated[
-        str | None, Meta(description="user who may read /metrics, password in $PRISM_METRICS_PASSWORD; none: no login")
+        str | None, Meta(description="user of /metrics, password in $PRISM_METRICS_PASSWORD; none: no login")
     ] = None
     heartbeat_limit_s: Annotated[
         float,
-        Meta(ge=1.0, le=3600.0, description="/healthz answers 503 once the event loop has been blocked for this long"),
+        Meta(ge=1.0, le=3600.0, description="blocked time of the event loop after which /healthz answers 503"),
     ] = 10.0
     linger_s: Annotated[
         float,
-        Meta(ge=0.0, le=3600.0, description="longest time for which the endpoint stays after the end, for two scrapes"),
+        Meta(ge=0.0, le=3600.0, description="longest time that the endpoint stays after the end, for two scrapes"),
     ] = 60.0
