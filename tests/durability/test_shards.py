@@ -8,8 +8,11 @@ import socket
 import subprocess
 import time
 from importlib.util import find_spec
+from ipaddress import ip_address
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import psutil
 import pytest
 
 from actors.record.manifest import read_summary
@@ -38,11 +41,35 @@ def test_a_run_loses_a_shard_and_goes_on_by_itself(tmp_path: Path, whole: Path) 
     assert_same(run, whole)
 
 
-def test_a_run_loses_its_engine_and_is_resumed_in_three_shards(tmp_path: Path, whole: Path) -> None:
+def assert_private(process: subprocess.Popen[str], place: Path) -> None:
+    """The processes of a run listen on this machine alone, and its cluster's files and token are the user's."""
+    first = psutil.Process(process.pid)
+    family = [first, *first.children(recursive=True)]
+    listening = {
+        ip_address(each.laddr.ip) for one in family for each in one.net_connections("inet") if each.status == "LISTEN"
+    }
+    assert listening
+    assert all((getattr(each, "ipv4_mapped", None) or each).is_loopback for each in listening)
+    tokens = {one.environ().get("RAY_AUTH_TOKEN", "").encode() for one in family} - {b""}
+    assert len(tokens) == 1
+    (own,) = place.iterdir()
+    assert own.stat().st_mode & 0o077 == 0
+    files = [each for each in own.rglob("*") if each.is_file()]
+    assert files
+    assert not any(token in each.read_bytes() for token in tokens for each in files)
+
+
+def test_a_private_cluster_loses_its_engine_and_the_run_is_resumed_in_three_shards(
+    tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = tmp_path / "run"
-    process = in_two_shards(whole, run)
-    process.kill()
-    process.communicate()
+    with TemporaryDirectory(prefix="ray-", dir="/tmp") as place:  # sockets need short names
+        monkeypatch.setenv("RAY_TMPDIR", place)
+        process = in_two_shards(whole, run)
+        assert_private(process, Path(place))
+        process.kill()
+        process.communicate()
+        monkeypatch.undo()
     ended(begun("resume", run, "-q", "--set", "run.shards=3", place=tmp_path))
     assert_same(run, whole)
 
