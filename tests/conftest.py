@@ -18,7 +18,10 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
 from tests import tiers
+from tests.recorded import changed_run, economy_run, embedded, few_run, live, recorded, small_run
 from tests.tiers import Size
+
+__all__ = ["changed_run", "economy_run", "embedded", "few_run", "live", "recorded", "small_run"]
 
 # How long an example takes says something of the machine and of what else it does, and nothing of the code.
 for name, examples in (("everyday", tiers.EXAMPLES), ("full", tiers.EXAMPLES_IN_FULL)):

@@ -10,10 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.actors.real_runs import embedded, live
 from tests.blocking import nothing_blocks
-
-__all__ = ["embedded", "live"]
 
 
 @pytest.fixture(autouse=True)

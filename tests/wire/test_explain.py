@@ -23,11 +23,10 @@ import yaml
 from actors.results.explain import explain_everybody, explain_path, explain_turn
 from actors.results.explanation import ExplainedQuestion, ExplainedTurn, ModelRequest
 from actors.results.what_if import what_if
-from tests.actors.real_runs import LIVE, run_of
-from tests.actors.results.explained_runs import content
 from tests.command import prism_alone
 from tests.durability.process_runs import ends, prism, whole_ticks
 from tests.patience import HANG_S
+from tests.recorded import LIVE, content, make_run
 from tests.standin import Dialect, Fault, FaultPlan, Latency, Logprobs, ModelServer, ServerSettings
 from tests.standin.exchange import Exchange
 
@@ -152,7 +151,7 @@ def check(found: ExplainedQuestion, logged: list[Sent], tape: dict[str, list[dic
 def test_two_hundred_random_questions_agree_with_the_servers_log_and_with_the_tape(tmp_path: Path) -> None:
     longer = {"simulation": {"rounds": 6, "ticks_per_round": 12, "seed": 5}}
     with ModelServer() as server:
-        run = run_of(tmp_path, merged(SMALL, longer, {"llm": {"host": server.url}}))
+        run = make_run(tmp_path, merged(SMALL, longer, {"llm": {"host": server.url}}))
     logged, tape, found = by_question(server.requests), recorded(run / "tape.sqlite"), explained(run)
     assert logged.keys() <= found.keys()
     chosen = Random(200).sample(sorted(logged), 200)
@@ -176,7 +175,7 @@ def test_two_hundred_random_questions_agree_with_the_servers_log_and_with_the_ta
 def test_every_question_agrees_whatever_way_the_server_is_asked(way: str, tmp_path: Path) -> None:
     sections, settings = WAYS[way]
     with ModelServer(settings) as server:
-        run = run_of(tmp_path, merged(SMALL, sections, {"llm": {"host": server.url}}))
+        run = make_run(tmp_path, merged(SMALL, sections, {"llm": {"host": server.url}}))
     logged, found = by_question(server.requests), explained(run)
     tape = recorded(run / "tape.sqlite") if (run / "tape.sqlite").exists() else {}
     assert 10 < len(logged) <= len(found)
@@ -226,7 +225,7 @@ def test_a_prompt_has_the_attributes_that_the_person_had_when_it_was_asked(tmp_p
         "population": {"attributes": {"posts_read": {"type": "int", "min": 0, "max": 1000, "default": 0}}},
     }
     with ModelServer() as server:
-        run = run_of(tmp_path, merged(SMALL, changing, {"llm": {"host": server.url}}))
+        run = make_run(tmp_path, merged(SMALL, changing, {"llm": {"host": server.url}}))
     logged, found, tape = by_question(server.requests), explained(run), recorded(run / "tape.sqlite")
     assert len({line for asked in logged.values() for line in asked[0][0].splitlines() if "posts_read" in line}) > 2
     for name, requests in logged.items():
@@ -236,7 +235,7 @@ def test_a_prompt_has_the_attributes_that_the_person_had_when_it_was_asked(tmp_p
 @pytest.mark.slow
 def test_an_economy_with_reasoning_agrees_too(tmp_path: Path) -> None:
     with ModelServer() as server:
-        run = run_of(tmp_path, merged(ECONOMY, {"llm": {"host": server.url}}))
+        run = make_run(tmp_path, merged(ECONOMY, {"llm": {"host": server.url}}))
     logged, found = by_question(server.requests), explained(run)
     assert logged.keys() <= found.keys()
     assert len(logged) > 40
@@ -289,7 +288,7 @@ def wait_for(run: Path, ticks: int) -> None:
 @pytest.mark.slow
 def test_a_fork_is_explained_before_and_after_it_branches_off(tmp_path: Path) -> None:
     with ModelServer() as server:
-        run = run_of(tmp_path, merged(SMALL, {"simulation": {"rounds": 3}, "llm": {"host": server.url}}))
+        run = make_run(tmp_path, merged(SMALL, {"simulation": {"rounds": 3}, "llm": {"host": server.url}}))
         fork = tmp_path / "fork"
         setting = ("--set", "feed.algorithm=chronological")
         assert prism_alone("fork", str(run), "--at", "14", *setting, "--quiet", "--out", str(fork)).code == 0
@@ -305,7 +304,7 @@ def test_a_fork_is_explained_before_and_after_it_branches_off(tmp_path: Path) ->
 def test_what_the_model_would_read_is_shown_of_a_question_that_was_not_asked(tmp_path: Path) -> None:
     """A question whose answer could not take effect before the last tick is never put to the model."""
     with ModelServer() as server:
-        run = run_of(tmp_path, merged(SMALL, CHAT, {"simulation": {"ticks": 6}, "llm": {"host": server.url}}))
+        run = make_run(tmp_path, merged(SMALL, CHAT, {"simulation": {"ticks": 6}, "llm": {"host": server.url}}))
     logged = by_question(server.requests)
     unasked = [each for name, each in explained(run).items() if name not in logged]
     assert unasked
@@ -322,7 +321,7 @@ def test_what_the_model_would_read_is_shown_of_a_question_that_was_not_asked(tmp
 def test_a_future_asks_the_model_only_if_it_is_told_to(tmp_path: Path) -> None:
     with ModelServer() as server:
         longer = {"simulation": {"rounds": 2}}
-        run = run_of(tmp_path, merged(SMALL, CHAT, longer, {"llm": {"host": server.url}}))
+        run = make_run(tmp_path, merged(SMALL, CHAT, longer, {"llm": {"host": server.url}}))
         found = next(each for each in explained(run).values() if each.tick < 5 and each.answer is not None)
         assert found.answer is not None
         other = next(option for option in found.options if option != found.answer.state)

@@ -33,12 +33,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return make
 
 
-@pytest.fixture(scope="session")
-def small_run(made: Made) -> Path:
-    """Return a run of `SMALL`, made once. Tests use copies of it."""
-    return made()
-
-
 @pytest.fixture
 def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
     """Return a function that runs the command line in an empty directory that holds `small.yaml`."""

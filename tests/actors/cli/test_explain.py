@@ -33,10 +33,10 @@ from actors.studies.causes.of_agent import AgentCauses
 from actors.studies.causes.record import Cause as CauseFound
 from actors.studies.causes.record import Causes, Tried
 from prism.experiment.intervals import Interval, described
-from tests.actors.results.explained_runs import ECONOMY, make_run
 from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.hostile_texts import TEXTS, harms_a_terminal
+from tests.recorded import ECONOMY, make_run
 
 HOSTILE = pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in TEXTS.items()])
 

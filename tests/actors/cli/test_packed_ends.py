@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.actors.cli.test_dead_streams import wait_until
-from tests.actors.results.explained_runs import nested_run
+from tests.actors.results.nested_runs import nested_run
 from tests.command import Prism, prism_alone, without_settings
 
 

@@ -27,23 +27,15 @@ from actors.results.run_groups import groups_of
 from actors.results.run_record import RunRecord
 from actors.studies.causes.kept import keep
 from tests.actors.studies.causes.test_kept import LIKES
+from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.own_domains import CROSSING, path_restored, write_study
-
-CONFIG = """
-simulation: {rounds: 3, ticks_per_round: 24, seed: 5}
-population: {size: 60, activity: {mean: 0.9, sigma: 0.1}}
-run: {question: "Does <b>order</b> matter?"}
-"""
+from tests.recorded import SMALL, make_run
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("report")
-    (place / "small.yaml").write_text(CONFIG)
-    ended = prism_alone("run", str(place / "small.yaml"), "-q", "--out", str(place / "run"))
-    assert ended.code == 0, ended.err
-    return place / "run"
+def run(small_run: Path) -> Path:
+    return small_run
 
 
 @pytest.fixture(scope="module")
@@ -164,10 +156,6 @@ def test_the_causes_that_a_run_keeps_stand_in_it_and_the_cascade_leads_to_them(r
     assert '<section id="causes">' in page
 
 
-def test_it_begins_with_the_question_as_it_was_written(html: str) -> None:
-    assert "Does &lt;b&gt;order&lt;/b&gt; matter?" in html
-
-
 @pytest.mark.slow
 def test_the_same_run_gives_the_same_bytes(record: RunRecord, run: Path, html: str) -> None:
     assert report([RunRecord(run, "run")]) == html
@@ -194,25 +182,20 @@ def test_a_killed_run_says_so_at_the_top(run: Path, tmp_path: Path) -> None:
 def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with runs that have little to show: one tick, no posts, another seed, another feed, an economy."""
     place = tmp_path_factory.mktemp("others")
-    (place / "small.yaml").write_text(CONFIG)
-    (place / "economy.yaml").write_text("simulation: {domain: economy, rounds: 14, ticks_per_round: 1}\n")
-    runs = {
-        "tick": ("small.yaml", "simulation.ticks=1"),
-        "silent": ("small.yaml", "population.posts_per_session=0"),
-        "seed": ("small.yaml", "simulation.seed=6"),
-        "feed": ("small.yaml", "feed.algorithm=hot"),
-        "economy": ("economy.yaml", "simulation.seed=1"),
-    }
-    for name, (file, setting) in runs.items():
-        ended = prism_alone("run", str(place / file), "-q", "--out", str(place / name), "--set", setting)
-        assert ended.code == 0, ended.err
+    people, times = SMALL["population"], SMALL["simulation"]
+    asked = {"run": {"question": "Does <b>order</b> matter?"}}
+    make_run(place, {**SMALL, "simulation": {**times, "ticks": 1}}, "tick")
+    make_run(place, {**SMALL, **asked, "population": {**people, "posts_per_session": 0}}, "silent")
+    make_run(place, {**SMALL, "simulation": {**times, "seed": 6}}, "seed")
+    make_run(place, {**SMALL, "feed": {"algorithm": "hot"}}, "feed")
+    make_run(place, {"simulation": {"domain": "economy", "rounds": 14, "ticks_per_round": 1}}, "economy")
     return place
 
 
-@pytest.mark.everyday(3)
-@pytest.mark.parametrize(
+@catalogue(
     ("name", "sentence"),
     [
+        ("silent", "Does &lt;b&gt;order&lt;/b&gt; matter?"),
         ("tick", "there are no cascades"),
         ("silent", "Nobody posted anything, so there are no cascades."),
         (

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from tests.actors.persistence.independent_reader import frames, read_run
-from tests.actors.real_runs import DELIBERATION_TICKS, EMBEDDED, run_of
 from tests.paths import ROOT
+from tests.recorded import DELIBERATION_TICKS, EMBEDDED, make_run
 
 PAGE = (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
 UPDATE, QUESTION, DECIDED = 2, 3, 4
@@ -53,7 +53,7 @@ def test_its_counts_are_those_of_the_summary(embedded: Path) -> None:
 
 
 def test_sealed_ticks_are_those_of_the_run_that_sealed_none(embedded: Path, tmp_path: Path) -> None:
-    sealed = run_of(tmp_path, {**EMBEDDED, "run": {"segment_mb": 0.02}})
+    sealed = make_run(tmp_path, {**EMBEDDED, "run": {"segment_mb": 0.02}})
     names = sorted(path.name for path in sealed.glob("journal-*"))
     header, ticks, digest, _ = read_run(sealed)
     assert len(names) >= 3

@@ -20,11 +20,11 @@ from prism.social.posts.post import Post, author_of
 from tests.actors.persistence.independent_reader import read_run
 from tests.actors.persistence.test_independent_reader import summary_of
 from tests.actors.persistence.tree_reader import decode, read_posts
-from tests.actors.real_runs import EMBEDDED, run_of
 from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.durability.process_runs import KillableRun, differences, ends
 from tests.paths import real_path
+from tests.recorded import EMBEDDED, make_run
 from tests.social.cascade_edges import edge_of
 
 LIKES_AT_SIGHT = """
@@ -144,20 +144,20 @@ def test_it_decodes_texts_lists_and_maps_of_every_length(length: int) -> None:
 
 @catalogue("more", [{}, {"interventions": OUTSIDE}, {"run": {"record_feeds": True}}])
 def test_it_rebuilds_what_the_world_holds(tmp_path: Path, more: dict[str, Any]) -> None:
-    summary = check(run_of(tmp_path, {**REMEMBERING, **more}))
+    summary = check(make_run(tmp_path, {**REMEMBERING, **more}))
     assert min(summary[name] for name in ("posts", "likes", "replies", "reshares")) > 0
 
 
 def test_it_rebuilds_reshares_of_reshares_by_a_chart_of_ones_own(tmp_path: Path) -> None:
     chart = tmp_path / "chart.yaml"
     chart.write_text(LIKES_AT_SIGHT)
-    summary = check(run_of(tmp_path, {**REMEMBERING, "statechart": {"file": str(chart)}}))
+    summary = check(make_run(tmp_path, {**REMEMBERING, "statechart": {"file": str(chart)}}))
     assert summary["deepest_cascade"] >= 2
     assert summary["likes"] > 0
 
 
 def test_a_fork_has_the_trees_of_its_past(tmp_path: Path) -> None:
-    parent = run_of(tmp_path, REMEMBERING)
+    parent = make_run(tmp_path, REMEMBERING)
     forked = prism_alone("fork", str(parent), "--at", "24", "--out", str(tmp_path / "fork"), "--quiet")
     assert forked.code == 0, forked.err
     check(tmp_path / "fork")
@@ -166,8 +166,8 @@ def test_a_fork_has_the_trees_of_its_past(tmp_path: Path) -> None:
 def test_feeds_are_recorded_where_it_is_asked_for_and_change_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "with").mkdir()
     (tmp_path / "without").mkdir()
-    recording = run_of(tmp_path / "with", {**REMEMBERING, "run": {"record_feeds": True}})
-    silent = run_of(tmp_path / "without", REMEMBERING)
+    recording = make_run(tmp_path / "with", {**REMEMBERING, "run": {"record_feeds": True}})
+    silent = make_run(tmp_path / "without", REMEMBERING)
     ticks, plain = (read_run(run)[1] for run in (recording, silent))
     feeds = [message for messages in ticks for message in messages if message[0] == 8]
     assert [[message for message in messages if message[0] != 8] for messages in ticks] == plain

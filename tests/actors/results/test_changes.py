@@ -18,12 +18,11 @@ from actors.results.explained_tie import explain_tie
 from actors.results.retrace import OpenRun, Trace, retrace
 from actors.runtime.simulation import Simulation
 from actors.view import agent_panel
-from tests.actors.results.changing_runs import CHART, SETTINGS, changing_run
-from tests.actors.results.explained_runs import SMALL, make_run
 from tests.actors.results.exports import Read, Row, exported
 from tests.actors.view.asking import Asked
 from tests.catalogue import catalogue
 from tests.command import prism_alone
+from tests.recorded import CHANGES, CHANGING_CHART, changing_run
 from tests.standin import ModelServer
 
 TICKS, PEOPLE = 48, 40
@@ -35,10 +34,8 @@ def _nothing_blocks() -> None:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a run, made once. Tests only read it."""
-    follows = [{"tick": 20, "follow": [[0, 1], [2, 3]]}, {"tick": 30, "unfollow": [[0, 1]]}]
-    return changing_run(tmp_path_factory.mktemp("changes"), interventions=follows)
+def run(changed_run: Path) -> Path:
+    return changed_run
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +70,7 @@ def value_of(row: Row, when: str = "") -> float | str:
 
 def attributes_at(tables: Read, tick: int) -> dict[tuple[int, str], float | str]:
     """Return everybody's attributes as they are in a tick."""
-    names = SETTINGS["population"]["attributes"]
+    names = CHANGES["population"]["attributes"]
     now = {(row["agent"], name): row[f"attribute_{name}"] for row in tables["agents"] for name in names}
     for row in tables["attribute_changes"]:
         if row["tick"] < tick:
@@ -123,8 +120,8 @@ def test_each_tie_that_changes_has_the_post_that_was_in_view(tables: Read) -> No
         assert seen["tick"] <= row["tick"]
 
 
-def test_tables_without_changes_say_so(tmp_path: Path) -> None:
-    done, read = exported("csv", tmp_path / "out", make_run(tmp_path, SMALL))
+def test_tables_without_changes_say_so(few_run: Path, tmp_path: Path) -> None:
+    done, read = exported("csv", tmp_path / "out", few_run)
     assert done.left_out["ties"] == done.left_out["attribute_changes"] == "nobody has changed any"
     assert all(row["following"] == row["following_end"] for row in read["agents"])
 
@@ -175,7 +172,7 @@ def test_an_explained_change_is_what_its_expressions_come_to(run: Path, tables: 
 
 def settled(name: str, found: Any) -> Any:
     """Return a value as an attribute takes it."""
-    declared: Mapping[str, Any] = SETTINGS["population"]["attributes"][name]
+    declared: Mapping[str, Any] = CHANGES["population"]["attributes"][name]
     if declared["type"] == "text":
         return found
     kept = min(max(found, declared["min"]), declared["max"])
@@ -256,7 +253,7 @@ def test_totals_count_what_the_tables_have(run: Path, tables: Read) -> None:
 
 def test_a_run_that_goes_on_after_a_stop_counts_on(run: Path, tmp_path: Path) -> None:
     resumed = changing_run(
-        tmp_path, run={"checkpoint_every_ticks": 8}, simulation={**SETTINGS["simulation"], "rounds": 2}
+        tmp_path, run={"checkpoint_every_ticks": 8}, simulation={**CHANGES["simulation"], "rounds": 2}
     )
     assert prism_alone("resume", str(resumed), "--set", "simulation.rounds=4", "--quiet").code == 0
     whole = changing_run(tmp_path, "whole")
@@ -265,8 +262,8 @@ def test_a_run_that_goes_on_after_a_stop_counts_on(run: Path, tmp_path: Path) ->
     assert [counts[0].get(name) for name in names] == [counts[1].get(name) for name in names]
 
 
-def test_a_run_whose_chart_changes_nothing_counts_no_changes(tmp_path: Path) -> None:
-    summary = json.loads((make_run(tmp_path, SMALL) / "summary.json").read_text())
+def test_a_run_whose_chart_changes_nothing_counts_no_changes(few_run: Path) -> None:
+    summary = json.loads((few_run / "summary.json").read_text())
     assert not {"follows", "unfollows", "mutes", "attribute_changes"} & summary.keys()
 
 
@@ -297,7 +294,7 @@ def test_the_page_shows_an_agent_as_it_is_at_the_tick(run: Path, tables: Read) -
 def test_a_fork_may_have_another_chart_and_interventions_on_ties(run: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.yaml"
     other.write_text(
-        CHART.replace("seen: agent.seen + 1.4", "camp: author.camp").replace("effect: mute", "effect: like")
+        CHANGING_CHART.replace("seen: agent.seen + 1.4", "camp: author.camp").replace("effect: mute", "effect: like")
     )
     past = {"tick": 20, "follow": [[0, 1], [2, 3]]}
     done = json.dumps([past, {"tick": 30, "follow": [[4, 5]]}, {"tick": 31, "unfollow": [[4, 5]]}])
@@ -319,10 +316,10 @@ def test_a_fork_may_have_another_chart_and_interventions_on_ties(run: Path, tmp_
 
 
 def test_a_fork_counts_what_only_its_own_chart_changes(tmp_path: Path) -> None:
-    plain_chart = CHART.replace("effect: mute", "effect: like").replace("effect: unfollow", "effect: like")
+    plain_chart = CHANGING_CHART.replace("effect: mute", "effect: like").replace("effect: unfollow", "effect: like")
     parent = changing_run(tmp_path, chart=plain_chart)
     own, out = tmp_path / "own.yaml", tmp_path / "fork"
-    own.write_text(CHART)
+    own.write_text(CHANGING_CHART)
     ended = prism_alone("fork", str(parent), "--at", "24", "--set", f"statechart.file={own}", "-q", "--out", str(out))
     assert ended.code == 0, ended.err
     with (out / "rounds.csv").open() as file:
@@ -353,7 +350,7 @@ def test_a_delay_is_the_present_value_of_an_attribute(run: Path, tables: Read) -
 
 def test_the_text_that_a_model_read_has_the_attributes_of_that_time(tmp_path: Path) -> None:
     """The tape has the reply to a text only if the explanation has every letter of it as it was sent."""
-    asking = CHART.replace(
+    asking = CHANGING_CHART.replace(
         "- {trigger: decides, target: leaving, when:", "- {trigger: decides, target: leaving, oracle: true, when:"
     )
     with ModelServer() as server:

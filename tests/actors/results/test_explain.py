@@ -14,9 +14,10 @@ from actors.core.errors import DivergedError, RunDirectoryError
 from actors.persistence.journal import JOURNAL
 from actors.results.explain import explain_agent, explain_everybody, explain_path, explain_turn
 from tests.actors.cli.test_replay import TO_STATE, forge
-from tests.actors.results.explained_runs import SMALL, content, make_run, nested_run
+from tests.actors.results.nested_runs import nested_run
 from tests.command import prism_alone
 from tests.own_domains import CROSSING, path_restored, write_study
+from tests.recorded import content
 
 
 @pytest.fixture(autouse=True)
@@ -31,16 +32,10 @@ def _path() -> Iterator[None]:
     sys.path[:] = path
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a run of `SMALL`, made once. Tests only read it."""
-    return make_run(tmp_path_factory.mktemp("explained"), SMALL)
-
-
-def test_every_turn_of_an_agent_is_as_its_path_says_and_nothing_is_written(run: Path) -> None:
-    before = content(run)
-    path = explain_path(run, 3, first=0)
-    found = explain_agent(run, 3, 0, 35)
+def test_every_turn_of_an_agent_is_as_its_path_says_and_nothing_is_written(few_run: Path) -> None:
+    before = content(few_run)
+    path = explain_path(few_run, 3, first=0)
+    found = explain_agent(few_run, 3, 0, 35)
     assert path.turns_in_all == len(path.turns) == len(found.turns)
     for turn, line in zip(found.turns, path.turns, strict=True):
         assert (turn.tick, turn.trigger, turn.state, turn.to_state, turn.source, turn.reason, turn.events) == (
@@ -52,13 +47,13 @@ def test_every_turn_of_an_agent_is_as_its_path_says_and_nothing_is_written(run: 
             line.reason,
             line.events,
         )
-    assert content(run) == before
+    assert content(few_run) == before
 
 
-def test_the_values_of_guards_are_those_by_which_they_are_true(run: Path) -> None:
+def test_the_values_of_guards_are_those_by_which_they_are_true(few_run: Path) -> None:
     """The default chart's thresholds, compared by hand with the relevance that the explanation gives."""
     seen = set()
-    for turn in anyio.run(explain_everybody, run, 24, 35):
+    for turn in anyio.run(explain_everybody, few_run, 24, 35):
         for row in turn.rows:
             if row.guard == "agent.low_threshold < post.relevance < agent.high_threshold":
                 low, relevance, high = row.values.values()
@@ -69,16 +64,16 @@ def test_the_values_of_guards_are_those_by_which_they_are_true(run: Path) -> Non
     assert seen == {"true", "false"}
 
 
-def test_the_row_that_is_taken_is_a_candidate_and_leads_where_the_agent_went(run: Path) -> None:
-    moved = [each for each in anyio.run(explain_everybody, run, 0, 35) if each.source in ("rule", "oracle")]
+def test_the_row_that_is_taken_is_a_candidate_and_leads_where_the_agent_went(few_run: Path) -> None:
+    moved = [each for each in anyio.run(explain_everybody, few_run, 0, 35) if each.source in ("rule", "oracle")]
     for turn in moved:
         taken = [row for row in turn.rows if row.is_taken]
         assert [(row.target, row.is_candidate) for row in taken] == [(turn.to_state, True)]
     assert {turn.source for turn in moved} == {"rule", "oracle"}
 
 
-def test_the_embedded_choice_is_shown_with_the_probabilities_that_it_drew_from(run: Path) -> None:
-    turns = anyio.run(explain_everybody, run, 0, 35)
+def test_the_embedded_choice_is_shown_with_the_probabilities_that_it_drew_from(few_run: Path) -> None:
+    turns = anyio.run(explain_everybody, few_run, 0, 35)
     decided = [turn for turn in turns if turn.is_decision]
     assert decided
     for turn in decided:
@@ -92,9 +87,9 @@ def test_the_embedded_choice_is_shown_with_the_probabilities_that_it_drew_from(r
         assert question.requests == ()
 
 
-def test_a_question_and_its_decision_are_shown_together(run: Path) -> None:
-    asked = next(turn for turn in explain_path(run, 3, first=0).turns if turn.source == "question")
-    found = anyio.run(explain_turn, run, 3, asked.tick)
+def test_a_question_and_its_decision_are_shown_together(few_run: Path) -> None:
+    asked = next(turn for turn in anyio.run(explain_everybody, few_run, 0, 20) if turn.source == "question")
+    found = anyio.run(explain_turn, few_run, asked.agent, asked.tick)
     asking, deciding = found.turns[0], found.turns[-1]
     assert (asking.tick, asking.source, deciding.is_decision) == (asked.tick, "question", True)
     assert asking.question is not None
@@ -140,13 +135,13 @@ def checkpoints_of(run: Path) -> list[int]:
     return [0, *(int(path.stem.rpartition("-")[2]) for path in run.glob("checkpoint-*.bin"))]
 
 
-async def test_the_ticks_are_done_again_from_the_nearest_checkpoint_before_them(run: Path) -> None:
+async def test_the_ticks_are_done_again_from_the_nearest_checkpoint_before_them(few_run: Path) -> None:
     begun: list[int] = []
-    asked = next(turn for turn in reversed(explain_path(run, 3, first=0).turns) if turn.tick >= 32)
-    await explain_turn(run, 3, asked.tick, lambda simulation: begun.append(simulation.engine.tick))
-    early = explain_path(run, 3, first=0).turns[0]
-    await explain_turn(run, 3, early.tick, lambda simulation: begun.append(simulation.engine.tick))
-    kept = checkpoints_of(run)
+    asked = next(turn for turn in reversed(explain_path(few_run, 3, first=0).turns) if turn.tick >= 32)
+    await explain_turn(few_run, 3, asked.tick, lambda simulation: begun.append(simulation.engine.tick))
+    early = explain_path(few_run, 3, first=0).turns[0]
+    await explain_turn(few_run, 3, early.tick, lambda simulation: begun.append(simulation.engine.tick))
+    kept = checkpoints_of(few_run)
     assert begun == [max(tick for tick in kept if tick <= turn.tick) for turn in (asked, early)]
     assert begun[0] > begun[1] == 0
 
@@ -165,24 +160,27 @@ def test_a_domain_of_ones_own_is_explained(tmp_path: Path) -> None:
     assert all(turn.context == {"context": turn.question.tick} for turn in asked if turn.question is not None)
 
 
-def test_a_run_is_explained_up_to_its_last_whole_tick_and_up_to_any_damage(run: Path, tmp_path: Path) -> None:
+def test_a_run_is_explained_up_to_its_last_whole_tick_and_up_to_any_damage(few_run: Path, tmp_path: Path) -> None:
     torn = tmp_path / "torn"
-    shutil.copytree(run, torn)
-    whole = (run / JOURNAL).read_bytes()
+    shutil.copytree(few_run, torn)
+    whole = (few_run / JOURNAL).read_bytes()
     (torn / JOURNAL).write_bytes(whole[:-20])
     for path in torn.glob("checkpoint-*36.bin"):
         path.unlink()
     found = explain_path(torn, 3, first=0)
     assert found.ticks == 35
     assert "cut at byte" in found.notes[0]
-    turns = explain_path(run, 3, first=0).turns
+    turns = explain_path(few_run, 3, first=0).turns
     assert found.turns == tuple(turn for turn in turns if turn.tick < 35)
-    assert anyio.run(explain_turn, torn, 3, turns[0].tick).turns == anyio.run(explain_turn, run, 3, turns[0].tick).turns
+    assert (
+        anyio.run(explain_turn, torn, 3, turns[0].tick).turns
+        == anyio.run(explain_turn, few_run, 3, turns[0].tick).turns
+    )
 
 
-def test_another_journal_is_not_explained(run: Path, tmp_path: Path) -> None:
+def test_another_journal_is_not_explained(few_run: Path, tmp_path: Path) -> None:
     forged = tmp_path / "forged"
-    shutil.copytree(run, forged)
+    shutil.copytree(few_run, forged)
 
     def lie(tick: int, answers: list[list[object]]) -> None:
         if tick == 30:
@@ -192,29 +190,29 @@ def test_another_journal_is_not_explained(run: Path, tmp_path: Path) -> None:
     forge(forged, lie)
     with pytest.raises(DivergedError, match=r"^tick 30 came out differently than in the journal: agent \d+: to_state"):
         explain_agent(forged, 3, 0, 35)
-    assert explain_agent(forged, 3, 0, 12).turns == explain_agent(run, 3, 0, 12).turns
+    assert explain_agent(forged, 3, 0, 12).turns == explain_agent(few_run, 3, 0, 12).turns
 
 
-def test_unknown_agents_and_ticks_are_named(run: Path) -> None:
+def test_unknown_agents_and_ticks_are_named(few_run: Path) -> None:
     with pytest.raises(RunDirectoryError, match=r"there is no agent 24; the run has the agents 0 to 23$"):
-        explain_path(run, 24)
+        explain_path(few_run, 24)
     with pytest.raises(RunDirectoryError, match=r"no agent is called 'Nobody At All'; expected a name, or a number"):
-        explain_path(run, "Nobody At All")
+        explain_path(few_run, "Nobody At All")
     with pytest.raises(RunDirectoryError, match=r"there is no tick 36; the run has the ticks 0 to 35$"):
-        explain_agent(run, 0, 36, 36)
+        explain_agent(few_run, 0, 36, 36)
 
 
-def test_a_tick_without_a_turn_names_the_nearest_ones(run: Path) -> None:
-    ticks = sorted({turn.tick for turn in explain_path(run, 3, first=0).turns})
+def test_a_tick_without_a_turn_names_the_nearest_ones(few_run: Path) -> None:
+    ticks = sorted({turn.tick for turn in explain_path(few_run, 3, first=0).turns})
     free = next(tick for tick in range(ticks[2], 36) if tick not in ticks)
     near = [tick for tick in ticks if tick < free][-2:] + [tick for tick in ticks if tick > free][:2]
     with pytest.raises(RunDirectoryError, match=f"has no turn in tick {free}; .* ticks {', '.join(map(str, near))}$"):
-        anyio.run(explain_turn, run, 3, free)
+        anyio.run(explain_turn, few_run, 3, free)
 
 
-def test_an_agent_is_found_by_its_name(run: Path) -> None:
-    named = explain_path(run, 3)
-    assert explain_path(run, named.name) == named
+def test_an_agent_is_found_by_its_name(few_run: Path) -> None:
+    named = explain_path(few_run, 3)
+    assert explain_path(few_run, named.name) == named
 
 
 NAMED = """

@@ -13,20 +13,11 @@ from actors.core.errors import RunDirectoryError
 from actors.results.explain import explain_path
 from actors.results.explained_post import explain_post
 from tests.actors.persistence.tree_reader import read_posts
-from tests.actors.results.explained_runs import SMALL, make_run
-
-NEWS = [{"round": 2, "publish": {"author": 7, "text": "The bridge is closed.", "topics": ["politics"], "quality": 1.0}}]
 
 
 @pytest.fixture(autouse=True)
 def _nothing_blocks() -> None:
     """Let these tests block: they read the disk."""
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a run with a post from outside. Tests only read it."""
-    return make_run(tmp_path_factory.mktemp("cascade"), {**SMALL, "interventions": NEWS})  # type: ignore[dict-item]
 
 
 def sizes_of(posts: dict[int, Any]) -> list[int]:
@@ -35,11 +26,11 @@ def sizes_of(posts: dict[int, Any]) -> list[int]:
     return [root for root, _ in sizes.most_common()]
 
 
-def test_the_tree_is_the_one_in_the_journal_whichever_of_its_posts_is_asked_for(run: Path) -> None:
-    posts, likes = read_posts(run / "journal.prism")
+def test_the_tree_is_the_one_in_the_journal_whichever_of_its_posts_is_asked_for(few_run: Path) -> None:
+    posts, likes = read_posts(few_run / "journal.prism")
     root = sizes_of(posts)[0]
     tree = {post: each for post, each in posts.items() if each[3] == root}
-    found = anyio.run(explain_post, run, root)
+    found = anyio.run(explain_post, few_run, root)
     assert len(tree) > 2
     assert {each.post: (each.tick, each.kind, each.parent, each.depth) for each in found.posts} == {
         post: (tick, kind, parent, depth) for post, (tick, kind, parent, _, depth) in tree.items()
@@ -50,15 +41,15 @@ def test_the_tree_is_the_one_in_the_journal_whichever_of_its_posts_is_asked_for(
     assert (found.root, found.depth) == (root, max(depth for *_, depth in tree.values()))
     assert all(each.text for each in found.posts)
     leaf = found.posts[-1].post
-    assert anyio.run(explain_post, run, leaf).posts == found.posts
+    assert anyio.run(explain_post, few_run, leaf).posts == found.posts
 
 
 @pytest.mark.slow
-def test_every_engagement_leads_to_a_turn_of_its_agent_that_decided_on_it(run: Path) -> None:
-    posts, _ = read_posts(run / "journal.prism")
+def test_every_engagement_leads_to_a_turn_of_its_agent_that_decided_on_it(few_run: Path) -> None:
+    posts, _ = read_posts(few_run / "journal.prism")
     engaged = 0
     for root in [post for post in sizes_of(posts) if posts[post][2] is None][:3]:
-        for post in anyio.run(explain_post, run, root).posts:
+        for post in anyio.run(explain_post, few_run, root).posts:
             for agent, tick, cause in [
                 (post.agent, post.tick, post.cause),
                 *((like.agent, like.tick, like.cause) for like in post.likes),
@@ -66,7 +57,7 @@ def test_every_engagement_leads_to_a_turn_of_its_agent_that_decided_on_it(run: P
                 if cause is None:
                     continue
                 assert (cause.agent, cause.tick <= tick) == (agent, True)
-                turns = [turn for turn in explain_path(run, agent, cause.tick, tick).turns if not turn.options]
+                turns = [turn for turn in explain_path(few_run, agent, cause.tick, tick).turns if not turn.options]
                 assert (turns[0].trigger, turns[0].from_state, turns[0].to_state) == (
                     cause.trigger,
                     cause.state,
@@ -76,13 +67,13 @@ def test_every_engagement_leads_to_a_turn_of_its_agent_that_decided_on_it(run: P
     assert engaged > 5
 
 
-def test_a_post_from_outside_has_no_turn(run: Path) -> None:
-    posts, _ = read_posts(run / "journal.prism")
+def test_a_post_from_outside_has_no_turn(few_run: Path) -> None:
+    posts, _ = read_posts(few_run / "journal.prism")
     outside = next(post for post, (tick, kind, *_) in posts.items() if (tick, kind, post >> 24) == (12, "publish", 7))
-    found = anyio.run(explain_post, run, outside)
+    found = anyio.run(explain_post, few_run, outside)
     assert (found.posts[0].text, found.posts[0].cause) == ("The bridge is closed.", None)
 
 
-def test_a_post_that_there_is_not_is_one_clear_line(run: Path) -> None:
+def test_a_post_that_there_is_not_is_one_clear_line(few_run: Path) -> None:
     with pytest.raises(RunDirectoryError, match=r"there is no post 99 in the ticks 0 to 35$"):
-        anyio.run(explain_post, run, 99)
+        anyio.run(explain_post, few_run, 99)

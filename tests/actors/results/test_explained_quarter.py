@@ -15,9 +15,6 @@ from actors.results.explained_quarter import explain_quarter
 from actors.results.plain import plain
 from prism.agents import Update
 from prism.economy.nation import PolicyStep
-from tests.actors.results.explained_runs import ECONOMY, SMALL, make_run
-
-SHOCK = [{"round": 3, "shock": {"inflation": 2.0}}]
 
 
 @pytest.fixture(autouse=True)
@@ -25,16 +22,10 @@ def _nothing_blocks() -> None:
     """Let these tests block: they read the disk."""
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a run with a shock in its third quarter. Tests only read it."""
-    return make_run(tmp_path_factory.mktemp("economy"), {**ECONOMY, "interventions": SHOCK})  # type: ignore[dict-item]
-
-
-def test_the_chains_of_a_quarter_are_those_of_the_journal(run: Path) -> None:
-    for quarter, encoded in enumerate(ticks_of(run), 1):
+def test_the_chains_of_a_quarter_are_those_of_the_journal(economy_run: Path) -> None:
+    for quarter, encoded in enumerate(ticks_of(economy_run), 1):
         steps = [msgspec.msgpack.decode(each, type=Update[PolicyStep]) for each in encoded if each[1] == 2]
-        found = anyio.run(explain_quarter, run, quarter)
+        found = anyio.run(explain_quarter, economy_run, quarter)
         for proposal in found.proposals:
             chains = [plain(each.effect.chain) for each in steps if each.agent == proposal.agent and each.effect]
             assert list(proposal.chains) == chains
@@ -42,10 +33,10 @@ def test_the_chains_of_a_quarter_are_those_of_the_journal(run: Path) -> None:
             assert (proposal.outcome == "applied") == (len(chains) == 3)
 
 
-def test_the_indicators_are_those_of_the_rows_before_and_after(run: Path) -> None:
-    rows = list(csv.DictReader((run / "rounds.csv").read_text().splitlines()))
+def test_the_indicators_are_those_of_the_rows_before_and_after(economy_run: Path) -> None:
+    rows = list(csv.DictReader((economy_run / "rounds.csv").read_text().splitlines()))
     for quarter in (2, 3, 4):
-        found = anyio.run(explain_quarter, run, quarter)
+        found = anyio.run(explain_quarter, economy_run, quarter)
         rates = [each.rate_after for each in found.proposals if each.rate_after is not None]
         assert found.after["interest_rate"] == pytest.approx(float(rows[quarter - 1]["interest_rate"]), abs=1e-4)
         assert found.after["interest_rate"] == rates[-1]
@@ -56,13 +47,13 @@ def test_the_indicators_are_those_of_the_rows_before_and_after(run: Path) -> Non
         assert found.after["inflation"] == pytest.approx(float(rows[quarter - 1]["inflation"]), abs=1e-4)
 
 
-def test_a_shock_is_shown_in_its_quarter_alone(run: Path) -> None:
-    assert [len(anyio.run(explain_quarter, run, quarter).interventions) for quarter in (2, 3, 4)] == [0, 1, 0]
-    assert anyio.run(explain_quarter, run, 3).interventions[0]["shock"] == {"inflation": 2.0}
+def test_a_shock_is_shown_in_its_quarter_alone(economy_run: Path) -> None:
+    assert [len(anyio.run(explain_quarter, economy_run, quarter).interventions) for quarter in (2, 3, 4)] == [0, 1, 0]
+    assert anyio.run(explain_quarter, economy_run, 3).interventions[0]["shock"] == {"inflation": 2.0}
 
 
-def test_a_quarter_that_there_is_not_and_a_run_without_quarters_are_refused(run: Path, tmp_path: Path) -> None:
+def test_a_quarter_that_there_is_not_and_a_run_without_quarters_are_refused(economy_run: Path, few_run: Path) -> None:
     with pytest.raises(RunDirectoryError, match=r"there is no quarter 5; the run has the quarters 1 to 4$"):
-        anyio.run(explain_quarter, run, 5)
+        anyio.run(explain_quarter, economy_run, 5)
     with pytest.raises(RunDirectoryError, match="is no economy, so it has no quarters"):
-        anyio.run(explain_quarter, make_run(tmp_path, SMALL), 1)
+        anyio.run(explain_quarter, few_run, 1)

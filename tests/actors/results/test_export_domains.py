@@ -15,18 +15,13 @@ import yaml
 from prism.errors import ConfigError
 from tests.actors.persistence.independent_reader import read_run
 from tests.actors.persistence.test_tree_reader import LIKES_AT_SIGHT
-from tests.actors.real_runs import EMBEDDED, run_of
 from tests.actors.results.exports import READERS, Read, exported
 from tests.actors.results.test_export import check_posts, check_transitions
 from tests.command import prism_alone
 from tests.hostile_texts import TEXTS
 from tests.own_domains import CROSSING, path_restored, write_study
+from tests.recorded import EMBEDDED, make_run
 from tests.standin import ModelServer
-
-ECONOMY: dict[str, dict[str, Any]] = {
-    "simulation": {"domain": "economy", "rounds": 6, "ticks_per_round": 1, "seed": 3, "tick_seconds": 7889400},
-    "economy": {"nations": ["Ada", "=Bo", "Cy"], "strengths": [3, 2, 1]},
-}
 
 
 @pytest.fixture(autouse=True)
@@ -34,14 +29,14 @@ def _nothing_blocks() -> None:
     """Let commands block here: they are run as a user runs them, and not in a task of a test."""
 
 
-def test_chains_and_indicators_of_an_economy_are_those_of_its_journal(tmp_path: Path) -> None:
-    run = run_of(tmp_path, ECONOMY)
+def test_chains_and_indicators_of_an_economy_are_those_of_its_journal(economy_run: Path, tmp_path: Path) -> None:
+    run = economy_run
     read = exported("csv", tmp_path / "out", run)[1]
     assert all(exported(form, tmp_path / form, run)[1] == read for form in ("sqlite", "parquet"))
     ticks = read_run(run)[1]
     check_transitions_of_economy(read, ticks)
     steps = [(each, each[7]) for answers in ticks for each in answers if each[0] == 2]
-    assert len(steps) == len(read["chains"]) == 6 * 3 * 3
+    assert len(steps) == len(read["chains"]) == 4 * 3 * 3
     for row, (update, step) in zip(read["chains"], steps, strict=True):
         chain, decision = step["chain"], step["decision"]
         assert [row["tick"], row["agent"], row["trigger"]] == update[1:4]
@@ -53,12 +48,12 @@ def test_chains_and_indicators_of_an_economy_are_those_of_its_journal(tmp_path: 
     with (run / "rounds.csv").open(newline="") as file:
         rounds = list(csv.DictReader(file))
     whole = [row for row in read["indicators"] if row["agent"] is None]
-    assert [row["quarter"] for row in whole] == [int(row["tick"]) for row in rounds] == list(range(1, 7))
+    assert [row["quarter"] for row in whole] == [int(row["tick"]) for row in rounds] == list(range(1, 5))
     for name in ("interest_rate", "inflation", "gdp_growth", "unemployment", "total_economic_value"):
         assert [row[name] for row in whole] == [float(row[name]) for row in rounds]
     nations = [row for row in read["indicators"] if row["agent"] is not None]
     assert Counter(row["outcome"] for row in nations)["applied"] == int(rounds[-1]["applied"])
-    last = [row for row in nations if row["quarter"] == 6 and row["outcome"] == "applied"][-1]
+    last = [row for row in nations if row["quarter"] == 4 and row["outcome"] == "applied"][-1]
     assert round(last["interest_rate"], 4) == whole[-1]["interest_rate"]
     assert [row["economic_strength"] for row in read["agents"]] == [3.0, 2.0, 1.0]
 
@@ -78,12 +73,11 @@ def check_transitions_of_economy(tables: Read, ticks: list[Any]) -> None:
     assert [row["answer"] for row in tables["questions"]] == [each[5] for each in updates]
 
 
-def test_runs_of_different_domains_go_into_the_same_files(tmp_path: Path, embedded: Path) -> None:
-    economy = run_of(tmp_path, ECONOMY)
-    read = exported("parquet", tmp_path / "out", economy, embedded)[1]
+def test_runs_of_different_domains_go_into_the_same_files(tmp_path: Path, economy_run: Path, embedded: Path) -> None:
+    read = exported("parquet", tmp_path / "out", economy_run, embedded)[1]
     assert [row["domain"] for row in read["runs"]] == ["economy", "social"]
     names = [row["run"] for row in read["runs"]]
-    assert names == [str(economy), str(embedded)], "both directories are called run, so their paths tell them apart"
+    assert names == [str(economy_run), str(embedded)], "both directories are called run, so their paths tell them apart"
     counts = Counter(row["run"] for row in read["agents"])
     assert counts == {names[0]: 3, names[1]: 60}
     assert {row["run"] for row in read["posts"]} == {names[1]}
@@ -142,7 +136,7 @@ def test_rows_that_do_not_fit_their_table_are_refused_and_nothing_is_written(tmp
 def test_a_chart_of_ones_own_gives_the_cascades_of_its_journal(tmp_path: Path) -> None:
     chart = tmp_path / "chart.yaml"
     chart.write_text(LIKES_AT_SIGHT)
-    run = run_of(tmp_path, {**EMBEDDED, "statechart": {"file": str(chart)}})
+    run = make_run(tmp_path, {**EMBEDDED, "statechart": {"file": str(chart)}})
     read = exported("csv", tmp_path / "out", run)[1]
     check_transitions(read, read_run(run)[1])
     check_posts(read, run / "journal.prism")
@@ -168,7 +162,7 @@ def test_attributes_ties_and_posts_of_interventions_are_in_the_tables(tmp_path: 
         {"tick": 7, "follow": [[0, 1], [2, 3]]},
         {"tick": 9, "unfollow": [[2, 3]]},
     ]
-    run = run_of(tmp_path, {**EMBEDDED, "population": people, "interventions": done})  # type: ignore[dict-item]
+    run = make_run(tmp_path, {**EMBEDDED, "population": people, "interventions": done})  # type: ignore[dict-item]
     before = run_of_ties(tmp_path / "before")
     read = exported("parquet", tmp_path / "out", run)[1]
     for row in read["agents"]:
@@ -197,7 +191,7 @@ def test_attributes_ties_and_posts_of_interventions_are_in_the_tables(tmp_path: 
 def run_of_ties(directory: Path) -> set[tuple[int, int]]:
     """Return the ties of the same people without interventions."""
     directory.mkdir()
-    read = exported("csv", directory / "out", run_of(directory, EMBEDDED), names=("edges",))[1]
+    read = exported("csv", directory / "out", make_run(directory, EMBEDDED), names=("edges",))[1]
     return {(row["follower"], row["followee"]) for row in read["edges"]}
 
 
@@ -217,7 +211,7 @@ def test_hostile_names_attributes_and_posts_are_data_in_every_format(tmp_path: P
             for place, text in enumerate(texts)
         ],
     }
-    run = run_of(tmp_path, settings)
+    run = make_run(tmp_path, settings)
     read = {form: exported(form, tmp_path / form, run)[1] for form in READERS}
     assert read["csv"] == read["sqlite"] == read["parquet"]
     published = [row for row in read["csv"]["posts"] if row["text_by"] == "intervention"]
@@ -241,7 +235,7 @@ run: {{checkpoint_every_ticks: 7}}
 @pytest.mark.slow
 def test_texts_that_a_model_wrote_are_those_that_people_had_in_view(tmp_path: Path) -> None:
     with ModelServer() as server:
-        run = run_of(tmp_path, yaml.safe_load(WRITES.format(host=server.url)))
+        run = make_run(tmp_path, yaml.safe_load(WRITES.format(host=server.url)))
     read = exported("csv", tmp_path / "out", run)[1]
     questions = [each for answers in read_run(run)[1] for each in answers if each[0] == 3]
     seen = {each[6][0]: each[6][3] for each in questions}

@@ -19,13 +19,13 @@ from actors.record.manifest import SUMMARY
 from actors.record.rounds import ROUNDS
 from tests.actors.persistence.independent_reader import read_run
 from tests.actors.persistence.tree_reader import decode
-from tests.actors.real_runs import EMBEDDED, run_of
 from tests.actors.results.exports import Read, exported
 from tests.actors.results.test_export import check_posts, check_questions, check_transitions
 from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.durability.process_runs import KillableRun, ends
 from tests.patience import HANG_S
+from tests.recorded import EMBEDDED
 
 HAPPENED = ("transitions", "engagements", "feeds")
 GROWING = {
@@ -82,19 +82,13 @@ def _nothing_blocks() -> None:
     """Let commands block here: they are run as a user runs them, and not in a task of a test."""
 
 
-@pytest.fixture(scope="module")
-def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a run that records feeds."""
-    return run_of(tmp_path_factory.mktemp("recording"), {**EMBEDDED, "run": {"record_feeds": True}})
-
-
-@catalogue(("ticks", "torn"), [(0, 0), (1, 3), (17, 0), (30, 39), (31, 200), (48, 0)])
+@catalogue(("ticks", "torn"), [(0, 0), (1, 3), (17, 0), (31, 200), (36, 0)])
 def test_a_run_that_is_cut_anywhere_has_the_first_rows_of_the_whole_run(
-    ticks: int, torn: int, recording: Path, tmp_path: Path
+    ticks: int, torn: int, few_run: Path, tmp_path: Path
 ) -> None:
-    whole = exported("csv", tmp_path / "whole", recording)[1]
-    end = ends_of_ticks(recording / JOURNAL)[ticks]
-    run = cut(recording, tmp_path / "run", end + torn)
+    whole = exported("csv", tmp_path / "whole", few_run)[1]
+    end = ends_of_ticks(few_run / JOURNAL)[ticks]
+    run = cut(few_run, tmp_path / "run", end + torn)
     part = exported("csv", tmp_path / "part", run)[1]
     check_begins(part, whole)
     (row,) = part["runs"]

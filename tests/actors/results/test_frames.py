@@ -7,23 +7,12 @@ from typing import Any
 
 import pytest
 
-from actors import RunDirectoryError, RunResult, run
-from prism import load_config
-
-CONFIG = load_config("""
-simulation: {seed: 3, rounds: 3, ticks_per_round: 12}
-population:
-  size: 40
-  posts_per_session: 0.5
-  activity: {mean: 0.9}
-  attributes:
-    party: {type: text, values: [left, right]}
-""")
+from actors import RunDirectoryError, RunResult, read_result, run
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
-    return run(CONFIG, out=tmp_path_factory.mktemp("runs") / "run")
+def result(embedded: Path) -> RunResult:
+    return read_result(embedded)
 
 
 def columns(frame: Any) -> dict[str, list[Any]]:
@@ -48,7 +37,7 @@ def test_engagements_have_names_and_texts_and_keep_the_numbers_at_the_end(result
     assert list(found)[-5:] == ["agent_id", "post_id", "author_id", "root_id", "created_id"]
     names = dict(zip(agents["agent_id"], agents["name"], strict=True))
     texts = dict(zip(posts["post_id"], posts["text"], strict=True))
-    assert len(set(names.values())) == 40
+    assert len(set(names.values())) == 60
     assert found["agent"] == [names[number] for number in found["agent_id"]]
     assert found["author"] == [names[number] for number in found["author_id"]]
     assert found["post_text"] == [texts[number] for number in found["post_id"]]
@@ -98,9 +87,9 @@ def test_a_table_that_is_not_there_is_named(result: RunResult) -> None:
         result.table("feeds")
 
 
-def test_a_run_in_memory_has_its_rounds_alone(tmp_path: Path) -> None:
+def test_a_run_in_memory_has_its_rounds_alone(result: RunResult) -> None:
     pytest.importorskip("pandas")
-    result = run(CONFIG, ticks=12)
+    result = run(result.config, ticks=12)
     assert result.table("rounds")["likes"].tolist() == result.rounds["likes"]
     with pytest.raises(RunDirectoryError, match="keeps no journal, so it has no table posts: name a directory"):
         result.table("posts")

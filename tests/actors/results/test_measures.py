@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from pathlib import Path
 from statistics import mean, stdev
 
 import pytest
 
-from actors import RunDirectoryError, RunResult, run
+from actors import RunDirectoryError, RunResult, read_result, run
 from actors.record.messages import those_of, ticks_of
 from actors.results.measures import by_problem, cascades_problem
-from prism import load_config
 from prism.events import PostEvent
 from tests.catalogue import catalogue
 
-CONFIG = load_config("""
-simulation: {seed: 3, rounds: 4, ticks_per_round: 12}
-population:
-  size: 60
-  posts_per_session: 0.5
-  activity: {mean: 0.9}
-  attributes:
-    party: {type: text, values: [left, right]}
-    level: {type: bool, default: true}
-""")
-
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
-    return run(CONFIG, out=tmp_path_factory.mktemp("runs") / "run")
+def result(embedded: Path) -> RunResult:
+    return read_result(embedded)
 
 
 @pytest.fixture(scope="module")
@@ -114,16 +103,17 @@ def test_a_place_that_does_not_exist_is_named_with_what_was_meant(result: RunRes
     assert said in str(refused.value)
 
 
-def test_the_same_places_are_refused_before_a_run() -> None:
+def test_the_same_places_are_refused_before_a_run(result: RunResult) -> None:
+    attributes = result.config.population.attributes
     assert cascades_problem("cascades.virality.q90") == cascades_problem("cascades.alone") == ""
-    assert by_problem("by.party.middle.likes", CONFIG.population.attributes).startswith("no value 'middle' of party")
-    assert by_problem("by.party.left.shares", CONFIG.population.attributes).startswith("no total 'shares'")
-    assert by_problem("by.party.left", CONFIG.population.attributes).startswith("expected by.ATTRIBUTE.VALUE.TOTAL")
+    assert by_problem("by.party.middle.likes", attributes).startswith("no value 'middle' of party")
+    assert by_problem("by.party.left.shares", attributes).startswith("no total 'shares'")
+    assert by_problem("by.party.left", attributes).startswith("expected by.ATTRIBUTE.VALUE.TOTAL")
     assert by_problem("by.x.y.likes", {}) == "no attribute 'x': population.attributes declares none"
 
 
-def test_a_run_in_memory_has_the_sizes_and_says_what_it_lacks() -> None:
-    result = run(CONFIG, ticks=12)
+def test_a_run_in_memory_has_the_sizes_and_says_what_it_lacks(result: RunResult) -> None:
+    result = run(result.config, ticks=12)
     assert result.measure("cascades.size.mean") >= 1.0
     with pytest.raises(RunDirectoryError, match="worked out of the journal, which a run in memory does not keep: name"):
         result.measure("cascades.depth.mean")

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.actors.results.explained_runs import make_run
 from tests.actors.results.exports import Read, exported
 from tests.actors.view.asking import Asked
 from tests.command import prism_alone
+from tests.recorded import make_run
 from tests.social.test_posts import CHART, POSTS, SETTINGS, rows
 
 COUNT = 30

@@ -12,18 +12,12 @@ from actors.core.errors import RunDirectoryError
 from actors.results.explain import explain_path
 from actors.results.explanation import PathTurn, WhatIf
 from actors.results.what_if import what_if
-from tests.actors.results.explained_runs import ECONOMY, SMALL, content, make_run
+from tests.recorded import content
 
 
 @pytest.fixture(autouse=True)
 def _nothing_blocks() -> None:
     """Let these tests block: they read the disk."""
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a run of `SMALL`, made once. Tests only read it."""
-    return make_run(tmp_path_factory.mktemp("different"), SMALL)
 
 
 @cache
@@ -42,9 +36,9 @@ def different(run: Path, agent: int, tick: int, answer: str, ticks: int | None =
     return anyio.run(partial(what_if, run, agent, tick, answer, ticks))
 
 
-def test_with_the_answer_that_was_given_nothing_is_different(run: Path) -> None:
-    agent, asked, decided = questions(run)[0]
-    found = different(run, agent, asked.tick, decided)
+def test_with_the_answer_that_was_given_nothing_is_different(few_run: Path) -> None:
+    agent, asked, decided = questions(few_run)[0]
+    found = different(few_run, agent, asked.tick, decided)
     assert {(each.agents, each.acting) for each in found.ticks} == {(0, 0)}
     assert len(found.ticks) == 12
     assert found.path_was == found.path_would_be
@@ -53,49 +47,48 @@ def test_with_the_answer_that_was_given_nothing_is_different(run: Path) -> None:
     assert any("is the answer that was given" in note for note in found.notes)
 
 
-def test_with_another_answer_the_agent_does_something_else_first_and_nothing_is_written(run: Path) -> None:
-    before = content(run)
-    agent, asked, _ = next(each for each in questions(run) if each[2] in {"engaging_like", "engaging_reshare"})
-    found = different(run, agent, asked.tick, "scrolling")
+def test_with_another_answer_the_agent_does_something_else_first_and_nothing_is_written(few_run: Path) -> None:
+    before = content(few_run)
+    agent, asked, _ = next(each for each in questions(few_run) if each[2] in {"engaging_like", "engaging_reshare"})
+    found = different(few_run, agent, asked.tick, "scrolling")
     assert (found.ticks[0].tick, found.ticks[0].agents, found.ticks[0].acting) == (found.decided_in, 1, 1)
     assert found.path_would_be[0].to_state == "scrolling"
     assert found.path_was[0].to_state == found.was
     assert found.agents[0].agent == agent
-    assert found.path_was == explain_path(run, agent, found.decided_in, found.until - 1).turns
-    assert content(run) == before
+    assert found.path_was == explain_path(few_run, agent, found.decided_in, found.until - 1).turns
+    assert content(few_run) == before
 
 
-def test_a_question_is_found_by_the_tick_of_its_decision_too(run: Path) -> None:
-    agent, asked, decided = questions(run)[0]
-    by_question = different(run, agent, asked.tick, decided, 1)
-    assert different(run, agent, by_question.decided_in, decided, 1) == by_question
+def test_a_question_is_found_by_the_tick_of_its_decision_too(few_run: Path) -> None:
+    agent, asked, decided = questions(few_run)[0]
+    by_question = different(few_run, agent, asked.tick, decided, 1)
+    assert different(few_run, agent, by_question.decided_in, decided, 1) == by_question
 
 
-def test_an_answer_that_is_no_option_is_one_line_that_lists_them(run: Path) -> None:
-    agent, asked, _ = questions(run)[0]
+def test_an_answer_that_is_no_option_is_one_line_that_lists_them(few_run: Path) -> None:
+    agent, asked, _ = questions(few_run)[0]
     with pytest.raises(RunDirectoryError, match=f"'nonsense' is no option .* it has: {', '.join(asked.options)}$"):
-        different(run, agent, asked.tick, "nonsense")
+        different(few_run, agent, asked.tick, "nonsense")
 
 
-def test_a_tick_without_a_question_names_the_nearest_ones(run: Path) -> None:
-    agent, asked, _ = questions(run)[0]
-    turn = next(each for each in explain_path(run, agent, first=0).turns if each.tick < asked.tick)
+def test_a_tick_without_a_question_names_the_nearest_ones(few_run: Path) -> None:
+    agent, asked, _ = questions(few_run)[0]
+    turn = next(each for each in explain_path(few_run, agent, first=0).turns if each.tick < asked.tick)
     with pytest.raises(RunDirectoryError, match=f"has no question in tick {turn.tick}; its nearest question"):
-        different(run, agent, turn.tick, "scrolling")
+        different(few_run, agent, turn.tick, "scrolling")
 
 
-def test_ticks_past_the_end_of_the_run_are_left_out_and_it_says_so(run: Path) -> None:
-    agent, asked, decided = questions(run)[0]
-    found = different(run, agent, asked.tick, decided, 1000)
+def test_ticks_past_the_end_of_the_run_are_left_out_and_it_says_so(few_run: Path) -> None:
+    agent, asked, decided = questions(few_run)[0]
+    found = different(few_run, agent, asked.tick, decided, 1000)
     assert found.until == 36
     assert f"the run has 36 ticks so far, so {36 - found.decided_in} are compared" in found.notes
 
 
-def test_a_rejected_proposal_of_an_economy_leaves_the_rate_to_the_others(tmp_path: Path) -> None:
-    run = make_run(tmp_path, ECONOMY)
-    found = different(run, 0, 1, "rejected", 1)
+def test_a_rejected_proposal_of_an_economy_leaves_the_rate_to_the_others(economy_run: Path) -> None:
+    found = different(economy_run, 0, 1, "rejected", 1)
     assert (found.was, found.trigger) == ("accepted", "review")
     assert [turn.to_state for turn in found.path_would_be if not turn.options] == ["proposed", "rejected"]
     assert [turn.to_state for turn in found.path_was if not turn.options] == ["proposed", "accepted", "applied"]
-    same = different(run, 0, 1, "accepted", 1)
+    same = different(economy_run, 0, 1, "accepted", 1)
     assert (same.totals, {each.agents for each in same.ticks}) == ((), {0})

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.actors.real_runs import LIVE, run_of
-from tests.actors.results.explained_runs import content
 from tests.command import prism_alone
+from tests.recorded import LIVE, content, make_run
 from tests.standin import ModelServer
 
 FEW = ("--of", "likes", "--by", "people", "--budget", "4", "--draws", "0", "--json", "-")
@@ -34,7 +33,7 @@ def server() -> Iterator[ModelServer]:
 def run(server: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a short run with a model that is still there."""
     simulation = {**LIVE["simulation"], "rounds": 2}
-    return run_of(tmp_path_factory.mktemp("asked"), {**LIVE, "simulation": simulation, "llm": {"host": server.url}})
+    return make_run(tmp_path_factory.mktemp("asked"), {**LIVE, "simulation": simulation, "llm": {"host": server.url}})
 
 
 def told(run: Path, ask: int) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.actors.results.explained_runs import SMALL, content, make_run
 from tests.actors.studies.experiments.cluster import in_namespace, why_not
+from tests.recorded import FEW, content, make_run
 
 
 @pytest.mark.slow
@@ -17,7 +17,7 @@ def test_a_cluster_gives_the_same_answer_as_one_process(short: Path, monkeypatch
     if reason := why_not("ray"):
         pytest.skip(reason)
     monkeypatch.chdir(short)
-    run = make_run(short, SMALL)
+    run = make_run(short, FEW)
     before = content(run)
     found = in_namespace(short, "tests.actors.studies.causes.cluster")
     assert found["there"] == found["here"]

@@ -18,9 +18,9 @@ from actors.studies.causes.candidates import Candidate, candidates_of, change_of
 from actors.studies.causes.futures import Change, Futures, Outcome
 from actors.studies.causes.search import causes
 from actors.studies.causes.undone import Undone, outcomes_of
-from tests.actors.results.explained_runs import ECONOMY, SMALL, content, make_run
 from tests.catalogue import catalogue
 from tests.command import prism_alone
+from tests.recorded import ECONOMY, FEW, content, make_run
 
 MakeRun = Callable[[Path], Path]
 
@@ -32,7 +32,7 @@ def _nothing_blocks() -> None:
 
 def forked(place: Path) -> Path:
     """Return a run that was forked off another one within a round, with another feed."""
-    parent, child = make_run(place, SMALL), place / "child"
+    parent, child = make_run(place, FEW), place / "child"
     settings = ("--at", "17", "--set", "feed.algorithm=chronological")
     ended = prism_alone("fork", str(parent), *settings, "-q", "--out", str(child))
     assert ended.code == 0, ended.err
@@ -41,7 +41,7 @@ def forked(place: Path) -> Path:
 
 def torn(place: Path) -> Path:
     """Return a run whose journal lacks its end, and whose later checkpoints are gone."""
-    run = make_run(place, SMALL)
+    run = make_run(place, FEW)
     for checkpoint in run.glob("checkpoint-*"):
         checkpoint.unlink()
     journal = (run / JOURNAL).read_bytes()
@@ -50,17 +50,17 @@ def torn(place: Path) -> Path:
 
 
 def small(place: Path) -> Path:
-    return make_run(place, SMALL)
+    return make_run(place, FEW)
 
 
 def shared(place: Path) -> Path:
     """Return a run whose people draw from judgements that they share."""
-    return make_run(place, {**SMALL, "oracle": {"sharing": {"by": "archetype", "audit": 0.1}}})
+    return make_run(place, {**FEW, "oracle": {"sharing": {"by": "archetype", "audit": 0.1}}})
 
 
 def undelayed(place: Path) -> Path:
     """Return a run whose people decide in the tick in which they ask."""
-    return make_run(place, {**SMALL, "population": {**SMALL["population"], "deliberation_minutes": 0.0}})
+    return make_run(place, {**FEW, "population": {**FEW["population"], "deliberation_minutes": 0.0}})
 
 
 def economy(place: Path) -> Path:
@@ -110,7 +110,7 @@ def test_a_run_is_done_again_from_the_nearest_checkpoint_unless_the_measure_is_o
 def camps(place: Path) -> Path:
     """Return a run of two camps."""
     declared = {"camp": {"type": "text", "values": ["left", "right"]}}
-    return make_run(place, {**SMALL, "population": {**SMALL["population"], "attributes": declared}})
+    return make_run(place, {**FEW, "population": {**FEW["population"], "attributes": declared}})
 
 
 def test_measures_of_posts_and_people_are_those_that_experiments_work_out_of_the_journal(tmp_path: Path) -> None:

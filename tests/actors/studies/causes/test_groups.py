@@ -17,8 +17,8 @@ from actors.core.errors import RunDirectoryError
 from actors.results.retrace import OpenRun
 from actors.studies.causes.groups import Coalition, orders_of, shares_of
 from actors.studies.causes.search import causes
-from tests.actors.results.explained_runs import SMALL, content
 from tests.actors.studies.causes.worlds import measured, run_of
+from tests.recorded import FEW, content
 from tests.tiers import Size
 
 
@@ -60,7 +60,7 @@ def test_shares_from_some_orders_are_without_bias_and_their_intervals_hold(size:
 
 def test_the_shares_of_camps_are_those_of_runs_from_the_start_in_which_camps_are_silent(tmp_path: Path) -> None:
     camps = {"camp": {"type": "text", "values": ["left", "right"]}}
-    settings = {**SMALL, "population": {**SMALL["population"], "attributes": camps}}
+    settings = {**FEW, "population": {**FEW["population"], "attributes": camps}}
     run = run_of(tmp_path, settings, "run")
     before = content(run)
     told = anyio.run(partial(causes, run, "likes", groups="camp", draws=0))

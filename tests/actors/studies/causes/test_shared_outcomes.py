@@ -13,7 +13,7 @@ import pytest
 from actors.core.errors import RunDirectoryError
 from actors.studies.causes.futures import Futures
 from actors.studies.causes.shared_outcomes import SharedOutcomes, shared_outcomes
-from tests.actors.results.explained_runs import SMALL, content, make_run
+from tests.recorded import FEW, content, make_run
 
 MEASURES = "likes", "largest_cascade", "rounds.mean.posts_seen"
 
@@ -25,9 +25,9 @@ def _nothing_blocks() -> None:
 
 def sharing_run(place: Path, audit: float, **settings: Any) -> Path:
     """Return a run whose people share judgements of the embedded choice, all of them in one archetype."""
-    people = {**SMALL["population"], "ambiguity": 0.9}
+    people = {**FEW["population"], "ambiguity": 0.9}
     shared = {"by": "archetype", "audit": audit, "archetype": {"post.followed": "exact"}}
-    return make_run(place, {**SMALL, "population": people, "oracle": {"sharing": shared}, **settings})
+    return make_run(place, {**FEW, "population": people, "oracle": {"sharing": shared}, **settings})
 
 
 def outcomes(run: Path, *of: str, **options: Any) -> SharedOutcomes:
@@ -57,8 +57,8 @@ def test_those_who_shared_are_told_their_own_and_the_run_stays_as_it_is(tmp_path
     assert all(each.low <= each.mean <= each.high for each in [*found.outcomes, *found.states])
     assert by_name["likes"].shared == anyio.run(Futures(run, "likes").recorded).value
     assert [each.shared for each in found.rounds["likes"]][-1] == by_name["likes"].shared
-    assert sum(each.shared for each in found.states) == pytest.approx(SMALL["population"]["size"])
-    assert len(found.rounds["states.idle"]) == SMALL["simulation"]["rounds"]
+    assert sum(each.shared for each in found.states) == pytest.approx(FEW["population"]["size"])
+    assert len(found.rounds["states.idle"]) == FEW["simulation"]["rounds"]
 
 
 @pytest.mark.slow
@@ -71,4 +71,4 @@ def test_a_run_without_enough_audits_or_without_sharing_is_refused_in_one_line(t
     with pytest.raises(RunDirectoryError, match=r"has 0 audits of shared judgements: expected 8 at least"):
         outcomes(sharing_run(tmp_path, audit=0.0))
     with pytest.raises(RunDirectoryError, match=r"has shared no judgements: expected .* oracle\.sharing\.by=archetype"):
-        outcomes(make_run(tmp_path, SMALL, "alone"))
+        outcomes(make_run(tmp_path, FEW, "alone"))

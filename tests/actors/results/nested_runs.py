@@ -1,28 +1,12 @@
-"""Small runs for tests of explanations: of a chart of one's own, of a domain of one's own, of an economy."""
+"""Runs of a nested chart whose inner guards are Python functions."""
 
 from __future__ import annotations
 
 from itertools import count
 from pathlib import Path
-from typing import Any
 
-import yaml
+from tests.recorded import FEW, make_run
 
-from tests.command import prism_alone
-
-SMALL: dict[str, dict[str, Any]] = {
-    "simulation": {"rounds": 3, "ticks_per_round": 12, "seed": 5},
-    "population": {"size": 24, "ambiguity": 0.5, "posts_per_session": 0.6, "activity": {"mean": 0.9, "sigma": 0.1}},
-    "run": {"checkpoint_every_ticks": 8},
-}
-ECONOMY: dict[str, dict[str, Any]] = {
-    "simulation": {"domain": "economy", "rounds": 4, "ticks_per_round": 1, "seed": 3, "tick_seconds": 7889400},
-    "economy": {
-        "nations": ["Ada", "Bo", "Cy"],
-        "strengths": [3, 2, 1],
-        "macro": {"gap_shock": 0.8, "inflation_shock": 1.0},
-    },
-}
 NESTED = """
 initial: away
 states:
@@ -70,15 +54,6 @@ def fails(agent, view):
 _numbers = count(1)
 
 
-def make_run(place: Path, sections: dict[str, dict[str, Any]], name: str = "run") -> Path:
-    """Return the directory of a finished run of these settings, in a directory of its own."""
-    config = place / f"{name}.yaml"
-    config.write_text(yaml.safe_dump(sections))
-    ended = prism_alone("run", str(config), "-q", "--out", str(place / name))
-    assert ended.code == 0, ended.err
-    return place / name
-
-
 def nested_run(place: Path, *, crashes: bool = False) -> Path:
     """Return a run of a nested chart whose inner guards are Python functions, one of which raises.
 
@@ -92,9 +67,4 @@ def nested_run(place: Path, *, crashes: bool = False) -> Path:
     nested = NESTED.replace("target: writing}", f"target: writing{action}}}")
     chart.write_text(nested.replace("MODULE", module))
     # Rows that overlap are no questions here: each guard alone decides.
-    return make_run(place, {**SMALL, "statechart": {"file": str(chart), "oracle_enabled": False}})
-
-
-def content(run: Path) -> dict[str, bytes]:
-    """Return the content of every file that a run writes; what commands keep beside them is in directories."""
-    return {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
+    return make_run(place, {**FEW, "statechart": {"file": str(chart), "oracle_enabled": False}})

@@ -1,0 +1,233 @@
+"""Six recorded runs, each made once a session by the real command line, for all tests that only read them."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from tests.command import prism_alone
+from tests.paths import ROOT
+from tests.standin import ModelServer
+
+Sections = dict[str, Any]
+"""The sections of a configuration, by name."""
+
+Recorded = Callable[[str], Path]
+"""Returns the directory of a recorded run, which is called `run`, and is made when it is first asked for."""
+
+DELIBERATION_TICKS = 2
+EMBEDDED: Sections = {
+    "simulation": {"rounds": 4, "ticks_per_round": 12, "seed": 5},
+    "population": {
+        "size": 60,
+        "ambiguity": 0.5,
+        "posts_per_session": 0.5,
+        "activity": {"mean": 0.9, "sigma": 0.2},
+        "attributes": {
+            "party": {"type": "text", "values": ["left", "right"]},
+            "level": {"type": "bool", "default": True},
+        },
+    },
+    "run": {"checkpoint_every_ticks": 20},
+}
+LIVE: Sections = {
+    **EMBEDDED,
+    "population": {**EMBEDDED["population"], "deliberation_minutes": float(DELIBERATION_TICKS)},
+    "oracle": {"backend": "ollama"},
+}
+SMALL: Sections = {
+    "simulation": {"rounds": 3, "ticks_per_round": 24, "seed": 5},
+    "population": {"size": 60, "activity": {"mean": 0.9, "sigma": 0.1}},
+}
+FEW: Sections = {
+    "simulation": {"rounds": 3, "ticks_per_round": 12, "seed": 5},
+    "population": {"size": 24, "ambiguity": 0.5, "posts_per_session": 0.6, "activity": {"mean": 0.9, "sigma": 0.1}},
+    "run": {"checkpoint_every_ticks": 8},
+}
+CHANGES: Sections = {
+    "simulation": {"rounds": 4, "ticks_per_round": 12, "seed": 5},
+    "population": {
+        "size": 40,
+        "posts_per_session": 0.6,
+        "activity": {"mean": 0.9, "sigma": 0.1},
+        "graph": {"kind": "barabasi_albert", "degree": 6},
+        "attributes": {
+            "opinion": {"type": "float", "min": -1, "max": 1, "prompt": True},
+            "seen": {"type": "int", "default": 0, "min": 0, "max": 6},
+            "pause": {"type": "float", "default": 1, "min": 1, "max": 9},
+            "camp": {"type": "text", "values": ["north", "south"]},
+        },
+    },
+    "feed": {"size": 8, "out_of_network": 0.5},
+    "run": {"checkpoint_every_ticks": 8},
+}
+CHANGING_CHART = """
+initial: away
+states:
+  away:
+    role: offline
+    transitions:
+      - {trigger: feed_ready, target: reading}
+      - {trigger: wants_to_post, target: writing}
+  online:
+    initial: reading
+    transitions:
+      - {trigger: round_ends, target: away}
+    states:
+      reading:
+        role: browse
+        transitions:
+          - trigger: sees_post
+            target: judging
+            set:
+              opinion:
+                to: agent.opinion + 0.4 * (author.opinion - agent.opinion) + 0.01 * draw.normal
+                when: abs(author.opinion - agent.opinion) < 0.5
+              seen: agent.seen + 1.4
+              pause: 1 + 2 * abs(author.opinion)
+          - {trigger: timeout, target: away}
+      judging:
+        role: attend
+        transitions:
+          - {trigger: ignores, target: reading}
+          - {trigger: decides, target: leaving, when: "abs(author.opinion - agent.opinion) > 1 and post.followed"}
+          - {trigger: decides, target: joining, when: "abs(author.opinion - agent.opinion) < 0.3 and not post.followed"}
+          - {trigger: decides, target: reading, when: "agent.camp == author.camp and draw.uniform < 0.4", effect: mute}
+          - {trigger: decides, target: sharing, set: {camp: author.camp}}
+      leaving: {effect: unfollow, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
+      joining: {effect: follow_root, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
+      sharing:
+        effect: reshare
+        after: {ticks: agent.pause, trigger: done}
+        transitions: [{trigger: done, target: reading}]
+      writing: {effect: post, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
+"""
+ECONOMY: Sections = {
+    "simulation": {
+        "domain": "economy",
+        "rounds": 4,
+        "ticks_per_round": 1,
+        "seed": 3,
+        "tick_seconds": 7889400,
+        "epoch": "1985-04-01T00:00:00+00:00",
+    },
+    "economy": {
+        "nations": ["Ada", "=Bo", "Cy"],
+        "strengths": [3, 2, 1],
+        "initial": {"path": str(ROOT / "configs/data/us-macro-quarterly.csv"), "quarter": "1985q1"},
+        "taylor": {"inflation_target": 3.58, "smoothing": 0.8},
+        "macro": {"anchor": 3.58, "gap_shock": 0.8, "inflation_shock": 1.0},
+    },
+}
+SETTINGS: Final[dict[str, Sections]] = {
+    "embedded": EMBEDDED,
+    "live": LIVE,
+    "small": SMALL,
+    "few": {
+        **FEW,
+        "run": {"checkpoint_every_ticks": 8, "record_feeds": True},
+        "interventions": [
+            {
+                "round": 2,
+                "publish": {"author": 7, "text": "The bridge is closed.", "topics": ["politics"], "quality": 1.0},
+            }
+        ],
+    },
+    "changes": {
+        **CHANGES,
+        "interventions": [
+            {"tick": 20, "follow": [[0, 1], [2, 3]]},
+            {"tick": 30, "unfollow": [[0, 1]]},
+        ],
+    },
+    "economy": {**ECONOMY, "interventions": [{"round": 3, "shock": {"inflation": 2.0}}]},
+}
+
+
+def make_run(place: Path, sections: Sections, name: str = "run") -> Path:
+    """Return the directory of a finished run of these settings."""
+    config = place / f"{name}.yaml"
+    config.write_text(yaml.safe_dump(sections))
+    ended = prism_alone("run", str(config), "-q", "--out", str(place / name))
+    assert ended.code == 0, ended.err
+    return place / name
+
+
+def changing_run(place: Path, name: str = "run", chart: str = CHANGING_CHART, **sections: Any) -> Path:
+    """Return the directory of a finished run of people who change, with further sections of the configuration."""
+    file = place / f"{name}-chart.yaml"
+    file.write_text(chart)
+    return make_run(place, {**CHANGES, "statechart": {"file": str(file)}, **sections}, name)
+
+
+def content(run: Path) -> dict[str, bytes]:
+    """Return the content of every file that a run writes; what commands keep beside them is in directories."""
+    return {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Recorded:
+    """Return the recorded runs, which all workers share. Tests read them, and change copies."""
+    base = tmp_path_factory.getbasetemp()
+    runs = (base if worker_id == "master" else base.parent) / "recorded"
+    runs.mkdir(exist_ok=True)
+
+    def run_of(name: str) -> Path:
+        settings, place = SETTINGS[name], runs / name
+        with (runs / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if (place / "whole").exists():
+                return place / "run"
+            place.mkdir()
+            if name == "live":
+                with ModelServer() as server:
+                    made = make_run(place, {**settings, "llm": {"host": server.url}})
+            elif name == "changes":
+                made = changing_run(place, **settings)
+            else:
+                made = make_run(place, settings)
+            (place / "whole").touch()
+            return made
+
+    return run_of
+
+
+@pytest.fixture(scope="session")
+def embedded(recorded: Recorded) -> Path:
+    """Return a run of people with attributes, with the embedded oracle."""
+    return recorded("embedded")
+
+
+@pytest.fixture(scope="session")
+def live(recorded: Recorded) -> Path:
+    """Return the same run with a model behind a real socket."""
+    return recorded("live")
+
+
+@pytest.fixture(scope="session")
+def small_run(recorded: Recorded) -> Path:
+    """Return a run of `SMALL`: three days of people as they are by default."""
+    return recorded("small")
+
+
+@pytest.fixture(scope="session")
+def few_run(recorded: Recorded) -> Path:
+    """Return a run of few people with many checkpoints, whose feeds are recorded, and with a post from outside."""
+    return recorded("few")
+
+
+@pytest.fixture(scope="session")
+def changed_run(recorded: Recorded) -> Path:
+    """Return a run of people who change their ties and attributes, and whose ties interventions change."""
+    return recorded("changes")
+
+
+@pytest.fixture(scope="session")
+def economy_run(recorded: Recorded) -> Path:
+    """Return a run of an economy with a shock in its third quarter."""
+    return recorded("economy")
