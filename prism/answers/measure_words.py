@@ -96,28 +96,16 @@ SIZE, NUMBER = Degrees("smaller", "larger", "as large"), Degrees("fewer", "more"
 LEVEL, DEPTH = Degrees("lower", "higher", "as high"), Degrees("shallower", "deeper", "as deep")
 PERCENT, SHARE, POINTS = "percent", "share", "percentage points"
 """Units beside nouns: a number in percent, a number from 0 to 1 that is said in percent, and a spread of percents."""
-SAME: Final = 0.0005
-"""The relative difference below which two numbers are said to be the same."""
+SAME: Final = 0.0005  # the relative difference below which two numbers are said to be the same
 
 
 class MeasureWords(msgspec.Struct, frozen=True, kw_only=True):
-    """The words for a measure.
-
-    Args:
-        subject: the subject of its sentence: `the largest cascade`.
-        verb: in the past tense: `had`, `was`.
-        unit: a noun for one, `PERCENT`, `SHARE`, `POINTS`, or nothing.
-        units: the noun for several; by default `unit` with an s.
-        degrees: the words for a difference.
-        sizes: 1 if more of it means larger cascades, -1 if it means smaller ones, 0 if it says nothing on them.
-    """
-
-    subject: str
-    verb: str = "was"
-    unit: str = ""
-    units: str = ""
-    degrees: Degrees = LEVEL
-    sizes: int = 0
+    subject: str  # the subject of its sentence: `the largest cascade`
+    verb: str = "was"  # in the past tense: `had`, `was`
+    unit: str = ""  # a noun for one, `PERCENT`, `SHARE`, `POINTS`, or nothing
+    units: str = ""  # the noun for several; by default `unit` with an s
+    degrees: Degrees = LEVEL  # the words for a difference
+    sizes: int = 0  # 1 if more of it means larger cascades, -1 if it means smaller ones, 0 if it says nothing on them
 
     def amount(self, value: float, *, bare: bool = False) -> str:
         """Return a value with its unit; `bare` leaves out a noun that was said before."""

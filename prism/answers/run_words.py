@@ -115,15 +115,8 @@ def caveats(
 
 
 class MadeOf(msgspec.Struct, frozen=True, kw_only=True):
-    """The program and the files that results follow from.
-
-    Args:
-        prism: the versions of PRISM.
-        inputs: `{name of an input file: SHA-256}`.
-    """
-
-    prism: list[str]
-    inputs: dict[str, str]
+    prism: list[str]  # the versions of PRISM
+    inputs: dict[str, str]  # `{name of an input file: SHA-256}`
 
     def __str__(self) -> str:
         files = ", ".join(f"{name} {digest[:12]}" for name, digest in self.inputs.items())

@@ -14,18 +14,15 @@ from prism.errors import SettingError
 from prism.experiment import SharedOracle
 
 SEED_KEY = "simulation.seed"
-WITHOUT_EFFECT = ("run.", "metrics.", "llm.prices.")
-"""Settings that change no result of a run."""
+WITHOUT_EFFECT = ("run.", "metrics.", "llm.prices.")  # settings that change no result of a run
 SIZE = "size"
 SHAPES = (SIZE, "depth", "breadth_share", "virality", "half_minutes")
 SHAPE_TOLERANCE = 0.25
 """The distance of two distributions of shapes that counts as one tolerance: the limit of the scorecard."""
-GOALS = ("value", "most", "least")
-"""The keys for the number of a target; each target has one of them."""
+GOALS = ("value", "most", "least")  # the keys for the number of a target; each target has one of them
 RUNS_MAX = 100_000
 PARAMETERS_MAX = 30
-DESIGN = 300
-"""The runs of a design from which emulators learn well."""
+DESIGN = 300  # the runs of a design from which emulators learn well
 DESIGN_PERCENT = 85
 """The design's part of a budget that is one number. The last step gets the rest; the screening gets no runs."""
 
@@ -77,13 +74,10 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def runs(self) -> int:
-        """The most runs in all."""
         return self.screening + self.design + self.confirm
 
 
 class _Range(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The range of a parameter, as the file has it."""
-
     low: float
     high: float
     scale: Literal["linear", "log"] = "linear"
@@ -91,8 +85,6 @@ class _Range(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The keys of the file."""
-
     question: Annotated[str, Meta(max_length=1000)] = ""
     base: str
     set: dict[str, Any] = {}
@@ -107,49 +99,26 @@ class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
-    """A calibration.
-
-    Args:
-        source: the file, for errors.
-        base: the configuration that is fitted, as the file names it.
-        settings: `{dotted path: value}` for all runs.
-        data: the file of real cascades, as the file names it; None if there is none.
-        holdout: the share of the cascades that is not fitted.
-        parameters: what is fitted.
-        targets: what it is fitted to.
-        checks: what is compared after the fit, and not fitted.
-        seed: of all draws, and of the seeds of the runs.
-        oracle: the limits on what all runs ask of a model together.
-    """
-
-    source: str
+    source: str  # the file, for errors
     question: str
-    base: str
-    settings: dict[str, Any]
-    data: str | None
-    holdout: float
-    parameters: tuple[Parameter, ...]
-    targets: dict[str, Target]
-    checks: dict[str, Target]
+    base: str  # the configuration that is fitted, as the file names it
+    settings: dict[str, Any]  # `{dotted path: value}` for all runs
+    data: str | None  # the file of real cascades, as the file names it; None if there is none
+    holdout: float  # the share of the cascades that is not fitted
+    parameters: tuple[Parameter, ...]  # what is fitted
+    targets: dict[str, Target]  # what it is fitted to
+    checks: dict[str, Target]  # what is compared after the fit, and not fitted
     budget: Budget
-    seed: int
-    oracle: SharedOracle = SharedOracle()
+    seed: int  # of all draws, and of the seeds of the runs
+    oracle: SharedOracle = SharedOracle()  # the limits on what all runs ask of a model together
 
     @property
     def compared(self) -> dict[str, Target]:
-        """The targets and the checks."""
         return {**self.targets, **self.checks}
 
 
 def read_calibration(text: str, source: str) -> Calibration:
-    """Return the calibration that a YAML text describes.
-
-    Args:
-        source: what errors call the text, usually its file name.
-
-    Raises:
-        ConfigError: the first thing that is wrong, with its line.
-    """
+    """Return the calibration that a YAML text describes."""
     file, _ = read_as(text, source, _File, _checked)
     budget = split(file.budget) if isinstance(file.budget, int) else file.budget
     return Calibration(
@@ -172,13 +141,11 @@ def read_calibration(text: str, source: str) -> Calibration:
 
 
 def split(runs: int) -> Budget:
-    """Return a budget of so many runs."""
     design = runs * DESIGN_PERCENT // 100
     return Budget(design=design, confirm=runs - design)
 
 
 def _checked(file: _File) -> _File:
-    """Return the keys; contradictions between them are refused."""
     if not 1 <= len(file.parameters) <= PARAMETERS_MAX:
         raise _refused("parameters", f"expected 1 to {PARAMETERS_MAX} parameters, got {len(file.parameters)}")
     if not file.targets:

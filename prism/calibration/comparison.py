@@ -16,23 +16,16 @@ from prism.columns import Floats
 from prism.scorecard import Matching, Tree, shape_of
 from prism.scorecard.matched import distance as distance_of
 
-CASCADES_LEAST = 5
-"""The fewest cascades of comparable sizes from which a run has a shape."""
-WORST = 1.0
-"""The distance of a shape that a run does not have."""
-SIDES = {"value": 0, "most": 1, "least": -1}
-"""`{key of a target: the side of its number on which the real one is}`."""
+CASCADES_LEAST = 5  # the fewest cascades of comparable sizes from which a run has a shape
+WORST = 1.0  # the distance of a shape that a run does not have
+SIDES = {"value": 0, "most": 1, "least": -1}  # `{key of a target: the side of its number on which the real one is}`
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers and the cascades of a run that are compared.
+    """The numbers and the cascades of a run that are compared."""
 
-    Args:
-        numbers: `{measure: value}`.
-        cascades: the `SHAPES` of each cascade that is old enough, a row each; of real ones too.
-    """
-
-    numbers: dict[str, float] = {}
+    numbers: dict[str, float] = {}  # `{measure: value}`
+    # the `SHAPES` of each cascade that is old enough, a row each; of real ones too
     cascades: tuple[tuple[float, ...], ...] = ()
 
 
@@ -67,12 +60,7 @@ def _hash_share(tree: Tree) -> float:
 
 
 class Comparer:
-    """Compares runs with real cascades and with the numbers of targets.
-
-    Args:
-        targets: what is compared.
-        real: cascades, a row each.
-    """
+    """Compares runs with real cascades and with the numbers of targets."""
 
     def __init__(self, targets: Mapping[str, Target], real: Sequence[Sequence[float]] = ()) -> None:
         self.targets = dict(targets)
@@ -163,8 +151,7 @@ def root_mean_square(parts: Iterable[float]) -> float:
     return math.sqrt(math.fsum(squares) / len(squares)) if squares else 0.0
 
 
-HALVES = 20
-"""The splits into halves that are compared."""
+HALVES = 20  # the splits into halves that are compared
 
 
 def halves_apart(targets: Mapping[str, Target], real: Sequence[Sequence[float]], seed: int) -> float:
@@ -180,7 +167,6 @@ def halves_apart(targets: Mapping[str, Target], real: Sequence[Sequence[float]],
 
 
 def pairs_apart(comparer: Comparer, runs: Sequence[Observed]) -> list[float]:
-    """Return the distances of all pairs of runs."""
     return [comparer.between(one, other) for one, other in combinations(runs, 2)]
 
 
@@ -204,8 +190,7 @@ class _Beside:
         self._large = self._ours[self._ours[:, 0] >= real[:, 0].min(initial=np.inf)]  # smaller ones are not in the data
         self._equal = Matching(self._ours[:, 0], real[:, 0])
         self._any = Matching(self._large[:, 0], real[:, 0], tolerance=np.inf)
-        self.count = len(self._equal)
-        """The cascades that have enough real ones of their sizes."""
+        self.count = len(self._equal)  # the cascades that have enough real ones of their sizes
 
     def distance(self, shape: str) -> float:
         """Return the Kolmogorov-Smirnov distance of a shape, 0 to 1."""

@@ -13,20 +13,14 @@ from prism.columns import Floats
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
-    """A setting that is fitted. Before the data, all places in its range are equally likely.
+    """A setting that is fitted. Before the data, all places in its range are equally likely."""
 
-    Args:
-        setting: its dotted path.
-        low, high: its range.
-        scale: `linear`, or `log` where ratios count.
-        whole: whether it is a whole number.
-    """
-
-    setting: str
+    setting: str  # its dotted path
+    # low, high: its range
     low: float
     high: float
-    scale: Literal["linear", "log"] = "linear"
-    whole: bool = False
+    scale: Literal["linear", "log"] = "linear"  # `linear`, or `log` where ratios count
+    whole: bool = False  # whether it is a whole number
 
     def value_at(self, place: float) -> float | int:
         """Return the value at a place in the range, 0 to 1, to six digits: later digits may differ between machines."""
@@ -59,7 +53,6 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def point_at(parameters: Sequence[Parameter], places: Sequence[float] | Floats, seed: int) -> Point:
-    """Return the run at places in the ranges, one for each parameter."""
     values = {each.setting: each.value_at(float(place)) for each, place in zip(parameters, places, strict=True)}
     return Point(values=values, seed=seed)
 
@@ -78,16 +71,9 @@ TRAJECTORIES_LEAST: Final = 2
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
-    """The elementary effects of a parameter on the fitted distance. Source: Morris (1991), Campolongo et al. (2007).
-
-    Args:
-        mean: the mean size of the effects of a step through two thirds of the range.
-        spread: their standard deviation: large where the effect depends on other parameters.
-    """
-
     parameter: str
-    mean: float
-    spread: float
+    mean: float  # the mean size of the effects of a step through two thirds of the range
+    spread: float  # their standard deviation: large where the effect depends on other parameters
 
 
 def _problem(parameters: Sequence[Parameter]) -> dict[str, Any]:

@@ -23,34 +23,21 @@ from prism.columns import Floats
 from prism.distribution import effective_number
 
 INTERVAL: Final = (0.05, 0.95)
-SPREAD_LOG2: Final = 12
-"""The logarithm of the number of draws over all ranges."""
-DRAWS: Final = 2048
-"""Draws from around the first ones."""
-ENOUGH: Final = 0.2
-"""Drawing stops when the effective number reaches this share of the draws."""
+SPREAD_LOG2: Final = 12  # the logarithm of the number of draws over all ranges
+DRAWS: Final = 2048  # draws from around the first ones
+ENOUGH: Final = 0.2  # drawing stops when the effective number reaches this share of the draws
 ROUNDS: Final = 5
 BISECTIONS: Final = 30
-TEMPERED: Final = 40
-"""The effective number of draws that the tempered weights must keep."""
+TEMPERED: Final = 40  # the effective number of draws that the tempered weights must keep
 CENTRES: Final = 200
-DEFENSIVE: Final = 0.1
-"""The part of later draws that comes from all ranges."""
+DEFENSIVE: Final = 0.1  # the part of later draws that comes from all ranges
 TINY: Final = 1e-8
 
 
 class Datum(msgspec.Struct, frozen=True, kw_only=True):
-    """A statistic of the data.
-
-    Args:
-        value: the number, or the limit; NaN if it is not known.
-        error: its standard error.
-        side: 0 for a number; 1 if it is at most `value`, -1 if it is at least that, and no more is known.
-    """
-
-    value: float
-    error: float = 0.0
-    side: int = 0
+    value: float  # the number, or the limit; NaN if it is not known
+    error: float = 0.0  # its standard error
+    side: int = 0  # 0 for a number; 1 if it is at most `value`, -1 if it is at least that, and no more is known
 
     def of_run(self, statistic: float, random: np.random.Generator) -> Datum:
         """Return the datum if the data had the statistic of a run, with the errors that the data have."""
@@ -60,15 +47,10 @@ class Datum(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Posterior(msgspec.Struct, frozen=True, kw_only=True):
-    """Weighted draws of a posterior.
+    """Weighted draws of a posterior."""
 
-    Args:
-        places: of the parameters in their ranges, 0 to 1; (draws, parameters).
-        weights: of the draws; they add up to 1.
-    """
-
-    places: Floats
-    weights: Floats
+    places: Floats  # of the parameters in their ranges, 0 to 1; (draws, parameters)
+    weights: Floats  # of the draws; they add up to 1
 
     @property
     def effective(self) -> float:
@@ -80,12 +62,10 @@ class Posterior(msgspec.Struct, frozen=True, kw_only=True):
         return np.array([_quantiles(column, self.weights, shares) for column in self.places.T])
 
     def mean(self) -> Floats:
-        """Return the mean of each parameter."""
         found: Floats = self.weights @ self.places
         return found
 
     def correlations(self) -> Floats:
-        """Return the correlations of the parameters; 0 where one does not vary."""
         covariance = _covariance(self.places, self.weights)
         spread = np.sqrt(np.maximum(np.diag(covariance), 1e-18))
         found: Floats = covariance / np.outer(spread, spread)
@@ -143,12 +123,7 @@ class Inference:
         return Inference(self._parameters, self._places[~runs], self._statistics[~runs], kernels)
 
     def posterior(self, data: Sequence[Datum], draws: int = DRAWS, seed: int = 0) -> Posterior:
-        """Return the posterior given the statistics of the data.
-
-        Args:
-            draws: from around the first ones, in each round.
-            seed: of the draws.
-        """
+        """Return the posterior given the statistics of the data."""
         random, places = np.random.default_rng(seed), self._spread
         likelihoods = self._log_likelihoods(self._predicted, data)
         densities = np.zeros(len(places))
@@ -261,8 +236,7 @@ def _quantiles(values: Floats, weights: Floats, shares: tuple[float, ...]) -> Fl
 
 LEARNED_FROM: Final = 300
 """The most runs from which a kernel is learned: the time grows with their cube. All runs count for the predictions."""
-DIGITS: Final = 2
-"""Kernels are rounded to these digits, because optimisers differ in later ones between processors."""
+DIGITS: Final = 2  # Kernels are rounded to these digits, because optimisers differ in later ones between processors
 NOISE_PENALTY: Final = 0.01
 NOISE_LEAST: Final = 1e-9
 
@@ -294,8 +268,7 @@ class Emulator:
         errors = alike.alpha_.ravel() / np.sqrt(precisions)
         self._noise = GammaRegressor(alpha=NOISE_PENALTY).fit(places - 0.5, errors**2 + NOISE_LEAST)
         times = self._noise.predict(places - 0.5)
-        self.errors: Floats = errors / np.sqrt(times)
-        """The leave-one-out error of each run, in its standard deviations."""
+        self.errors: Floats = errors / np.sqrt(times)  # the leave-one-out error of each run, in its standard deviations
         self._process = GaussianProcessRegressor(
             self.kernel.k1, alpha=NOISE_LEAST + self.kernel.k2.noise_level * times, optimizer=None
         ).fit(places, units)

@@ -37,37 +37,26 @@ from prism.columns import Floats
 SEEDS_A_STEP: Final = 1_000_000
 STEPS: Final = ("screening", "design", "confirm")
 DESIGN_BATCH: Final = 32
-FLOOR_RUNS: Final = 2
-"""The fewest runs of one configuration that have a noise floor."""
+FLOOR_RUNS: Final = 2  # the fewest runs of one configuration that have a noise floor
 PREDICTED_LEAST: Final = 3
-CANDIDATES: Final = 2
-"""The nearest run and the mean of the posterior, of which one becomes the fit."""
+CANDIDATES: Final = 2  # the nearest run and the mean of the posterior, of which one becomes the fit
 CASCADES_FEW: Final = 30
 WIDEN: Final = "widen the ranges, or the model lacks something"
-AT_BOUND: Final = 0.02
-"""The part of a range, at each end, in which a parameter is at its bound."""
+AT_BOUND: Final = 0.02  # the part of a range, at each end, in which a parameter is at its bound
 MIDDLE: Final = 0.5
 OUT_OF_REACH: Final = 0.001
 """Data that are less likely than this at the mean of their posterior are not those of the model."""
-EFFECTIVE_LEAST: Final = 100
-"""Fewer draws than these have no intervals: a few draws of large weights decide."""
-PLACE_DIGITS: Final = 3
-"""Digits of the mean of a posterior, whose last ones depend on the processor."""
+EFFECTIVE_LEAST: Final = 100  # fewer draws than these have no intervals: a few draws of large weights decide
+PLACE_DIGITS: Final = 3  # Digits of the mean of a posterior, whose last ones depend on the processor
 RUNS_LEAST: Final = 50
 RUNS_PER_PARAMETER: Final = 10
 """The fewest runs from which a posterior is made, in all and for each parameter (Loeppky, Sacks & Welch 2009)."""
 
 
 class Runner(Protocol):
-    """Makes runs."""
+    def run(self, step: str, points: Sequence[Point]) -> list[Observed]: ...
 
-    def run(self, step: str, points: Sequence[Point]) -> list[Observed]:
-        """Return what is compared of each run, in the order of the points."""
-        ...
-
-    def tell(self, best: float) -> None:
-        """Take note of the smallest distance so far."""
-        ...
+    def tell(self, best: float) -> None: ...
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,94 +76,66 @@ def reasons(steps: Sequence[Step]) -> list[str]:
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """A parameter after the fit.
-
-    Args:
-        base: its value in the configuration that was fitted; None if that has none.
-        best: its value in the fit.
-        low, high: the 90% interval of the posterior; None without one.
-        width: the width of the interval, as a share of that of the range alone.
-        is_identified: whether the data determine it by itself, and not only in combination with another one.
-        with_other: the parameter with the largest correlation, and that correlation; None for a single parameter.
-    """
-
     parameter: str
-    base: float | None
-    best: float
+    base: float | None  # its value in the configuration that was fitted; None if that has none
+    best: float  # its value in the fit
+    # low, high: the 90% interval of the posterior; None without one
     low: float | None = None
     high: float | None = None
-    width: float | None = None
+    width: float | None = None  # the width of the interval, as a share of that of the range alone
+    # whether the data determine it by itself, and not only in combination with another one
     is_identified: bool | None = None
+    # the parameter with the largest correlation, and that correlation; None for a single parameter
     with_other: tuple[str, float] | None = None
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """A target or a check: deviations in tolerances.
-
-    Args:
-        real: the real number; None for a shape.
-        base, fit, holdout: the deviation of the base, of the fit, and of the fit from the holdout; None if unknown.
-        nearest: the smallest deviation of all runs.
-        low, high: the middle 90% of the predicted values, or distances of a shape; None if nothing was predicted.
-        agrees: whether the real number is in that range, or the fit is within the tolerance; None if nothing was
-            predicted.
-    """
+    """A target or a check: deviations in tolerances."""
 
     target: str
     is_fitted: bool
     tolerance: float
-    real: float | None
+    real: float | None  # the real number; None for a shape
+    # base, fit, holdout: the deviation of the base, of the fit, and of the fit from the holdout; None if unknown
     base: float | None
     fit: float | None
     holdout: float | None
-    nearest: float
+    nearest: float  # the smallest deviation of all runs
+    # low, high: the middle 90% of the predicted values, or distances of a shape; None if nothing was predicted
     low: float | None = None
     high: float | None = None
+    # whether the real number is in that range, or the fit is within the tolerance; None if nothing was predicted
     agrees: bool | None = None
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a calibration. Distances are root mean squares of deviations, in tolerances.
+    """The result of a calibration. Distances are root mean squares of deviations, in tolerances."""
 
-    Args:
-        is_reported: whether every step was done that a fit needs.
-        fit: the distance of the fit under seeds of their own; None if there were no such runs.
-        base: the same of the base, under the same seeds.
-        holdout: the distance of the fit from the part of the data that was not fitted; None without one.
-        fitted_alike: the distance of the fit from the fitted part, in the same targets.
-        floor: the median distance of two runs of the fit that differ in their seeds.
-        halves: the median distance of two halves of the real cascades.
-        doubts: why the fit may be wrong although all parts are there: checks that fail, targets out of reach, too few
-            draws that count, a tiny holdout.
-        runs: `{step: runs}`.
-        cascades: real ones that were fitted, real ones of the holdout, and those of the fit that were compared.
-        incomparable: runs of the design without cascades of the real sizes, which tell nothing by shapes.
-        effective: the number of draws of equal weight that tell as much as the posterior; None without a posterior.
-    """
-
-    is_reported: bool
+    is_reported: bool  # whether every step was done that a fit needs
     steps: list[Step]
     estimates: list[Estimate]
     compared: list[Compared]
-    fit: float | None
-    base: float | None
-    holdout: float | None
-    fitted_alike: float | None
-    floor: float | None
-    halves: float | None
+    fit: float | None  # the distance of the fit under seeds of their own; None if there were no such runs
+    base: float | None  # the same of the base, under the same seeds
+    holdout: float | None  # the distance of the fit from the part of the data that was not fitted; None without one
+    fitted_alike: float | None  # the distance of the fit from the fitted part, in the same targets
+    floor: float | None  # the median distance of two runs of the fit that differ in their seeds
+    halves: float | None  # the median distance of two halves of the real cascades
     effects: list[Effect]
     ranks: list[TruthRanks]
+    # why the fit may be wrong although all parts are there: checks that fail, targets out of reach, too few draws that
+    # count, a tiny holdout
     doubts: list[str]
     warnings: list[str]
-    runs: dict[str, int]
+    runs: dict[str, int]  # `{step: runs}`
+    # real ones that were fitted, real ones of the holdout, and those of the fit that were compared
     cascades: tuple[int, int, int]
-    incomparable: int
+    incomparable: int  # runs of the design without cascades of the real sizes, which tell nothing by shapes
+    # the number of draws of equal weight that tell as much as the posterior; None without a posterior
     effective: float | None
 
 
 class _Confirmed(msgspec.Struct, kw_only=True):
-    """The runs under seeds of their own."""
-
     base: list[Observed]
     fit: list[Observed]
     predicted: list[Observed]
@@ -182,12 +143,7 @@ class _Confirmed(msgspec.Struct, kw_only=True):
 
 
 def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, runner: Runner) -> Result:
-    """Return the result of a calibration.
-
-    Args:
-        base: `{setting: its value in the base}` of the parameters.
-        real: the real cascades.
-    """
+    """Return the result of a calibration."""
     return _Procedure(calibration, base, real, runner).result()
 
 
@@ -212,12 +168,7 @@ def runs_needed(parameters: int) -> int:
 
 
 def required_steps(calibration: Calibration, real: Real, incomparable: int = 0) -> list[Step]:
-    """Return the steps that a reported fit must have, and why each is left out, before or after the runs.
-
-    Args:
-        real: the real cascades, of which a part may be held out.
-        incomparable: runs of the design that are no use for a posterior, as far as they are known.
-    """
+    """Return the steps that a reported fit must have, and why each is left out, before or after the runs."""
     budget = calibration.budget
     has_posterior = budget.design - incomparable >= runs_needed(len(calibration.parameters))
     few = "" if has_posterior else _short_design(calibration, incomparable)
@@ -279,8 +230,6 @@ def planned_runs(calibration: Calibration) -> dict[str, int]:
 
 
 class _Procedure:
-    """The steps, each with the results of the earlier steps."""
-
     def __init__(self, calibration: Calibration, base: Mapping[str, Any], real: Real, runner: Runner) -> None:
         self._asked, self._base, self._real, self._runner = calibration, base, real, runner
         self._parameters = calibration.parameters
@@ -294,7 +243,6 @@ class _Procedure:
         self._runs = dict.fromkeys(STEPS, 0)
 
     def result(self) -> Result:
-        """Run all steps, and return their results."""
         effects = self._screen()
         design, observed = self._design()
         posterior, ranks, incomparable = self._infer(design, observed)

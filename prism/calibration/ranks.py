@@ -13,10 +13,8 @@ from prism.calibration.parameters import Parameter
 from prism.calibration.posterior import INTERVAL, Datum, Inference
 from prism.columns import Floats
 
-PARTS: Final = 10
-"""The parts of the runs: emulators that are tested on one part learn from the other parts."""
-TRUTHS: Final = 300
-"""The most runs that are taken for the data: more would tell little more."""
+PARTS: Final = 10  # the parts of the runs: emulators that are tested on one part learn from the other parts
+TRUTHS: Final = 300  # the most runs that are taken for the data: more would tell little more
 DRAWS: Final = 512
 BINS: Final = 10
 COVERED: Final = INTERVAL[1] - INTERVAL[0]
@@ -25,37 +23,25 @@ UNLIKELY: Final = 0.01
 """Ranks are not uniform if such ones are less likely than this, in all parameters together (Bonferroni)."""
 IDENTIFIED: Final = 0.7
 """The widest interval of a parameter that counts as identified, as a share of the interval that the range alone has."""
-CORRELATED: Final = 0.9
-"""The correlation from which on two parameters are known only in combination."""
+CORRELATED: Final = 0.9  # the correlation from which on two parameters are known only in combination
 
 
 class TruthRanks(msgspec.Struct, frozen=True, kw_only=True):
-    """The ranks of the known truths of one parameter among the draws of their posteriors.
-
-    Args:
-        coverage: the share of the truths that are in their 90% intervals.
-        coverage_error: its standard error, if the intervals are right.
-        half, half_error: the same of the 50% intervals.
-        likelihood: how likely ranks as far from uniform are, if the posteriors are right; of a chi-squared test.
-        is_uniform: whether they can be taken for uniform, as those of right posteriors are.
-        bias: the mean of estimate minus truth, as a share of the range.
-        bias_error: its standard error.
-        error: the root mean square of estimate minus truth, as a share of the range.
-        width: the mean width of the 90% intervals, as a share of that of the range alone.
-    """
+    """The ranks of the known truths of one parameter among the draws of their posteriors."""
 
     parameter: str
     truths: int
-    coverage: float
-    coverage_error: float
+    coverage: float  # the share of the truths that are in their 90% intervals
+    coverage_error: float  # its standard error, if the intervals are right
+    # half, half_error: the same of the 50% intervals
     half: float
     half_error: float
-    likelihood: float
-    is_uniform: bool
-    bias: float
-    bias_error: float
-    error: float
-    width: float
+    likelihood: float  # how likely ranks as far from uniform are, if the posteriors are right; of a chi-squared test
+    is_uniform: bool  # whether they can be taken for uniform, as those of right posteriors are
+    bias: float  # the mean of estimate minus truth, as a share of the range
+    bias_error: float  # its standard error
+    error: float  # the root mean square of estimate minus truth, as a share of the range
+    width: float  # the mean width of the 90% intervals, as a share of that of the range alone
 
 
 def ranked(

@@ -19,49 +19,29 @@ from prism.experiment.hypothesis import UNPAIRED
 from prism.experiment.hypothesis_tests import Comparison, SeveralCompared
 from prism.experiment.power import smallest_p
 
-FEW_SEEDS = 10
-"""The number of seeds below which an answer says that they are few."""
-NOTABLE = 0.01
-"""The smallest difference of two shares of cascades that an answer states."""
-NOTABLE_SIZE = 0.05
-"""The smallest relative difference of the largest cascades that an answer states."""
-AGREED = 2 / 3
-"""The share of the seeds that must agree before an answer says that something points the other way."""
+FEW_SEEDS = 10  # the number of seeds below which an answer says that they are few
+NOTABLE = 0.01  # the smallest difference of two shares of cascades that an answer states
+NOTABLE_SIZE = 0.05  # the smallest relative difference of the largest cascades that an answer states
+AGREED = 2 / 3  # the share of the seeds that must agree before an answer says that something points the other way
 GROUPS_SAID = 3
 
 Finding = Literal["yes", "no", "undecided", "described"]
-Sizes = Mapping[int, int]
-"""`{posts: cascades of that size}` of a run."""
+Sizes = Mapping[int, int]  # `{posts: cascades of that size}` of a run
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer.
-
-    Args:
-        hypothesis: what was asked, with its test; empty for a description.
-        finding: `yes` for a hypothesis that is supported, `no` for one whose opposite is supported, `undecided` for the
-            others; `described` without a hypothesis.
-        text: the answer, in sentences.
-    """
-
-    hypothesis: str = ""
+    hypothesis: str = ""  # what was asked, with its test; empty for a description
+    # `yes` for a hypothesis that is supported, `no` for one whose opposite is supported, `undecided` for the others;
+    # `described` without a hypothesis
     finding: Finding
-    text: str
+    text: str  # the answer, in sentences
 
 
 class Side(NamedTuple):
-    """One side of a comparison.
-
-    Args:
-        said: the condition as it stands in a sentence: `with a hot feed`, `under few`.
-        values: of the measure, one for each seed; of matched sides in the same order.
-        sizes: the sizes of the cascades under each seed; none in a world without cascades.
-        beside: `{words of another measure of the same runs: its values}`, which may point the other way.
-    """
-
-    said: str
-    values: Sequence[float]
-    sizes: Sequence[Sizes] = ()
+    said: str  # the condition as it stands in a sentence: `with a hot feed`, `under few`
+    values: Sequence[float]  # of the measure, one for each seed; of matched sides in the same order
+    sizes: Sequence[Sizes] = ()  # the sizes of the cascades under each seed; none in a world without cascades
+    # `{words of another measure of the same runs: its values}`, which may point the other way
     beside: Sequence[tuple[MeasureWords, Sequence[float]]] = ()
 
 
@@ -74,11 +54,7 @@ def condition_in_words(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def answered(each: Comparison, words: MeasureWords, first: Side, second: Side, alpha: float) -> Answer:
-    """Return the answer to a hypothesis on two conditions.
-
-    Args:
-        alpha: the false alarms that are accepted over all hypotheses together.
-    """
+    """Return the answer to a hypothesis on two conditions."""
     hypothesis = each.hypothesis
     finding: Finding = "yes" if each.supported else "no" if each.refuted else "undecided"
     fact = _contrast(words, first, second, is_matched=hypothesis.test not in UNPAIRED)
@@ -94,7 +70,6 @@ def answered_of_several(each: SeveralCompared, words: MeasureWords, said: Callab
 
     Args:
         said: returns a group as it stands in a sentence.
-        alpha: as for `answered`.
     """
     ordered = sorted(each.groups.items(), key=lambda group: group[1].mean)
     (low, least), (high, most) = ordered[0], ordered[-1]
@@ -114,9 +89,6 @@ def described_by(words: MeasureWords, sides: Sequence[Side], *, is_matched: bool
     """Return the description of a measure in some conditions, without a hypothesis.
 
     Of two sides it tells by how much the first differs from the second, and names the first again.
-
-    Args:
-        is_matched: whether the values of all sides are those of the same seeds in the same order.
     """
     seeds = min(len(side.values) for side in sides)
     if len(sides) == 2:
@@ -163,12 +135,7 @@ def crossings(words: MeasureWords, first: Side, second: Side) -> Iterator[str]:
 def _crossed_cascades(
     first: Sequence[Sizes], second: Sequence[Sizes], direction: float, *, is_largest: bool
 ) -> Iterator[str]:
-    """Yield sentences on cascades that are larger where the measure says smaller, or smaller where it says larger.
-
-    Args:
-        direction: above 0 if the measure says that the cascades of the first are larger.
-        is_largest: whether the measure is about the largest cascade.
-    """
+    """Yield sentences on cascades that are larger where the measure says smaller, or smaller where it says larger."""
     word = SIZE.less if direction > 0 else SIZE.more
     ours, theirs = [list(map(_median, each)) for each in (first, second)]
     if (fmean(ours) - fmean(theirs)) * direction < 0 and _agree(ours, theirs, -direction):

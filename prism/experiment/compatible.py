@@ -24,36 +24,24 @@ from prism.answers import figure
 from prism.experiment.intervals import CONFIDENCE, spread
 from prism.experiment.replication import Published
 
-NORMAL_95 = 1.959964
-"""Half of the width of a 95% interval in standard errors, for intervals that were published."""
+NORMAL_95 = 1.959964  # half of the width of a 95% interval in standard errors, for intervals that were published
 T = TypeVar("T")
-Computed = tuple[float, float | None]
-"""A number that is computed from data, and its standard error."""
+Computed = tuple[float, float | None]  # a number that is computed from data, and its standard error
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """A published figure beside what the runs say.
+    """A published figure beside what the runs say."""
 
-    Args:
-        figure: the figure in words.
-        published: what was published, in words.
-        here: the mean over the runs, or the mean difference.
-        low, high: the ends between which a compatible figure lies; of a direction, the 95% interval.
-        is_hit: whether the two are compatible.
-        why: the reason of a miss; empty for a hit.
-        fitted: whether the experiment was fitted to the figure.
-        source: the table, figure or page of the study.
-    """
-
-    figure: str
-    published: str
-    here: float
+    figure: str  # the figure in words
+    published: str  # what was published, in words
+    here: float  # the mean over the runs, or the mean difference
+    # low, high: the ends between which a compatible figure lies; of a direction, the 95% interval
     low: float
     high: float
-    is_hit: bool
-    why: str
-    fitted: bool
-    source: str
+    is_hit: bool  # whether the two are compatible
+    why: str  # the reason of a miss; empty for a hit
+    fitted: bool  # whether the experiment was fitted to the figure
+    source: str  # the table, figure or page of the study
 
 
 def pseudo_values(runs: Sequence[T], statistic: Callable[[Sequence[T]], float]) -> list[float]:

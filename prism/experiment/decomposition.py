@@ -16,22 +16,14 @@ import numpy as np
 
 from prism.experiment.intervals import Array, spread, t_intervals
 
-SEEDS_LEAST = 5
-"""The fewest seeds with intervals: three or four values say too little about a variance."""
+SEEDS_LEAST = 5  # the fewest seeds with intervals: three or four values say too little about a variance
 NAMES = ("conditions", "seeds", "rest", "within_runs")
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the variance.
-
-    Args:
-        source: `conditions`, `seeds`, `rest` (what a seed does in one condition alone) or `within_runs`.
-        share: from 0 to 1; all shares of a measure add up to 1.
-        low, high: its 95% interval; None for fewer than five seeds.
-    """
-
-    source: str
-    share: float
+    source: str  # `conditions`, `seeds`, `rest` (what a seed does in one condition alone) or `within_runs`
+    share: float  # from 0 to 1; all shares of a measure add up to 1
+    # low, high: its 95% interval; None for fewer than five seeds
     low: float | None = None
     high: float | None = None
 

@@ -21,23 +21,16 @@ from prism.text_files import separator_of, table_rows
 CONDITIONS_MAX = 10_000
 
 Kind = Literal["list", "factorial", "one_at_a_time", "latin_hypercube", "sobol", "morris", "table"]
-SAMPLED = ("latin_hypercube", "sobol", "morris")
-"""The kinds whose conditions are points that are sampled from ranges."""
+SAMPLED = ("latin_hypercube", "sobol", "morris")  # the kinds whose conditions are points that are sampled from ranges
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
-    """A condition: a world that is run under every seed.
+    """A condition: a world that is run under every seed."""
 
-    Args:
-        name: as the file has it, or made of the levels of its factors, or the number of a sampled point.
-        settings: `{dotted path: value}` on top of the base.
-        factors: `{dotted path: level}` of a design with factors; empty for a list.
-        line: its line in the file of a table, and `header`: that of the names of settings; None elsewhere.
-    """
-
-    name: str
-    settings: dict[str, Any]
-    factors: dict[str, Any] = {}
+    name: str  # as the file has it, or made of the levels of its factors, or the number of a sampled point
+    settings: dict[str, Any]  # `{dotted path: value}` on top of the base
+    factors: dict[str, Any] = {}  # `{dotted path: level}` of a design with factors; empty for a list
+    # its line in the file of a table, and `header`: that of the names of settings; None elsewhere
     line: int | None = None
     header: int | None = None
 
@@ -102,11 +95,7 @@ OPTIONAL: Mapping[str, tuple[str, ...]] = {
 
 
 def check_design(design: Design) -> None:
-    """Refuse a design with keys of another kind, or with impossible factors.
-
-    Raises:
-        SettingError: the first thing that is wrong.
-    """
+    """Refuse a design with keys of another kind, or with impossible factors."""
     needed, allowed = KEYS[design.kind], (*KEYS[design.kind], *OPTIONAL.get(design.kind, ()), "kind")
     given = [name for name in Design.__struct_fields__ if getattr(design, name) not in (None, {})]
     if strange := [name for name in given if name not in allowed]:
@@ -122,11 +111,7 @@ def check_design(design: Design) -> None:
 
 
 def conditions_of(design: Design) -> tuple[Condition, ...]:
-    """Return the conditions of a design whose levels are listed, in the order of the file.
-
-    Raises:
-        SettingError: there are too many.
-    """
+    """Return the conditions of a design whose levels are listed, in the order of the file."""
     if design.kind == "list":
         return tuple(Condition(name=name, settings=given) for name, given in design.conditions.items())
     factors = {name: levels for name, levels in design.factors.items() if not isinstance(levels, Range)}
@@ -135,11 +120,7 @@ def conditions_of(design: Design) -> tuple[Condition, ...]:
 
 
 def refuse_too_many(count: int, key: str, what: str = "conditions") -> None:
-    """Refuse a design with more conditions than an experiment may have.
-
-    Raises:
-        SettingError: it has more.
-    """
+    """Refuse a design with more conditions than an experiment may have."""
     if count > CONDITIONS_MAX:
         problem = f"expected at most {CONDITIONS_MAX:,} conditions, got {count:,} {what}"
         raise SettingError("design", problem, keys=[key])
@@ -198,7 +179,6 @@ def _one_at_a_time(factors: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]
 
 
 def _name(levels: Mapping[str, Any]) -> str:
-    """Return the name of a condition: the last word of each factor, with its level."""
     return " ".join(f"{name.rpartition('.')[2]}={as_text(level)}" for name, level in levels.items())
 
 
@@ -210,9 +190,6 @@ def table_conditions(text: str, source: str) -> tuple[Condition, ...]:
 
     A cell is read as a value in a configuration: `3`, `0.5`, `true`, `hot`. Without names, a row is called by its
     number: `c1` is the first one below the header.
-
-    Raises:
-        ConfigError: what is wrong, with the line and the column.
     """
     separator = separator_of(text, {NAME, *(each.path for each in settings())})
     rows = [row for row in table_rows(text.removeprefix("\ufeff"), source, separator) if any(map(str.strip, row[1]))]

@@ -25,42 +25,30 @@ from prism.experiment.intervals import SEED, Array, described, spread, without_r
 from prism.experiment.sampling import morris_levels, problem_of, unit_points
 
 RESAMPLES = 500
-Z = 1.96
-"""Standard errors on each side of a 95% interval."""
+Z = 1.96  # standard errors on each side of a 95% interval
 LEVERAGE_MAX = 1 - 1e-9
 """The leverage of a condition that no other one checks: the line goes through it, and HC3 divides 0 by 0."""
-NOISE_NOTED = 0.1
-"""The share of noise from which on a note says that more seeds are needed."""
+NOISE_NOTED = 0.1  # the share of noise from which on a note says that more seeds are needed
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
-    """An effect of a factor on a measure.
-
-    Args:
-        kind: `level`, `slope`, `first_order`, `total`, `mu`, `mu_star` or `sigma`.
-        level: of a factor with levels; empty elsewhere.
-        value: in the unit of the measure; a slope is in standard deviations, an index a share of the variance.
-        low, high: its 95% interval; None where there is none.
-    """
+    """An effect of a factor on a measure."""
 
     measure: str
     factor: str
-    kind: str
-    level: str = ""
-    value: float
+    kind: str  # `level`, `slope`, `first_order`, `total`, `mu`, `mu_star` or `sigma`
+    level: str = ""  # of a factor with levels; empty elsewhere
+    value: float  # in the unit of the measure; a slope is in standard deviations, an index a share of the variance
+    # low, high: its 95% interval; None where there is none
     low: float | None = None
     high: float | None = None
 
 
 class Effects(msgspec.Struct, frozen=True, kw_only=True):
-    """The effects on one measure, or why there are none.
-
-    Args:
-        note: a remark on them, in words; empty without one.
-    """
+    """The effects on one measure, or why there are none."""
 
     effects: list[Effect] = []
-    note: str = ""
+    note: str = ""  # a remark on them, in words; empty without one
 
 
 def effects_on(measure: str, design: Design, conditions: Sequence[Condition], table: Array) -> Effects:

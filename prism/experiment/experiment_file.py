@@ -73,8 +73,6 @@ class Threshold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The keys of the file."""
-
     question: Annotated[str, Meta(min_length=1, max_length=1000)]
     base: str
     set: dict[str, Any] = {}
@@ -89,38 +87,22 @@ class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
-    """An experiment.
-
-    Args:
-        source: the file, for errors.
-        question: the question that it answers.
-        base: the configuration that all conditions start from, as the file names it.
-        settings: `{dotted path: value}` for all conditions.
-        design: as the file has it.
-        conditions: what is compared.
-        seeds: the seeds under which each condition is run; equal seeds are a matched pair. All that may
-            be run, if they are sequential.
-        sequential: the rule by which their number is found; None if it is fixed.
-        measures: `{name: where the value is found}`.
-        alpha: the share of false alarms that is accepted over all hypotheses together.
-        oracle: the limits on what all cells ask of a model together.
-        predictions: the sealed file with predictions of the outcomes, as the file names it.
-    """
-
-    source: str
-    question: str
-    base: str
-    settings: dict[str, Any]
+    source: str  # the file, for errors
+    question: str  # the question that it answers
+    base: str  # the configuration that all conditions start from, as the file names it
+    settings: dict[str, Any]  # `{dotted path: value}` for all conditions
     design: Design
-    conditions: tuple[Condition, ...]
+    conditions: tuple[Condition, ...]  # what is compared
+    # the seeds under which each condition is run; equal seeds are a matched pair. All that may be run, if they are
+    # sequential.
     seeds: tuple[int, ...]
-    measures: dict[str, str]
+    measures: dict[str, str]  # `{name: where the value is found}`
     hypotheses: tuple[Hypothesis, ...]
     thresholds: tuple[Threshold, ...]
-    alpha: float
-    oracle: SharedOracle = SharedOracle()
-    sequential: Sequential | None = None
-    predictions: str | None = None
+    alpha: float  # the share of false alarms that is accepted over all hypotheses together
+    oracle: SharedOracle = SharedOracle()  # the limits on what all cells ask of a model together
+    sequential: Sequential | None = None  # the rule by which their number is found; None if it is fixed
+    predictions: str | None = None  # the sealed file with predictions of the outcomes, as the file names it
 
 
 def _no_tables(name: str) -> tuple[str, str]:
@@ -128,15 +110,7 @@ def _no_tables(name: str) -> tuple[str, str]:
 
 
 def read_experiment(text: str, source: str, read_table: ReadTable = _no_tables) -> Experiment:
-    """Return the experiment that a YAML text describes.
-
-    Args:
-        source: what errors call the text, usually its file name.
-        read_table: returns a design's CSV file, by its name in the text, and what errors call it.
-
-    Raises:
-        ConfigError: the first thing that is wrong, with its line.
-    """
+    """Return the experiment that a YAML text describes."""
 
     def checked(file: _File) -> tuple[_File, tuple[Condition, ...], tuple[int, ...]]:
         conditions, seeds = _conditions(file.design, read_table), _seeds(file.seeds)

@@ -15,21 +15,17 @@ from prism.quoting import as_text
 
 Test = Literal["wilcoxon", "permutation", "t", "equivalence", "mann_whitney", "kruskal_wallis", "friedman"]
 Alternative = Literal["two-sided", "less", "greater"]
-OF_SEVERAL = ("kruskal_wallis", "friedman")
-"""The tests of several conditions at once; all others compare two."""
-UNPAIRED = ("mann_whitney", "kruskal_wallis")
-"""The tests that take no notice of equal seeds."""
+OF_SEVERAL = ("kruskal_wallis", "friedman")  # the tests of several conditions at once; all others compare two
+UNPAIRED = ("mann_whitney", "kruskal_wallis")  # the tests that take no notice of equal seeds
 FRIEDMAN_LEAST = 3
-LEVELS_MAX = 50
-"""The most levels of a factor that are compared: one with more is a range, not a list of levels."""
+LEVELS_MAX = 50  # the most levels of a factor that are compared: one with more is a range, not a list of levels
 
 
 class HasFactors(Protocol):
     """A condition, or what a report keeps of one."""
 
     @property
-    def factors(self) -> Mapping[str, Any]:
-        """The levels of its factors, by dotted path."""
+    def factors(self) -> Mapping[str, Any]: ...
 
 
 C = TypeVar("C", bound=HasFactors)
@@ -79,14 +75,7 @@ class Hypothesis(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 def check_hypothesis(hypothesis: Hypothesis, design: Design, conditions: Sequence[Condition], key: str) -> None:
-    """Refuse a hypothesis whose parts do not go together.
-
-    Args:
-        key: its place in the file.
-
-    Raises:
-        SettingError: the first thing that is wrong.
-    """
+    """Refuse a hypothesis whose parts do not go together."""
     _check_subject(hypothesis, key)
     if hypothesis.contrast is not None:
         _check_names(hypothesis.contrast, conditions, f"{key}.contrast")

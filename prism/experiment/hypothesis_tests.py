@@ -40,12 +40,10 @@ from prism.experiment.intervals import (
     without_rounding,
 )
 
-ALL_SIGNS_MAX = 15
-"""The most pairs of which every assignment of signs is tried: 32,768 of them."""
+ALL_SIGNS_MAX = 15  # the most pairs of which every assignment of signs is tried: 32,768 of them
 EXACT_RANKS_MAX = 50
 """The most differences without ties whose signed ranks are counted; above, the normal curve is as good."""
-EXACT_U_MAX = 8
-"""The most seeds of the smaller of two conditions without ties whose arrangements are counted."""
+EXACT_U_MAX = 8  # the most seeds of the smaller of two conditions without ties whose arrangements are counted
 ARRANGEMENTS_MAX = 20_000
 """The most arrangements of two conditions with ties that are all tried: those of 8 and 8 seeds are 12,870."""
 
@@ -65,19 +63,10 @@ ALL_EQUAL = "all values are equal"
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
-    """The values that a p value stands on.
-
-    Args:
-        p_from: how it was found.
-        zeros: pairs without a difference, which tell ranks and signs nothing; 0 for tests without pairs.
-        ties: values, or differences that are not 0, that share a rank with another; 0 for tests without ranks.
-        untested: why there was nothing to test, in words; empty where there was.
-    """
-
-    p_from: PFrom
-    zeros: int = 0
-    ties: int = 0
-    untested: str = ""
+    p_from: PFrom  # how it was found
+    zeros: int = 0  # pairs without a difference, which tell ranks and signs nothing; 0 for tests without pairs
+    ties: int = 0  # values, or differences that are not 0, that share a rank with another; 0 for tests without ranks
+    untested: str = ""  # why there was nothing to test, in words; empty where there was
 
     def __str__(self) -> str:
         return f"not tested: {self.untested}" if self.untested else f"p {P_WORDS[self.p_from]}"
@@ -90,35 +79,25 @@ class _Tested(NamedTuple):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of a hypothesis on two conditions.
-
-    Args:
-        difference: of the first condition minus the second: over pairs, or of the means if the test is unpaired.
-        statistic: of the test, as scipy has it: W, t or U; None for `permutation`, and where there is nothing to test.
-        effect: the name of the test's effect size: `d_z`, `rank-biserial` or `Cliff's delta`.
-        effect_value: None if all values are equal; with its interval, where there is one.
-        basis: the values that p stands on, and whether it is exact.
-        p: of the test alone; `p_holm`: corrected for `among` hypotheses.
-        supported: whether `p_holm` is at most alpha.
-        p_opposite: of the opposite: of the other direction, or of a difference beyond the margin of an equivalence;
-            None of a two-sided hypothesis, which has no opposite, and where there is nothing to test.
-        refuted: whether `p_opposite` times `among` is at most alpha.
-    """
+    """The outcome of a hypothesis on two conditions."""
 
     hypothesis: Hypothesis
-    difference: Interval
+    difference: Interval  # of the first condition minus the second: over pairs, or of the means if the test is unpaired
+    # of the test, as scipy has it: W, t or U; None for `permutation`, and where there is nothing to test
     statistic: float | None = None
-    effect: str = "d_z"
-    effect_value: float | None = None
+    effect: str = "d_z"  # the name of the test's effect size: `d_z`, `rank-biserial` or `Cliff's delta`
+    effect_value: float | None = None  # None if all values are equal; with its interval, where there is one
     effect_low: float | None = None
     effect_high: float | None = None
-    basis: Basis = Basis(p_from="nothing")
-    p: float
-    p_holm: float = 1.0
+    basis: Basis = Basis(p_from="nothing")  # the values that p stands on, and whether it is exact
+    p: float  # of the test alone
+    p_holm: float = 1.0  # corrected for `among` hypotheses
     among: int = 1
-    supported: bool = False
+    supported: bool = False  # whether `p_holm` is at most alpha
+    # of the opposite: of the other direction, or of a difference beyond the margin of an equivalence; None of a two-
+    # sided hypothesis, which has no opposite, and where there is nothing to test
     p_opposite: float | None = None
-    refuted: bool = False
+    refuted: bool = False  # whether `p_opposite` times `among` is at most alpha
 
     @property
     def counted(self) -> str:
@@ -128,21 +107,15 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SeveralCompared(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of a hypothesis on several conditions, or on the levels of a factor.
-
-    Args:
-        groups: `{name: mean}` of each.
-        statistic: of the test: H or chi squared; None where there is nothing to test.
-        effect: the name of the effect size: `epsilon squared` or `Kendall's W`.
-        effect_value: from 0 to 1; None if all values are equal. It has no interval: a bootstrap of it is biased.
-        basis, p, p_holm, among, supported: as for two conditions.
-    """
+    """The outcome of a hypothesis on several conditions, or on the levels of a factor."""
 
     hypothesis: Hypothesis
-    groups: dict[str, Interval]
-    statistic: float | None
-    effect: str
+    groups: dict[str, Interval]  # `{name: mean}` of each
+    statistic: float | None  # of the test: H or chi squared; None where there is nothing to test
+    effect: str  # the name of the effect size: `epsilon squared` or `Kendall's W`
+    # from 0 to 1; None if all values are equal. It has no interval: a bootstrap of it is biased.
     effect_value: float | None
+    # basis, p, p_holm, among, supported: as for two conditions
     basis: Basis = Basis(p_from="nothing")
     p: float
     p_holm: float = 1.0
@@ -277,7 +250,6 @@ def holm(comparisons: Sequence[C], alpha: float, tests: int | None = None) -> li
 
 
 def _refuted(each: Comparison | SeveralCompared, alpha: float, count: int) -> dict[str, bool]:
-    """Return whether the opposite of a hypothesis on two conditions is supported, by Bonferroni's correction."""
     if not isinstance(each, Comparison) or each.p_opposite is None:
         return {}
     return {"refuted": count * each.p_opposite <= alpha}

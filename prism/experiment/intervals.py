@@ -18,16 +18,12 @@ from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
 RESAMPLES = 9999
-SEED = 20_080_607
-"""The seed of random signs, so that the same values give the same table."""
+SEED = 20_080_607  # the seed of random signs, so that the same values give the same table
 ROUNDING = 1e-12
 """Values that are closer than this, relative to the largest, differ by the rounding of floating-point numbers alone."""
-BATCH_VALUES = 2_000_000
-"""The most values that are resampled at once, so that many seeds take no more memory than few."""
-GROUPS_MAX = 256
-"""The most groups of values that are left out in turn: of more values than that, several at once."""
-INTERVAL_LEAST = 3
-"""The fewest values with an interval."""
+BATCH_VALUES = 2_000_000  # the most values that are resampled at once, so that many seeds take no more memory than few
+GROUPS_MAX = 256  # the most groups of values that are left out in turn: of more values than that, several at once
+INTERVAL_LEAST = 3  # the fewest values with an interval
 
 Array = NDArray[np.float64]
 

@@ -24,21 +24,15 @@ from prism.experiment.hypothesis_tests import ALL_SIGNS_MAX, compared_groups, p_
 from prism.experiment.intervals import RESAMPLES
 
 POWER = 0.8
-EFFECT_LEAST, EFFECT_LARGE = 1e-6, 30.0
-"""The ends of the range in which an effect is searched."""
+EFFECT_LEAST, EFFECT_LARGE = 1e-6, 30.0  # the ends of the range in which an effect is searched
 RANK_EFFICIENCY = 3 / math.pi
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """The effect that a test finds in four of five experiments.
+    """The effect that a test finds in four of five experiments."""
 
-    Args:
-        size: in the unit; None if no effect is found so often.
-        unit: what the size is measured in, in words.
-    """
-
-    size: float | None
-    unit: str
+    size: float | None  # in the unit; None if no effect is found so often
+    unit: str  # what the size is measured in, in words
 
 
 def effect_found(hypothesis: Hypothesis, seeds: int, alpha: float, groups: int = 2) -> Found:

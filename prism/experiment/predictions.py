@@ -38,7 +38,6 @@ class Prediction(Forecast, frozen=True, kw_only=True, omit_defaults=True, forbid
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The conditions that it is about."""
         return self.contrast or (self.condition or "",)
 
     def __str__(self) -> str:
@@ -60,14 +59,7 @@ class Predictions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 def read_predictions(text: str, source: str, experiment: Experiment) -> Predictions:
-    """Return the predictions of an experiment that a YAML text describes.
-
-    Args:
-        source: what errors call the text.
-
-    Raises:
-        ConfigError: the first thing that is wrong, with its line.
-    """
+    """Return the predictions of an experiment that a YAML text describes."""
     try:
         return read_as(text, source, Predictions, lambda found: _checked(found, experiment))[0]
     except ConfigError as error:
@@ -102,35 +94,22 @@ def _check_known(name: str, known: Sequence[str], what: str, key: str) -> None:
 
 
 class ScoredPrediction(msgspec.Struct, frozen=True, kw_only=True):
-    """A prediction beside its outcome.
-
-    Args:
-        outcome: what was predicted, in words.
-        observed: the outcome; None if it is not known, and then there are no scores.
-        reference: the scores of the naive forecast; None for an outcome of the condition that it is given.
-    """
-
-    outcome: str
-    observed: float | None = None
+    outcome: str  # what was predicted, in words
+    observed: float | None = None  # the outcome; None if it is not known, and then there are no scores
     score: Score | None = None
+    # the scores of the naive forecast; None for an outcome of the condition that it is given
     reference: Score | None = None
 
 
 class PredictionScores(msgspec.Struct, frozen=True, kw_only=True):
-    """The predictions of an experiment beside its outcomes.
+    """The predictions of an experiment beside its outcomes."""
 
-    Args:
-        seal: the hash of the sealed file.
-        by, at: the author, and the time of the sealing, as the file says.
-        text: the result in sentences.
-        notes: reasons to trust the result less, a sentence each.
-    """
-
-    seal: str
+    seal: str  # the hash of the sealed file
+    # by, at: the author, and the time of the sealing, as the file says
     by: str
     at: str
-    text: str
-    notes: list[str]
+    text: str  # the result in sentences
+    notes: list[str]  # reasons to trust the result less, a sentence each
     scores: list[ScoredPrediction]
 
 
@@ -177,7 +156,6 @@ def scores_in_words(scores: Sequence[ScoredPrediction], reference: str) -> str:
 
 
 def _bits(pairs: Sequence[tuple[Score, Score]]) -> str:
-    """Return the mean difference of the log scores of predictions and naive forecasts, in words."""
     gains = [
         other.log_score - score.log_score
         for score, other in pairs

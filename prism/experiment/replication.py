@@ -13,8 +13,7 @@ from prism.config.places import read_as
 from prism.errors import SettingError
 from prism.experiment.experiment_file import Experiment
 
-PUBLISHED = ("value", "range", "direction", "computed")
-"""The keys with what was published; each figure has one of them."""
+PUBLISHED = ("value", "range", "direction", "computed")  # the keys with what was published; each figure has one of them
 
 Ends = tuple[float, float]
 Text = Annotated[str, Meta(min_length=1, max_length=1000)]
@@ -78,23 +77,12 @@ class Replication(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 def read_replication(text: str, source: str) -> Replication:
-    """Return the replication that a YAML text describes.
-
-    Args:
-        source: what errors call the text, usually its file name.
-
-    Raises:
-        ConfigError: the first thing that is wrong, with its line.
-    """
+    """Return the replication that a YAML text describes."""
     return read_as(text, source, Replication, _checked)[0]
 
 
 def check_answers(replication: Replication, experiment: Experiment) -> None:
-    """Refuse a figure for which the experiment has no number.
-
-    Raises:
-        SettingError: the first such figure.
-    """
+    """Refuse a figure for which the experiment has no number."""
     conditions = [each.name for each in experiment.conditions]
     measures = [*experiment.measures, *replication.over_worlds]
     if twice := [name for name in replication.over_worlds if name in experiment.measures]:
@@ -111,14 +99,12 @@ def check_answers(replication: Replication, experiment: Experiment) -> None:
 
 
 def _checked(replication: Replication) -> Replication:
-    """Return the replication; contradictions between its keys are refused."""
     for name, figure in replication.figures.items():
         _check_figure(figure, f"figures.{name}", has_data=replication.data is not None)
     return replication
 
 
 def _check_figure(figure: Published, key: str, *, has_data: bool) -> None:
-    """Refuse a figure whose keys do not go together."""
     _check_one_of(figure, ("condition", "contrast"), key)
     _check_one_of(figure, PUBLISHED, key)
     if figure.contrast is not None and figure.contrast[0] == figure.contrast[1]:

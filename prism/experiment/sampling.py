@@ -19,20 +19,14 @@ from prism.errors import SettingError
 from prism.experiment.design import Condition, Design, Range, refuse_too_many
 
 SEED = 1
-LEVELS = 4
-"""The grid of a Morris design; Morris (1991) has four levels, too."""
-DIGITS = 6
-"""The significant digits of a sampled value: logarithms differ between machines, in the sixteenth digit."""
+LEVELS = 4  # the grid of a Morris design; Morris (1991) has four levels, too
+DIGITS = 6  # the significant digits of a sampled value: logarithms differ between machines, in the sixteenth digit
 
 Array = NDArray[np.float64]
 
 
 def sampled_conditions(design: Design) -> tuple[Condition, ...]:
-    """Return the conditions of a sampled design: `c001`, `c002` and so on, in the order that its analysis needs.
-
-    Raises:
-        SettingError: there are too many, or a number of samples that the method cannot have.
-    """
+    """Return the conditions of a sampled design: `c001`, `c002` and so on, in the order that its analysis needs."""
     points = unit_points(design)
     width, found = len(str(len(points))), list[Condition]()
     for number, point in enumerate(points.tolist(), start=1):
@@ -42,11 +36,7 @@ def sampled_conditions(design: Design) -> tuple[Condition, ...]:
 
 
 def unit_points(design: Design) -> Array:
-    """Return the points of a design, one a row and a factor a column, between 0 and 1.
-
-    Raises:
-        SettingError: as for `sampled_conditions`.
-    """
+    """Return the points of a design, one a row and a factor a column, between 0 and 1."""
     factors, seed = len(design.factors), SEED if design.seed is None else design.seed
     if design.kind == "latin_hypercube":
         samples = design.samples or 0
@@ -64,7 +54,6 @@ def problem_of(design: Design) -> dict[str, Any]:
 
 
 def morris_levels(design: Design) -> int:
-    """Return the number of levels of a Morris design's grid."""
     return design.levels or LEVELS
 
 

@@ -21,10 +21,8 @@ from numpy.typing import NDArray
 
 from prism.experiment.intervals import spread
 
-SHARES: Final = (0.5, 0.9)
-"""The shares of the central intervals whose coverage is counted."""
-_NAIVE: Final = tuple(each / 100 for each in range(1, 100))
-"""The levels of the quantiles of a naive forecast."""
+SHARES: Final = (0.5, 0.9)  # the shares of the central intervals whose coverage is counted
+_NAIVE: Final = tuple(each / 100 for each in range(1, 100))  # the levels of the quantiles of a naive forecast
 
 Array = NDArray[np.float64]
 
@@ -72,17 +70,13 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
 class Law(Protocol):
     """A distribution that can be scored."""
 
-    def cdf(self, value: float) -> float:
-        """Return the probability of a number up to this one."""
+    def cdf(self, value: float) -> float: ...
 
-    def quantile(self, level: float) -> float:
-        """Return the number up to which the probability is this level."""
+    def quantile(self, level: float) -> float: ...
 
-    def log_score(self, value: float) -> float | None:
-        """Return the surprise at a number in bits; None if the distribution is a single number."""
+    def log_score(self, value: float) -> float | None: ...
 
-    def crps(self, value: float) -> float:
-        """Return the continuous ranked probability score of a number."""
+    def crps(self, value: float) -> float: ...
 
 
 class Normal(NamedTuple):
@@ -92,22 +86,18 @@ class Normal(NamedTuple):
     sd: float
 
     def cdf(self, value: float) -> float:
-        """See `Law`."""
         return NormalDist(*self).cdf(value) if self.sd else float(value >= self.mean)
 
     def quantile(self, level: float) -> float:
-        """See `Law`."""
         return NormalDist(*self).inv_cdf(level) if self.sd else self.mean
 
     def log_score(self, value: float) -> float | None:
-        """See `Law`."""
         if not self.sd:
             return None
         z = (value - self.mean) / self.sd
         return (z * z / 2 + math.log(self.sd * math.sqrt(2 * math.pi))) / math.log(2)
 
     def crps(self, value: float) -> float:
-        """See `Law`."""
         if not self.sd:
             return abs(value - self.mean)
         z, unit = (value - self.mean) / self.sd, NormalDist()
@@ -131,7 +121,6 @@ class Piecewise(NamedTuple):
         return float(self.levels[0] / densities[0]), float((1.0 - self.levels[-1]) / densities[-1])
 
     def cdf(self, value: float) -> float:
-        """See `Law`."""
         (levels, values), (low, high) = self, self._tails
         if value < values[0]:
             return float(levels[0] * math.exp((value - values[0]) / low))
@@ -140,7 +129,6 @@ class Piecewise(NamedTuple):
         return float(np.interp(value, values, levels))
 
     def quantile(self, level: float) -> float:
-        """See `Law`."""
         (levels, values), (low, high) = self, self._tails
         if level < levels[0]:
             return float(values[0] + low * math.log(level / levels[0]))
@@ -149,14 +137,12 @@ class Piecewise(NamedTuple):
         return float(np.interp(level, levels, values))
 
     def log_score(self, value: float) -> float:
-        """See `Law`."""
         (_, values), (low, high), densities = self, self._tails, self._densities
         place = min(max(int(np.searchsorted(values, value, side="right")) - 1, 0), len(densities) - 1)
         beyond = max(0.0, float(values[0] - value) / low, float(value - values[-1]) / high)
         return beyond / math.log(2) - math.log2(float(densities[place]))
 
     def crps(self, value: float) -> float:
-        """See `Law`."""
         (levels, values), (low, high) = self, self._tails
         inside = float(np.clip(value, values[0], values[-1]))
         at = np.unique(np.append(values, inside))
@@ -185,25 +171,14 @@ def level_of(name: str) -> float | None:
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
-    """The scores of a forecast.
-
-    Args:
-        intervals: the central intervals, with the shares in `SHARES`.
-        holds: whether each of them holds the number.
-        position: the probability that the forecast gave to smaller numbers, from 0 to 1.
-        log_score: in bits; None for a forecast that is a single number.
-        crps: in the unit of the number.
-    """
-
-    intervals: tuple[tuple[float, float], ...]
-    holds: tuple[bool, ...]
-    position: float
-    log_score: float | None
-    crps: float
+    intervals: tuple[tuple[float, float], ...]  # the central intervals, with the shares in `SHARES`
+    holds: tuple[bool, ...]  # whether each of them holds the number
+    position: float  # the probability that the forecast gave to smaller numbers, from 0 to 1
+    log_score: float | None  # in bits; None for a forecast that is a single number
+    crps: float  # in the unit of the number
 
 
 def scored(forecast: Forecast, value: float) -> Score:
-    """Return the scores of a forecast of a number."""
     law = forecast.law
     intervals = tuple((law.quantile((1.0 - share) / 2), law.quantile((1.0 + share) / 2)) for share in SHARES)
     return Score(

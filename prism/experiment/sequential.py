@@ -18,8 +18,7 @@ from prism.experiment.intervals import Interval, described
 
 LEAST, MOST, STEP = 10, 200, 10
 SEEDS_MAX = 100_000
-LEAST_MIN = 5
-"""The fewest seeds before the first look: an interval of three or four is narrow by chance too often."""
+LEAST_MIN = 5  # the fewest seeds before the first look: an interval of three or four is narrow by chance too often
 
 
 class Sequential(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -54,23 +53,12 @@ class Sequential(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Stopped(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of sequential seeds.
-
-    Args:
-        reason: `narrow`, `most` seeds were run, or cells `failed`.
-        seeds: that were run of each condition.
-        looks: at the intervals.
-        widest: the condition, or the difference, whose interval is the widest relative to the wanted width.
-        half_width: half of the width of its interval; None if it has none.
-        wanted: half of the width that was narrow enough.
-    """
-
-    reason: Literal["narrow", "most", "failed"]
-    seeds: int
-    looks: int
-    widest: str
-    half_width: float | None
-    wanted: float
+    reason: Literal["narrow", "most", "failed"]  # `narrow`, `most` seeds were run, or cells `failed`
+    seeds: int  # that were run of each condition
+    looks: int  # at the intervals
+    widest: str  # the condition, or the difference, whose interval is the widest relative to the wanted width
+    half_width: float | None  # half of the width of its interval; None if it has none
+    wanted: float  # half of the width that was narrow enough
 
     def __str__(self) -> str:
         reasons = {
@@ -85,11 +73,7 @@ class Stopped(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_sequential(rule: Sequential, conditions: Sequence[str]) -> None:
-    """Refuse a rule whose parts do not go together.
-
-    Raises:
-        SettingError: the first thing that is wrong.
-    """
+    """Refuse a rule whose parts do not go together."""
     if (rule.half_width is None) == (rule.relative is None):
         raise SettingError("seeds", "expected half_width or relative", keys=["seeds"])
     for name in ("half_width", "relative"):

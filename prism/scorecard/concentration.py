@@ -20,12 +20,10 @@ from prism.scorecard.matched import INTERVAL
 
 TOP_SHARE: Final = 0.1
 MONTH_DAYS: Final = 30.0
-RATES: Final = 80
-"""Rates of the mixture, evenly spaced by their logarithms, and one of nearly none."""
+RATES: Final = 80  # rates of the mixture, evenly spaced by their logarithms, and one of nearly none
 STEPS: Final = 1000
 LEAST_RATE: Final = 1e-9
-MONTH_RESAMPLES: Final = 100
-"""Resamples behind an interval; each takes all steps."""
+MONTH_RESAMPLES: Final = 100  # resamples behind an interval; each takes all steps
 
 
 def month_share(posts: Floats, days: float) -> float:

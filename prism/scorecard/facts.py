@@ -17,34 +17,21 @@ class Agreement(StrEnum):
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
-    """A number of the real world beside that of a run.
-
-    Args:
-        name: what is measured.
-        real: the real figure; None where only the limit is known.
-        simulated: the run's; None if the run has none.
-        low, high: its 95% interval; None if there is none.
-        distance: the Kolmogorov-Smirnov or another distance of the two distributions, 0 to 1; None for single numbers.
-        limit: what counts as agreement, in words.
-        agreement: whether the run agrees.
-        source: where the real figure is from.
-        note: what else one must know; may be empty.
-    """
-
-    name: str
-    real: float | None
-    simulated: float | None
+    name: str  # what is measured
+    real: float | None  # the real figure; None where only the limit is known
+    simulated: float | None  # the run's; None if the run has none
+    # low, high: its 95% interval; None if there is none
     low: float | None = None
     high: float | None = None
+    # the Kolmogorov-Smirnov or another distance of the two distributions, 0 to 1; None for single numbers
     distance: float | None = None
-    limit: str
-    agreement: Agreement
-    source: str
-    note: str = ""
+    limit: str  # what counts as agreement, in words
+    agreement: Agreement  # whether the run agrees
+    source: str  # where the real figure is from
+    note: str = ""  # what else one must know; may be empty
 
 
 def agreement_of(is_met: bool) -> Agreement:
-    """Return the agreement with a fact that could be judged."""
     return Agreement.MET if is_met else Agreement.MISSED
 
 

@@ -13,8 +13,7 @@ from prism.economy.series import Figures
 from prism.quarter import Quarter
 from prism.scorecard.facts import Agreement, Fact, agreement_of
 
-RUNS_MIN: Final = 20
-"""The fewest runs from whose spread a moment is judged."""
+RUNS_MIN: Final = 20  # the fewest runs from whose spread a moment is judged
 LIMIT: Final = "in the interval"
 _INTERVAL: Final = (5.0, 95.0)
 

@@ -18,45 +18,33 @@ from prism.columns import Floats
 from prism.distribution import NORMAL, effective_number, student
 from prism.divergence import moved_interval
 
-SIZE_TOLERANCE: Final = 0.1
-"""The largest difference of the logarithms of two sizes that count as equal."""
-NEIGHBOURS: Final = 10
-"""The fewest real cascades that a simulated one is compared with."""
-RESAMPLES: Final = 400
-"""Resamples behind an interval."""
-INTERVAL: Final = (2.5, 97.5)
-"""The percentiles of an interval of 95%."""
+SIZE_TOLERANCE: Final = 0.1  # the largest difference of the logarithms of two sizes that count as equal
+NEIGHBOURS: Final = 10  # the fewest real cascades that a simulated one is compared with
+RESAMPLES: Final = 400  # resamples behind an interval
+INTERVAL: Final = (2.5, 97.5)  # the percentiles of an interval of 95%
 FEWEST: Final = 2.0
 """Intervals assume at least this many authors of equal weights, though one may have nearly all cascades."""
 
 
 class Comparison(NamedTuple):
-    """One number of simulated cascades beside that of real ones of equal sizes.
+    """One number of simulated cascades beside that of real ones of equal sizes."""
 
-    Args:
-        matched: simulated cascades that have enough real ones of their size.
-        authors: people who wrote their originals.
-        neighbours: real cascades that they are compared with.
-        effective: as many real cascades of equal weights would tell as much (Kish 1965).
-        simulated, real: medians.
-        simulated_low, simulated_high: 95% interval of the simulated median over resampled authors.
-        distance: the Kolmogorov-Smirnov distance, 0 to 1.
-        distance_low, distance_high: its 95% interval, moved by the bias of the resamples, and wider for few authors.
-        between_halves: the median distance of two halves of the real cascades, one with as many cascades of the same
-            sizes as the run, the other one in the place of the real ones.
-    """
-
-    matched: int
-    authors: int
-    neighbours: int
-    effective: float
+    matched: int  # simulated cascades that have enough real ones of their size
+    authors: int  # people who wrote their originals
+    neighbours: int  # real cascades that they are compared with
+    effective: float  # as many real cascades of equal weights would tell as much (Kish 1965)
+    # simulated, real: medians
     simulated: float
+    # simulated_low, simulated_high: 95% interval of the simulated median over resampled authors
     simulated_low: float
     simulated_high: float
     real: float
-    distance: float
+    distance: float  # the Kolmogorov-Smirnov distance, 0 to 1
+    # distance_low, distance_high: its 95% interval, moved by the bias of the resamples, and wider for few authors
     distance_low: float
     distance_high: float
+    # the median distance of two halves of the real cascades, one with as many cascades of the same sizes as the run,
+    # the other one in the place of the real ones
     between_halves: float
 
 
@@ -88,8 +76,7 @@ class Matching:
         """The simulated cascades that have enough real ones of their size."""
         of = np.arange(len(simulated)) if authors is None else authors
         names, self._authors = np.unique(of[self.kept], return_inverse=True)
-        self.authors = len(names)
-        """The people who wrote the originals of those."""
+        self.authors = len(names)  # the people who wrote the originals of those
         self._order, self._low, self._high = order, low[self.kept], high[self.kept]
         self._random = np.random.default_rng(seed)
 

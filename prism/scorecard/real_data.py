@@ -14,32 +14,21 @@ from prism.text_files import check_width, decode_text, separator_of, table_rows
 CASCADE_COLUMNS: Final = ("cascade", "node", "parent", "delay_minutes")
 
 
-_Row = tuple[int, tuple[str, ...]]
-"""The line of a row, and its cells."""
+_Row = tuple[int, tuple[str, ...]]  # the line of a row, and its cells
 
 
 class _Table(NamedTuple):
-    """A CSV file: where each wanted column is, and the rows."""
-
     places: list[int]
     rows: Iterator[_Row]
 
 
 def columns_in(data: bytes, source: str) -> tuple[str, ...]:
-    """Return the names in the first line of a table that is not blank, in lower case.
-
-    Raises:
-        InputError: it is no text, or is empty.
-    """
+    """Return the names in the first line of a table that is not blank, in lower case."""
     return next(_rows(data, source))[1]
 
 
 def parse_cascades(data: bytes, source: str) -> tuple[Tree, ...]:
-    """Return the trees of a CSV file with `CASCADE_COLUMNS`: the rows of a cascade stand together, the root (0) first.
-
-    Raises:
-        InputError: the file cannot be read in full; the message names the line.
-    """
+    """Return the trees of a CSV file with `CASCADE_COLUMNS`: the rows of a cascade are together, the root (0) first."""
     table = _table(data, source, CASCADE_COLUMNS)
     trees: list[Tree] = []
     seen: dict[str, None] = {}

@@ -19,19 +19,15 @@ from prism.scorecard.matched import FEWEST, INTERVAL, NEIGHBOURS, RESAMPLES, Com
 from prism.scorecard.trees import Tree, TreeShape, shape_of
 from prism.social.people.hours import hour_at
 
-SHAPE_LIMIT: Final = 0.25
-"""The largest distance of two distributions of shapes that counts as agreement."""
-CASCADES_MIN: Final = 30
-"""The fewest cascades of comparable sizes that are judged."""
+SHAPE_LIMIT: Final = 0.25  # the largest distance of two distributions of shapes that counts as agreement
+CASCADES_MIN: Final = 30  # the fewest cascades of comparable sizes that are judged
 PEOPLE_MIN: Final = 5000
 """The fewest people whose cascades have shapes: among fewer, large cascades are most of the world."""
-SEEDS_MIN: Final = 3
-"""The fewest runs whose shapes are judged: those of single runs differ by a tenth and more."""
+SEEDS_MIN: Final = 3  # the fewest runs whose shapes are judged: those of single runs differ by a tenth and more
 SINGLE_REAL, SINGLE_LIMIT = 0.71, 0.1
 LARGE_POSTS: Final = 100
 LARGE_PER: Final = 10_000
-LARGE_REAL: Final = 2.5
-"""Cascades of so many posts and more, of 10,000 originals."""
+LARGE_REAL: Final = 2.5  # Cascades of so many posts and more, of 10,000 originals
 LARGE_TIMES: Final = 3.0
 """The largest ratio of the run's number to the real one, and of the real one to the run's, that agrees."""
 ENGAGEMENT_MOST: Final = 0.05
@@ -61,33 +57,19 @@ _ENGAGEMENT: Final = "order of magnitude of published engagement rates; not one 
 
 
 class Feed(msgspec.Struct, frozen=True, kw_only=True):
-    """A social run, as its journal tells it.
-
-    Args:
-        trees: the cascades whose originals are old enough to be done.
-        authors: who wrote the original of each.
-        posts_by_person: posts of any kind that each person made.
-        ticks: the tick of every post and like.
-        epoch: the simulated time of tick 0.
-        tick_seconds: simulated seconds of a tick.
-        length: ticks of the run.
-        engagement_per_post_seen: likes, replies and reshares for each post that was seen; None if it is not known.
-        left_out: originals that were too young to count.
-    """
-
-    trees: tuple[Tree, ...]
-    authors: tuple[int, ...]
-    posts_by_person: tuple[int, ...]
-    ticks: tuple[int, ...]
-    epoch: datetime
-    tick_seconds: float
-    length: int
+    trees: tuple[Tree, ...]  # the cascades whose originals are old enough to be done
+    authors: tuple[int, ...]  # who wrote the original of each
+    posts_by_person: tuple[int, ...]  # posts of any kind that each person made
+    ticks: tuple[int, ...]  # the tick of every post and like
+    epoch: datetime  # the simulated time of tick 0
+    tick_seconds: float  # simulated seconds of a tick
+    length: int  # ticks of the run
+    # likes, replies and reshares for each post that was seen; None if it is not known
     engagement_per_post_seen: float | None
-    left_out: int = 0
+    left_out: int = 0  # originals that were too young to count
 
     @property
     def days(self) -> float:
-        """Simulated days of the run."""
         return self.length * self.tick_seconds / (DAY_HOURS * SECONDS_AN_HOUR)
 
 
@@ -151,7 +133,6 @@ class _Cascades:
 
 
 def _doubt(feeds: Sequence[Feed]) -> str:
-    """Return why runs are too few, or have too few people, for shapes; empty if they are enough."""
     people, runs = min((len(feed.posts_by_person) for feed in feeds), default=0), len(feeds)
     if people >= PEOPLE_MIN and runs >= SEEDS_MIN:
         return ""

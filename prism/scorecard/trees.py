@@ -12,21 +12,16 @@ from typing import NamedTuple
 
 import msgspec
 
-ROOT = -1
-"""The parent of a root."""
+ROOT = -1  # the parent of a root
 
 
 class Tree(msgspec.Struct, frozen=True, gc=False):
-    """A cascade: a post with all replies and reshares below it.
+    """A cascade: a post with all replies and reshares below it."""
 
-    Args:
-        parents: the place of each post's parent in the tree; `ROOT` for the first post, which is the original. A parent
-            comes before its children.
-        minutes: minutes from the original to each post; may be negative in real data.
-    """
-
+    # the place of each post's parent in the tree; `ROOT` for the first post, which is the original. A parent comes
+    # before its children.
     parents: tuple[int, ...]
-    minutes: tuple[float, ...]
+    minutes: tuple[float, ...]  # minutes from the original to each post; may be negative in real data
 
     @property
     def size(self) -> int:
@@ -35,30 +30,17 @@ class Tree(msgspec.Struct, frozen=True, gc=False):
 
 
 class TreeShape(NamedTuple):
-    """The shape of a tree.
-
-    Args:
-        size: posts, with the original.
-        depth: steps from the original to the farthest post.
-        breadth_share: posts at the most common depth, as a share of all posts.
-        virality: structural virality: the mean number of steps between two posts; 0 for a single post. It is just
-            below 2 for a star, and grows with the size for a chain.
-        half_minutes: minutes until half of the posts were there.
-    """
-
-    size: int
-    depth: int
-    breadth_share: float
+    size: int  # posts, with the original
+    depth: int  # steps from the original to the farthest post
+    breadth_share: float  # posts at the most common depth, as a share of all posts
+    # structural virality: the mean number of steps between two posts; 0 for a single post. It is just below 2 for a
+    # star, and grows with the size for a chain.
     virality: float
-    half_minutes: float
+    half_minutes: float  # minutes until half of the posts were there
 
 
 def shape_of(tree: Tree) -> TreeShape:
-    """Return the shape of a tree, in one pass up and one down.
-
-    Raises:
-        ValueError: a parent does not come before its child.
-    """
+    """Return the shape of a tree, in one pass up and one down."""
     parents, size = tree.parents, tree.size
     depths, below = [0] * size, [1] * size
     for place in range(1, size):
@@ -84,7 +66,6 @@ def trees_of(posts: Sequence[tuple[int, int, int | None]], tick_minutes: float) 
 
     Args:
         posts: `(id, tick, id of the parent or None)` of each.
-        tick_minutes: minutes of a tick.
 
     Raises:
         ValueError: a parent does not come before its child.

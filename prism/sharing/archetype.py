@@ -20,37 +20,25 @@ from prism.statechart.behaviour import Reader
 
 EXACT: Final = "exact"
 LOG2: Final = "log2"
-LOG2_FROM: Final = 2
-"""The first value that shares its group by the logarithm with another whole number."""
+LOG2_FROM: Final = 2  # the first value that shares its group by the logarithm with another whole number
 BINS_MAX: Final = 1000
 _BINS: Final = re.compile(r"([1-9][0-9]*) bins?")
 
-NEAR: Final = 0.7
-"""The likeness from which on a similar name is suggested: less similar names mean something else."""
+NEAR: Final = 0.7  # the likeness from which on a similar name is suggested: less similar names mean something else
 
-NOTHING: Final = ""
-"""The value of a field of the context, for a question without one."""
+NOTHING: Final = ""  # the value of a field of the context, for a question without one
 
-DEFAULT_BINS: Final = 4
-"""The bins of a number with a range that an archetype has unless it is declared."""
+DEFAULT_BINS: Final = 4  # the bins of a number with a range that an archetype has unless it is declared
 
 
 class Grouping(NamedTuple):
-    """The groups of one field's values.
+    """The groups of one field's values."""
 
-    Args:
-        name: the field.
-        text: the groups as declared, such as `4 bins`.
-        read: returns the field's value for an agent and a context.
-        group: returns the group of a value.
-        words: returns a group in words, such as `0.25 to 0.5`.
-    """
-
-    name: str
-    text: str
-    read: Reader
+    name: str  # the field
+    text: str  # the groups as declared, such as `4 bins`
+    read: Reader  # returns the field's value for an agent and a context
     group: Callable[[Any], Value]
-    words: Callable[[Any], str] = str
+    words: Callable[[Any], str] = str  # returns a group in words, such as `0.25 to 0.5`
 
 
 def grouping(name: str, text: str, known: Mapping[str, tuple[Field, Reader]]) -> Grouping:
@@ -118,7 +106,6 @@ class Archetypes:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The fields whose values a judgement has."""
         return tuple(self._known)
 
     @cached_property
@@ -177,7 +164,6 @@ def _is_counted(field: Field) -> bool:
 
 
 def _of_texts(name: str, known: Mapping[str, tuple[Field, Reader]]) -> str:
-    """Return why a field of several texts has no groups, and which field may have been meant."""
     single = [each for each, (field, _) in sorted(known.items()) if field.kind != "texts"]
     close = get_close_matches(name, single, n=1, cutoff=NEAR)
     instead = f"name another field, such as {close[0]}" if close else "leave it out, or name another field"

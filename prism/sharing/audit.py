@@ -22,18 +22,13 @@ from prism.distribution import student
 from prism.divergence import jensen_shannon_rows
 from prism.sharing.records import Judged
 
-FEWEST: Final = 8
-"""The fewest values whose mean gets an interval."""
+FEWEST: Final = 8  # the fewest values whose mean gets an interval
 
-BITS: Final = (0.0, 1.0)
-"""The least and the most divergence of two distributions."""
-ERRORS: Final = (-1.0, 1.0)
-"""The least and the most error of a share."""
+BITS: Final = (0.0, 1.0)  # the least and the most divergence of two distributions
+ERRORS: Final = (-1.0, 1.0)  # the least and the most error of a share
 
-_THREE: Final = -math.log(0.05)
-"""The three of the rule of three."""
-_EQUAL: Final = 1e-9
-"""Values that differ by no more are equal: 0.6 - 0.5 and 0.7 - 0.6 are not the same number."""
+_THREE: Final = -math.log(0.05)  # the three of the rule of three
+_EQUAL: Final = 1e-9  # values that differ by no more are equal: 0.6 - 0.5 and 0.7 - 0.6 are not the same number
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,27 +40,19 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Audited(NamedTuple):
-    """A shared question that was asked by itself.
+    """A shared question that was asked by itself."""
 
-    Args:
-        own: the distribution that it got; `shared`: the one that its archetype shares.
-        samples: the answers that `own` was counted from; 0 for probabilities.
-        chance: the probability with which it was drawn.
-    """
-
-    own: Sequence[float]
-    shared: Sequence[float]
-    samples: int = 0
-    chance: float = 1.0
+    own: Sequence[float]  # the distribution that it got
+    shared: Sequence[float]  # the one that its archetype shares
+    samples: int = 0  # the answers that `own` was counted from; 0 for probabilities
+    chance: float = 1.0  # the probability with which it was drawn
 
     @classmethod
     def of(cls, judged: Judged) -> Audited:
-        """Return the audit that a record describes."""
         return cls(judged.probabilities, judged.shared, judged.samples, judged.chance)
 
     @property
     def weight(self) -> float:
-        """The number of shared questions that it stands for."""
         return 1.0 / self.chance
 
 

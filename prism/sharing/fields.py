@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-Value = float | int | bool | str
-"""The value of a field: a number, a truth value or a text."""
+Value = float | int | bool | str  # the value of a field: a number, a truth value or a text
 
 
 def in_words(value: Value) -> str:
@@ -17,14 +16,8 @@ def in_words(value: Value) -> str:
 
 
 class Fields(NamedTuple):
-    """The fields of questions, as a logit uses them.
+    """The fields of questions, as a logit uses them."""
 
-    Args:
-        names: all of them, in the order of a judgement's values.
-        stated: those that an oracle may judge by.
-        multiplied: those of them whose columns are multiplied with each other.
-    """
-
-    names: Sequence[str]
-    stated: Collection[str]
-    multiplied: Collection[str]
+    names: Sequence[str]  # all of them, in the order of a judgement's values
+    stated: Collection[str]  # those that an oracle may judge by
+    multiplied: Collection[str]  # those of them whose columns are multiplied with each other

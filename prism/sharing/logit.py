@@ -25,42 +25,31 @@ from numpy.typing import NDArray
 from prism.sharing.fields import Fields, Value
 from prism.sharing.records import Judged
 
-VALUES_MAX: Final = 12
-"""The most values of a text that has columns."""
-FEWEST_OF_VALUE: Final = 3
-"""The fewest judgements of a value that has a column."""
-LARGE: Final = 20.0
-"""The value from which on a number counts by its logarithm."""
-MULTIPLIED_MAX: Final = 12
-"""The most columns that are multiplied with each other."""
-STEPS_MAX: Final = 100
-"""The most steps of a fit: a few are enough, because the loss has only one minimum."""
+VALUES_MAX: Final = 12  # the most values of a text that has columns
+FEWEST_OF_VALUE: Final = 3  # the fewest judgements of a value that has a column
+LARGE: Final = 20.0  # the value from which on a number counts by its logarithm
+MULTIPLIED_MAX: Final = 12  # the most columns that are multiplied with each other
+STEPS_MAX: Final = 100  # the most steps of a fit: a few are enough, because the loss has only one minimum
 _DIGITS: Final = 6
-_LEAST: Final = 1e-4
-"""The weight of an option that no judgement has: its coefficients must be finite."""
+_LEAST: Final = 1e-4  # the weight of an option that no judgement has: its coefficients must be finite
 
 Predictor = Callable[[Sequence[Value]], tuple[float, ...]]
 """A function from the values of a question's fields to the probability of each option."""
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A column of a logit, with its coefficient of each option.
+    """A column of a logit, with its coefficient of each option."""
 
-    Args:
-        field: the field that it reads.
-        kind: `number`, `log`, or `value`: 1 where the field has the value `value`, otherwise 0.
-        coefficients: one for each option; only their differences mean something.
-        mean, scale: of a number: the value that is subtracted from it, and its divisor.
-        low, high: of a number: its range in the judgements. A value outside counts as the nearer end: nothing is known
-            about a model's judgements there, and a straight line would soon be far off.
-    """
-
-    field: str
+    field: str  # the field that it reads
+    # `number`, `log`, or `value`: 1 where the field has the value `value`, otherwise 0
     kind: Literal["number", "log", "value"]
-    coefficients: list[float] = []
+    coefficients: list[float] = []  # one for each option; only their differences mean something
     value: Value = ""
+    # mean, scale: of a number: the value that is subtracted from it, and its divisor
     mean: float = 0.0
     scale: float = 1.0
+    # low, high: of a number: its range in the judgements. A value outside counts as the nearer end: nothing is known
+    # about a model's judgements there, and a straight line would soon be far off.
     low: float | None = None
     high: float | None = None
 
@@ -75,8 +64,6 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Product(msgspec.Struct, frozen=True, kw_only=True):
-    """A product of two columns of a logit, by their numbers, with its coefficient of each option."""
-
     columns: tuple[int, int]
     coefficients: list[float] = []
 
@@ -90,7 +77,6 @@ class Logit(msgspec.Struct, frozen=True, kw_only=True):
     products: list[Product] = []
 
     def predictor(self, names: Sequence[str]) -> Predictor:
-        """Return the predictor of this logit for questions with these fields."""
         places = [names.index(column.field) for column in self.columns]
         rows = self._terms
         by_option = [(constant, [row[number] for row in rows]) for number, constant in enumerate(self.constants)]
@@ -108,7 +94,6 @@ class Logit(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def _terms(self) -> list[list[float]]:
-        """The coefficients of columns and then of products."""
         return [each.coefficients for each in self.columns] + [each.coefficients for each in self.products]
 
 

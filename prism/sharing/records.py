@@ -4,34 +4,25 @@ from __future__ import annotations
 
 import msgspec
 
-Name = tuple[int, int, str]
-"""The name of a question: its agent, tick and trigger."""
+Name = tuple[int, int, str]  # the name of a question: its agent, tick and trigger
 
 
 class Judged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):
-    """A distribution that the oracle gave to one question, for others to share, or to audit what they share.
+    """A distribution that the oracle gave to one question, for others to share, or to audit what they share."""
 
-    Args:
-        asked: the tick of the question; `agent` and `trigger`: its agent and its trigger.
-        probabilities: of the options, in the question's order; they add up to 1.
-        key: its archetype: state, trigger and options, and the group of each field.
-        values: of its fields.
-        shared: in an audit, the distribution that its archetype shares; empty for a question that was asked for all.
-        samples: the answers that the distribution was counted from; 0 for probabilities that the oracle gave itself.
-        chance: the probability with which it was audited; it changes where a resume changes `oracle.sharing.audit`.
-        calls: to a model that it took.
-    """
-
-    asked: int
+    asked: int  # the tick of the question; `agent` and `trigger`: its agent and its trigger
     agent: int
     trigger: str
-    probabilities: tuple[float, ...]
-    key: tuple[float | int | bool | str, ...]
-    values: tuple[float | int | bool | str, ...] = ()
+    probabilities: tuple[float, ...]  # of the options, in the question's order; they add up to 1
+    key: tuple[float | int | bool | str, ...]  # its archetype: state, trigger and options, and the group of each field
+    values: tuple[float | int | bool | str, ...] = ()  # of its fields
+    # in an audit, the distribution that its archetype shares; empty for a question that was asked for all
     shared: tuple[float, ...] = ()
+    # the answers that the distribution was counted from; 0 for probabilities that the oracle gave itself
     samples: int = 0
+    # the probability with which it was audited; it changes where a resume changes `oracle.sharing.audit`
     chance: float = 1.0
-    calls: int = 0
+    calls: int = 0  # to a model that it took
 
     @property
     def weight(self) -> float:
@@ -45,7 +36,6 @@ class Judged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):
 
     @property
     def name(self) -> Name:
-        """The agent, tick and trigger of the question."""
         return self.agent, self.asked, self.trigger
 
     @property

@@ -30,16 +30,11 @@ from prism.sharing.logit import fit_logit
 from prism.sharing.records import Judged, Name
 from prism.sharing.table import Key
 
-FOLDS: Final = 10
-"""The parts of the judgements; each is left out once, to see how far away the logit of the others is."""
-FEWEST: Final = 2 * FOLDS
-"""The fewest judgements of one kind of question that a logit is fitted to."""
-OF_ALL: Final = 1.0
-"""The weight of the residuals of all archetypes beside those of the archetype itself."""
-DRAWN: Final = 24
-"""The residuals of all archetypes that one archetype draws."""
-LEAST: Final = 0.01
-"""The share that is added to probabilities before their logarithm is taken."""
+FOLDS: Final = 10  # the parts of the judgements; each is left out once, to see how far away the logit of the others is
+FEWEST: Final = 2 * FOLDS  # the fewest judgements of one kind of question that a logit is fitted to
+OF_ALL: Final = 1.0  # the weight of the residuals of all archetypes beside those of the archetype itself
+DRAWN: Final = 24  # the residuals of all archetypes that one archetype draws
+LEAST: Final = 0.01  # the share that is added to probabilities before their logarithm is taken
 
 Shares = tuple[float, ...]
 Base = Callable[[Key, Sequence[Value]], Sequence[float]]
@@ -47,24 +42,13 @@ Base = Callable[[Key, Sequence[Value]], Sequence[float]]
 
 
 class Likely(NamedTuple):
-    """A plausible judgement of one person.
-
-    Args:
-        probabilities: of the options, in their order.
-        is_counted: whether such judgements are counted from answers; a person who is asked alone then gets one answer.
-    """
-
-    probabilities: Shares
+    probabilities: Shares  # of the options, in their order
+    # whether such judgements are counted from answers; a person who is asked alone then gets one answer
     is_counted: bool
 
 
 class Kind:
-    """The judgements of the questions with the same state, trigger and options.
-
-    Args:
-        judged: all of these judgements, in order.
-        fields: the fields of questions.
-    """
+    """The judgements of the questions with the same state, trigger and options."""
 
     def __init__(self, judged: Sequence[Judged], fields: Fields) -> None:
         self.audits = [each for each in judged if each.is_audit]
@@ -75,8 +59,7 @@ class Kind:
         self._mean = np.mean([each.probabilities for each in judged], axis=0).tolist()
         self.residuals = self._residuals()
         """The distance of each audit from its expectation without it, in log-odds: (audits, options)."""
-        self.of_key = defaultdict[Key, list[int]](list)
-        """`{archetype: the places of its audits}`."""
+        self.of_key = defaultdict[Key, list[int]](list)  # `{archetype: the places of its audits}`
         for place, each in enumerate(self.audits):
             self.of_key[each.key].append(place)
 
@@ -104,13 +87,7 @@ class Kind:
 
 
 class Possible:
-    """The judgements of a run, from which individual judgements are drawn for people who shared.
-
-    Args:
-        judged: all judgements of the run.
-        fields: the fields of questions.
-        seed: the seed of the run.
-    """
+    """The judgements of a run, from which individual judgements are drawn for people who shared."""
 
     def __init__(self, judged: Sequence[Judged], fields: Fields, seed: int) -> None:
         found = defaultdict[Key, list[Judged]](list)
@@ -122,23 +99,16 @@ class Possible:
 
     @property
     def audits(self) -> list[Judged]:
-        """All audits."""
         return [each for kind in self.kinds.values() for each in kind.audits]
 
 
 class Drawn:
-    """One draw of individual judgements for all people.
-
-    Args:
-        possible: the judgements of the run.
-        number: the number of the draw, from 0 on.
-    """
+    """One draw of individual judgements for all people."""
 
     def __init__(self, possible: Possible, number: int) -> None:
         self._possible = possible
         self._number = number
-        self._bases: dict[Key, Base] = {}
-        """`{state, trigger and options: expectation}`."""
+        self._bases: dict[Key, Base] = {}  # `{state, trigger and options: expectation}`
         self._residuals: dict[Key, tuple[Floats, Floats]] = {}
         """`{archetype: residuals in log-odds, (residuals, options); cumulative weights, (residuals,)}`."""
 

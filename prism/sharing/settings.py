@@ -16,11 +16,7 @@ from prism.statechart.behaviour import Reader
 
 
 def fields_of(config: Config, domain: Domain) -> QuestionFields:
-    """Return the fields of a domain's questions.
-
-    Raises:
-        ConfigError: they have no fields.
-    """
+    """Return the fields of a domain's questions."""
     if isinstance(domain, HasFields):
         return domain.fields
     raise ConfigError(
@@ -32,11 +28,7 @@ def fields_of(config: Config, domain: Domain) -> QuestionFields:
 
 
 def archetypes_of(config: Config, fields: QuestionFields) -> Archetypes:
-    """Return the archetypes of a run.
-
-    Raises:
-        ConfigError: a field, or its groups, cannot be used.
-    """
+    """Return the archetypes of a run."""
     known, stated = fields.question_fields(), fields.stated_fields()
     if not config.oracle.sharing.archetype:
         return Archetypes(default_groupings(fields.default_fields(), known), known, stated)
@@ -44,15 +36,7 @@ def archetypes_of(config: Config, fields: QuestionFields) -> Archetypes:
 
 
 def declared_groupings(declared: Mapping[str, str], known: Mapping[str, tuple[Field, Reader]]) -> list[Grouping]:
-    """Return the groups of the fields that a configuration declares.
-
-    Args:
-        declared: `{field: groups}`, as `oracle.sharing.archetype` has them.
-        known: the fields that questions have, and their readers.
-
-    Raises:
-        ConfigError: a field, or its groups, cannot be used, or it is declared twice. It tells of every such field.
-    """
+    """Return the groups of the fields that a configuration declares."""
     found: dict[str, tuple[str, Grouping]] = {}
     wrong: list[ConfigError] = []
     for name, text in declared.items():
@@ -73,11 +57,7 @@ def declared_groupings(declared: Mapping[str, str], known: Mapping[str, tuple[Fi
 
 
 def sharing_table(config: Config, domain: Domain, oracle: Oracle[Any]) -> SharingTable | None:
-    """Return the table of archetypes of a run; None if its questions share nothing.
-
-    Raises:
-        ConfigError: the domain or the oracle has no judgements that could be shared.
-    """
+    """Return the table of archetypes of a run; None if its questions share nothing."""
     settings = config.oracle.sharing
     if settings.by == "none" or not config.statechart.oracle_enabled:
         return None

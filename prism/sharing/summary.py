@@ -17,89 +17,55 @@ from prism.sharing.table import Role, words_of
 
 UNIT: Final = 1 << 40
 """Probabilities are counted in whole units of its inverse, so that their sums do not depend on an order."""
-LISTED: Final = 10
-"""The most archetypes that are listed."""
+LISTED: Final = 10  # the most archetypes that are listed
 _DIGITS: Final = 6
 
 
 class ArchetypeError(msgspec.Struct, frozen=True, kw_only=True):
-    """The audited error of one archetype.
-
-    Args:
-        archetype: its key, in words.
-        audits: its audits; `divergence`: of the shared judgement from those of the audits, in bits.
-    """
-
-    archetype: str
+    archetype: str  # its key, in words
     audits: int
-    divergence: Estimate
+    divergence: Estimate  # of the shared judgement from those of the audits, in bits
 
 
 class SharedShares(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of one kind of question that were shared.
-
-    Args:
-        trigger, state: of the questions.
-        questions: those with a shared judgement, audited ones included; `audits`: those that were audited.
-        shared: `{option: its mean probability, as shared}`.
-        corrected: `{option: the share that it would have had by individual answers}`; empty without audits.
-    """
-
+    # trigger, state: of the questions
     trigger: str
     state: str
-    questions: int
-    audits: int
-    shared: dict[str, float]
+    questions: int  # those with a shared judgement, audited ones included
+    audits: int  # those that were audited
+    shared: dict[str, float]  # `{option: its mean probability, as shared}`
+    # `{option: the share that it would have had by individual answers}`; empty without audits
     corrected: dict[str, Estimate] = {}
 
 
 class SharingSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """The judgements that a run has shared.
-
-    Args:
-        fields: the fields of an archetype, with their groups.
-        archetypes: those with a judgement.
-        asked_for_all: questions that were asked for an archetype; `shared`: those that drew from its judgement;
-            `audited`: those that were asked by themselves although they could have shared.
-        calls: that all judgements took. A server without probabilities is called `oracle.sharing.samples` times for
-            each of them.
-        questions_per_call: questions with an answer for each of these calls.
-        divergence: Jensen-Shannon divergence of the shared judgement from the individual one, in bits, in the mean of
-            all questions that shared; None without audits.
-        shares: for each kind of question, the shares of its options as shared, and corrected by the audits.
-        furthest: the archetypes with the most error first, over all questions that their audits stand for.
-    """
-
-    fields: list[str]
-    archetypes: int
-    asked_for_all: int
-    shared: int
-    audited: int
+    fields: list[str]  # the fields of an archetype, with their groups
+    archetypes: int  # those with a judgement
+    asked_for_all: int  # questions that were asked for an archetype
+    shared: int  # those that drew from its judgement
+    audited: int  # those that were asked by themselves although they could have shared
+    # that all judgements took. A server without probabilities is called `oracle.sharing.samples` times for each of
+    # them.
     calls: int
-    questions_per_call: float
+    questions_per_call: float  # questions with an answer for each of these calls
+    # Jensen-Shannon divergence of the shared judgement from the individual one, in bits, in the mean of all questions
+    # that shared; None without audits
     divergence: Estimate | None
+    # for each kind of question, the shares of its options as shared, and corrected by the audits
     shares: list[SharedShares]
+    # the archetypes with the most error first, over all questions that their audits stand for
     furthest: list[ArchetypeError]
 
 
 class SharedCounts(NamedTuple):
-    """The counts of a run that shares.
-
-    Args:
-        archetypes: those with a judgement.
-        roles: `{role: questions}`.
-        shared: `{(trigger, state, *options): the sums of the shared distributions in units}`.
-        calls: that all judgements took.
-    """
-
-    archetypes: int
-    roles: Mapping[str, int]
+    archetypes: int  # those with a judgement
+    roles: Mapping[str, int]  # `{role: questions}`
+    # `{(trigger, state, *options): the sums of the shared distributions in units}`
     shared: Mapping[tuple[str, ...], Sequence[int]]
-    calls: int
+    calls: int  # that all judgements took
 
 
 def sharing_summary(archetypes: Archetypes, counts: SharedCounts, audits: Sequence[Judged]) -> SharingSummary:
-    """Return the summary of a run, from its counts and all of its audits."""
     ordered = sorted(audits, key=lambda each: (each.asked, each.agent, each.trigger))
     owners, drawn, audited = (counts.roles.get(role, 0) for role in Role)
     return SharingSummary(

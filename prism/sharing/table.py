@@ -26,11 +26,9 @@ from prism.sharing.archetype import Archetypes
 from prism.sharing.fields import Value
 from prism.sharing.records import Judged, Name
 
-Key = tuple[Value, ...]
-"""The state, trigger and options of a question, and the group of each field."""
+Key = tuple[Value, ...]  # the state, trigger and options of a question, and the group of each field
 
-KEPT: Final = 1000
-"""The most judgements in the mean that an archetype shares: the latest ones."""
+KEPT: Final = 1000  # the most judgements in the mean that an archetype shares: the latest ones
 
 
 @unique
@@ -43,17 +41,9 @@ class Role(StrEnum):
 
 
 class Rules(NamedTuple):
-    """The settings of a run that shares.
-
-    Args:
-        seed: the run's seed, for the draws of audits.
-        audit: the share of shared questions that are audited; 0 to 1.
-        deliberation: ticks from a question to its decision.
-    """
-
-    seed: int
-    audit: float
-    deliberation: int
+    seed: int  # the run's seed, for the draws of audits
+    audit: float  # the share of shared questions that are audited; 0 to 1
+    deliberation: int  # ticks from a question to its decision
 
 
 class Basis:
@@ -73,42 +63,25 @@ class Basis:
 
 
 class Place(NamedTuple):
-    """The place of a question among those like it.
-
-    Args:
-        values: of its fields.
-    """
-
     role: Role
     basis: Basis
-    values: tuple[Value, ...]
+    values: tuple[Value, ...]  # of its fields
 
 
 class SharingTable:
-    """The archetypes of a run.
-
-    Args:
-        archetypes: groups questions.
-        rules: the settings.
-    """
+    """The archetypes of a run."""
 
     def __init__(self, archetypes: Archetypes, rules: Rules) -> None:
         self.archetypes = archetypes
         self.rules = rules
-        self._tick = -1
-        """The latest tick of a question."""
-        self._bases: dict[Key, Basis] = {}
-        """`{archetype: what its questions share now}`."""
-        self._counted: dict[Key, deque[tuple[float, ...]]] = {}
-        """`{archetype: its judgements that count}`."""
-        self._judged: dict[int, list[Judged]] = {}
-        """`{tick: judgements of its questions}`, until they count."""
-        self._recorded: dict[Name, Judged] = {}
-        """The judgements of earlier processes."""
+        self._tick = -1  # the latest tick of a question
+        self._bases: dict[Key, Basis] = {}  # `{archetype: what its questions share now}`
+        self._counted: dict[Key, deque[tuple[float, ...]]] = {}  # `{archetype: its judgements that count}`
+        self._judged: dict[int, list[Judged]] = {}  # `{tick: judgements of its questions}`, until they count
+        self._recorded: dict[Name, Judged] = {}  # the judgements of earlier processes
         self._earlier: dict[int, list[Judged]] = {}
         """`{tick: judgements for all}` of ticks that this process does not run again, until that tick."""
-        self._known = set[Key]()
-        """The archetypes with a judgement."""
+        self._known = set[Key]()  # the archetypes with a judgement
 
     def load(self, recorded: Iterable[Judged], begin: int) -> None:
         """Take the judgements of earlier processes. Called before `place`.
@@ -154,7 +127,6 @@ class SharingTable:
 
     @property
     def known(self) -> int:
-        """The number of archetypes with a judgement."""
         return len(self._known)
 
     def _archetype(self, agent: Any, question: Question[Any]) -> Key:

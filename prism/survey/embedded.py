@@ -24,13 +24,6 @@ class EmbeddedAnswers:
     """The answers to the questions of a questionnaire, by their expressions.
 
     `draw.uniform` and `draw.normal` are two random numbers of the run's seed, the person, the question and the repeat.
-
-    Args:
-        questionnaire: its questions all have an answer.
-        attributes: people's own attributes, as declared; seed: the run's.
-
-    Raises:
-        ConfigError: a question has no expression, or one that does not give its kind of answer.
     """
 
     def __init__(self, questionnaire: Questionnaire, attributes: Mapping[str, AttributeConfig], seed: int) -> None:

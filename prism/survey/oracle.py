@@ -21,40 +21,30 @@ from prism.statechart.oracle import UNTRUSTED, Answer, memory_lines, options_sch
 from prism.statechart.writing import TEXT_CHARS, one_line
 from prism.survey.questionnaire import Item
 
-KEY = "answer"
-"""The key under which a model answers."""
-PLACEHOLDER = "<answer>"
-"""The example answer in a prompt: a model that repeats it has not answered."""
-LISTED_MAX = 20
-"""The most points of a scale of which a model is asked for probabilities."""
+KEY = "answer"  # the key under which a model answers
+PLACEHOLDER = "<answer>"  # the example answer in a prompt: a model that repeats it has not answered
+LISTED_MAX = 20  # the most points of a scale of which a model is asked for probabilities
 
 _TASK = """Answer one question of a survey as the person who is described below, with what this person thinks now."""
 
 
 class Interview(msgspec.Struct, frozen=True):
-    """One asking of one question: the agent of an oracle's question.
-
-    Args:
-        repeat: how often the person was asked the same at this moment, this time included.
-    """
+    """One asking of one question: the agent of an oracle's question."""
 
     respondent: Respondent
     item: Item
-    repeat: int
+    repeat: int  # how often the person was asked the same at this moment, this time included
 
     @property
     def agent_id(self) -> int:
-        """The person's number."""
         return self.respondent.number
 
     @property
     def tick(self) -> int:
-        """The whole ticks before the moment."""
         return self.respondent.tick
 
     @property
     def name(self) -> str:
-        """The person's name."""
         return self.respondent.name
 
     @property
@@ -82,7 +72,6 @@ class SurveyOracle(ModelOracle[Any]):
         self._attempts = attempts
 
     async def ask(self, agent: Interview, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
-        """Return the chosen answer. It raises as `answer`."""
         return type(options[0])((await self.answer(agent, current_state, trigger, options, context)).state)
 
     async def answer(
@@ -112,7 +101,6 @@ class SurveyOracle(ModelOracle[Any]):
         raise AssertionError("the last attempt returns or raises")
 
     def asker_name(self, agent: Interview, trigger: str, context: Any) -> str:  # noqa: ARG002  # the interface's
-        """Return the person, the tick, the question and the repeat."""
         return f"agent {agent.agent_id} in tick {agent.tick}, question {agent.item.id}, asking {agent.repeat}"
 
     async def _answered(self, agent: Interview, options: Any, attempt: int) -> Answer:
@@ -182,7 +170,6 @@ Respond with JSON only:
 
 
 def _form(item: Item) -> str:
-    """Return the part of a prompt about the answers to choose from."""
     if item.scale is not None:
         low, high = [f"{end} ({label})" for end, label in zip(item.scale, item.labels, strict=True)] or item.scale
         return f"The answer is a whole number from {low} to {high}."
@@ -213,24 +200,18 @@ def _text(said: str) -> str:
 
 
 class Respondent(msgspec.Struct, frozen=True, kw_only=True):
-    """A person who is asked, as they were at the moment.
+    """A person who is asked, as they were at the moment."""
 
-    Args:
-        number: the agent's number; tick: the whole ticks before the moment.
-        facts: what a model is told besides, by the name that it is told; attributes: all, by name.
-        memory: what the person remembers, as for `prism.social.memory.Memory.lines`.
-        answers: `{(question, repeat): the answer}` where they are worked out without a model; None if there is none.
-    """
-
-    number: int
-    tick: int
+    number: int  # the agent's number
+    tick: int  # the whole ticks before the moment
     moment: str
     name: str
     interests: tuple[str, ...]
     personality: str
-    facts: Mapping[str, Value]
-    attributes: Mapping[str, Value]
-    memory: tuple[str, ...] = ()
+    facts: Mapping[str, Value]  # what a model is told besides, by the name that it is told
+    attributes: Mapping[str, Value]  # all, by name
+    memory: tuple[str, ...] = ()  # what the person remembers, as for `prism.social.memory.Memory.lines`
+    # `{(question, repeat): the answer}` where they are worked out without a model; None if there is none
     answers: dict[tuple[str, int], int | str | None] = {}
 
     def situation(self) -> str:

@@ -27,68 +27,48 @@ class Given(NamedTuple):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """The change of the answers of the same people between two moments.
+    """The change of the answers of the same people between two moments."""
 
-    Args:
-        first, second: the moments.
-        people: those who answered at both; up, down: those of them who went to a higher number, or to the first option,
-            and those who went the other way.
-        difference: of the means, or of the shares of the first option; low, high: its interval, if there is one.
-        test: `wilcoxon` signed ranks for a scale, `mcnemar` for two options.
-        effect: rank-biserial of a scale, from -1 to 1; of two options up less down, over both. None if nobody moved.
-        p: of no change, two-sided.
-        sentence: the same in words.
-    """
-
+    # first, second: the moments
     first: str
     second: str
-    people: int
+    people: int  # those who answered at both
+    # up, down: those of them who went to a higher number, or to the first option, and those who went the other way
     up: int
     down: int
-    difference: float
+    difference: float  # of the means, or of the shares of the first option
+    # low, high: its interval, if there is one
     low: float | None
     high: float | None
-    test: str
+    test: str  # `wilcoxon` signed ranks for a scale, `mcnemar` for two options
+    # rank-biserial of a scale, from -1 to 1; of two options up less down, over both. None if nobody moved.
     effect: float | None
-    p: float
-    sentence: str
+    p: float  # of no change, two-sided
+    sentence: str  # the same in words
 
 
 class ItemOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of one question.
-
-    Args:
-        counts: `{moment: {answer: how often, in the first asking}}`, in the order of the answers; empty if it is open.
-        means: `{moment: the mean of a scale}`; answered, missing: `{moment: people}`, in the first asking.
-        repeated: the share of the pairs of a first and a later asking with equal answers; None without a second one,
-            and for open questions.
-        changes: from the first moment to each later one, where there is a test for it.
-    """
+    """The outcome of one question."""
 
     id: str
     text: str
     kind: str
+    # `{moment: {answer: how often, in the first asking}}`, in the order of the answers; empty if it is open
     counts: dict[str, dict[str, int]]
-    means: dict[str, float]
+    means: dict[str, float]  # `{moment: the mean of a scale}`
+    # answered, missing: `{moment: people}`, in the first asking
     answered: dict[str, int]
     missing: dict[str, int]
+    # the share of the pairs of a first and a later asking with equal answers; None without a second one, and for open
+    # questions
     repeated: float | None
-    changes: list[Change]
+    changes: list[Change]  # from the first moment to each later one, where there is a test for it
 
 
 def outcomes_of(
     items: Sequence[Item], moments: Sequence[str], given: Iterable[Given], *, compares: bool = True
 ) -> list[ItemOutcome]:
-    """Return the outcome of each question.
-
-    Args:
-        moments: in their order.
-        given: answers, each at most once.
-        compares: whether changes between moments are tested.
-
-    Raises:
-        ImportError: there are changes to test, and scipy is not installed.
-    """
+    """Return the outcome of each question."""
     answers: dict[str, dict[tuple[str, int], dict[int, int | str]]] = {item.id: {} for item in items}
     missing = Counter[tuple[str, str]]()
     for each in given:

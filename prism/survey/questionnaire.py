@@ -16,14 +16,11 @@ from prism.config.places import line_of, read_as
 from prism.errors import ConfigError, SettingError
 from prism.statechart.writing import one_line
 
-ITEMS_MAX: Final = 200
-"""The most questions of a file."""
+ITEMS_MAX: Final = 200  # the most questions of a file
 OPTIONS_MAX: Final = 50
 OPTION_CHARS: Final = 100
-TEXT_CHARS: Final = 2_000
-"""The most characters of a question."""
-POINTS_MAX: Final = 101
-"""The most points of a scale, as of 0 to 100."""
+TEXT_CHARS: Final = 2_000  # the most characters of a question
+POINTS_MAX: Final = 101  # the most points of a scale, as of 0 to 100
 REPEATS_MAX: Final = 100
 MOMENTS_MAX: Final = 20
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
@@ -73,44 +70,25 @@ def _states(choices: tuple[str, ...]) -> type[StrEnum]:
 
 
 class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The keys of the file."""
-
     questions: Annotated[list[Item], Meta(min_length=1, max_length=ITEMS_MAX)]
     at: Annotated[int, Meta(ge=0)] | dict[str, Annotated[int, Meta(ge=0)]] | None = None
     repeat: Annotated[int, Meta(ge=1, le=REPEATS_MAX)] = 1
 
 
 class Questionnaire(msgspec.Struct, frozen=True, kw_only=True):
-    """A questionnaire.
-
-    Args:
-        source: the file, for errors.
-        items: its questions, each of another id.
-        lines: `{id: the line of the question in the file}`.
-        at: `{moment: the round after which it is}`, in the order in which they are compared; empty for the end.
-        repeat: how often each person is asked each question at each moment.
-    """
-
-    source: str
-    items: tuple[Item, ...]
-    lines: dict[str, int | None]
+    source: str  # the file, for errors
+    items: tuple[Item, ...]  # its questions, each of another id
+    lines: dict[str, int | None]  # `{id: the line of the question in the file}`
+    # `{moment: the round after which it is}`, in the order in which they are compared; empty for the end
     at: dict[str, int]
-    repeat: int
+    repeat: int  # how often each person is asked each question at each moment
 
     def refusal(self, item: Item, key: str, problem: str) -> ConfigError:
-        """Return the error of a key of a question."""
         return ConfigError(self.source, problem, key=f"{item.id}.{key}", line=self.lines[item.id])
 
 
 def read_questionnaire(text: str, source: str) -> Questionnaire:
-    """Return the questionnaire that a YAML text describes.
-
-    Args:
-        source: what errors call the text, usually its file name.
-
-    Raises:
-        ConfigError: the first thing that is wrong, with its line.
-    """
+    """Return the questionnaire that a YAML text describes."""
 
     def checked(file: _File) -> tuple[tuple[Item, ...], dict[str, int], int]:
         items = tuple(_checked(item, f"questions[{place}]") for place, item in enumerate(file.questions))
@@ -141,7 +119,6 @@ def _check_names(items: tuple[Item, ...]) -> None:
 
 
 def _checked(item: Item, key: str) -> Item:
-    """Return a question with its texts on one line."""
     if not _NAME.fullmatch(item.id):
         problem = f"expected at most 60 letters, digits and underscores, the first a letter, got {item.id!r}"
         raise _wrong(key, "id", problem)

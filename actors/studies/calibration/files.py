@@ -23,8 +23,7 @@ from prism.config import Config, fitted_settings, settings
 from prism.quoting import printable
 
 CONFIGURATION, RESULT, PAGE = "calibrated.yaml", "calibration.json", "calibration.md"
-DIGITS = 6
-"""Significant digits of written numbers: the last digits of a regression depend on the processor."""
+DIGITS = 6  # significant digits of written numbers: the last digits of a regression depend on the processor
 NOT_COPIED = ("run.calibration.", "metrics.", "simulation.seed")
 
 

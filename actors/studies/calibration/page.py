@@ -27,7 +27,6 @@ TRUTHS = (
 
 
 def page_of(plan: CalibrationPlan, result: Result) -> str:
-    """Return the page of a calibration in Markdown."""
     asked = plan.calibration
     parts = [
         f"# Calibration of {_text(plan.base.name)}",

@@ -31,29 +31,16 @@ PAGE = "docs/experiments.md"
 
 
 class CalibrationPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A plan.
-
-    Args:
-        path: the file of the calibration.
-        base: the file of the configuration that is fitted.
-        config: that configuration, with the settings for all runs.
-        values: `{setting: its value there}` of the parameters.
-        real: the real cascades, in their two parts.
-        data_hash: SHA-256 of the file of the data; None if there is none.
-        own: `{measure: its function}` of the user's own measures; `own_code`: SHA-256 of their modules.
-        hash: the hash of all that decides the result, except the code of PRISM.
-    """
-
-    path: Path
+    path: Path  # the file of the calibration
     calibration: Calibration
-    base: Path
-    config: Config
-    values: dict[str, Any]
-    real: Real
-    data_hash: str | None
-    own: dict[str, OwnMeasure]
-    own_code: dict[str, str]
-    hash: str
+    base: Path  # the file of the configuration that is fitted
+    config: Config  # that configuration, with the settings for all runs
+    values: dict[str, Any]  # `{setting: its value there}` of the parameters
+    real: Real  # the real cascades, in their two parts
+    data_hash: str | None  # SHA-256 of the file of the data; None if there is none
+    own: dict[str, OwnMeasure]  # `{measure: its function}` of the user's own measures
+    own_code: dict[str, str]  # SHA-256 of their modules
+    hash: str  # the hash of all that decides the result, except the code of PRISM
 
 
 def make_calibration_plan(path: Path) -> CalibrationPlan:
@@ -90,13 +77,11 @@ def make_calibration_plan(path: Path) -> CalibrationPlan:
 
 
 def cell_of(plan: CalibrationPlan, step: str, point: Point) -> Cell:
-    """Return the cell of a run."""
     config = _config(plan.calibration, plan.base, point.values)
     return cells_of(config, step, [point.seed], ask_once=plan.calibration.oracle.ask_once)[0]
 
 
 def middle_of(plan: CalibrationPlan) -> Point:
-    """Return the run in the middle of all ranges, for a forecast."""
     parameters = plan.calibration.parameters
     return point_at(parameters, [0.5] * len(parameters), 1)
 

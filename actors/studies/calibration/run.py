@@ -26,15 +26,9 @@ from prism.scorecard.social import rank_correlation
 
 
 class Told(NamedTuple):
-    """Functions that are told of progress.
-
-    Args:
-        on_runs: called with the number of runs of a step that are done; True if they were done before.
-        on_best: called with the smallest distance so far.
-    """
-
+    # called with the number of runs of a step that are done; True if they were done before
     on_runs: Callable[[str, int, bool], None]
-    on_best: Callable[[float], None]
+    on_best: Callable[[float], None]  # called with the smallest distance so far
 
 
 class CellRunner:
@@ -44,7 +38,6 @@ class CellRunner:
         self._plan, self._out, self._executor, self._told = plan, out, executor, told
 
     def tell(self, best: float) -> None:
-        """Take note of the smallest distance so far."""
         self._told.on_best(best)
 
     def run(self, step: str, points: Sequence[Point]) -> list[Observed]:
@@ -68,19 +61,15 @@ class CellRunner:
 
 
 def run_calibration(plan: CalibrationPlan, out: Path, executor: Executor, told: Told) -> Result:
-    """Run all steps of a calibration, or continue them, and return the result."""
     return calibrated(plan.calibration, plan.values, plan.real, CellRunner(plan, out, executor, told))
 
 
 OBSERVED = "observed"
-VERSION = 3
-"""The version of kept results: results of another version are computed again."""
-SMALLER = 0.9
-"""Cascades smaller than this part of the smallest real one have no real counterpart."""
+VERSION = 3  # the version of kept results: results of another version are computed again
+SMALLER = 0.9  # Cascades smaller than this part of the smallest real one have no real counterpart
 
 
 def observed_of(plan: CalibrationPlan, out: Path, cell: Cell) -> Observed:
-    """Return the compared numbers of a cell."""
     kept = out / OBSERVED / f"{_name(plan, cell)}.json"
     try:
         return read_json(kept, Observed)

@@ -24,7 +24,6 @@ from prism.statechart import Oracle
 
 
 def tape_beside(run: Path) -> Path:
-    """Return the path of the tape for new questions, beside the run's directory."""
     return run.with_name(f"{run.name}.cause.sqlite")
 
 
@@ -42,11 +41,7 @@ class Asking:
         self._taped, self._asked = taped, asked
 
     def oracle(self, computed: Oracle[Any], replaces: Mapping[QuestionName, str]) -> Substitute:
-        """Return the oracle of one future.
-
-        Args:
-            computed: the oracle for questions that the model may not answer; replaces: as for `Substitute`.
-        """
+        """Return the oracle of one future."""
         return Substitute(0, computed, self._taped, self._asked, replaces, self._counted())
 
     def _counted(self) -> Callable[[QuestionName], bool]:
@@ -64,11 +59,7 @@ class Asking:
 
 @asynccontextmanager
 async def open_asking(run: OpenRun, most: int, tape: Path) -> AsyncIterator[Asking]:
-    """Open the model of a run for new questions.
-
-    Args:
-        most: the most new questions that it answers; tape: the path of the tape that keeps the answers.
-    """
+    """Open the model of a run for new questions."""
     config = run.config
     if config.oracle.backend == "choice":
         raise RunDirectoryError(f"{run.path}: this run asks no model, so there is none for --ask")

@@ -28,8 +28,7 @@ from prism.events import Intervened, PostEvent
 INTERVENTIONS, PEOPLE, DECISIONS, TIES, POSTS = "interventions", "people", "decisions", "ties", "posts"
 KINDS: Final = (INTERVENTIONS, PEOPLE, DECISIONS, TIES, POSTS)
 """The kinds of candidates, in the order in which they are shown."""
-KIND_OF_POST: Final = {"publish": "original", "reply": "reply", "reshare": "reshare"}
-"""`{kind of event: kind of post}`."""
+KIND_OF_POST: Final = {"publish": "original", "reply": "reply", "reshare": "reshare"}  # `{kind of event: kind of post}`
 EQUAL: Final = 1.0
 """The weights that candidates have in any case, over those by the journal: one half of the chances, in sum.
 
@@ -38,21 +37,14 @@ Source: Hesterberg (1995), weighted average importance sampling and defensive mi
 
 
 class Candidate(NamedTuple):
-    """A thing that can be undone.
-
-    Args:
-        tick: the tick from which the other future departs.
-        agent, whom, place, post, was, would_be: as for `actors.studies.causes.record.Cause`.
-        trigger: of a decision's question.
-    """
-
     kind: str
-    tick: int
+    tick: int  # the tick from which the other future departs
+    # agent, whom, place, post, was, would_be: as for `actors.studies.causes.record.Cause`
     agent: int | None = None
     whom: int | None = None
     place: int | None = None
     post: int | None = None
-    trigger: str = ""
+    trigger: str = ""  # of a decision's question
     was: str = ""
     would_be: str = ""
 
@@ -103,11 +95,7 @@ def only_of(candidates: Candidates, agent: int) -> Candidates:
 
 
 def change_of(run: OpenRun, candidate: Candidate, known: KeptAnswers) -> Change:
-    """Return the change that undoes a candidate.
-
-    Args:
-        known: the recorded answers of the run.
-    """
+    """Return the change that undoes a candidate."""
     if candidate.kind == INTERVENTIONS:
         return Change(undone=run.config.interventions[candidate.place or 0])
     if candidate.kind == POSTS:
@@ -171,18 +159,12 @@ class _Taken(NamedTuple):
 
 
 class _Journal:
-    """The journal of a run as candidates need it.
-
-    Args:
-        since: the tick from which it counts.
-        with_decisions: whether decisions are read, of which there may be very many.
-    """
+    """The journal of a run as candidates need it."""
 
     def __init__(self, run: OpenRun, course: Course, since: int, *, with_decisions: bool) -> None:
         self._run, self._since = run, since
         self._events: list[PostEvent] = []
-        self._from_outside: set[int] = set()
-        """The posts that interventions have published."""
+        self._from_outside: set[int] = set()  # the posts that interventions have published
         self._taken: list[_Taken] = []
         kinds = (PostEvent, Intervened, *((Question, Update) if with_decisions else ()))
         asked: dict[tuple[int, str], Question[Any]] = {}

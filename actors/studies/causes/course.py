@@ -22,23 +22,18 @@ from prism.events import PostEvent
 
 CASCADE = "cascade:"
 LIKE = "like"
-STATES = "states."
-"""The beginning of the names of columns that count the agents in a state."""
+STATES = "states."  # the beginning of the names of columns that count the agents in a state
 OF_POSTS = (BY, *(f"{CASCADES}{shape}." for shape in SHAPES if shape != "size"))
 """The beginnings of measures that are computed from all posts and likes."""
 
 
 class Root(NamedTuple):
-    """The post that a cascade grows from, by who made it when: ids differ between futures.
-
-    Args:
-        place: of the post among those of its kind that the person made in the tick.
-    """
+    """The post that a cascade grows from, by who made it when: ids differ between futures."""
 
     tick: int
     agent: int
     kind: str
-    place: int
+    place: int  # of the post among those of its kind that the person made in the tick
 
 
 class Course:
@@ -54,8 +49,7 @@ class Course:
         self.root = root
         self.of = of
         self.over_time = over_time
-        self.rounds: RoundsTable = {}
-        """The numbers after each round; empty if no measure needs them."""
+        self.rounds: RoundsTable = {}  # the numbers after each round; empty if no measure needs them
         self._tree: set[int] = set()
         self._events: list[PostEvent] = []
 
@@ -67,21 +61,18 @@ class Course:
         return math.inf if self.root is None else self.root.tick
 
     def copy(self) -> Course:
-        """Return a course that goes on from here by itself."""
         other = Course(self.of, self.root, over_time=self.over_time)
         other.rounds = {name: [*values] for name, values in self.rounds.items()}
         other._tree, other._events = {*self._tree}, [*self._events]
         return other
 
     def add_round(self, simulation: Simulation) -> None:
-        """Add the round that has just ended."""
         if self._has_rounds:
             states = {f"{STATES}{state}": count for state, count in simulation.counters.agents_by_state().items()}
             for name, value in (round_of(simulation) | states).items():
                 self.rounds.setdefault(name, []).append(value)
 
     def add_tick(self, tick: int, frame: bytes) -> None:
-        """Add a tick by its frame."""
         if self._has_posts:
             self._events += those_of(encoded_in(frame[HEAD.size :]), PostEvent)
         if self.root is None or tick < self.root.tick or (tick > self.root.tick and not self._tree):
@@ -96,7 +87,6 @@ class Course:
                 self._tree.add(event.post)
 
     def values(self, simulation: Simulation) -> tuple[float, ...]:
-        """Return the measures at the end."""
         if self.root is not None:
             return (float(len(self._tree)),)
         fields: dict[str, Any] = simulation.domain.world.totals()
@@ -121,7 +111,6 @@ def course_of(run: OpenRun, of: Sequence[str], *, over_time: bool = False) -> Co
 
     Args:
         of: measures as experiments name them, or `cascade:POST` alone.
-        over_time: as for `Course`.
     """
     if len(of) == 1 and of[0].startswith(CASCADE):
         return Course(of, _root(run, of[0].removeprefix(CASCADE)), over_time=over_time)
@@ -133,7 +122,6 @@ def course_of(run: OpenRun, of: Sequence[str], *, over_time: bool = False) -> Co
 
 
 def _root(run: OpenRun, post: str) -> Root:
-    """Return the post with this id, by who made it when."""
     for messages in ticks_of(run.path, until=run.length) if post.isdecimal() else ():
         made = [event for event in those_of(messages, PostEvent) if event.kind != LIKE]
         for event in made:

@@ -42,82 +42,47 @@ from prism.statechart import Oracle
 
 
 class Change(NamedTuple):
-    """A change with which a future begins.
+    """A change with which a future begins."""
 
-    Args:
-        added: an intervention that is carried out besides, before the others of its tick.
-        undone: an intervention of the run that is not carried out.
-        withheld: the id of a post that its author does not publish.
-        asked: a question that is answered by `option`.
-        decided: that answer as a whole; None if the embedded oracle is to work out the rest of it.
-        redrawn: makes individual judgements for people who shared, in the domain of a part; None if they keep their
-            answers.
-    """
-
+    # an intervention that is carried out besides, before the others of its tick
     added: InterventionConfig | None = None
-    undone: InterventionConfig | None = None
-    withheld: int | None = None
-    asked: QuestionName | None = None
+    undone: InterventionConfig | None = None  # an intervention of the run that is not carried out
+    withheld: int | None = None  # the id of a post that its author does not publish
+    asked: QuestionName | None = None  # a question that is answered by `option`
     option: str = ""
-    decided: Decided | None = None
+    decided: Decided | None = None  # that answer as a whole; None if the embedded oracle is to work out the rest of it
+    # makes individual judgements for people who shared, in the domain of a part; None if they keep their answers
     redrawn: Callable[[Domain], Redrawn] | None = None
 
 
 class Snapshot(NamedTuple):
-    """The run between two ticks.
-
-    Args:
-        state, columns: the actors and the world; None before tick 0.
-        course: the course of the ticks so far.
-    """
-
     tick: int
+    # state, columns: the actors and the world; None before tick 0
     state: RunState | None
     columns: Bundles
-    course: Course
+    course: Course  # the course of the ticks so far
 
 
 class Outcome(NamedTuple):
-    """The outcome of a future.
-
-    Args:
-        values: the values of the measures; rounds: the columns of the rounds, empty if its course does not keep them.
-        kept: the number of questions with a recorded answer; computed: of those that the embedded oracle has answered;
-            redrawn: of those with a redrawn judgement.
-        asked: the number of questions that were put to the model's server; taped: of those answered from their tape.
-    """
-
-    values: tuple[float, ...]
-    rounds: RoundsTable
-    kept: int
-    computed: int = 0
-    redrawn: int = 0
-    asked: int = 0
-    taped: int = 0
+    values: tuple[float, ...]  # the values of the measures
+    rounds: RoundsTable  # the columns of the rounds, empty if its course does not keep them
+    kept: int  # the number of questions with a recorded answer
+    computed: int = 0  # of those that the embedded oracle has answered
+    redrawn: int = 0  # of those with a redrawn judgement
+    asked: int = 0  # the number of questions that were put to the model's server
+    taped: int = 0  # of those answered from their tape
 
     @property
     def value(self) -> float:
-        """The value of its first measure."""
         return self.values[0]
 
 
 class Futures:
-    """A recorded run, and its other futures.
-
-    Args:
-        path: its directory.
-        of: the measures; over_time: as for `Course`.
-        ticks: the number of ticks of the run that count; None for all that are whole now.
-
-    Raises:
-        RunDirectoryError: it is no run, has no whole tick, or there is no such measure.
-        JournalError, ConfigError, InputError, ResumeRefusedError, UntrustedCodeError: as for `OpenRun`.
-    """
+    """A recorded run, and its other futures."""
 
     def __init__(self, path: Path, *of: str, over_time: bool = False, ticks: int | None = None) -> None:
         self.run = OpenRun(path, until=ticks)
-        self.course = course_of(self.run, of, over_time=over_time)
-        """The course of the run before its first tick."""
+        self.course = course_of(self.run, of, over_time=over_time)  # the course of the run before its first tick
         self._parts = parts_of(RunDirectory(path), self.run.config, self.run.domain, self.run.length)
         self._bases = [each.domain for each in self._parts]
         self.known = KeptAnswers(path, self.run.length)
@@ -163,9 +128,6 @@ class Futures:
         """Return the run at its latest checkpoint up to a tick, and a record that compares the ticks after it.
 
         What other code has made is done again from the start.
-
-        Args:
-            course: is told of these ticks.
         """
         latest = 0 if changed_code(self.run.manifest, self.run.now) else int(min(before, course.latest_start))
         recovered = await to_thread.run_sync(recovered_run, self.run.path, latest)
@@ -226,11 +188,7 @@ class Futures:
     def _parts_between(
         self, start: int, end: int, change: Change | None = None, draws: int | None = None, drawn_at: int = 0
     ) -> list[Part]:
-        """Return the parts of the run, or of a future with a change, from one tick to another.
-
-        Args:
-            draws, drawn_at: as for `future`: a part ends where other draws begin.
-        """
+        """Return the parts of the run, or of a future with a change, from one tick to another."""
         found: list[Part] = []
         for place, part in enumerate(self._parts):
             last = min(part.until, end)
@@ -260,14 +218,7 @@ class Futures:
 
 
 class _Departed(Record):
-    """The record of a future: nothing is kept, and questions that are the same as in the run keep their answers.
-
-    Args:
-        ticks: those of the run, so that none of them waits for a clock.
-        known: the recorded answers.
-        change: its decision is given in place of the recorded one.
-        course: is told of each tick.
-    """
+    """The record of a future: nothing is kept, and questions that are the same as in the run keep their answers."""
 
     def __init__(self, ticks: int, known: KeptAnswers, change: Change, course: Course) -> None:
         self.course = course
@@ -278,15 +229,12 @@ class _Departed(Record):
         self._asked, self._decided = change.asked, change.decided
 
     def is_recorded(self, tick: int) -> bool:
-        """Return True: no tick waits for `run.tick_s`, and no tick is logged."""
         return tick < self._ticks
 
     def recorded_ticks(self) -> int:
-        """Return the ticks of the run."""
         return self._ticks
 
     def late_agents(self, tick: int) -> frozenset[int]:  # noqa: ARG002  # every answer is waited for
-        """Return no agents: a future waits for every answer."""
         return frozenset()
 
     def recorded_answer(self, question: Question[Any]) -> Decided | None:
@@ -308,20 +256,14 @@ class _Departed(Record):
         """Return whether questions must be asked one by one: without recorded answers, only up to the one changed."""
         return len(self._known) > 0 or self._asked is not None or self.judgements_anew is not None
 
-    async def keep(self, *records: bytes) -> None:
-        """Discard the answers."""
+    async def keep(self, *records: bytes) -> None: ...
 
     async def commit(self, tick: int, frame: bytes) -> None:
-        """Add the tick to the course."""
         self.course.add_tick(tick, frame)
 
 
 def changed(config: Config, change: Change, *, asks: bool) -> Config:
-    """Return the configuration of a future with its change: without limits on time and money.
-
-    Args:
-        asks: whether a server may be asked: if so, the limit on its rate stays.
-    """
+    """Return the configuration of a future with its change: without limits on time and money."""
     interventions = [*config.interventions]
     if change.undone in interventions:
         interventions.remove(change.undone)

@@ -23,23 +23,16 @@ from prism.experiment.intervals import Interval, described
 from prism.rng import Draw, uniforms
 
 GROUPS_MAX = 64
-Coalition = frozenset[int]
-"""The numbers of the groups that are not silent."""
+Coalition = frozenset[int]  # the numbers of the groups that are not silent
 
 
 class Group(NamedTuple):
-    """People with the same value of an attribute."""
-
     name: str
     people: tuple[int, ...]
 
 
 class Orders(NamedTuple):
-    """The orders in which groups begin to speak: some of them, or all, of which only the coalitions are needed.
-
-    Args:
-        number: of groups; each: the orders; None for all of them.
-    """
+    """The orders in which groups begin to speak: some of them, or all, of which only the coalitions are needed."""
 
     number: int
     each: Sequence[Sequence[int]] | None

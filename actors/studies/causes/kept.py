@@ -11,20 +11,12 @@ from actors.core.errors import run_directory_error
 from actors.core.files import NotJsonError, read_json, refuse_links, write_json
 from actors.studies.causes.record import Causes
 
-CAUSES = "causes"
-"""The directory of these files, in the run's directory."""
+CAUSES = "causes"  # the directory of these files, in the run's directory
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """The causes that a run keeps.
-
-    Args:
-        found: the causes of each outcome, in the order of the files' names.
-        problems: the files that cannot be read, each with the reason.
-    """
-
-    found: tuple[Causes, ...]
-    problems: tuple[str, ...] = ()
+    found: tuple[Causes, ...]  # the causes of each outcome, in the order of the files' names
+    problems: tuple[str, ...] = ()  # the files that cannot be read, each with the reason
 
 
 def keep(path: Path, found: Causes) -> Path:
@@ -45,7 +37,6 @@ def keep(path: Path, found: Causes) -> Path:
 
 
 def kept_causes(path: Path) -> Kept:
-    """Return the causes that a run keeps."""
     found, problems = [], []
     for file in sorted((path / CAUSES).glob("*.json")):
         try:

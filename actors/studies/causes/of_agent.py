@@ -23,31 +23,19 @@ BUDGET, TOP = 200, 5
 
 
 class AgentCauses(msgspec.Struct, frozen=True, kw_only=True):
-    """The effects of an agent's presence and decisions on an outcome.
+    """The effects of an agent's presence and decisions on an outcome."""
 
-    Args:
-        agent, name: its number and name.
-        why: the reason for this outcome, in words; empty if it was asked for.
-        found: its presence and its decisions as causes.
-    """
-
+    # agent, name: its number and name
     agent: int
     name: str
-    why: str
-    found: Causes
+    why: str  # the reason for this outcome, in words; empty if it was asked for
+    found: Causes  # its presence and its decisions as causes
 
 
 async def causes_of_agent(
     path: Path, agent: int | str, of: str | None = None, on_progress: Callable[[int, int], None] = lambda *_: None
 ) -> AgentCauses:
-    """Return what an agent's presence and each of its decisions have added to an outcome.
-
-    Args:
-        path: the run's directory.
-        agent: the agent's number or name.
-        of: the outcome, as for `causes`; by default the largest cascade in which the agent has a post, or else the last
-            measure by which runs of the domain are compared.
-    """
+    """Return what an agent's presence and each of its decisions have added to an outcome."""
     run = await to_thread.run_sync(OpenRun, path, look_at_domain)
     number, name = chosen_agent(run, agent)
     outcome, why = (of, "") if of is not None else await to_thread.run_sync(_outcome_for, run, number)

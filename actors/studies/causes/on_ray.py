@@ -23,31 +23,23 @@ from actors.studies.causes.processes import OnOutcome, beside_the_first
 from actors.studies.causes.undone import Undone, outcomes_of
 from actors.studies.experiments.node import Sort, place_run, sort_here
 
-SLICES = 4
-"""The slices for each processor: many and small, so that no processor waits long for another one at the end."""
+SLICES = 4  # the slices for each processor: many and small, so that no processor waits long for another one at the end
 SLICE_MAX = 32
 """The most futures of a slice. Their outcomes arrive together, so larger slices would make the progress jump."""
-AHEAD = 2
-"""The slices for each processor that are given to Ray at a time."""
-LOSSES_MAX = 3
-"""The times that a slice is given to another process after the one before was lost."""
+AHEAD = 2  # the slices for each processor that are given to Ray at a time
+LOSSES_MAX = 3  # the times that a slice is given to another process after the one before was lost
 
 
 class _Run(NamedTuple):
-    """A run whose futures are wanted.
+    """A run whose futures are wanted."""
 
-    Args:
-        study: its name on the nodes; key: the id of its files in the object store.
-        of, ticks: as for `Futures`; trusts: whether its code may be run.
-        sort: the versions of the first process.
-    """
-
-    study: str
-    key: str
+    study: str  # its name on the nodes
+    key: str  # the id of its files in the object store
+    # of, ticks: as for `Futures`
     of: str
     ticks: int
-    trusts: bool
-    sort: Sort
+    trusts: bool  # whether its code may be run
+    sort: Sort  # the versions of the first process
 
 
 class OnRay(AbstractContextManager["OnRay"]):
@@ -71,8 +63,7 @@ class OnRay(AbstractContextManager["OnRay"]):
         study = sha256(f"{socket.gethostname()} {path.resolve()}".encode()).hexdigest()[:16]
         self._run = _Run(study, self._files.hex(), of, ticks, known_code.trusts, sort_here())
         self._remote = self._ray.remote(num_cpus=1, max_retries=LOSSES_MAX)(_outcomes)
-        self._flying: dict[Any, Sequence[int]] = {}
-        """`{task: the places of its futures among those that are wanted}`."""
+        self._flying: dict[Any, Sequence[int]] = {}  # `{task: the places of its futures among those that are wanted}`
 
     async def outcomes_of(self, wanted: Sequence[Undone], on_outcome: OnOutcome = lambda _: None) -> list[Outcome]:
         """Run futures, and return their outcomes in the given order."""
@@ -124,5 +115,4 @@ def _outcomes(files: Sequence[Any], run: _Run, wanted: Sequence[Undone]) -> list
         return anyio.run(outcomes_of, _opened[run], wanted)
 
 
-_opened: dict[_Run, Futures] = {}
-"""The run that this process of a node has opened."""
+_opened: dict[_Run, Futures] = {}  # the run that this process of a node has opened

@@ -22,21 +22,13 @@ from actors.studies.causes.undone import Undone, outcomes_of
 from actors.studies.experiments.processes import forkserver
 
 LOOK_EVERY_S = 0.02
-ENDING_S = 5.0
-"""The time that a process gets to end."""
+ENDING_S = 5.0  # the time that a process gets to end
 
 OnOutcome = Callable[[Outcome], None]
 
 
 class Processes(AbstractContextManager["Processes"]):
-    """Processes of this machine. They end with the block.
-
-    Args:
-        path: the run's directory.
-        of: the measures; over_time: as for `Course`.
-        ticks: the number of ticks of the run that count.
-        number: of processes.
-    """
+    """Processes of this machine. They end with the block."""
 
     def __init__(self, path: Path, of: Sequence[str], ticks: int, number: int, *, over_time: bool = False) -> None:
         context = forkserver()
@@ -52,7 +44,6 @@ class Processes(AbstractContextManager["Processes"]):
             self._processes.append(process)
 
     async def outcomes_of(self, wanted: Sequence[Undone], on_outcome: OnOutcome = lambda _: None) -> list[Outcome]:
-        """Run futures, and return their outcomes in the given order."""
         order = sorted(range(len(wanted)), key=lambda place: wanted[place].tick)
         number = len(self._pipes)
         shares = [order[start::number] for start in range(number)]
@@ -90,11 +81,7 @@ class Processes(AbstractContextManager["Processes"]):
 
 @contextmanager
 def beside_the_first(*, trusts: bool) -> Iterator[None]:
-    """Let this process run futures for another one. It logs errors alone: the other one has logged the run's warnings.
-
-    Args:
-        trusts: whether the code that the run names may be run.
-    """
+    """Let this process run futures for another one, which has logged the run's warnings: it logs errors alone."""
     known_code.trusts = trusts
     output.level = logging.ERROR
     with logging_to(None):
@@ -102,7 +89,6 @@ def beside_the_first(*, trusts: bool) -> Iterator[None]:
 
 
 def _serve(pipe: Connection, opened: Callable[[], Futures], trusts: bool) -> None:  # Process passes them by position
-    """Run the futures that arrive, until nobody sends any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a whole group it is meant for the first process, which ends this
     with suppress(EOFError, OSError), beside_the_first(trusts=trusts):
         try:

@@ -15,16 +15,7 @@ from prism.sharing.settings import archetypes_of, fields_of
 
 
 class Redrawn:
-    """The decisions of people in one future.
-
-    Args:
-        possible: the plausible individual judgements, by the audits of the run.
-        number: the number of the draw, from 0 on.
-        domain: the domain of the future.
-
-    Raises:
-        ConfigError: its questions have no fields.
-    """
+    """The decisions of people in one future."""
 
     def __init__(self, run: OpenRun, possible: Possible, number: int, domain: Domain) -> None:
         config = run.config

@@ -37,8 +37,7 @@ from prism.experiment.intervals import Interval, described
 if TYPE_CHECKING:
     from actors.studies.causes.on_ray import OnRay
 
-OnProgress = Callable[[int, int], None]
-"""Called with the futures that are done, and how many there are to be so far."""
+OnProgress = Callable[[int, int], None]  # called with the futures that are done, and how many there are to be so far
 
 
 async def causes(  # noqa: PLR0913  # one for each option of the command
@@ -87,7 +86,6 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
 
 
 def _place(run: OpenRun, of: str, on: str, jobs: int | None) -> AbstractContextManager[Processes | OnRay | None]:
-    """Return the place where futures are run; None for this process."""
     if on == PROCESSES:
         return nullcontext() if (jobs or 1) == 1 else Processes(run.path, (of,), run.length, jobs or 1)
     refuse_unless_ray(on)
@@ -97,8 +95,6 @@ def _place(run: OpenRun, of: str, on: str, jobs: int | None) -> AbstractContextM
 
 
 class _Search:
-    """A search for the causes of one measure of one run."""
-
     def __init__(
         self, futures: Futures, of: str, since: int | None, on_progress: OnProgress, place: Processes | OnRay | None
     ) -> None:
@@ -111,11 +107,7 @@ class _Search:
         self._done = self._wanted = self._later = self._kept = self._computed = self._asked = self._taped = 0
 
     async def causes(self, by: Collection[str], agent: int | None, budget: int, top: int, draws: int) -> Causes:
-        """Undo candidates, look at the largest effects under other draws, and return the causes.
-
-        Args:
-            by, agent, budget, top, draws: as for `causes`.
-        """
+        """Undo candidates, look at the largest effects under other draws, and return the causes."""
         run, seed = self._run, self._run.config.simulation.seed
         everything = await to_thread.run_sync(candidates_of, run, self._futures.course, self._since, by)
         everything = everything if agent is None else [only_of(each, agent) for each in everything]

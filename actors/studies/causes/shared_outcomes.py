@@ -25,58 +25,42 @@ from actors.studies.causes.processes import Processes
 from actors.studies.causes.undone import Undone, outcomes_of
 from prism.sharing.audit import FEWEST
 
-OUTSIDE: Final = 0.025
-"""The share of outcomes below the interval, and of those above it."""
+OUTSIDE: Final = 0.025  # the share of outcomes below the interval, and of those above it
 LEAST: Final = 39
 """The fewest futures: another one lies between the least and the greatest of so many with a probability of 95%."""
 FUTURES: Final = 2 * LEAST + 1
 """The futures that are run by default: the interval then ends at the second least and the second greatest outcome."""
 
-OnProgress = Callable[[int, int], None]
-"""Called with the futures that are done, and how many there are."""
+OnProgress = Callable[[int, int], None]  # called with the futures that are done, and how many there are
 
 
 class AskedEach(msgspec.Struct, frozen=True, kw_only=True):
-    """A number of a run that shared, and its estimate if everybody had been asked.
+    """A number of a run that shared, and its estimate if everybody had been asked."""
 
-    Args:
-        name: a measure, or a column of the rounds.
-        shared: its value in the run.
-        mean, low, high: the mean of the futures, and the interval that holds 95% of such outcomes.
-    """
-
-    name: str
-    shared: float
+    name: str  # a measure, or a column of the rounds
+    shared: float  # its value in the run
+    # mean, low, high: the mean of the futures, and the interval that holds 95% of such outcomes
     mean: float
     low: float
     high: float
 
 
 class SharedOutcomes(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcomes of a run that shared judgements, each with its interval if everybody had been asked.
+    """The outcomes of a run that shared judgements, each with its interval if everybody had been asked."""
 
-    Args:
-        run: its directory.
-        ticks, audits, futures: the number of whole ticks, of audits, and of futures that were run.
-        outcomes: the measures at the end.
-        states: the mean number of agents in each state at the ends of rounds.
-        rounds: `{column: its value at the end of each round}`, and of each state as `states.STATE`.
-        asked: the mean number, over futures, of questions that keep the answers of the run; redrawn: of those with a
-            redrawn judgement; computed: of those that the embedded oracle answers, because the run has none like them.
-        notes: limits of the result, a sentence each.
-    """
-
-    run: str
+    run: str  # its directory
+    # ticks, audits, futures: the number of whole ticks, of audits, and of futures that were run
     ticks: int
     audits: int
     futures: int
-    outcomes: tuple[AskedEach, ...]
-    states: tuple[AskedEach, ...]
+    outcomes: tuple[AskedEach, ...]  # the measures at the end
+    states: tuple[AskedEach, ...]  # the mean number of agents in each state at the ends of rounds
+    # `{column: its value at the end of each round}`, and of each state as `states.STATE`
     rounds: dict[str, tuple[AskedEach, ...]]
-    asked: float
-    redrawn: float
-    computed: float
-    notes: tuple[str, ...] = ()
+    asked: float  # the mean number, over futures, of questions that keep the answers of the run
+    redrawn: float  # of those with a redrawn judgement
+    computed: float  # of those that the embedded oracle answers, because the run has none like them
+    notes: tuple[str, ...] = ()  # limits of the result, a sentence each
 
 
 async def shared_outcomes(
@@ -86,15 +70,7 @@ async def shared_outcomes(
     jobs: int = 1,
     on_progress: OnProgress = lambda *_: None,
 ) -> SharedOutcomes:
-    """Return the outcomes of a run that shared judgements beside those of full asking. No model is asked.
-
-    Args:
-        path: the run's directory; nothing in it changes.
-        of: measures as experiments name them; if empty, the counts of the world and its cascades.
-        futures: the number of futures.
-        jobs: the processes that run them; the result is the same for any number.
-        on_progress: called after each future.
-    """
+    """Return the outcomes of a run that shared judgements beside those of full asking. No model is asked."""
     opened = await to_thread.run_sync(_opened, path, of)
     recorded = await opened.recorded()
     wanted, done = [Undone(0, None, redrawn=number) for number in range(futures)], 0
@@ -162,7 +138,6 @@ def _of_rounds(name: str, recorded: RoundsTable, futures: Sequence[RoundsTable])
 
 
 def _states(recorded: RoundsTable, futures: Sequence[RoundsTable]) -> list[AskedEach]:
-    """Return the mean number of agents in each state at the ends of rounds."""
     return [
         _asked_each(name.removeprefix(STATES), _mean(values), [_mean(each[name]) for each in futures])
         for name, values in recorded.items()

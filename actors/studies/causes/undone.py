@@ -15,34 +15,24 @@ from actors.studies.causes.redrawn import Redrawn
 from prism.config import InterventionConfig
 from prism.rng import WORLD, Draw, integer
 
-SEEDS = 1 << 31
-"""The seeds of other draws are below this."""
+SEEDS = 1 << 31  # the seeds of other draws are below this
 
 
 class Undone(NamedTuple):
-    """A future that is to be run.
+    """A future that is to be run."""
 
-    Args:
-        tick: where it forks off the run.
-        candidate: what is undone; None for nothing.
-        draw: the number of other draws; None for those of the run.
-        drawn_at: the tick from which these are used.
-        silent: people who are silent besides.
-        redrawn: the number of a draw of individual judgements for people who shared; None if they keep their answers.
-    """
-
-    tick: int
-    candidate: Candidate | None
-    draw: int | None = None
-    drawn_at: int = 0
-    silent: tuple[int, ...] = ()
+    tick: int  # where it forks off the run
+    candidate: Candidate | None  # what is undone; None for nothing
+    draw: int | None = None  # the number of other draws; None for those of the run
+    drawn_at: int = 0  # the tick from which these are used
+    silent: tuple[int, ...] = ()  # people who are silent besides
+    # the number of a draw of individual judgements for people who shared; None if they keep their answers
     redrawn: int | None = None
 
 
 async def outcomes_of(
     futures: Futures, wanted: Sequence[Undone], on_outcome: Callable[[Outcome], None] = lambda _: None
 ) -> list[Outcome]:
-    """Run futures, in the order in which they fork off the run, and return their outcomes in the given order."""
     found: dict[int, Outcome] = {}
     by_tick: defaultdict[int, list[int]] = defaultdict(list)
     for place, each in enumerate(wanted):
@@ -65,7 +55,6 @@ def _change(futures: Futures, each: Undone) -> Change:
 
 
 def _seed(futures: Futures, draw: int | None) -> int | None:
-    """Return the seed of other draws by their number; None for those of the run."""
     if draw is None:
         return None
     return integer(SEEDS, futures.run.config.simulation.seed, WORLD, draw, Draw.OTHER_DRAWS)

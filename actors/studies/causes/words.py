@@ -18,7 +18,6 @@ def number(value: float, digits: int = DIGITS) -> str:
 
 
 def signed(value: float, digits: int = DIGITS) -> str:
-    """Return a number with its sign."""
     return f"{'+' if value > 0 else ''}{number(value, digits)}"
 
 
@@ -31,11 +30,7 @@ def interval(found: Interval | None) -> str:
 
 
 def tried_words(each: Tried, value: float) -> str:
-    """Return what was tried of one kind, and the sum of all effects of it if the sample tells anything of that.
-
-    Args:
-        value: the outcome.
-    """
+    """Return what was tried of one kind, and the sum of all effects of it if the sample tells anything of that."""
     if not each.candidates:
         return f"{each.kind}: the run has none"
     if each.total is None or not each.tried:

@@ -25,11 +25,9 @@ from prism.experiment import (
 )
 from prism.no_effect import remarks_on_many
 
-ORIGINS_MAX = 50
-"""The most conditions whose calibration and inputs are looked at."""
+ORIGINS_MAX = 50  # the most conditions whose calibration and inputs are looked at
 
-Key = tuple[str, int]
-"""A condition and a seed."""
+Key = tuple[str, int]  # a condition and a seed
 Values = Mapping[Key, Mapping[str, float]]
 
 
@@ -37,41 +35,30 @@ class HasSettings(Protocol):
     """A condition, of an experiment or of a plan that was kept."""
 
     @property
-    def name(self) -> str:
-        """Its name."""
+    def name(self) -> str: ...
 
     @property
-    def settings(self) -> Mapping[str, Any]:
-        """Its settings on top of the base."""
+    def settings(self) -> Mapping[str, Any]: ...
 
 
 class Asked(Protocol):
     """The parts of an experiment, or of a plan that was kept, that its answers need."""
 
     @property
-    def conditions(self) -> Sequence[HasSettings]:
-        """The conditions, in the order of the file."""
+    def conditions(self) -> Sequence[HasSettings]: ...
 
     @property
-    def measures(self) -> Mapping[str, str]:
-        """`{measure: its place}`."""
+    def measures(self) -> Mapping[str, str]: ...
 
     @property
-    def hypotheses(self) -> Sequence[Hypothesis]:
-        """The hypotheses, in the order of the file."""
+    def hypotheses(self) -> Sequence[Hypothesis]: ...
 
     @property
-    def alpha(self) -> float:
-        """The false alarms that are accepted."""
+    def alpha(self) -> float: ...
 
 
 def read_all_beside(asked: Asked, cells: Iterable[tuple[Key, str]], out: Path, values: Values) -> dict[Key, Beside]:
-    """Return the context of the measures, for the cells that the answers are about.
-
-    Args:
-        cells: `((condition, seed), the name of its directory)` of each.
-        values: of the cells that are done.
-    """
+    """Return the context of the measures, for the cells that the answers are about."""
     names = _compared(asked)
     measures = {each.measure for each in asked.hypotheses} or set(list(asked.measures)[:1])
     places = {place for name in measures for place in companions(asked.measures.get(name, ""))}
@@ -127,7 +114,6 @@ class _Telling:
         self._said = {each.name: condition_in_words(each.name, each.settings) for each in asked.conditions}
 
     def answer(self, hypothesis: Hypothesis, each: Comparison | SeveralCompared | None) -> Answer:
-        """Return the answer to one hypothesis."""
         words = words_of(hypothesis.measure, self._asked.measures[hypothesis.measure])
         if each is None:
             text = "Not tested: fewer than two seeds have a result."
@@ -172,12 +158,7 @@ class _Telling:
 
 
 def remarks_of(asked: Asked, cells: Iterable[tuple[Key, str]], out: Path, values: Values) -> list[str]:
-    """Return what was not as configured in the cells that are done, what had no effect, and what did not move.
-
-    Args:
-        cells: `((condition, seed), the name of its directory)` of each.
-        values: of the cells that are done.
-    """
+    """Return what was not as configured in the cells that are done, what had no effect, and what did not move."""
     summaries: dict[str, list[dict[str, Any]]] = {}
     for key, directory in cells:
         if key in values:

@@ -11,23 +11,14 @@ from actors.studies.experiments.cells import Done, cell_path
 from actors.studies.experiments.plan import Cell
 from actors.studies.experiments.standing import Progress
 
-KILLS_MAX = 3
-"""The times that a cell may end its worker. Then it counts as failed: it may be the cause."""
-LOSSES_MAX = 20
-"""The times that a cell may lose its node: a cell is seldom the cause of that."""
+KILLS_MAX = 3  # the times that a cell may end its worker. Then it counts as failed: it may be the cause.
+LOSSES_MAX = 20  # the times that a cell may lose its node: a cell is seldom the cause of that
 
 OnDone = Callable[[Cell, Done], None]
 
 
 class Batch:
-    """The cells of one call of `run`.
-
-    Args:
-        cells: the cells that are to be run.
-        out: the directory of the experiment.
-        on_done: called for each cell that has ended.
-        progress: is told of every change.
-    """
+    """The cells of one call of `run`."""
 
     def __init__(self, cells: Sequence[Cell], out: Path, on_done: OnDone, progress: Progress) -> None:
         self.problems: dict[str, str] = {}
@@ -40,7 +31,6 @@ class Batch:
 
     @property
     def is_waiting(self) -> bool:
-        """True while there is a cell to be given out."""
         return bool(self._waiting or self._again)
 
     @property

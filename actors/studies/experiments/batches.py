@@ -16,7 +16,6 @@ RunCells = Callable[[Plan], Mapping[str, str]]
 
 
 def first_seeds(plan: Plan, count: int) -> Plan:
-    """Return the plan with the first seeds alone; it has the hash of the whole plan."""
     seeds = plan.experiment.seeds[:count]
     kept = frozenset(seeds)
     cells = tuple(cell for cell in plan.cells if cell.seed in kept)
@@ -45,11 +44,7 @@ def run_batches(plan: Plan, out: Path, run_cells: RunCells) -> tuple[Plan, Value
 
 
 def look(part: Plan, rule: Sequential, values: Values, *, has_failed: bool = False) -> Stopped | None:
-    """Return the end of sequential seeds if their rule stops here, or None to go on.
-
-    Args:
-        part: the plan with the seeds so far.
-    """
+    """Return the end of sequential seeds if their rule stops here, or None to go on."""
     seeds = part.experiment.seeds
     names = [each.name for each in part.experiment.conditions]
     if rule.contrast is not None:

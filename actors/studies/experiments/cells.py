@@ -26,41 +26,27 @@ from prism.llm.gateway import Gateway, through
 
 CELLS = "cells"
 LOCKED_WAIT_S = 1.0
-LOCKED_TRIES = 10
-"""A worker whose driver was killed ends within a second; until then it holds the lock of its cell."""
+LOCKED_TRIES = 10  # a worker whose driver was killed ends within a second; until then it holds the lock of its cell
 
 
 class Task(NamedTuple):
-    """The work of a process: a cell, its directory, and the hashes of its input files when it was planned.
-
-    Args:
-        kept: `{kept input that the configuration names: its place here}`, which another process does not know.
-        gateway: asks the servers of models for the cell; None if it asks for itself.
-    """
+    """The work of a process: a cell, its directory, and the hashes of its input files when it was planned."""
 
     config: Config
     path: Path
     inputs: Mapping[str, str]
-    gateway: GatewayPlace | None = None
+    gateway: GatewayPlace | None = None  # asks the servers of models for the cell; None if it asks for itself
+    # `{kept input that the configuration names: its place here}`, which another process does not know
     kept: Mapping[str, Path] = {}
 
 
 class Done(NamedTuple):
-    """The end of a cell.
-
-    Args:
-        problem: why it has no result, on one line; empty if it has.
-        wall_s: the time that it took here; 0 if it was done already.
-        signal: the signal that stopped it, as on a node that is shut down; empty if no signal did.
-    """
-
-    problem: str = ""
-    wall_s: float = 0.0
-    signal: str = ""
+    problem: str = ""  # why it has no result, on one line; empty if it has
+    wall_s: float = 0.0  # the time that it took here; 0 if it was done already
+    signal: str = ""  # the signal that stopped it, as on a node that is shut down; empty if no signal did
 
 
 def cell_path(out: Path, cell: Cell) -> Path:
-    """Return the directory of a cell."""
     return out / CELLS / cell.key
 
 

@@ -17,59 +17,40 @@ from actors.record.rounds import RoundsTable, read_rounds
 from actors.studies.experiments.record import CellLine, CellState, ExperimentRecord
 from prism.columns import Floats
 
-LOW, HIGH = 0.05, 0.95
-"""The quantiles of a band: nine of ten cells are within it."""
-POINTS_MAX = 120
-"""The most points of a line over time."""
-SEEDS_MAX = 200
-"""The most cells of a condition that are read; of more, the first ones."""
-LINES_MAX = 20
-"""The most cells of a condition whose own lines are kept."""
+LOW, HIGH = 0.05, 0.95  # the quantiles of a band: nine of ten cells are within it
+POINTS_MAX = 120  # the most points of a line over time
+SEEDS_MAX = 200  # the most cells of a condition that are read; of more, the first ones
+LINES_MAX = 20  # the most cells of a condition whose own lines are kept
 COUNTED = ("likes", "replies", "reshares", "posts")
 """Columns of `rounds.csv` that are totals from the start of the run: the growth in a round is their difference."""
-LEVELS = ("inflation", "interest_rate", "unemployment", "gdp_growth")
-"""Columns that are levels."""
-CURVES_MAX = 4
-"""The most columns that are drawn over time."""
+LEVELS = ("inflation", "interest_rate", "unemployment", "gdp_growth")  # columns that are levels
+CURVES_MAX = 4  # the most columns that are drawn over time
 
 
 class Band(NamedTuple):
-    """A median over cells, with the band that holds nine of ten cells.
+    """A median over cells, with the band that holds nine of ten cells."""
 
-    Args:
-        x: places; the others have as many values.
-        cells: the cells that it is made of.
-        each: the values of the first `LINES_MAX` of them, a row for each.
-    """
-
-    x: Floats
+    x: Floats  # places; the others have as many values
     low: Floats
     middle: Floats
     high: Floats
-    cells: int
-    each: Floats
+    cells: int  # the cells that it is made of
+    each: Floats  # the values of the first `LINES_MAX` of them, a row for each
 
 
 class Courses(NamedTuple):
-    """The courses of the chosen conditions, and the sizes of their cascades.
+    """The courses of the chosen conditions, and the sizes of their cascades."""
 
-    Args:
-        sizes: `{condition: the share of its cascades that have at least x posts}`; empty for other domains.
-        over_time: `{column: {condition: its values over the rounds}}`.
-        columns: all columns of their rounds, also those that are not in `over_time`.
-        interventions: `{condition: the rounds of the interventions in its first cell}`, ascending, from 1 on.
-        left_out: cells that were not read, because there are so many.
-    """
-
+    # `{condition: the share of its cascades that have at least x posts}`; empty for other domains
     sizes: dict[str, Band]
-    over_time: dict[str, dict[str, Band]]
-    columns: frozenset[str]
+    over_time: dict[str, dict[str, Band]]  # `{column: {condition: its values over the rounds}}`
+    columns: frozenset[str]  # all columns of their rounds, also those that are not in `over_time`
+    # `{condition: the rounds of the interventions in its first cell}`, ascending, from 1 on
     interventions: dict[str, list[int]]
-    left_out: int
+    left_out: int  # cells that were not read, because there are so many
 
 
 def read_courses(record: ExperimentRecord, conditions: Sequence[str]) -> Courses:
-    """Return the courses of these conditions, from the cells that are done."""
     chosen, left_out = _chosen(record, conditions)
     places = list(record.plan.experiment.measures.values())
     wanted = list(dict.fromkeys([*(place.removeprefix("rounds.") for place in places), *COUNTED, *LEVELS]))

@@ -28,28 +28,20 @@ def cells_to_do(plan: Plan, out: Path) -> list[Cell]:
 
 
 class Where(msgspec.Struct, frozen=True, kw_only=True):
-    """The place where cells are run.
-
-    Args:
-        on: `processes` of this machine; `ray`, the cluster that runs here or one that is started for the experiment;
-            `ray://HOST:PORT`, a cluster elsewhere; `HOST:PORT`, the cluster that this node is part of.
-        jobs: cells at once, 1 or more; None for one on each processor, as far as the memory holds them.
-        shared: the experiment's directory as the nodes of a cluster see it, where they can write to it; None to send
-            results over the network.
-        gateway: asks the servers of models for all cells; None if each asks for itself.
-    """
-
+    # `processes` of this machine; `ray`, the cluster that runs here or one that is started for the experiment;
+    # `ray://HOST:PORT`, a cluster elsewhere; `HOST:PORT`, the cluster that this node is part of
     on: str = PROCESSES
-    jobs: int | None = None
+    jobs: int | None = None  # cells at once, 1 or more; None for one on each processor, as far as the memory holds them
+    # the experiment's directory as the nodes of a cluster see it, where they can write to it; None to send results over
+    # the network
     shared: Path | None = None
-    gateway: GatewayPlace | None = None
+    gateway: GatewayPlace | None = None  # asks the servers of models for all cells; None if each asks for itself
 
 
 class Executor(Protocol):
     """A place that runs cells. Its workers stay between calls of `run`, so that they keep what they loaded."""
 
-    progress: Progress
-    """The progress of all calls of `run` together. Another thread may read it."""
+    progress: Progress  # the progress of all calls of `run` together. Another thread may read it.
 
     def run(self, cells: Sequence[Cell], out: Path, on_done: OnDone) -> dict[str, str]:
         """Run cells, and return `{key: problem}` of those that failed.
@@ -84,5 +76,4 @@ def refuse_unless_ray(on: str) -> None:
 
 
 def is_ray(on: str) -> bool:
-    """Return whether a place is a Ray cluster."""
     return on == "ray" or re.fullmatch(r"(ray://)?[^\s/:]+:\d{1,5}", on) is not None

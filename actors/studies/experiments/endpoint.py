@@ -20,14 +20,7 @@ SCENARIO = "experiment"
 
 
 class ExperimentCollector(Collector):
-    """A collector that renders the standing at each scrape.
-
-    Args:
-        name: the experiment's directory.
-        on: where its cells are run.
-        known: the cells that were done before.
-        standing: returns the standing.
-    """
+    """A collector that renders the standing at each scrape."""
 
     def __init__(self, name: str, on: str, known: int, standing: Callable[[], Standing]) -> None:
         self._labels = (name, SCENARIO, on, "")
@@ -39,7 +32,6 @@ class ExperimentCollector(Collector):
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metrics now."""
         now = self._standing()
         info = GaugeMetricFamily("prism_run_info", "Always 1.", labels=("run_id", "scenario", "backend", "seed"))
         info.add_metric(self._labels, 1)

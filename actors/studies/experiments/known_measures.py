@@ -32,25 +32,16 @@ from prism.domain import Domain
 from prism.errors import PrismError
 from prism.expectations import guess
 
-AGENTS = 30
-"""The number of people in the small world that is built to find the measures."""
+AGENTS = 30  # the number of people in the small world that is built to find the measures
 NAMED_BY_RUNS = ("cascade_sizes", "behaviour.time_by_state", "behaviour.dwell")
 """The entries of a shipped domain whose names a run finds."""
 NUMBER, ANYTHING = "a number", "anything"
 
-Entries = Mapping[str, Any]
-"""`{name: entries below it, or a description in words}`."""
+Entries = Mapping[str, Any]  # `{name: entries below it, or a description in words}`
 
 
 class KnownMeasures:
-    """The measures of the runs of a configuration.
-
-    Args:
-        config: of the run.
-
-    Raises:
-        PrismError: its domain cannot be built.
-    """
+    """The measures of the runs of a configuration."""
 
     def __init__(self, config: Config) -> None:
         domain = _small(config)
@@ -63,11 +54,7 @@ class KnownMeasures:
         self._summary: Entries = {**_fields(inspect.type_info(Summary)), **world, **dict.fromkeys(measures, NUMBER)}
 
     def problem(self, place: str, others: Sequence[str] = ()) -> str:
-        """Return the problem of a measure; empty if runs have it, or if only a run can tell.
-
-        Args:
-            others: measures that are worked out elsewhere.
-        """
+        """Return the problem of a measure; empty if runs have it, or if only a run can tell."""
         if place.startswith(ROUNDS_PREFIX):
             column = rounds_place(place).column
             is_known = column in self._columns

@@ -14,19 +14,12 @@ _CONTAINER = Path("/sys/fs/cgroup")
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """The load of a node at one instant.
+    """The load of a node at one instant."""
 
-    Args:
-        cpu: the share of its processors that is busy, 0 to 1.
-        memory: the share of its memory that is used, 0 to 1.
-        cells: the cells that it runs; None if unknown.
-        at: the time, in seconds of an arbitrary clock of the driver.
-    """
-
-    cpu: float
-    memory: float
-    cells: int | None = None
-    at: float = 0.0
+    cpu: float  # the share of its processors that is busy, 0 to 1
+    memory: float  # the share of its memory that is used, 0 to 1
+    cells: int | None = None  # the cells that it runs; None if unknown
+    at: float = 0.0  # the time, in seconds of an arbitrary clock of the driver
 
 
 def available_bytes() -> int | None:
@@ -59,11 +52,6 @@ class LoadMeter:
         self._before = _processor_times()
 
     def read(self, cells: int | None = None) -> Load:
-        """Return the load.
-
-        Args:
-            cells: the cells that this machine runs now.
-        """
         (busy_before, all_before), (busy, total) = self._before, _processor_times()
         self._before = (busy, total)
         whole, left = _machine_bytes("MemTotal"), _machine_bytes("MemAvailable")

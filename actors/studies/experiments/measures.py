@@ -27,12 +27,7 @@ NOT_OWN: Final = frozenset({"prism", "actors", *sys.stdlib_module_names})
 
 
 def load_own(place: str, beside: Path, key: str) -> OwnMeasure:
-    """Import and return a user's own measure: `module:function`, a function of the directory of a run.
-
-    Args:
-        beside: the directory of the experiment's file, in which modules are looked for after Python's path.
-        key: the key in that file that names it.
-    """
+    """Import and return a user's own measure: `module:function`, a function of the directory of a run."""
     module, _, name = place.partition(":")
     if str(beside.resolve()) not in sys.path:
         sys.path.append(str(beside.resolve()))

@@ -33,8 +33,7 @@ from actors.studies.experiments.shared_oracle import asks_model
 from actors.studies.gateway.place import GatewayPlace
 from prism.config import Config
 
-LEFT_S = 24 * 3600.0
-"""The time after which a node discards files of experiments that are no longer asked for."""
+LEFT_S = 24 * 3600.0  # the time after which a node discards files of experiments that are no longer asked for
 _INPUTS, _PARCELS, _RUNNING = "inputs", "parcels", "running"
 
 
@@ -58,44 +57,26 @@ class Sort(NamedTuple):
 
 
 class Order(NamedTuple):
-    """A cell for a node.
-
-    Args:
-        inputs: `{input file, as the user wrote it: SHA-256}`.
-        path: the directory of the cell, where the node can write to that of the experiment; None to send a parcel.
-        sort: the versions of the driver.
-        experiment: a name for the directory of the experiment, so that two of them share no files.
-        network: that of the driver, by `network_here`.
-        gateway: asks the servers of models for the cell; None if it asks for itself.
-        code: `{name: content}` of the code that a run has kept and the configuration names; empty without any.
-    """
-
     key: str
     config: Config
-    inputs: Mapping[str, str]
+    inputs: Mapping[str, str]  # `{input file, as the user wrote it: SHA-256}`
+    # the directory of the cell, where the node can write to that of the experiment; None to send a parcel
     path: str | None
-    sort: Sort
-    experiment: str
-    network: str = ""
-    gateway: GatewayPlace | None = None
+    sort: Sort  # the versions of the driver
+    experiment: str  # a name for the directory of the experiment, so that two of them share no files
+    network: str = ""  # that of the driver, by `network_here`
+    gateway: GatewayPlace | None = None  # asks the servers of models for the cell; None if it asks for itself
+    # `{name: content}` of the code that a run has kept and the configuration names; empty without any
     code: Mapping[str, bytes] = {}
 
 
 class Returned(NamedTuple):
-    """The end of a cell on a node.
-
-    Args:
-        node: the id of the node.
-        parcel: the files; None if they are in their place already, or if there are no files.
-    """
-
     done: Done
-    node: str
-    parcel: Parcel | None = None
+    node: str  # the id of the node
+    parcel: Parcel | None = None  # the files; None if they are in their place already, or if there are no files
 
 
 def sort_here() -> Sort:
-    """Return the versions of this process."""
     return Sort(".".join(platform.python_version_tuple()[:2]), version(OWN_PACKAGE), code_sha256())
 
 
@@ -154,7 +135,6 @@ def run_order(order: Order, node: str, fetch: Callable[[str], bytes]) -> Returne
 
 
 def piece_of(experiment: str, key: str, number: int) -> bytes | None:
-    """Return a piece of a parcel on this node; None if it is not here."""
     try:
         return piece(_home(experiment) / _PARCELS / key, number)
     except OSError:
@@ -169,7 +149,6 @@ def discard(experiment: str, key: str) -> None:
 
 
 def load_here(experiment: str, node: str) -> Load:
-    """Return the load of this node."""
     running = _home(experiment) / _RUNNING / node
     alive = 0
     for path in running.glob("*") if running.is_dir() else ():
@@ -181,8 +160,7 @@ def load_here(experiment: str, node: str) -> Load:
 
 
 _METER = LoadMeter()
-_KEPT: Kept = OrderedDict()
-"""The graphs and profiles that this process has read for its other cells."""
+_KEPT: Kept = OrderedDict()  # the graphs and profiles that this process has read for its other cells
 
 
 def _home(experiment: str) -> Path:
@@ -231,11 +209,7 @@ def _place(inputs: Mapping[str, str], fetch: Callable[[str], bytes], directory: 
 
 
 def place_run(name: str, files: Mapping[str, bytes]) -> Path:
-    """Write the files of a run that are not here yet, and return their directory on this node.
-
-    Args:
-        name: the name of the study, so that two studies share no files.
-    """
+    """Write the files of a run that are not here yet, and return their directory on this node."""
     return _place_all(files, _home(name) / _INPUTS)
 
 
@@ -254,8 +228,7 @@ def _place_all(sources: Mapping[str, bytes], directory: Path) -> Path:
     return path
 
 
-REACH_WAIT_S = 15.0
-"""The time for a gateway that was killed to begin again."""
+REACH_WAIT_S = 15.0  # the time for a gateway that was killed to begin again
 REACH_EVERY_S = 0.5
 
 

@@ -43,17 +43,12 @@ from prism.errors import PrismError
 LOAD_EVERY_S = 5.0
 ROOM_WAIT_S = 600.0
 """The time that a cluster gets to have room for a cell: one that grows takes minutes to start a node."""
-AHEAD = 2
-"""The cells that are given to Ray for each processor, so that none waits for the driver."""
-AHEAD_MIN = 16
-"""The cells that are given to Ray at least: waiting ones tell a cluster that it is to grow."""
-CALLS_MAX = 500
-"""The cells that a process runs before Ray replaces it, so that it cannot grow without end."""
+AHEAD = 2  # the cells that are given to Ray for each processor, so that none waits for the driver
+AHEAD_MIN = 16  # the cells that are given to Ray at least: waiting ones tell a cluster that it is to grow
+CALLS_MAX = 500  # the cells that a process runs before Ray replaces it, so that it cannot grow without end
 
 
 class _Remote(NamedTuple):
-    """The functions that run on nodes."""
-
     cell: Any
     piece: Any
     discard: Any
@@ -61,17 +56,7 @@ class _Remote(NamedTuple):
 
 
 class OnRay(AbstractContextManager["OnRay"]):
-    """A Ray cluster.
-
-    Args:
-        address: `ray` for the cluster that runs here, or else one that is started for the experiment; `ray://HOST:PORT`
-            for a cluster elsewhere; `HOST:PORT` for the one that this node is part of.
-        jobs: cells at once; None for as many as there is room for.
-        shared: the directory of the experiment as the nodes see it, where they can write to it; None to send results.
-
-    Raises:
-        PlaceError: Ray is not installed, or there is no cluster at the address.
-    """
+    """A Ray cluster."""
 
     def __init__(
         self, address: str, jobs: int | None, shared: Path | None = None, gateway: GatewayPlace | None = None
@@ -82,11 +67,9 @@ class OnRay(AbstractContextManager["OnRay"]):
         self._ray = self._cluster.ray
         self._remote = _remote(self._ray)
         self._nodes = _Nodes(self._ray, self._remote, self.progress)
-        self._contents: dict[str, Any] = {}
-        """`{SHA-256 of an input file: its content in the object store}`."""
+        self._contents: dict[str, Any] = {}  # `{SHA-256 of an input file: its content in the object store}`
 
     def run(self, cells: Sequence[Cell], out: Path, on_done: OnDone) -> dict[str, str]:
-        """Run cells: see `Executor`."""
         call = _Call(self._ray, self._remote, self._nodes, out, Batch(cells, out, on_done, self.progress))
         try:
             while call.batch.is_waiting or call.flying:
@@ -113,7 +96,6 @@ class OnRay(AbstractContextManager["OnRay"]):
         return call.batch.problems
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        """Leave the cluster; it ends if it was started here."""
         self._cluster.leave()
 
     def _content(self, name: str, digest: str) -> Any:
@@ -127,11 +109,7 @@ class OnRay(AbstractContextManager["OnRay"]):
 
 
 class _Call:
-    """One call of `run`: the cells that Ray has, and the parcels that are on their way.
-
-    Args:
-        out: the directory of the experiment.
-    """
+    """One call of `run`: the cells that Ray has, and the parcels that are on their way."""
 
     def __init__(self, ray: Any, remote: _Remote, nodes: _Nodes, out: Path, batch: Batch) -> None:
         self.batch, self.out = batch, out
@@ -166,7 +144,6 @@ class _Call:
                     self.batch.lose(cell, "node lost")
 
     def cancel(self) -> None:
-        """End all tasks."""
         for task in self.flying:
             with suppress(Exception):  # the cluster may be gone
                 self._ray.cancel(task, force=True)

@@ -75,53 +75,33 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decomposed(msgspec.Struct, frozen=True, kw_only=True):
-    """The variance of a measure in shares, over the seeds that all conditions have."""
-
     measure: str
     seeds: int
     shares: list[Share]
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome.
-
-    Args:
-        plan: the hash of the plan.
-        answers: the answers to the hypotheses in sentences, the planned ones first; without hypotheses, a description
-            of the first measure.
-        caveats: the limits of all answers, a sentence each.
-        remarks: what was not as configured in the cells, what had no effect, and measures that did not move, a line
-            each.
-        made_of: the versions of PRISM and the input files of the runs.
-        missing: `{condition: seeds without a result}`.
-        model: the use of a model; None if no cell asks a model.
-        exploratory: the hypotheses that no plan had before the first result, in words, with their tests.
-        comparisons: of the hypotheses on two conditions; `several`: of those on more.
-        variance: of each measure that varies, where there are several conditions.
-        effects: of the factors of a design, on each measure.
-        notes: remarks on the outcome, in words.
-        stopped: the end of sequential seeds; None if their number was fixed.
-        predictions: the scores of the predictions that the file names; None without any.
-    """
-
     question: str
-    plan: str
+    plan: str  # the hash of the plan
+    # the answers to the hypotheses in sentences, the planned ones first; without hypotheses, a description of the first
+    # measure
     answers: list[Answer] = []
-    caveats: list[str] = []
+    caveats: list[str] = []  # the limits of all answers, a sentence each
+    # what was not as configured in the cells, what had no effect, and measures that did not move, a line each
     remarks: list[str] = []
-    made_of: MadeOf = MadeOf(prism=[], inputs={})
+    made_of: MadeOf = MadeOf(prism=[], inputs={})  # the versions of PRISM and the input files of the runs
     conditions: list[Described]
-    comparisons: list[Comparison]
-    exploratory: list[str]
+    comparisons: list[Comparison]  # of the hypotheses on two conditions
+    exploratory: list[str]  # the hypotheses that no plan had before the first result, in words, with their tests
     thresholds: list[Judged]
-    missing: dict[str, list[int]]
-    model: ModelUse | None = None
-    several: list[SeveralCompared] = []
-    variance: list[Decomposed] = []
-    effects: list[Effect] = []
-    notes: list[str] = []
-    stopped: Stopped | None = None
-    predictions: PredictionScores | None = None
+    missing: dict[str, list[int]]  # `{condition: seeds without a result}`
+    model: ModelUse | None = None  # the use of a model; None if no cell asks a model
+    several: list[SeveralCompared] = []  # of those on more
+    variance: list[Decomposed] = []  # of each measure that varies, where there are several conditions
+    effects: list[Effect] = []  # of the factors of a design, on each measure
+    notes: list[str] = []  # remarks on the outcome, in words
+    stopped: Stopped | None = None  # the end of sequential seeds; None if their number was fixed
+    predictions: PredictionScores | None = None  # the scores of the predictions that the file names; None without any
 
 
 Values = Mapping[tuple[str, int], Mapping[str, float]]
@@ -152,7 +132,6 @@ def read_within(plan: Plan, out: Path, values: Values) -> Values:
 
 
 def read_beside_cells(plan: Plan, out: Path, values: Values) -> dict[tuple[str, int], Beside]:
-    """Return the context of the measures, for the cells that the answers are about."""
     cells = (((cell.condition, cell.seed), cell.key) for cell in plan.cells)
     return read_all_beside(plan.experiment, cells, out, values)
 

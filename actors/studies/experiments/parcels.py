@@ -14,35 +14,21 @@ import msgspec
 from actors.core.files import sha256_of
 from actors.record.lock import LOCK, locked
 
-PIECE_BYTES = 4 * 1024**2
-"""The most bytes that are sent at once. Most cells are smaller."""
+PIECE_BYTES = 4 * 1024**2  # the most bytes that are sent at once. Most cells are smaller.
 
 
 class Parcel(msgspec.Struct, frozen=True, kw_only=True):
-    """A parcel that is ready to be sent.
-
-    Args:
-        size: its bytes.
-        sha256: of its bytes.
-        first: its first piece.
-    """
-
-    size: int
-    sha256: str
-    first: bytes
+    size: int  # its bytes
+    sha256: str  # of its bytes
+    first: bytes  # its first piece
 
     @property
     def pieces(self) -> int:
-        """The number of its pieces."""
         return max(1, -(-self.size // PIECE_BYTES))
 
 
 def pack(directory: Path, to: Path) -> Parcel:
-    """Pack the files of a cell's directory, without its lock, and return the parcel.
-
-    Args:
-        to: the file to write.
-    """
+    """Pack the files of a cell's directory, without its lock, and return the parcel."""
     with tarfile.open(to, "w:gz", compresslevel=1) as archive:
         for path in sorted(directory.rglob("*")):
             if path.is_file() and path.name != LOCK:
@@ -58,12 +44,7 @@ def piece(parcel: Path, number: int) -> bytes:
 
 
 class Arrival:
-    """A parcel that arrives piece by piece, in order, in a file beside the directory that it becomes.
-
-    Args:
-        parcel: with its first piece.
-        path: the directory.
-    """
+    """A parcel that arrives piece by piece, in order, in a file beside the directory that it becomes."""
 
     def __init__(self, parcel: Parcel, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -79,7 +60,6 @@ class Arrival:
         return self._got if self._got < self._parcel.pieces else None
 
     def add(self, content: bytes) -> None:
-        """Add the piece that is wanted."""
         self._file.write(content)
         self._hash.update(content)
         self._got += 1
@@ -106,7 +86,6 @@ class Arrival:
         return True
 
     def close(self) -> None:
-        """Discard the file."""
         self._file.close()
 
 

@@ -35,42 +35,24 @@ NOT_PART = ("run", "metrics")
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell: one condition under one seed.
-
-    Args:
-        key: the hash of all that decides its result: settings, input files, code. Equal keys are one run.
-        inputs: `{input file, as the user wrote it: SHA-256}`.
-    """
-
     condition: str
     seed: int
-    key: str
+    key: str  # the hash of all that decides its result: settings, input files, code. Equal keys are one run.
     config: Config
-    inputs: dict[str, str]
+    inputs: dict[str, str]  # `{input file, as the user wrote it: SHA-256}`
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """A plan.
-
-    Args:
-        path: the file of the experiment.
-        cells: the conditions in the order of the file; for each, the seeds.
-        own: `{measure: its function}` of the user's own measures.
-        own_code: `{measure: SHA-256}` of the modules of these measures.
-        meanings: `{condition: hash}` of the content of each, whichever file it comes from: `meaning_of` its cells.
-        hash: of everything that was planned: question, cells, measures with their code, hypotheses, thresholds.
-        sealed: the predictions that the file names; `notes`: what was changed in the plan since they were sealed.
-    """
-
-    path: Path
+    path: Path  # the file of the experiment
     experiment: Experiment
-    cells: tuple[Cell, ...]
-    own: dict[str, OwnMeasure]
-    own_code: dict[str, str]
+    cells: tuple[Cell, ...]  # the conditions in the order of the file; for each, the seeds
+    own: dict[str, OwnMeasure]  # `{measure: its function}` of the user's own measures
+    own_code: dict[str, str]  # `{measure: SHA-256}` of the modules of these measures
+    # `{condition: hash}` of the content of each, whichever file it comes from: `meaning_of` its cells
     meanings: dict[str, str]
-    hash: str
-    sealed: Sealed | None = None
-    notes: list[str] = []
+    hash: str  # of everything that was planned: question, cells, measures with their code, hypotheses, thresholds
+    sealed: Sealed | None = None  # the predictions that the file names
+    notes: list[str] = []  # what was changed in the plan since they were sealed
 
 
 def make_plan(path: Path, *, is_sealed: bool = True) -> Plan:
@@ -126,11 +108,7 @@ def _cells(experiment: Experiment, path: Path, base: Path, condition: Condition)
 
 
 def cells_of(config: Config, condition: str, seeds: Iterable[int], *, ask_once: bool = False) -> list[Cell]:
-    """Return the cells of a configuration under seeds.
-
-    Args:
-        ask_once: whether equal questions of all cells have one answer.
-    """
+    """Return the cells of a configuration under seeds."""
     refuse_unknown(own_code(config))
     inputs = _inputs(config)
     manifest = manifest_of(config, {}, code_of(config))
@@ -167,7 +145,6 @@ def check_measures(places: Mapping[str, str], configs: Iterable[Config], others:
 
 
 def placed(text: str, path: Path, error: SettingError) -> ConfigError:
-    """Return the error of a key of a file with its line."""
     return refusal(str(path), read_document(text, str(path)), error.problem, error.keys[0])
 
 
@@ -247,11 +224,7 @@ def _table(path: Path, name: str) -> tuple[str, str]:
 
 
 def text_of(path: Path, expected: str = "a YAML file with an experiment", page: str = "docs/experiments.md") -> str:
-    """Return the text of a file.
-
-    Args:
-        expected: the expected content; `page`: the page that says more.
-    """
+    """Return the text of a file."""
     try:
         return decode_text(read_regular(path, 4 * LENGTH_MAX), str(path))
     except FileNotFoundError:

@@ -18,11 +18,7 @@ PLANS = "plans"
 
 
 def notes_on_plans(out: Path, plan: str) -> list[str]:
-    """Return notes, in words, where the plans in a directory weaken the p values of one of them.
-
-    Args:
-        plan: the hash of the one that is followed.
-    """
+    """Return notes, in words, where the plans in a directory weaken the p values of one of them."""
     try:
         found = [read_json(path) for path in sorted((out / PLANS).glob("*.json"))]
         now = [each for each in found if each["hash"] == plan]
@@ -92,12 +88,7 @@ def promised_so_far(out: Path, plan: Plan) -> tuple[list[Hypothesis], list[Hypot
 
 
 def planned_first(plans: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> list[Hypothesis]:
-    """Return the hypotheses of a plan that were planned before the first result, and meant then what they mean now.
-
-    Args:
-        plans: all plans as they were written.
-        now: a plan in the same form.
-    """
+    """Return the hypotheses of a plan that were planned before the first result, and meant then what they mean now."""
     kept = []
     for each in plans:
         if not each["cells_done"]:
@@ -110,10 +101,6 @@ def lost_since(plans: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> li
     """Return the hypotheses of the last plan before the first result that are not among the planned ones of a plan now.
 
     They count in every correction: otherwise removing a hypothesis with a bad result would help the others.
-
-    Args:
-        plans: all plans as they were written, in order.
-        now: a plan in the same form.
     """
     before = [each for each in plans if not each["cells_done"]]
     planned = planned_first(plans, now)

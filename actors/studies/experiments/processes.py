@@ -40,8 +40,7 @@ GROWTH_BYTES_MAX = 512 * 1024**2
 LOAD_EVERY_S = 2.0
 SOCKET_PLACE_BYTES_MAX, SHORT_PLACE = 75, "/tmp"  # noqa: S108  # the library makes a private directory in it
 """The longest directory for temporary files in which a socket can have a name, and the one that is taken instead."""
-ENDING_S = 5.0
-"""The time that processes get to end by themselves."""
+ENDING_S = 5.0  # the time that processes get to end by themselves
 
 
 def cell_bytes(config: Config) -> int:
@@ -79,12 +78,7 @@ def forkserver() -> ForkServerContext:
 
 
 class Processes(AbstractContextManager["Processes"]):
-    """Processes of this machine.
-
-    Args:
-        jobs: processes at once; None for one a processor, as far as the memory holds their cells.
-        gateway: asks the servers of models for all cells; None if each asks for itself.
-    """
+    """Processes of this machine."""
 
     def __init__(self, jobs: int | None, gateway: GatewayPlace | None = None) -> None:
         self.progress = Progress()
@@ -95,7 +89,6 @@ class Processes(AbstractContextManager["Processes"]):
         self._meter, self._metered = LoadMeter(), 0.0
 
     def run(self, cells: Sequence[Cell], out: Path, on_done: OnDone) -> dict[str, str]:
-        """Run cells: see `Executor`."""
         batch = Batch(cells, out, on_done, self.progress)
         at_once = room(cells, self._jobs)
         if self._jobs is None and at_once < min(processors(), len(cells)):
@@ -174,8 +167,7 @@ class _Worker:
     """
 
     def __init__(self, context: ForkServerContext) -> None:
-        self.cell: Cell | None = None
-        """The cell that it runs."""
+        self.cell: Cell | None = None  # the cell that it runs
         self.connection, theirs = context.Pipe()
         self._process: BaseProcess = context.Process(target=serve, args=(theirs,), daemon=True)
         self._process.start()

@@ -30,8 +30,7 @@ from actors.studies.experiments.plan_record import PLANS, lost_since, notes_on_p
 from prism.errors import PrismError
 from prism.experiment import UNPAIRED, Comparison, Hypothesis, Threshold, compared, corrected, described
 
-BYTES_MAX = 1 << 30
-"""The most bytes of a plan, a table or a summary that is read."""
+BYTES_MAX = 1 << 30  # the most bytes of a plan, a table or a summary that is read
 APOSTROPHE = "'"
 
 
@@ -46,36 +45,19 @@ class CellState(StrEnum):
 
 
 class CellLine(NamedTuple):
-    """A cell: one condition under one seed.
-
-    Args:
-        key: the name of its directory in `cells`.
-    """
-
     condition: str
     seed: int
-    key: str
+    key: str  # the name of its directory in `cells`
     state: CellState
 
 
 class PlanFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A plan, as `plans/` has it.
-
-    Args:
-        hash: the hash of all that was planned.
-        cells_done: the cells that had a result when it was made; 0 of a plan that came before all results.
-        experiment: the file of the experiment as it was read.
-        own_code: `{measure: SHA-256}` of the modules of the user's own measures.
-        meanings: `{condition: hash}` of the content of each.
-        cells: `(condition, seed, key)` of each.
-    """
-
-    hash: str
-    cells_done: int
-    experiment: PlannedExperiment
-    own_code: dict[str, str]
-    meanings: dict[str, str]
-    cells: list[tuple[str, int, str]]
+    hash: str  # the hash of all that was planned
+    cells_done: int  # the cells that had a result when it was made; 0 of a plan that came before all results
+    experiment: PlannedExperiment  # the file of the experiment as it was read
+    own_code: dict[str, str]  # `{measure: SHA-256}` of the modules of the user's own measures
+    meanings: dict[str, str]  # `{condition: hash}` of the content of each
+    cells: list[tuple[str, int, str]]  # `(condition, seed, key)` of each
 
 
 class PlannedExperiment(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,42 +89,28 @@ class PlannedCondition(msgspec.Struct, frozen=True, kw_only=True):
     factors: dict[str, Any] = {}
 
 
-Values = dict[tuple[str, int], dict[str, float]]
-"""`{(condition, seed): {measure: value}}`."""
+Values = dict[tuple[str, int], dict[str, float]]  # `{(condition, seed): {measure: value}}`
 
 
 class ExperimentRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """An experiment, as read from its files.
-
-    Args:
-        path: its directory.
-        plan: the plan that its outcome follows, or else the last one; `plans`: how many were made.
-        cells: every cell of the plan.
-        values: of the cells that have some.
-        outcome: as it was written at the end. If it lacks cells without naming them as missing, it is worked out here.
-        is_final: whether it was written at the end.
-    """
-
-    path: Path
-    plan: PlanFile
-    plans: int
-    cells: list[CellLine]
-    values: Values
+    path: Path  # its directory
+    plan: PlanFile  # the plan that its outcome follows, or else the last one
+    plans: int  # how many were made
+    cells: list[CellLine]  # every cell of the plan
+    values: Values  # of the cells that have some
+    # as it was written at the end. If it lacks cells without naming them as missing, it is worked out here.
     outcome: Outcome
-    is_final: bool
+    is_final: bool  # whether it was written at the end
 
     @property
     def conditions(self) -> list[str]:
-        """The names of the conditions, in the order of the plan."""
         return [each.name for each in self.plan.experiment.conditions]
 
     def cell_path(self, cell: CellLine) -> Path:
-        """Return the directory of a cell's run."""
         return self.path / CELLS / cell.key
 
 
 def is_experiment(path: Path) -> bool:
-    """Return whether a directory is that of an experiment."""
     return (path / PLANS).is_dir()
 
 

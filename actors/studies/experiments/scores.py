@@ -23,19 +23,15 @@ from prism.experiment import (
     scores_in_words,
 )
 
-BYTES_MAX = 16 << 20
-"""The most bytes of a file of measured figures."""
+BYTES_MAX = 16 << 20  # the most bytes of a file of measured figures
 COLUMNS = ("condition", "measure", "value")
-MINUS = "minus"
-"""The column of measured figures that are differences: the condition that was subtracted."""
+MINUS = "minus"  # the column of measured figures that are differences: the condition that was subtracted
 
 Figures = dict[tuple[str, tuple[str, ...]], list[float]]
-Values = Mapping[tuple[str, int], Mapping[str, float]]
-"""`{(condition, seed): {measure: value}}`."""
+Values = Mapping[tuple[str, int], Mapping[str, float]]  # `{(condition, seed): {measure: value}}`
 
 
 def scores_of_runs(plan: Plan, registered: Registered, values: Values, out: Path) -> PredictionScores:
-    """Return the scores of predictions by the runs of the experiment in a directory."""
     figures = figures_of_runs(registered.sealed.predictions, plan.experiment.seeds, values)
     late = notes_on_order(out, registered)
     early = "before the first run by this machine's clock and files, which only a seal that others have can confirm"
@@ -44,11 +40,7 @@ def scores_of_runs(plan: Plan, registered: Registered, values: Values, out: Path
 
 
 def scores_of_data(path: Path, plan: Plan, registered: Registered, out: Path) -> PredictionScores:
-    """Return the scores of predictions by the measured figures of a CSV file; its hash is kept as that of opened data.
-
-    Args:
-        out: the directory of the experiment.
-    """
+    """Return the scores of predictions by measured figures of a CSV file; its hash is kept as that of opened data."""
     content = _content(path)
     digest = sha256(content).hexdigest()
     opened = open_data(out, registered, path, digest)
@@ -119,7 +111,6 @@ NONE = "-"
 
 
 def score_cells(each: ScoredPrediction) -> list[str]:
-    """Return a prediction as a row of a table with `SCORE_COLUMNS`."""
     score, other = each.score, each.reference
     if score is None or each.observed is None:
         return [each.outcome, *[NONE] * (len(SCORE_COLUMNS) - 1)]

@@ -29,16 +29,11 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Registered(msgspec.Struct, frozen=True, kw_only=True):
-    """A sealed file as it is registered in the directory of an experiment.
+    """A sealed file as it is registered in the directory of an experiment."""
 
-    Args:
-        cells_begun: the number of runs that had begun when it was registered.
-        opened: the files that it was scored with, in the order in which they were opened.
-    """
-
-    cells_begun: int
+    cells_begun: int  # the number of runs that had begun when it was registered
     sealed: Sealed
-    opened: list[Opened] = []
+    opened: list[Opened] = []  # the files that it was scored with, in the order in which they were opened
 
 
 def cells_begun(out: Path) -> int:
@@ -98,7 +93,6 @@ def notes_on_others(out: Path, registered: Registered) -> list[str]:
 
 
 def _others(out: Path, registered: Registered) -> list[Registered]:
-    """Return the other sealed files that are registered in the directory."""
     paths = (path for path in sorted((out / SEALS).glob("*.json")) if path != _place(out, registered.sealed))
     return [_read(path) for path in paths]
 

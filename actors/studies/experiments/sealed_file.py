@@ -23,20 +23,16 @@ class Planned(Protocol):
     """A plan, as far as a seal covers it."""
 
     @property
-    def experiment(self) -> Experiment:
-        """The experiment."""
+    def experiment(self) -> Experiment: ...
 
     @property
-    def own_code(self) -> Mapping[str, str]:
-        """`{measure: SHA-256}` of the modules of the user's own measures."""
+    def own_code(self) -> Mapping[str, str]: ...
 
     @property
-    def meanings(self) -> Mapping[str, str]:
-        """`{condition: hash}` of the content of each."""
+    def meanings(self) -> Mapping[str, str]: ...
 
     @property
-    def hash(self) -> str:
-        """The hash of all that was planned."""
+    def hash(self) -> str: ...
 
 
 class Sealed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -64,11 +60,7 @@ class Sealed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def sealed_now(plan: Planned, predictions: Predictions, cells_begun: int) -> Sealed:
-    """Return predictions of the outcomes of a plan, sealed.
-
-    Args:
-        cells_begun: the number of runs of the experiment that have begun.
-    """
+    """Return predictions of the outcomes of a plan, sealed."""
     sealed = Sealed(
         seal="",
         at=now(),

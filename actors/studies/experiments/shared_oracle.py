@@ -28,59 +28,40 @@ CAPS = ("max_calls", "max_tokens", "max_usd")
 
 
 class Fallen(msgspec.Struct, frozen=True, kw_only=True):
-    """The choices of one condition, over its cells with a result.
-
-    Args:
-        answered: choices that the model made; `fallbacks`: those that took the first option, because it did not.
-    """
+    """The choices of one condition, over its cells with a result."""
 
     condition: str
-    answered: int
-    fallbacks: int
+    answered: int  # choices that the model made
+    fallbacks: int  # those that took the first option, because it did not
 
 
 class ModelUse(msgspec.Struct, frozen=True, kw_only=True):
-    """The use of a model by an experiment.
-
-    Args:
-        calls: asked of servers for this directory so far, over all its runs; `failed`: those without an answer.
-        usd: their cost; None without prices.
-        from_tape, shared: requests of this run of the command without a call of their own: their answer was on the
-            tape, or another cell had just asked the same.
-        ask_once: whether cells share answers.
-    """
-
-    calls: int
-    failed: int
+    calls: int  # asked of servers for this directory so far, over all its runs
+    failed: int  # those without an answer
     prompt_tokens: int
     completion_tokens: int
-    usd: float | None
+    usd: float | None  # their cost; None without prices
+    # from_tape, shared: requests of this run of the command without a call of their own: their answer was on the tape,
+    # or another cell had just asked the same
     from_tape: int
     shared: int
-    ask_once: bool
+    ask_once: bool  # whether cells share answers
     conditions: list[Fallen]
 
 
 def asks_model(config: Config) -> bool:
-    """Return whether a cell asks the server of a model."""
     return config.oracle.backend != "choice" and config.oracle.tape != "replay"
 
 
 class Asking(NamedTuple):
-    """The runs of a study that ask models, and the limits that its file sets for all of them.
+    """The runs of a study that ask models, and the limits that its file sets for all of them."""
 
-    Args:
-        source: the file, for errors.
-        configs: of the runs that ask a model; none if no run does.
-    """
-
-    source: str
+    source: str  # the file, for errors
     oracle: SharedOracle
-    configs: Sequence[Config]
+    configs: Sequence[Config]  # of the runs that ask a model; none if no run does
 
 
 def asking_of(plan: Plan) -> Asking:
-    """Return the cells of an experiment that ask models."""
     configs = [cell.config for cell in plan.cells if asks_model(cell.config)]
     return Asking(plan.experiment.source, plan.experiment.oracle, configs)
 
@@ -101,7 +82,6 @@ def limits_of(asking: Asking) -> Limits:
 
 
 def counts_of(gateway: GatewayPlace | None) -> GatewayStatistics | None:
-    """Return the counts of a gateway now; None if there is none."""
     if gateway is None:
         return None
     from actors.studies.gateway.process import read_statistics  # noqa: PLC0415  # an HTTP client takes 0.2 s to import

@@ -19,26 +19,15 @@ SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0,
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """The standing.
-
-    Args:
-        total: the cells that were to be run.
-        done, failed: those that have ended.
-        running: `{node: cells that it runs}`.
-        losses: `{reason: times}`, all of `LOSSES`.
-        seconds: the time of the cells that are done.
-        nodes: `{node: its load}`.
-        note: the latest thing to say, in a line; empty if there is none.
-    """
-
-    total: int
+    total: int  # the cells that were to be run
+    # done, failed: those that have ended
     done: int
     failed: int
-    running: Mapping[str, int]
-    losses: Mapping[str, int]
-    seconds: Counts
+    running: Mapping[str, int]  # `{node: cells that it runs}`
+    losses: Mapping[str, int]  # `{reason: times}`, all of `LOSSES`
+    seconds: Counts  # the time of the cells that are done
     nodes: Mapping[str, Load]
-    note: str
+    note: str  # the latest thing to say, in a line; empty if there is none
 
     @property
     def waiting(self) -> int:
@@ -59,12 +48,10 @@ class Progress:
         self._note = ""
 
     def add(self, cells: int) -> None:
-        """Note cells that are to be run."""
         with self._lock:
             self._total += cells
 
     def end(self, done: Done) -> None:
-        """Note the end of a cell."""
         with self._lock:
             if done.problem:
                 self._failed += 1
@@ -78,22 +65,18 @@ class Progress:
             self._losses[reason] += 1
 
     def run_on(self, running: Mapping[str, int]) -> None:
-        """Note which nodes run how many cells."""
         with self._lock:
             self._running = dict(running)
 
     def load(self, nodes: Mapping[str, Load]) -> None:
-        """Note the load of the nodes."""
         with self._lock:
             self._nodes = dict(nodes)
 
     def say(self, note: str) -> None:
-        """Note the latest thing to say, in a line."""
         with self._lock:
             self._note = note
 
     def standing(self) -> Standing:
-        """Return the standing now."""
         with self._lock:
             return Standing(
                 total=self._total,

@@ -28,11 +28,7 @@ REFUSALS = frozenset({429, 503})
 
 
 class Caller(Protocol):
-    """The servers of one service."""
-
-    async def call(self, request: Request, key: str) -> Kept:
-        """Return what became of a request."""
-        ...
+    async def call(self, request: Request, key: str) -> Kept: ...
 
 
 class _Flight:
@@ -41,8 +37,7 @@ class _Flight:
     def __init__(self) -> None:
         self.ended = anyio.Event()
         self.reply: Kept | None = None
-        self.is_recorded = False
-        """True if the reply was on the tape."""
+        self.is_recorded = False  # true if the reply was on the tape
 
 
 class Broker:
@@ -68,8 +63,7 @@ class Broker:
         self._callers = callers
         self._tasks = tasks
         self._places = Places(limits.max_concurrency, limits.rate_per_s)
-        self._flights: dict[tuple[str, int], _Flight] = {}
-        """`{(key, number of the answer): the call}`."""
+        self._flights: dict[tuple[str, int], _Flight] = {}  # `{(key, number of the answer): the call}`
         self._served: OrderedDict[tuple[str, str, str], int] = OrderedDict()
         """`{(process, question, key): answers that it has had}`."""
         self._thread = anyio.CapacityLimiter(1)
@@ -78,7 +72,6 @@ class Broker:
         self._statistics = GatewayStatistics(totals=tape.totals)
 
     def statistics(self) -> GatewayStatistics:
-        """Return the counts now."""
         return msgspec.structs.replace(self._statistics, waiting=self._places.waiting)
 
     def refusal(self, request: Request) -> str | None:

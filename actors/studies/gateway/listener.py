@@ -37,12 +37,7 @@ _REFUSAL = PlainTextResponse("Forbidden", 403, {"Connection": "close"})
 
 
 def application(token: str, broker: Callable[[], AbstractAsyncContextManager[Broker]]) -> ASGIApp:
-    """Return the application of a gateway.
-
-    Args:
-        token: the token that each request must have.
-        broker: provides the broker while the application is served.
-    """
+    """Return the application of a gateway."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Broker]]:
@@ -81,7 +76,6 @@ async def _pass_on(received: HttpRequest) -> Response:
 
 
 async def _request_of(received: HttpRequest) -> Request:
-    """Return the request of a cell."""
     headers = received.headers
     try:
         within_s = float(headers[WITHIN])

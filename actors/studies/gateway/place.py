@@ -13,57 +13,34 @@ from prism.llm.gateway import Gateway
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits over all cells.
-
-    Args:
-        max_concurrency: calls at once.
-        rate_per_s: calls started a second.
-        max_calls, max_tokens, max_usd: over all calls that the tape has.
-        ask_once: whether requests that are the same in two cells are asked once.
-    """
-
-    max_concurrency: int
-    rate_per_s: float | None = None
+    max_concurrency: int  # calls at once
+    rate_per_s: float | None = None  # calls started a second
+    # max_calls, max_tokens, max_usd: over all calls that the tape has
     max_calls: int | None = None
     max_tokens: int | None = None
     max_usd: float | None = None
-    ask_once: bool = False
+    ask_once: bool = False  # whether requests that are the same in two cells are asked once
 
 
 class GatewayStatistics(msgspec.Struct, kw_only=True):
-    """The work of a gateway.
-
-    Args:
-        totals: of the tape, over all processes.
-        from_tape: answers of this process that were on the tape.
-        shared: answers of this process that another cell's call gave, or another question's of the same cell.
-        refused: requests that were refused, because the budget is spent.
-        under_way_max: the most calls at once.
-    """
-
-    totals: Totals
-    from_tape: int = 0
-    shared: int = 0
-    refused: int = 0
+    totals: Totals  # of the tape, over all processes
+    from_tape: int = 0  # answers of this process that were on the tape
+    shared: int = 0  # answers of this process that another cell's call gave, or another question's of the same cell
+    refused: int = 0  # requests that were refused, because the budget is spent
     under_way: int = 0
-    under_way_max: int = 0
+    under_way_max: int = 0  # the most calls at once
     waiting: int = 0
     problem: str = ""
 
 
 class GatewayPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """A gateway, as the workers of an experiment are told of it. Its representation shows no secret.
-
-    Args:
-        services: `{name: whether the gateway has a key for it}`.
-    """
+    """A gateway, as the workers of an experiment are told of it. Its representation shows no secret."""
 
     address: str
     token: str
-    services: dict[str, bool]
+    services: dict[str, bool]  # `{name: whether the gateway has a key for it}`
 
     def __repr__(self) -> str:
-        """Return the address without the token."""
         return f"GatewayPlace({self.address!r})"
 
     def of_cell(self, config: Config, cell: str) -> Gateway | None:

@@ -17,12 +17,7 @@ class _Waiting(NamedTuple):
 
 
 class Places:
-    """Places for calls. A cell that has many requests gets no more places than one that has few.
-
-    Args:
-        places: calls at once.
-        rate_per_s: calls started a second; None is no limit.
-    """
+    """Places for calls. A cell that has many requests gets no more places than one that has few."""
 
     def __init__(self, places: int, rate_per_s: float | None = None) -> None:
         self.free = places
@@ -30,13 +25,11 @@ class Places:
         self._has_waited = False
         self._queues: dict[str, deque[_Waiting]] = {}
         """`{cell: its requests}`; the first cell has had no turn for the longest time."""
-        self._paused: dict[str, float] = {}
-        """`{service: the time until which it wants no calls}`."""
+        self._paused: dict[str, float] = {}  # `{service: the time until which it wants no calls}`
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def waiting(self) -> int:
-        """The requests that wait."""
         return sum(map(len, self._queues.values()))
 
     async def take(self, cell: str, service: str) -> None:
@@ -57,7 +50,6 @@ class Places:
             raise
 
     def give_back(self) -> None:
-        """Return a place."""
         self.free += 1
         self._grant()
 

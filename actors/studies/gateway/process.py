@@ -35,30 +35,22 @@ from prism.llm.gateway import TOKEN
 from prism.llm.tape_file import TapeError
 
 LOOPBACK = "127.0.0.1"
-STARTS_MAX = 50
-"""The times that a gateway is begun. If it ends so often, another start would not help."""
+STARTS_MAX = 50  # the times that a gateway is begun. If it ends so often, another start would not help.
 START_S = 60.0
 STATISTICS_S = 5.0
-ENDING_S = 5.0
-"""The time that the process gets to end by itself: its calls are cancelled, and its tape is closed."""
+ENDING_S = 5.0  # the time that the process gets to end by itself: its calls are cancelled, and its tape is closed
 FILES = 65_536
 """The most connections, as far as the system allows: each cell may have a connection for each of its questions."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """The work of a gateway. Its secrets are in memory alone: it goes to the process through a pipe.
+    """The work of a gateway. Its secrets are in memory alone: it goes to the process through a pipe."""
 
-    Args:
-        tape: the file; `mode`: `record` to ask servers, `replay` to ask nobody.
-        services: `{name: servers}` of those that cells may ask.
-        address: the address to listen on.
-    """
-
-    tape: Path
-    mode: Literal["record", "replay"]
+    tape: Path  # the file
+    mode: Literal["record", "replay"]  # `record` to ask servers, `replay` to ask nobody
     limits: Limits
-    services: dict[str, Service]
-    address: str = LOOPBACK
+    services: dict[str, Service]  # `{name: servers}` of those that cells may ask
+    address: str = LOOPBACK  # the address to listen on
 
 
 def read_statistics(place: GatewayPlace) -> GatewayStatistics | None:
@@ -87,8 +79,6 @@ def open_gateway(plan: Plan, context: ForkServerContext) -> Iterator[GatewayPlac
 
 
 class _Keeper:
-    """The process of a gateway, and its successors on the same port."""
-
     def __init__(self, plan: Plan, context: BaseContext, token: str) -> None:
         self._plan = plan
         self._context = context
@@ -101,13 +91,11 @@ class _Keeper:
 
     @property
     def place(self) -> GatewayPlace:
-        """The gateway for workers."""
         services = {name: service.has_key for name, service in self._plan.services.items()}
         address = address_of(self._plan.address, self._port, socket.gethostname())
         return GatewayPlace(address=address, token=self._token, services=services)
 
     def begin(self) -> None:
-        """Begin the process, and wait until it listens."""
         self._starts += 1
         ours, theirs = self._context.Pipe()
         process = self._context.Process(  # type: ignore[attr-defined]
@@ -139,11 +127,9 @@ class _Keeper:
                 continue
 
     def watch_no_more(self) -> None:
-        """Let `watch` return."""
         os.close(self._go_on)
 
     def end(self) -> None:
-        """End the process."""
         os.close(self._stop)
         if self._process is not None:
             self._process.terminate()

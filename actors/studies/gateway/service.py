@@ -13,28 +13,19 @@ from prism.config.model import PricesConfig
 
 
 class Service(msgspec.Struct, frozen=True, kw_only=True):
-    """One or several servers of a model, as a configuration names them, with their secrets.
+    """One or several servers of a model, as a configuration names them, with their secrets."""
 
-    Args:
-        key: a hash of its settings, without prices and secrets, for the keys of the tape.
-        origins: the beginnings of the addresses to which a request may go.
-        headers, query: of every request.
-        secrets: the texts that no message, file or cell may see.
-        prices: of the model's tokens.
-        ca_files: `{setting or variable: file}` of certificates that the servers are trusted by.
-    """
-
-    key: str
-    origins: frozenset[str]
+    key: str  # a hash of its settings, without prices and secrets, for the keys of the tape
+    origins: frozenset[str]  # the beginnings of the addresses to which a request may go
+    # headers, query: of every request
     headers: dict[str, str]
     query: dict[str, str]
-    secrets: tuple[str, ...]
+    secrets: tuple[str, ...]  # the texts that no message, file or cell may see
     has_key: bool
-    prices: PricesConfig
-    ca_files: dict[str, str]
+    prices: PricesConfig  # of the model's tokens
+    ca_files: dict[str, str]  # `{setting or variable: file}` of certificates that the servers are trusted by
 
     def __repr__(self) -> str:
-        """Return the addresses without what may be secret."""
         return f"Service({sorted(self.origins)})"
 
 

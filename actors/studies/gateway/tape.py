@@ -24,32 +24,21 @@ _READ_AT_ONCE = 1_000
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A reply of a server, as it stands on the tape.
+    """A reply of a server, as it stands on the tape."""
 
-    Args:
-        key: the key of the request. Equal keys are the same request.
-        is_call: True if a model was asked; False for a list of models, a version, and the like.
-        status: of the response; 0 if there was none.
-        failure: the reason why there is no response; empty if there is one.
-        kind: the content type of the body.
-        body: the body as text; bytes that are no UTF-8 become U+FFFD.
-        headers: those of the response that a client reads, such as `Retry-After`.
-        read, cached, written: tokens, as far as the server says; `usd`: what they cost, 0 without prices.
-        asked_by: the question, for people who read the tape.
-    """
-
-    key: str = ""
-    is_call: bool = True
-    status: int = 0
-    failure: str = ""
-    kind: str = ""
-    body: str = ""
-    headers: dict[str, str] = {}
+    key: str = ""  # the key of the request. Equal keys are the same request.
+    is_call: bool = True  # true if a model was asked; False for a list of models, a version, and the like
+    status: int = 0  # of the response; 0 if there was none
+    failure: str = ""  # the reason why there is no response; empty if there is one
+    kind: str = ""  # the content type of the body
+    body: str = ""  # the body as text; bytes that are no UTF-8 become U+FFFD
+    headers: dict[str, str] = {}  # those of the response that a client reads, such as `Retry-After`
+    # read, cached, written: tokens, as far as the server says
     read: int = 0
     cached: int = 0
     written: int = 0
-    usd: float = 0.0
-    asked_by: str = ""
+    usd: float = 0.0  # what they cost, 0 without prices
+    asked_by: str = ""  # the question, for people who read the tape
 
     @property
     def is_answer(self) -> bool:
@@ -63,21 +52,15 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Totals(msgspec.Struct, kw_only=True):
-    """The calls on a tape and what they cost, failed ones included.
+    """The calls on a tape and what they cost, failed ones included."""
 
-    Args:
-        calls: that have reached a server.
-        failed: those of them without an answer.
-    """
-
-    calls: int = 0
-    failed: int = 0
+    calls: int = 0  # that have reached a server
+    failed: int = 0  # those of them without an answer
     prompt_tokens: int = 0
     completion_tokens: int = 0
     usd: float = 0.0
 
     def add(self, kept: Kept) -> None:
-        """Count a reply."""
         if not kept.has_reached_a_server:
             return
         self.calls += 1
@@ -134,7 +117,6 @@ class ExperimentTape(TapeFile):
         return self._last(_begin_of(key, is_answer=False), number)
 
     def add(self, kept: Kept) -> None:
-        """Append a reply."""
         begin = _begin_of(kept.key, is_answer=kept.is_answer)
         content = msgspec.json.encode(msgspec.structs.replace(kept, key="", asked_by=""))
         self._execute(
@@ -145,7 +127,6 @@ class ExperimentTape(TapeFile):
         self.totals.add(kept)
 
     def close(self) -> None:
-        """Close the file."""
         super().close()
         self._release()
 

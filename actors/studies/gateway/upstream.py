@@ -25,8 +25,6 @@ CONNECT_S = 10.0
 
 
 class Upstream:
-    """The clients of the servers of one service."""
-
     def __init__(self, service: Service) -> None:
         self.service = service
         self._client = httpx.AsyncClient(
@@ -93,30 +91,19 @@ class Upstream:
         )
 
     async def aclose(self) -> None:
-        """Close every connection."""
         await self._client.aclose()
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """A request of a cell.
-
-    Args:
-        place: the address that it is for.
-        headers: by name in lower case.
-        cell: the name of the cell; `process`: of its process.
-        question: the id of its question; empty for other requests, as in the check of a server.
-        within_s: the time that the call may take.
-    """
-
     method: str
-    place: str
+    place: str  # the address that it is for
     body: bytes
-    headers: dict[str, str]
+    headers: dict[str, str]  # by name in lower case
     service: str
-    cell: str
+    cell: str  # the name of the cell
     process: str
-    question: str
-    within_s: float
+    question: str  # the id of its question; empty for other requests, as in the check of a server
+    within_s: float  # the time that the call may take
 
     @property
     def is_call(self) -> bool:

@@ -23,16 +23,12 @@ HERE_SAID = (
 
 
 class Entry(NamedTuple):
-    """A replication and its last line: the one in this directory, or else the one that comes with PRISM.
-
-    Args:
-        is_own: whether the line is of this directory.
-    """
+    """A replication and its last line: the one in this directory, or else the one that comes with PRISM."""
 
     name: str
     path: Path
     line: Line | None
-    is_own: bool = False
+    is_own: bool = False  # whether the line is of this directory
 
 
 def entries(run: tuple[Path, Path] | None = None) -> list[Entry]:
@@ -52,7 +48,6 @@ def entries(run: tuple[Path, Path] | None = None) -> list[Entry]:
 
 
 def page_of(all_entries: Iterable[Entry]) -> str:
-    """Return the ledger as a page in Markdown."""
     kept = [(each.line, load_replication(each.path)) for each in all_entries if each.line is not None]
     lines = [
         "# Ledger of replications",
@@ -90,7 +85,6 @@ def outcome_of_figure(each: Compared) -> str:
 
 
 def kind_of(each: Compared) -> str:
-    """Return `fitted` or `predicted`."""
     return "fitted" if each.fitted else "predicted"
 
 

@@ -20,8 +20,7 @@ from actors.studies.replications.plan import ReplicationPlan, computed_from_data
 from prism.experiment import Compared, Published, compare, pseudo_values
 
 LINE = "replication.json"
-DIGITS = 6
-"""Significant digits of written numbers: the last digits of a sum depend on the processor."""
+DIGITS = 6  # significant digits of written numbers: the last digits of a sum depend on the processor
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,12 +52,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 def line_of(plan: ReplicationPlan, out: Path, part: Plan, values: Values, outcome: Outcome) -> Line:
-    """Return the line of a replication whose cells all have a result.
-
-    Args:
-        out: the directory of the experiment.
-        part: the plan of the experiment with the seeds that were run.
-    """
+    """Return the line of a replication whose cells all have a result."""
     tables = {**_by_condition(part, values), **_over_worlds(plan, out, part)}
     figures = []
     for name, asked in plan.replication.figures.items():
@@ -78,8 +72,7 @@ def line_of(plan: ReplicationPlan, out: Path, part: Plan, values: Values, outcom
     )
 
 
-Tables = Mapping[tuple[str, str], list[float]]
-"""`{(measure, condition): a value for each seed}`."""
+Tables = Mapping[tuple[str, str], list[float]]  # `{(measure, condition): a value for each seed}`
 
 
 def _values(asked: Published, tables: Tables) -> list[float]:
@@ -128,7 +121,6 @@ def _rounded(each: Compared) -> Compared:
 
 
 def write_line(out: Path, line: Line) -> None:
-    """Write the line into the directory of the experiment."""
     write_json(out / LINE, line)
 
 

@@ -17,31 +17,19 @@ from prism.errors import ConfigError, SettingError
 from prism.experiment import Replication, check_answers, read_replication
 
 PAGE = "docs/replications.md"
-RUNS_LEAST = 3
-"""The fewest seeds of a number over all runs: it is worked out with each run left out."""
+RUNS_LEAST = 3  # the fewest seeds of a number over all runs: it is worked out with each run left out
 
 
 class ReplicationPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """The plan of a replication.
-
-    Args:
-        path: the file of the replication.
-        experiment: the plan of its experiment.
-        functions: `{module:function: the function}` of all functions that the file names.
-        data: the file of the data; None if the replication needs no data.
-        hash: the hash of figures, experiment, functions and data; PRISM's version is no part of it.
-    """
-
-    path: Path
+    path: Path  # the file of the replication
     replication: Replication
     experiment: Plan
-    functions: dict[str, Callable[..., Any]]
-    data: Path | None
-    hash: str
+    functions: dict[str, Callable[..., Any]]  # `{module:function: the function}` of all functions that the file names
+    data: Path | None  # the file of the data; None if the replication needs no data
+    hash: str  # the hash of figures, experiment, functions and data; PRISM's version is no part of it
 
 
 def load_replication(path: Path) -> Replication:
-    """Return the replication in a file."""
     with telling_kind(path, REPLICATION):
         return read_replication(text_of(path, "a YAML file with a replication", PAGE), str(path))
 
@@ -76,7 +64,6 @@ def make_replication_plan(path: Path) -> ReplicationPlan:
 
 
 def _places(replication: Replication) -> Mapping[str, str]:
-    """Return `{key in the file: module:function}`."""
     over = {f"over_worlds.{name}": place for name, place in replication.over_worlds.items()}
     computed = {f"figures.{name}.computed": each.computed for name, each in replication.figures.items()}
     places = {**over, **{key: place for key, place in computed.items() if place is not None}}
