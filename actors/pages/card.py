@@ -21,44 +21,30 @@ NAME_LETTERS = 7
 
 
 class Table(NamedTuple):
-    """A table of numbers.
+    """A table of numbers."""
 
-    Args:
-        columns: the names of its columns, with units; the first column names the row.
-        rows: the cells of each row.
-    """
-
-    columns: Sequence[str]
+    columns: Sequence[str]  # the names of its columns, with units; the first column names the row
     rows: Sequence[Sequence[Node]]
     texts: frozenset[int] = frozenset({0})
 
 
 class Chart(NamedTuple):
-    """A chart.
-
-    Args:
-        title: what it shows.
-        drawn: the figure, or a picture that is ready.
-        reading: one or two sentences that say what it shows; they may hold a link.
-        table: its numbers.
-        is_wide: whether it needs the whole width of the page.
-        key: the names of colours and marks, beside the picture.
-    """
+    """A chart."""
 
     title: str
     drawn: Figure | Element
-    reading: Node
+    reading: Node  # one or two sentences that say what it shows; they may hold a link
     table: Table
-    is_wide: bool = False
-    key: tuple[tuple[str, str, str], ...] = ()
+    is_wide: bool = False  # whether it needs the whole width of the page
+    key: tuple[tuple[str, str, str], ...] = ()  # the names of colours and marks, beside the picture
 
 
 def card(chart: Chart, name: str, size: str) -> Element:
     """Return a chart as an element of the page.
 
     Args:
-        name: its id, which no other chart has.
-        size: the part of a row that it takes: `third`, `half`, `whole`, or `wide` for a picture that needs all of it.
+        size: the part of a row that it takes: `third`, `half`, `whole`, or `wide` for a picture that needs all of
+            it.
     """
     drawn = chart.drawn if isinstance(chart.drawn, Element) else picture(chart.drawn, name, chart.title)
     frame = tag("div", drawn, class_="frame")
@@ -85,7 +71,6 @@ def table_of(table: Table, caption: str, *, is_shown: bool = False, rows_max: in
     """Return a table as an element; in a box that is too narrow for it, its rows are lists.
 
     Args:
-        caption: what it holds.
         is_shown: whether the caption is visible; otherwise only screen readers read it.
         rows_max: the most rows; of more, some are chosen.
     """

@@ -45,11 +45,7 @@ _SHAPES = (
 
 
 def shape_charts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], real: Sequence[Tree]) -> list[Chart]:
-    """Return the distributions of sizes, depths and virality, beside real ones if there are any.
-
-    Args:
-        feeds: for each group the content of each of its runs.
-    """
+    """Return the distributions of sizes, depths and virality, beside real ones if there are any."""
     found = [[shape_of(tree) for feed in group for tree in feed.trees] for group in feeds]
     theirs = [shape_of(tree) for tree in real]
     least = min((shape.size for shape in theirs), default=1)
@@ -275,7 +271,6 @@ def _tree(run: RunRecord, posts: Sequence[MadePost], people: Audience | None, pl
 
 
 def _tree_picture(posts: Sequence[MadePost], tick_seconds: float) -> Figure:
-    """Return a tree with a mark for each kind of post."""
     size = 16 if len(posts) < 120 else 8
     marks = [Marks("▲", "^", VERMILION, size, {post.post for post in posts if post.kind == "reshare"})]
     marks += [Marks("■", "s", GREEN, size, {post.post for post in posts if post.kind == "reply"})]
@@ -284,17 +279,12 @@ def _tree_picture(posts: Sequence[MadePost], tick_seconds: float) -> Figure:
 
 
 class Marks(NamedTuple):
-    """The marks of some posts of a tree.
-
-    Args:
-        sign: the mark in texts; marker: its name in matplotlib; size: its area in square points.
-        posts: the ids of the posts that have the mark.
-    """
+    """The marks of some posts of a tree."""
 
     sign: str
     marker: str
     color: str
-    size: float
+    size: float  # its area in square points
     posts: Collection[int]
 
 

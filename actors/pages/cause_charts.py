@@ -38,18 +38,13 @@ IN_SUM = (
 
 
 class Shown(NamedTuple):
-    """A run whose causes are shown.
+    """A run whose causes are shown."""
 
-    Args:
-        posts: all posts of the run, in the order in which they were made; may be empty if no outcome is a cascade.
-        ticks: the ticks that the run has now; tick_seconds: the simulated length of each.
-        name: the beginning of HTML ids, different for each run of a page.
-    """
-
+    # all posts of the run, in the order in which they were made; may be empty if no outcome is a cascade
     posts: Sequence[MadePost]
     ticks: int
     tick_seconds: float
-    name: str = "cause"
+    name: str = "cause"  # the beginning of HTML ids, different for each run of a page
 
 
 def cause_parts(kept: Kept, run: Shown) -> list[Node]:
@@ -100,7 +95,6 @@ def _summary(found: Causes) -> str:
 
 
 def _called(cause: Cause) -> str:
-    """Return a cause with its kind, in words."""
     if cause.kind == "decisions":
         who = cause.what.removesuffix(f": {cause.was}, not {cause.would_be}")
         return f"the decision of {who} in tick {cause.tick:,}: {cause.was}, not {cause.would_be}"
@@ -157,7 +151,6 @@ def _signed(value: float) -> str:
 
 
 def _groups(found: Causes) -> Chart:
-    """Return the share of each group of people."""
     rows = [
         Row(f"{each.group} ({_people(each.people)})", None, each.share.low, each.share.high, TEXT, bar=each.share.mean)
         for each in found.groups

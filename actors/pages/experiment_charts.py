@@ -64,23 +64,15 @@ MEASURES_MAX = 6
 
 
 class Row(NamedTuple):
-    """A row of a picture of intervals.
+    """A row of a picture of intervals."""
 
-    Args:
-        words: the text above the row.
-        mean: the number that is drawn as a dot; None if there is no dot.
-        low, high: the ends of its interval; None if it has no interval.
-        is_filled: whether the dot is filled; an open one stands out from the others.
-        bar: another number, drawn as a bar from 0; None if there is no bar.
-    """
-
-    words: str
-    mean: float | None
-    low: float | None
+    words: str  # the text above the row
+    mean: float | None  # the number that is drawn as a dot; None if there is no dot
+    low: float | None  # low, high: the ends of its interval; None if it has no interval
     high: float | None
     color: str
-    is_filled: bool = True
-    bar: float | None = None
+    is_filled: bool = True  # whether the dot is filled; an open one stands out from the others
+    bar: float | None = None  # another number, drawn as a bar from 0; None if there is no bar
 
 
 def contrast_words(first: str, second: str) -> str:
@@ -243,7 +235,6 @@ def _row(
 
 
 def _forest_key(named: Sequence[Named], exploratory: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
-    """Return the key of the marks that occur."""
     key = []
     if any(each.supported for _, each in named):
         key.append(("", BLUE, "supported"))

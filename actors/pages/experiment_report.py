@@ -109,7 +109,8 @@ def _notices(record: ExperimentRecord, states: Counter[CellState]) -> Iterator[s
 
 def experiment_sections(record: ExperimentRecord, on_step: Callable[[str], None] = lambda _: None) -> Iterator[Section]:
     """Yield the sections of the page; those without content are left out."""
-    chosen = _conditions_shown(record)
+    compared = [name for each in record.plan.experiment.hypotheses for name in each.names]
+    chosen = list(dict.fromkeys([*compared, *record.conditions]))
     courses = read_courses(record, chosen[:LINES_MAX])
     line = read_line(record.path / LINE)
     makers: list[Callable[[], Section | None]] = [
@@ -132,12 +133,6 @@ def experiment_sections(record: ExperimentRecord, on_step: Callable[[str], None]
             yield section
 
 
-def _conditions_shown(record: ExperimentRecord) -> list[str]:
-    """Return the conditions: first those that hypotheses compare, then the others."""
-    compared = [name for each in record.plan.experiment.hypotheses for name in each.names]
-    return list(dict.fromkeys([*compared, *record.conditions]))
-
-
 def _statistics(record: ExperimentRecord) -> Iterator[Node]:
     """Yield what is supported, what is not, and what is exploratory, in words."""
     more = record.outcome.answers[SHOWN_MAX:]
@@ -152,7 +147,10 @@ def _statistics(record: ExperimentRecord) -> Iterator[Node]:
     if not record.plan.experiment.hypotheses:
         yield missing("No hypothesis was planned, so nothing is supported or not: what follows is a description.")
         return
-    yield from _several(record)
+    # A line for each comparison of several conditions.
+    if record.outcome.several:
+        yield tag("h3", "Several conditions")
+        yield tag("ul", *(tag("li", _several_sentence(record, each)) for each in record.outcome.several[:WORDS_MAX]))
     if not named and not record.outcome.several:
         yield missing("No two cells of a pair are done yet, so nothing can be compared.")
         return
@@ -165,13 +163,6 @@ def _statistics(record: ExperimentRecord) -> Iterator[Node]:
                 yield missing(f"{len(kept) - WORDS_MAX:,} more stand in the table below the forest plot.")
     yield from _caveats(record, others)
     yield from (missing(f"{note[:1].upper()}{note[1:]}.") for note in record.outcome.notes)
-
-
-def _several(record: ExperimentRecord) -> Iterator[Node]:
-    """Yield a line for each comparison of several conditions."""
-    if record.outcome.several:
-        yield tag("h3", "Several conditions")
-        yield tag("ul", *(tag("li", _several_sentence(record, each)) for each in record.outcome.several[:WORDS_MAX]))
 
 
 def _numbers(record: ExperimentRecord) -> dict[str, str]:

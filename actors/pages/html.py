@@ -29,17 +29,11 @@ of the text around them."""
 
 
 class Element(NamedTuple):
-    """An element of a page.
+    """An element of a page."""
 
-    Args:
-        name: such as `p`.
-        attributes: `{name: value}`, not yet escaped.
-        children: elements and texts, not yet escaped.
-    """
-
-    name: str
-    attributes: dict[str, str]
-    children: tuple[Node, ...]
+    name: str  # such as `p`
+    attributes: dict[str, str]  # `{name: value}`, not yet escaped
+    children: tuple[Node, ...]  # elements and texts, not yet escaped
 
 
 Node = Element | str
@@ -52,9 +46,6 @@ def tag(name: str, /, *children: Node | None, **attributes: str | int | float | 
     Args:
         children: those that are None are left out.
         attributes: `class_` is `class`, and `_` inside a name is `-`. Those that are None are left out.
-
-    Raises:
-        ValueError: a name is no name of an element or attribute, or a style has markup in it.
     """
     named = {key.rstrip("_").replace("_", "-"): str(value) for key, value in attributes.items() if value is not None}
     kept = tuple(child for child in children if child is not None)

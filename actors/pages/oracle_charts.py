@@ -215,7 +215,6 @@ def _cells(found: tuple[int, int, float]) -> tuple[str, str, str]:
 
 
 def _costs(groups: Sequence[RunGroup]) -> str:
-    """Return the cost of the calls in a sentence."""
     told = [
         f"{run.name} {usd(run.summary.llm.cost_usd)}"
         for group in groups

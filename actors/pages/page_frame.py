@@ -14,16 +14,11 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 class Section(NamedTuple):
-    """A section of a page.
-
-    Args:
-        name: its id; title: its heading.
-        parts: the content below the heading.
-    """
+    """A section of a page."""
 
     name: str
     title: str
-    parts: list[Node]
+    parts: list[Node]  # the content below the heading
 
 
 def document(title: str, header: Element, sections: Sequence[Section]) -> str:
@@ -50,16 +45,11 @@ def document(title: str, header: Element, sections: Sequence[Section]) -> str:
 
 
 def drawn(section: Section) -> Element:
-    """Return a section as an element."""
     return tag("section", tag("h2", section.title), *section.parts, id=section.name)
 
 
 def grid(charts: Sequence[Chart], name: str) -> Element:
-    """Return charts in full rows: the first and most important charts in halves, the others in thirds.
-
-    Args:
-        name: the beginning of their ids.
-    """
+    """Return charts in full rows: the first and most important charts in halves, the others in thirds."""
     sizes = _sizes(sum(not chart.is_wide for chart in charts))
     cards = [
         card(chart, f"{name}-{place}", "wide" if chart.is_wide else next(sizes)) for place, chart in enumerate(charts)

@@ -183,7 +183,16 @@ def themed(root: ElementTree.Element, name: str, title: str, size: Sequence[int]
             if _local(child.tag) in {"metadata", "style", "title"}:
                 parent.remove(child)
     for element in root.iter():
-        _clean(element, name)
+        # Shorten an element's attributes, make its ids its own, and put variables in place of colours.
+        element.attrib.pop("clip-path", None)  # limits are set, so nothing lies outside
+        for key, given in list(element.attrib.items()):
+            value = _cleaned(_local(key), given, element, name)
+            if value is None:
+                del element.attrib[key]
+            else:
+                element.attrib[key] = _REFERENCE.sub(rf"url(#{name}-\1)", value)
+        if _local(element.tag) in {"text", "tspan"}:
+            _plain_font(element)
     drawn = from_xml(root)
     attributes = {
         "viewBox": root.attrib.get("viewBox", f"0 0 {size[0]} {size[1]}"),
@@ -195,19 +204,6 @@ def themed(root: ElementTree.Element, name: str, title: str, size: Sequence[int]
     }
     heading = tag("title", title, id=f"{name}-title")
     return Element("svg", attributes, (heading, *drawn.children))
-
-
-def _clean(element: ElementTree.Element, name: str) -> None:
-    """Shorten an element's attributes, make its ids its own, and put variables in place of colours."""
-    element.attrib.pop("clip-path", None)  # limits are set, so nothing lies outside
-    for key, given in list(element.attrib.items()):
-        value = _cleaned(_local(key), given, element, name)
-        if value is None:
-            del element.attrib[key]
-        else:
-            element.attrib[key] = _REFERENCE.sub(rf"url(#{name}-\1)", value)
-    if _local(element.tag) in {"text", "tspan"}:
-        _plain_font(element)
 
 
 def _cleaned(key: str, value: str, element: ElementTree.Element, name: str) -> str | None:

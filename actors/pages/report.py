@@ -185,7 +185,6 @@ def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: 
 
 
 def _ends(run: RunRecord) -> Element:
-    """Return the numbers with which a run ended, each by its name."""
     ends = run_tables.world_ends(run)
     named = run.show.named
     names = {key: named(key) for key in ends}
@@ -300,7 +299,6 @@ def _reach(group: RunGroup) -> list[Chart]:
 
 
 def _facts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], real: Real) -> list[Node]:
-    """Return the scorecard of each group, if there are real figures."""
     if not (real.cascades or real.hours):
         return []
     parts: list[Node] = []

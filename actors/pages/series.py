@@ -25,19 +25,13 @@ SEEDS_DRAWN = 20
 
 
 class Line(NamedTuple):
-    """Values over time: of one run, or the median and the range of several.
+    """Values over time: of one run, or the median and the range of several."""
 
-    Args:
-        x: places in time; the others have as many values.
-        middle: the value, or the median; low, high: the range.
-        each: the values of each run, a row for each.
-    """
-
-    x: Floats
-    middle: Floats
+    x: Floats  # places in time; the others have as many values
+    middle: Floats  # the value, or the median; low, high: the range
     low: Floats
     high: Floats
-    each: Floats
+    each: Floats  # the values of each run, a row for each
 
 
 Values = Callable[[RunRecord], tuple[Sequence[float], Sequence[float]]]

@@ -258,7 +258,6 @@ _CHART_COLORS = {"white": GROUND, "#475569": QUIET, "#334155": TEXT, "#0f172a": 
 
 
 def _place(run: RunRecord, tick: int) -> float:
-    """Return the place of a tick on the axis of `times`."""
     return tick / (run.config.simulation.ticks_per_round if times(run)[1] != "tick" else 1)
 
 

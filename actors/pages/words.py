@@ -17,7 +17,6 @@ def count(number: float) -> str:
 
 
 def plural(number: float, noun: str) -> str:
-    """Return a number with its noun: `1 run`, `1,200 runs`."""
     return f"{number:,.0f} {noun}{'' if number == 1 else 's'}"
 
 

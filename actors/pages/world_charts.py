@@ -107,7 +107,6 @@ def _over_rounds(groups: Sequence[RunGroup], names: Sequence[str], show: Show) -
 
 
 def _rounds_table(run: RunRecord, names: Sequence[str], show: Show) -> Table:
-    """Return columns of the rounds of a run as a table."""
     columns = ("round", *(str(show.named(name)) for name in names))
     rows = [
         (count(number), *(f"{run.rounds[name][at]:,.6g}" for name in names))
@@ -136,7 +135,6 @@ def economy_charts(groups: Sequence[RunGroup], history: Sequence[Figures], sourc
 
     Args:
         history: real quarters; an empty one leaves history out.
-        source: the name of their file.
     """
     if not groups[0].first.rounds.get("interest_rate"):
         return []
@@ -205,7 +203,6 @@ def _quarters(run: RunRecord, start: Quarter | None) -> list[float]:
 
 
 def _quarter_place(start: Quarter | None, run: RunRecord, tick: int) -> float:
-    """Return the place of a tick on the axis of `_quarters`."""
     quarters = tick / run.config.simulation.ticks_per_round
     return quarters if start is None else _year(start) + quarters / YEAR_QUARTERS
 
@@ -220,7 +217,6 @@ def _quarter_name(start: Quarter | None, at: int) -> str:
 
 
 def _with_moments(group: RunGroup) -> list[RunRecord]:
-    """Return the runs that have enough quarters for moments."""
     return [run for run in group.runs if len(run.rounds["interest_rate"]) >= QUARTERS_MIN]
 
 

@@ -29,7 +29,6 @@ def messages_of(run: OpenRun, number: int) -> list[Any]:
 
 
 def before(messages: Iterable[Any], tick: int) -> list[Any]:
-    """Return the messages of earlier ticks."""
     return [each for each in messages if each.tick < tick]
 
 
@@ -101,11 +100,7 @@ def nearest(turns: Sequence[PathTurn], tick: int, noun: str = "turn") -> str:
 
 
 def refuse_ticks(run: OpenRun, *ticks: int | None) -> None:
-    """Refuse a tick that the run does not have.
-
-    Raises:
-        RunDirectoryError: naming the ticks that it has.
-    """
+    """Refuse a tick that the run does not have."""
     for tick in ticks:
         if tick is not None and not 0 <= tick < run.length:
             problem = f"there is no tick {tick:,}; the run has the ticks 0 to {run.length - 1:,}"
@@ -113,11 +108,7 @@ def refuse_ticks(run: OpenRun, *ticks: int | None) -> None:
 
 
 def chosen_agent(run: OpenRun, agent: int | str) -> tuple[int, str]:
-    """Return the number and the name of an agent of a run, given one of the two, or the id in a file of people.
-
-    Raises:
-        RunDirectoryError: there is no such agent, or several have the name.
-    """
+    """Return the number and the name of an agent of a run, given one of the two, or the id in a file of people."""
     size = run.domain.size
     if isinstance(agent, int) or agent.isdecimal():
         number = int(agent)

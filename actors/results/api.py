@@ -139,7 +139,6 @@ def resume(
     In a notebook use `await resume_async(...)`.
 
     Args:
-        path: the run's directory.
         ticks: the length of the whole run from now on; by default as it was.
         progress, oracle, observer: as for `run`. A run with an oracle of your own goes on with the same one.
         trust: run the code that it names also if you have not run it here before.

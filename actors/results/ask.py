@@ -69,29 +69,19 @@ _Place = tuple[int, int, int, int]
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """The questions of an asking, and the outcome of the answers.
-
-    Args:
-        asking: SHA-256 of the run, the questions, the moments and the people: the same for the same command.
-        oracle: who answered, in words.
-        moments: `{moment: whole ticks before it}`.
-        people: how many were asked; repeats: how often each.
-        wanted: the answers to expect from all; answered: the answers that came; missing: `{reason: answers}`.
-        outcomes: of each question, in their order.
-        notes: the gaps in the outcomes, a sentence each.
-    """
+    """The questions of an asking, and the outcome of the answers."""
 
     run: str
-    asking: str
+    asking: str  # SHA-256 of the run, the questions, the moments and the people: the same for the same command
     oracle: str
-    moments: dict[str, int]
-    people: int
+    moments: dict[str, int]  # `{moment: whole ticks before it}`
+    people: int  # how many were asked
     repeats: int
     wanted: int
     answered: int = 0
-    missing: dict[str, int] = {}
-    outcomes: list[ItemOutcome] = []
-    notes: list[str] = []
+    missing: dict[str, int] = {}  # `{reason: answers}`
+    outcomes: list[ItemOutcome] = []  # of each question, in their order
+    notes: list[str] = []  # the gaps in the outcomes, a sentence each
 
 
 class _Surveying:
@@ -101,7 +91,6 @@ class _Surveying:
         self._config = config
 
     def oracle(self, model: LanguageModel | None = None) -> Oracle[Any]:
-        """Return it."""
         if model is None:
             raise ValueError("expected a model: without one, answers are worked out by expressions")
         config = self._config
@@ -112,7 +101,7 @@ class Survey:
     """A questionnaire for people of a run. First `gather`, then `ask` within `kept`.
 
     Args:
-        path: the run's directory, of which nothing changes; questions: the file with the questionnaire.
+        path: the run's directory, of which nothing changes.
         at: the round after which it is asked, or tick: the whole ticks before it; by default as in the file, or the
             end.
         agents: the people, such as `0-99,120,Ada Novak`; empty for all.
@@ -175,11 +164,9 @@ class Survey:
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """The questions."""
         return self._questionnaire.items
 
     def _moments_at(self, at: int | None, tick: int | None) -> dict[str, int]:
-        """Return `{moment: whole ticks before it}`."""
         if tick is not None:
             return {f"tick {tick}": checked_tick(self._run, tick)}
         rounds = self._questionnaire.at if at is None else {f"round {at}": at}
@@ -223,7 +210,6 @@ class Survey:
                     await self._put(calls, place, Interview(person, item, place[3]))
 
     async def _put(self, calls: SingleCalls, place: _Place, asked: Interview) -> None:
-        """Put one question to one person."""
         item = asked.item
         options = tuple(item.states)
         question = Question(asked.tick, asked.agent_id, item.id, options[0], options, place)
@@ -352,7 +338,6 @@ class Survey:
 
 
 def _asked(path: Path, overrides: Sequence[str], out: Path | None) -> Config:
-    """Return the settings of the oracle that is asked."""
     refuse_other_settings(path, overrides, _OWN, "people are asked as they were in the recorded run")
     is_set = any(override.partition("=")[0].strip() == "oracle.tape" for override in overrides)
     place = "null" if out is None else msgspec.json.encode(str(out / TAPE)).decode()

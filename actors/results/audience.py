@@ -13,16 +13,11 @@ from prism.social.people.population import ignore_step
 
 
 class Audience(NamedTuple):
-    """The people of a run by number.
-
-    Args:
-        names: their names.
-        followers: how many followed each of them at the start.
-        attributes: `{attribute: each person's value at the start}` of the wanted attributes.
-    """
+    """The people of a run by number."""
 
     names: tuple[str, ...]
-    followers: tuple[int, ...]
+    followers: tuple[int, ...]  # how many followed each of them at the start
+    # `{attribute: each person's value at the start}` of the wanted attributes
     attributes: Mapping[str, tuple[Value, ...]]
 
 

@@ -21,25 +21,16 @@ LEVELS = ("inflation", "interest_rate", "unemployment", "gdp_growth")
 
 
 class Beside(NamedTuple):
-    """The context of the measures of a run.
+    """The context of the measures of a run."""
 
-    Args:
-        sizes: `{posts: cascades of that size}`; empty in a world without cascades.
-        values: `{place: value}` of the measures that may point the other way.
-        fallback_share: the share of the oracle's decisions that are fallbacks, 0 to 1.
-        calibration: the data that its settings are calibrated on, in words; None if they are not calibrated.
-        prism: the version of PRISM that began it; empty if it is not known.
-        inputs: `{name of an input file: SHA-256}`.
-        seed: of the run; -1 if it is not known.
-    """
-
-    sizes: Mapping[int, int] = {}
-    values: Mapping[str, float] = {}
-    fallback_share: float = 0.0
+    sizes: Mapping[int, int] = {}  # `{posts: cascades of that size}`; empty in a world without cascades
+    values: Mapping[str, float] = {}  # `{place: value}` of the measures that may point the other way
+    fallback_share: float = 0.0  # the share of the oracle's decisions that are fallbacks, 0 to 1
+    # the data that its settings are calibrated on, in words; None if they are not calibrated
     calibration: str | None = None
-    prism: str = ""
-    inputs: Mapping[str, str] = {}
-    seed: int = -1
+    prism: str = ""  # the version of PRISM that began it; empty if it is not known
+    inputs: Mapping[str, str] = {}  # `{name of an input file: SHA-256}`
+    seed: int = -1  # of the run; -1 if it is not known
 
 
 def companions(place: str) -> tuple[str, ...]:

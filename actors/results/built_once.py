@@ -29,11 +29,7 @@ class BuiltOnce:
 
     @property
     def domain(self) -> Domain:
-        """The domain.
-
-        Raises:
-            ConfigError: an input file of the run, or the code of its domain, is missing.
-        """
+        """The domain."""
         if self._built is None:
             hint = "; --tables without agents, edges, attribute_changes, questions and judgements needs no input files"
             try:

@@ -84,7 +84,6 @@ class AttributeChanges:
 
     Args:
         rows: the rows; None if they are not wanted.
-        people: returns the people; it is first called for the first change.
     """
 
     def __init__(self, run: Recorded, rows: Rows | None, people: Callable[[], Population | None]) -> None:
@@ -111,7 +110,6 @@ class AttributeChanges:
 
 
 def _number_and_text(value: Value) -> tuple[float | None, str | None]:
-    """Return a value as (number, None) or as (None, text)."""
     if value is None or isinstance(value, str):
         return None, value
     return float(value), None

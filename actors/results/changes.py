@@ -13,26 +13,16 @@ Changed = TieChanged | AttributeSet | Intervened
 
 
 class TieChange(NamedTuple):
-    """A tie that is made or ended.
+    """A tie that is made or ended."""
 
-    Args:
-        tick: the first tick in which the change holds.
-        one: the follower; other: the person who is followed.
-        follows: True if the tie is made, False if it is ended.
-    """
-
-    tick: int
+    tick: int  # the first tick in which the change holds
     one: int
     other: int
-    follows: bool
+    follows: bool  # True if the tie is made, False if it is ended
 
 
 def changes_in(messages: Iterable[bytes]) -> Iterator[Changed]:
-    """Return a tick's messages that may change a tie or an attribute, as they were encoded.
-
-    Raises:
-        JournalError: one of them cannot be read.
-    """
+    """Return a tick's messages that may change a tie or an attribute, as they were encoded."""
     return those_of(messages, TieChanged, AttributeSet, Intervened)
 
 

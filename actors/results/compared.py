@@ -16,15 +16,10 @@ SETTINGS_SAID = 2
 
 
 class Compared(NamedTuple):
-    """The comparison of some runs in sentences.
+    """The comparison of some runs in sentences."""
 
-    Args:
-        answers: at least a sentence for each measure; empty if nothing can be compared.
-        limits: the limits of the answers, and the versions and inputs of the runs.
-    """
-
-    answers: list[Answer]
-    limits: str
+    answers: list[Answer]  # at least a sentence for each measure; empty if nothing can be compared
+    limits: str  # the limits of the answers, and the versions and inputs of the runs
 
 
 def side_in_words(name: str, settings: Mapping[str, str]) -> str:
@@ -45,9 +40,8 @@ def compared_runs(places: Sequence[str], sides: Mapping[str, Sequence[Path]]) ->
     """Return the comparison of runs, with equal seeds if the sides have seeds in common.
 
     Args:
-        places: the measures that are compared.
-        sides: `{side, as it stands in a sentence: the directories of its runs}`; runs that have not ended are left out.
-            Of two sides the first is the base, from which the second differs.
+        sides: `{side, as it stands in a sentence: the directories of its runs}`; runs that have not ended are left
+            out. Of two sides the first is the base, from which the second differs.
     """
     wanted = {*places, *(other for place in places for other in companions(place))}
     found = {said: [read_beside(path, wanted) for path in paths] for said, paths in sides.items()}
@@ -70,7 +64,6 @@ def compared_runs(places: Sequence[str], sides: Mapping[str, Sequence[Path]]) ->
 
 
 def _by_seed(runs: Sequence[Beside], seeds: set[int]) -> list[Beside]:
-    """Return a run of each seed, in the order of the seeds."""
     found = {run.seed: run for run in runs}
     return [found[seed] for seed in sorted(seeds)]
 

@@ -22,12 +22,7 @@ _Acts = dict[int, list[Any]]
 
 
 class Differences:
-    """The differences between two futures, tick by tick. Each tick of the first is added before that of the second.
-
-    Args:
-        agent: the agent whose path is kept.
-        first: the first tick that is compared.
-    """
+    """The differences between two futures, tick by tick. Each tick of the first is added before that of the second."""
 
     def __init__(self, agent: int, first: int) -> None:
         self._agent = agent
@@ -40,7 +35,6 @@ class Differences:
         self._acting: dict[int, list[int]] = defaultdict(list)
 
     def add_was(self, tick: int, frame: bytes) -> None:
-        """Keep a tick as it was."""
         if tick >= self._first:
             self._frames[tick] = frame[HEAD.size :]
 

@@ -31,52 +31,32 @@ class Cluster(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """A number of everybody at the end of a round.
+    """A number of everybody at the end of a round."""
 
-    Args:
-        values: ascending, of shape (people,) or (VALUES_MAX,).
-        mean: over all people; spread: the standard deviation.
-        bimodality: as computed by `prism.social.measures.bimodality`.
-        sides: the people below the mean, and the others.
-    """
-
-    values: Floats
+    values: Floats  # ascending, of shape (people,) or (VALUES_MAX,)
     mean: float
     spread: float
-    bimodality: float
-    sides: tuple[Cluster, Cluster]
+    bimodality: float  # as computed by `prism.social.measures.bimodality`
+    sides: tuple[Cluster, Cluster]  # the people below the mean, and the others
 
 
 class NumberCourse(NamedTuple):
-    """A number of people over the rounds.
-
-    Args:
-        name: the attribute; is_whole: whether it is an int.
-        low, high: its declared ends, or else the least and the largest value.
-        rounds: ascending; 0 is the start, 1 the end of the first round.
-        moments: at the end of each of them.
-    """
+    """A number of people over the rounds."""
 
     name: str
     is_whole: bool
-    low: float
+    low: float  # low, high: its declared ends, or else the least and the largest value
     high: float
-    rounds: list[int]
+    rounds: list[int]  # ascending; 0 is the start, 1 the end of the first round
     moments: list[Moment]
 
 
 class ValueCourse(NamedTuple):
-    """A text or a truth value of people over the rounds.
-
-    Args:
-        name: the attribute.
-        rounds: as for `NumberCourse`.
-        shares: the share of people with each value: of all values at any of these rounds, 0 to 1.
-    """
+    """A text or a truth value of people over the rounds."""
 
     name: str
-    rounds: list[int]
-    shares: list[dict[str, float]]
+    rounds: list[int]  # as for `NumberCourse`
+    shares: list[dict[str, float]]  # the share of people with each value: of all values at any of these rounds, 0 to 1
 
 
 AttributeCourse = NumberCourse | ValueCourse
@@ -91,9 +71,6 @@ def read_distributions(
         path: the run's directory.
         drawn: the values at the start, of the attributes that people change.
         ticks: whole ticks of the run; rounds that are not whole are left out.
-
-    Raises:
-        JournalError: the journal cannot be read.
     """
     length = config.simulation.ticks_per_round
     last = ticks // length
@@ -110,11 +87,7 @@ def read_distributions(
 
 
 class _Column:
-    """An attribute of everybody while a journal is read.
-
-    Args:
-        values: at the start.
-    """
+    """An attribute of everybody while a journal is read."""
 
     def __init__(self, name: str, declared: AttributeConfig, values: Sequence[Value]) -> None:
         self._name, self._declared = name, declared
@@ -136,7 +109,6 @@ class _Column:
             self._counts.append(Counter(map(_text, self.values)))
 
     def course(self, rounds: list[int]) -> AttributeCourse:
-        """Return the attribute over the rounds."""
         if not self._is_number:
             every = dict.fromkeys(text for counted in self._counts for text in counted)
             shares = [{text: counted[text] / counted.total() for text in every} for counted in self._counts]
@@ -148,11 +120,7 @@ class _Column:
 
 
 def moment_of(values: Floats) -> Moment:
-    """Return the distribution of a number over all people.
-
-    Args:
-        values: of shape (people,), in any order.
-    """
+    """Return the distribution of a number over all people. `values`: of shape (people,), in any order."""
     mean = float(values.mean())
     is_below = values < mean
     sides = [values[is_below], values[~is_below]]

@@ -90,11 +90,7 @@ def explain_agent(path: Path, agent: int | str, first: int, last: int) -> Explan
 async def explain_turns(
     path: Path, agent: int | str, first: int, last: int, on_begin: OnBegin = lambda _: None
 ) -> Explanation:
-    """Do the same as `explain_agent` in a task.
-
-    Args:
-        on_begin: called with each simulation that begins.
-    """
+    """Do the same as `explain_agent` in a task."""
     run = await to_thread.run_sync(OpenRun, path)
     number, name = chosen_agent(run, agent)
     refuse_ticks(run, first, last)
@@ -151,12 +147,7 @@ async def explain_everybody(
 async def _explained(
     run: OpenRun, agent: tuple[int, str], messages: list[Any], span: tuple[int, int], on_begin: OnBegin
 ) -> Explanation:
-    """Return the turns of an agent in a range of ticks.
-
-    Args:
-        agent: its number and name; `messages`: those of the whole run.
-        span: the first and the last tick.
-    """
+    """Return the turns of an agent in a range of ticks. `span`: the first and the last tick."""
     number, name = agent
     first, last = span
     decided = {(number, asked, trigger): tick for (asked, trigger), tick in decisions(path_of(messages))}

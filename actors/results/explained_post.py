@@ -33,10 +33,6 @@ async def explain_post(path: Path, post: int, on_begin: OnBegin = lambda _: None
 
     Args:
         post: its id, as `summary.json` and the journal have it.
-
-    Raises:
-        RunDirectoryError: there is no such run or post.
-        DivergedError, JournalError, ConfigError, InputError: as for `explain_agent`.
     """
     run = await to_thread.run_sync(OpenRun, path)
     events = await to_thread.run_sync(_cascade_of, run, post)
@@ -53,11 +49,7 @@ async def explain_post(path: Path, post: int, on_begin: OnBegin = lambda _: None
 
 
 def _cascade_of(run: OpenRun, post: int) -> list[PostEvent]:
-    """Return the events of a post's tree, in order. It reads the whole journal, and blocks.
-
-    Raises:
-        RunDirectoryError: the run has no such post.
-    """
+    """Return the events of a post's tree, in order. It reads the whole journal, and blocks."""
     ticks = ticks_of(run.path, until=run.length)
     events = [event for messages in ticks for event in those_of(messages, PostEvent)]
     parents = {event.post: event.parent for event in events if event.kind != LIKE}

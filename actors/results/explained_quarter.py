@@ -24,15 +24,7 @@ from prism.events import Intervened
 
 
 async def explain_quarter(path: Path, quarter: int, on_begin: OnBegin = lambda _: None) -> ExplainedQuarter:
-    """Return what happened in a quarter of an economy.
-
-    Args:
-        quarter: its number, from 1, as in `rounds.csv`.
-
-    Raises:
-        RunDirectoryError: the run is no economy, or has no such quarter.
-        DivergedError, JournalError, ConfigError, InputError: as for `explain_agent`.
-    """
+    """Return what happened in a quarter of an economy. `quarter`: its number, from 1, as in `rounds.csv`."""
     run = await to_thread.run_sync(OpenRun, path)
     if not isinstance(run.domain.world, EconomyWorld):
         raise RunDirectoryError(f"{path}: is no economy, so it has no quarters; explain an agent or a post of it")

@@ -28,9 +28,7 @@ def sharing_of(
     """Return the place of each question that has one. Blocks.
 
     Args:
-        asked: the questions.
         places: where they were placed when their ticks were done again.
-        drawn: the questions that drew from others.
     """
     if run.config.oracle.sharing.by == "none":
         return {}
@@ -44,7 +42,6 @@ def sharing_of(
 
 
 def _sharing(question: Question[Any], placed: PlacedQuestion | None, own: Judged | None, part: str) -> ExplainedSharing:
-    """Return the place of one question."""
     shared: Sequence[float] = () if own is None else own.shared or own.probabilities
     if placed is not None:
         shared = shared or placed.place.basis.probabilities

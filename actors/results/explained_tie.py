@@ -28,10 +28,6 @@ async def explain_tie(
 
     Args:
         agent, whom: the two people, by number or name.
-
-    Raises:
-        RunDirectoryError: there is no such run or agent, or the run has no people.
-        DivergedError, JournalError, ConfigError, InputError: as for `explain_agent`.
     """
     run = await to_thread.run_sync(OpenRun, path)
     (number, name), (other, other_name) = chosen_agent(run, agent), chosen_agent(run, whom)

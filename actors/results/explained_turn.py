@@ -40,11 +40,7 @@ Decisions = Mapping[QuestionName, int]
 
 
 async def explained_turns(run: OpenRun, trace: Trace, decisions: Decisions) -> list[ExplainedTurn]:
-    """Return traced turns as records.
-
-    Raises:
-        JournalError: the oracle's log cannot be read.
-    """
+    """Return traced turns as records."""
     asked: dict[QuestionName, TracedTurn] = {}
     for each in trace.turns:  # the turn with the decision comes later, and knows more
         if each.question is not None:
@@ -248,7 +244,6 @@ def _guard(each: RowOutcome[Any]) -> str:
 
 
 def _taken(traced: TracedTurn) -> int | None:
-    """Return the index of the row that was taken; None if no row was taken."""
     answer = traced.answer
     if not isinstance(answer, Update) or traced.chosen is None or answer.source not in MOVED:
         return None

@@ -37,23 +37,15 @@ class PathTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentPath(msgspec.Struct, frozen=True, kw_only=True):
-    """The path of an agent through a run.
+    """The path of an agent through a run."""
 
-    Args:
-        agent, name: the agent's number and name; the name is empty if it has none.
-        ticks: the whole ticks of the run so far.
-        turns: the turns that were asked for, in order; `turns_in_all`: how many there are.
-        questions_in_all: how many of all turns asked the oracle.
-        notes: what a reader has to know besides, a sentence each.
-    """
-
-    agent: int
+    agent: int  # agent, name: the agent's number and name; the name is empty if it has none
     name: str
-    ticks: int
-    turns: tuple[PathTurn, ...]
+    ticks: int  # the whole ticks of the run so far
+    turns: tuple[PathTurn, ...]  # the turns that were asked for, in order
     turns_in_all: int
-    questions_in_all: int
-    notes: tuple[str, ...] = ()
+    questions_in_all: int  # how many of all turns asked the oracle
+    notes: tuple[str, ...] = ()  # what a reader has to know besides, a sentence each
 
 
 class ExplainedRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,20 +76,12 @@ class ExplainedRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelReply(msgspec.Struct, frozen=True, kw_only=True):
-    """A reply of a model, as the tape has it.
+    """A reply of a model, as the tape has it."""
 
-    Args:
-        text: the text of a chat, unchanged; empty for probabilities.
-        probabilities: `{option: probability}`; None for a chat.
-        model: the model that answered.
-        problem: why it is not usable: the reason of a failure, or the fault in the reply; empty otherwise.
-        prompt_tokens, completion_tokens, cached_tokens, latency_s: what it took.
-    """
-
-    text: str = ""
-    probabilities: dict[str, float] | None = None
+    text: str = ""  # the text of a chat, unchanged; empty for probabilities
+    probabilities: dict[str, float] | None = None  # `{option: probability}`; None for a chat
     model: str = ""
-    problem: str = ""
+    problem: str = ""  # why it is not usable: the reason of a failure, or the fault in the reply; empty otherwise
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
@@ -112,36 +96,23 @@ class SentMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request to a model, as its server got it.
+    """A request to a model, as its server got it."""
 
-    Args:
-        kind: `chat`; `letters`, a chat whose answer is the probability of each letter; or `systemone`.
-        messages: of a chat and of letters, in order; each content is byte for byte what the server got.
-        state, instructions: of `systemone`; empty otherwise.
-        options: `{option: its meaning}` of letters and of `systemone`, in their order.
-        schema: the JSON schema of the answer; None if there is none.
-        reply: what came back; None if no tape has it.
-    """
-
-    kind: str
+    kind: str  # `chat`; `letters`, a chat whose answer is the probability of each letter; or `systemone`
+    # of a chat and of letters, in order; each content is byte for byte what the server got
     messages: tuple[SentMessage, ...] = ()
-    state: str = ""
+    state: str = ""  # state, instructions: of `systemone`; empty otherwise
     instructions: str = ""
-    options: dict[str, str | None] = {}
-    schema: dict[str, Any] | None = None
-    reply: ModelReply | None = None
+    options: dict[str, str | None] = {}  # `{option: its meaning}` of letters and of `systemone`, in their order
+    schema: dict[str, Any] | None = None  # the JSON schema of the answer; None if there is none
+    reply: ModelReply | None = None  # what came back; None if no tape has it
 
 
 class ModelCalls(msgspec.Struct, frozen=True, kw_only=True):
-    """The calls to a model with one outcome.
+    """The calls to a model with one outcome."""
 
-    Args:
-        outcome: `ok`, a reason of a failure, or `cancelled`.
-        calls: their number; the other fields are sums over them.
-    """
-
-    outcome: str
-    calls: int
+    outcome: str  # `ok`, a reason of a failure, or `cancelled`
+    calls: int  # their number; the other fields are sums over them
     latency_s: float
     prompt_tokens: int
     cached_tokens: int
@@ -181,18 +152,12 @@ class ExplainedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExplainedSharing(msgspec.Struct, frozen=True, kw_only=True):
-    """The place of a question among those that share a judgement.
+    """The place of a question among those that share a judgement."""
 
-    Args:
-        part: `asked for all`, `audited` or `shared`.
-        archetype: in words; empty if not known.
-        shared: `{option: probability}` that its archetype shares; None if not known.
-        judged: `{option: probability}` of its own judgement; None for a question that was not asked by itself.
-    """
-
-    part: str
-    archetype: str = ""
-    shared: dict[str, float] | None = None
+    part: str  # `asked for all`, `audited` or `shared`
+    archetype: str = ""  # in words; empty if not known
+    shared: dict[str, float] | None = None  # `{option: probability}` that its archetype shares; None if not known
+    # `{option: probability}` of its own judgement; None for a question that was not asked by itself
     judged: dict[str, float] | None = None
 
 
@@ -227,24 +192,16 @@ class ExplainedQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExplainedChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of one of the agent's attributes by the row that was taken.
-
-    Args:
-        name: the attribute.
-        to: the expression of its new value; `when`: its condition, empty if there is none.
-        values: `{field: value}` of the fields that both read; empty where they need a post in view, and none was.
-        holds: whether the value is computed: the condition holds, and all fields that are read exist.
-        found: the value of the expression, before it is kept in its range; None if it has no value or does not hold.
-        before, after: the attribute's value in this tick, and from the next one on.
-    """
+    """A change of one of the agent's attributes by the row that was taken."""
 
     name: str
-    to: str
-    when: str
+    to: str  # the expression of its new value
+    when: str  # its condition, empty if there is none
+    # `{field: value}` of the fields that both read; empty where they need a post in view, and none was
     values: dict[str, Any]
-    holds: bool
-    found: Any
-    before: Any
+    holds: bool  # whether the value is computed: the condition holds, and all fields that are read exist
+    found: Any  # the value of the expression, before it is kept in its range; None if it has no value or does not hold
+    before: Any  # before, after: the attribute's value in this tick, and from the next one on
     after: Any
 
 
@@ -291,83 +248,54 @@ class ExplainedTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """The turns of one agent, explained.
-
-    Args:
-        ticks: the whole ticks of the run so far.
-        turns: in order.
-        notes: what a reader has to know besides, a sentence each.
-    """
+    """The turns of one agent, explained."""
 
     agent: int
     name: str
-    ticks: int
-    turns: tuple[ExplainedTurn, ...]
-    notes: tuple[str, ...] = ()
+    ticks: int  # the whole ticks of the run so far
+    turns: tuple[ExplainedTurn, ...]  # in order
+    notes: tuple[str, ...] = ()  # what a reader has to know besides, a sentence each
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
-    """The turn that decided on an engagement or a post. `prism explain RUN --agent A --tick T` explains it in full.
-
-    Args:
-        agent, tick, trigger, state: whose turn it was, when, on what and in which state.
-        to_state: where it led.
-        source: who decided, a `prism.agents.Source`.
-        reason: why a decision is a fallback; empty otherwise.
-        row: the row that was taken; `guard` and `values`: its guard, with the fields that it reads.
-        asked: the tick of the question, if it was a decision; None for a rule.
-        options: the states that were to choose from; empty for a rule.
-    """
+    """The turn that decided on an engagement or a post. `prism explain RUN --agent A --tick T` explains it in full."""
 
     agent: int
     tick: int
     trigger: str
     state: str
     to_state: str
-    source: str
-    reason: str = ""
-    row: str = ""
+    source: str  # who decided, a `prism.agents.Source`
+    reason: str = ""  # why a decision is a fallback; empty otherwise
+    row: str = ""  # the row that was taken; `guard` and `values`: its guard, with the fields that it reads
     guard: str = ""
     values: dict[str, Any] = {}
-    asked: int | None = None
-    options: tuple[str, ...] = ()
+    asked: int | None = None  # the tick of the question, if it was a decision; None for a rule
+    options: tuple[str, ...] = ()  # the states that were to choose from; empty for a rule
 
 
 class ExplainedTieChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of a tie.
+    """A change of a tie."""
 
-    Args:
-        tick: when it was made. That of a person holds from the next tick on, that of an intervention from this one on.
-        kind: `follow`, `unfollow` or `mute`.
-        post: the post in view; None for an intervention.
-        cause: the turn that decided on it; None for an intervention.
-    """
-
+    # when it was made. That of a person holds from the next tick on, that of an intervention from this one on
     tick: int
-    kind: str
-    post: int | None = None
-    cause: Cause | None = None
+    kind: str  # `follow`, `unfollow` or `mute`
+    post: int | None = None  # the post in view; None for an intervention
+    cause: Cause | None = None  # the turn that decided on it; None for an intervention
 
 
 class ExplainedTie(msgspec.Struct, frozen=True, kw_only=True):
-    """The tie from one person to another.
+    """The tie from one person to another."""
 
-    Args:
-        agent, name: the number and name of the person whose tie it is; `whom`, `whom_name`: those of the other.
-        ticks: the whole ticks of the run so far.
-        follows_at_start: whether the one followed the other at the start.
-        changes: what people and interventions have changed, in order.
-        notes: what a reader has to know besides, a sentence each.
-    """
-
+    # agent, name: the number and name of the person whose tie it is; `whom`, `whom_name`: those of the other
     agent: int
     name: str
     whom: int
     whom_name: str
-    ticks: int
+    ticks: int  # the whole ticks of the run so far
     follows_at_start: bool
-    changes: tuple[ExplainedTieChange, ...]
-    notes: tuple[str, ...] = ()
+    changes: tuple[ExplainedTieChange, ...]  # what people and interventions have changed, in order
+    notes: tuple[str, ...] = ()  # what a reader has to know besides, a sentence each
 
 
 class ExplainedLike(msgspec.Struct, frozen=True, kw_only=True):
@@ -380,49 +308,31 @@ class ExplainedLike(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExplainedPost(msgspec.Struct, frozen=True, kw_only=True):
-    """A post of a cascade, and why it was written.
-
-    Args:
-        kind: `publish`, `reply` or `reshare`.
-        agent, name: its author; `tick`: when.
-        parent: the post that it answers or reshares; None for the original.
-        depth: steps from the original.
-        text, topics: what it says; the text is empty if the world does not keep texts.
-        likes: in their order.
-        cause: the turn that decided on it; None for a post that an intervention has published.
-    """
+    """A post of a cascade, and why it was written."""
 
     post: int
-    kind: str
+    kind: str  # `publish`, `reply` or `reshare`
     agent: int
     name: str
     tick: int
-    parent: int | None
+    parent: int | None  # the post that it answers or reshares; None for the original
     depth: int
-    text: str
+    text: str  # text, topics: what it says; the text is empty if the world does not keep texts
     topics: tuple[str, ...]
-    likes: tuple[ExplainedLike, ...]
-    cause: Cause | None
+    likes: tuple[ExplainedLike, ...]  # in their order
+    cause: Cause | None  # the turn that decided on it; None for a post that an intervention has published
 
 
 class ExplainedCascade(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole tree of a post, up to the last whole tick of the run.
-
-    Args:
-        post: the post that was asked for; `root`: the original of its tree.
-        ticks: the whole ticks of the run so far.
-        posts: in the order in which they were made, the original first.
-        depth: of the tree; `likes`: of all its posts.
-        notes: what a reader has to know besides, a sentence each.
-    """
+    """The whole tree of a post, up to the last whole tick of the run."""
 
     post: int
     root: int
-    ticks: int
-    posts: tuple[ExplainedPost, ...]
+    ticks: int  # the whole ticks of the run so far
+    posts: tuple[ExplainedPost, ...]  # in the order in which they were made, the original first
     depth: int
     likes: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what a reader has to know besides, a sentence each
 
 
 class ExplainedProposal(msgspec.Struct, frozen=True, kw_only=True):
@@ -452,38 +362,24 @@ class ExplainedProposal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExplainedQuarter(msgspec.Struct, frozen=True, kw_only=True):
-    """A quarter of an economy.
+    """A quarter of an economy."""
 
-    Args:
-        quarter: its number, from 1; `tick`: its tick, from 0.
-        ticks: the quarters of the run so far.
-        before, after: the indicators before the first proposal and after the last effect.
-        interventions: what was done to the economy from outside in this quarter.
-        proposals: of each nation, in the order in which they were applied.
-        notes: what a reader has to know besides, a sentence each.
-    """
-
-    quarter: int
-    tick: int
-    ticks: int
-    before: dict[str, Any]
+    quarter: int  # its number, from 1
+    tick: int  # its tick, from 0
+    ticks: int  # the quarters of the run so far
+    before: dict[str, Any]  # before, after: the indicators before the first proposal and after the last effect
     after: dict[str, Any]
-    interventions: tuple[dict[str, Any], ...]
-    proposals: tuple[ExplainedProposal, ...]
-    notes: tuple[str, ...] = ()
+    interventions: tuple[dict[str, Any], ...]  # what was done to the economy from outside in this quarter
+    proposals: tuple[ExplainedProposal, ...]  # of each nation, in the order in which they were applied
+    notes: tuple[str, ...] = ()  # what a reader has to know besides, a sentence each
 
 
 class TickDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """The distance of two futures in one tick.
-
-    Args:
-        agents: the agents whose records in the journal differ in any byte, such as in a post that they have in view.
-        acting: those of them that acted differently: another trigger, another state, another effect.
-    """
+    """The distance of two futures in one tick."""
 
     tick: int
-    agents: int
-    acting: int
+    agents: int  # the agents whose records in the journal differ in any byte, such as in a post that they have in view
+    acting: int  # those of them that acted differently: another trigger, another state, another effect
 
 
 class Counted(msgspec.Struct, frozen=True, kw_only=True):
@@ -495,11 +391,7 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent that acted differently.
-
-    Args:
-        first: the first tick in which it did; `ticks`: the number of such ticks.
-    """
+    """An agent that acted differently."""
 
     agent: int
     name: str

@@ -28,32 +28,20 @@ FORMATS: Final = ("parquet", "csv", "sqlite")
 
 
 class NoTableError(LookupError):
-    """The error for a table that runs do not have.
-
-    Args:
-        name: the name that the caller gave; `tables`: the existing tables.
-    """
+    """The error for a table that runs do not have."""
 
     def __init__(self, name: str, tables: Iterable[str]) -> None:
         super().__init__(f"{name}: there is no such table; {guess(name, tables)}")
 
 
 class Exported(NamedTuple):
-    """The outcome of an export.
-
-    Args:
-        path: the directory.
-        rows: `{table: rows}`.
-        left_out: `{table: the reason}` of the tables that were wanted and that no run has.
-        bytes: of all files.
-        notes: the gaps in the tables of a run, a sentence each, with the run's name.
-    """
+    """The outcome of an export."""
 
     path: Path
-    rows: dict[str, int]
-    left_out: dict[str, str]
+    rows: dict[str, int]  # `{table: rows}`
+    left_out: dict[str, str]  # `{table: the reason}` of the tables that were wanted and that no run has
     bytes: int
-    notes: list[str]
+    notes: list[str]  # the gaps in the tables of a run, a sentence each, with the run's name
 
 
 class Progress(NamedTuple):
@@ -95,7 +83,6 @@ def export(
         out: the directory; its parent exists.
         names: the tables; empty for all.
         on_progress: called now and then.
-        replaces: replace an existing export.
 
     Raises:
         RunDirectoryError: a run cannot be read, or has none of the tables, or the directory is not to be written.

@@ -30,13 +30,7 @@ Columns = dict[str, tuple[Table, list[list[Value]]]]
 
 
 class Labelled:
-    """A column of a data frame.
-
-    Args:
-        name: as the frame has it.
-        kind: of its values.
-        values: one for each row.
-    """
+    """A column of a data frame."""
 
     def __init__(self, name: str, kind: Kind, values: Sequence[Any]) -> None:
         self.name, self.kind, self.values = name, kind, values
@@ -70,15 +64,7 @@ class _Memory:
 
 
 def library(wanted: str | None) -> str:
-    """Return the library whose data frames are made.
-
-    Args:
-        wanted: its name; None for the first one that is installed.
-
-    Raises:
-        ImportError: it is not installed, or no library is.
-        ValueError: it is not in `LIBRARIES`.
-    """
+    """Return the library whose data frames are made. `wanted`: its name; None for the first one that is installed."""
     if wanted is not None and wanted not in LIBRARIES:
         raise ValueError(f"expected {' or '.join(LIBRARIES)}, got {wanted!r}")
     found = next((name for name in LIBRARIES if name == (wanted or name) and find_spec(name) is not None), None)
@@ -94,12 +80,6 @@ def table_frame(path: Path, name: str, into: str) -> Any:
     Args:
         name: one of the tables that the run may have.
         into: one of `LIBRARIES`.
-
-    Raises:
-        LookupError: there is no such table.
-        RunDirectoryError: the run has no such table, or cannot be read.
-        JournalError: its journal is damaged.
-        ConfigError: its people cannot be made again, because an input file is missing.
     """
     run = Recorded(path, path.name)
     tables = tables_of([run.show])
@@ -119,9 +99,6 @@ def read_tables(run: Recorded, names: Sequence[str], most: int | None = None) ->
 
     Args:
         most: the number of rows that are returned of each table, the first ones; None for all rows.
-
-    Raises:
-        RunDirectoryError, JournalError, ConfigError: as for `table_frame`.
     """
     memory = _Memory(most)
     with TemporaryDirectory(prefix="prism-table-") as draft:
@@ -212,7 +189,6 @@ def _names(tables: Mapping[str, tuple[Table, list[list[Value]]]]) -> dict[Value,
 
 
 def _posts(tables: Mapping[str, tuple[Table, list[list[Value]]]]) -> dict[Value, Value]:
-    """Return `{id of a post: its text}`."""
     if "posts" not in tables:
         return {}
     return dict(zip(_column(tables, "posts", "post"), _column(tables, "posts", "text"), strict=True))

@@ -92,11 +92,7 @@ def cascades_problem(place: str) -> str:
 
 
 def by_problem(place: str, attributes: Mapping[str, Any]) -> str:
-    """Return the problem of a place that begins with `by.`; empty if there is no problem.
-
-    Args:
-        attributes: the attributes that the configuration declares.
-    """
+    """Return the problem of a place that begins with `by.`; empty if there is no problem."""
     parts = place.split(".")
     if len(parts) < 4:
         return f"expected {BY}ATTRIBUTE.VALUE.TOTAL, such as {BY}party.left.likes, got {place!r}"
@@ -111,7 +107,6 @@ def by_problem(place: str, attributes: Mapping[str, Any]) -> str:
 
 
 def numbers_of(path: Path) -> RunNumbers:
-    """Return the numbers of the run in a directory."""
     return RunNumbers(read_summary(path), partial(read_rounds, path), path)
 
 
@@ -127,7 +122,6 @@ class RunNumbers:
 
     Args:
         summary: the content of `summary.json`.
-        rounds: reads the rounds.
         path: the run's directory; None for a run in memory, which has no journal.
         feed: the source of measures of cascades and people; None to read them from the directory.
     """
@@ -156,9 +150,24 @@ class RunNumbers:
             ConfigError: its people cannot be made again.
         """
         if place.startswith(ROUNDS_PREFIX):
-            return self._of_rounds(place)
+            found, over = self.over_rounds(place), rounds_place(place).over
+            if not found:
+                return self.number(place, None)
+            if over in (MEAN, GROWTH):
+                return self.number(place, math.fsum(found) / len(found))
+            return self.number(place, statistic(found, over) if over else found[-1])
         if place.startswith(CASCADES) and "cascade_sizes" in self._summary:
-            return self._of_cascades(place)
+            # A share of the cascades, or a statistic of a number that each of them has; 0 without any.
+            if problem := cascades_problem(place):
+                raise NoMeasureError(f"{self._name}: {problem}")
+            sizes = {int(size): count for size, count in self._summary["cascade_sizes"].items()}
+            name, _, rest = place.removeprefix(CASCADES).partition(".")
+            if name == "alone":
+                return 1.0 - share_of_at_least(sizes, 2) if sizes else 0.0
+            if name == "at_least":
+                return share_of_at_least(sizes, int(rest))
+            values: Sequence[float] = spread_out(sizes).tolist() if name == "size" else self._shapes(name)
+            return statistic(values, rest) if values else 0.0
         if place.startswith(BY) and "cascade_sizes" in self._summary:
             return self._of_people(place)
         return self.number(place, self._found(place))
@@ -195,14 +204,6 @@ class RunNumbers:
     def _rounds(self) -> RoundsTable:
         return self._read_rounds()
 
-    def _of_rounds(self, place: str) -> float:
-        found, over = self.over_rounds(place), rounds_place(place).over
-        if not found:
-            return self.number(place, None)
-        if over in (MEAN, GROWTH):
-            return self.number(place, math.fsum(found) / len(found))
-        return self.number(place, statistic(found, over) if over else found[-1])
-
     def _found(self, place: str) -> Any:
         value: Any = self._summary
         for part in SHORT.get(place, place).split("."):
@@ -217,19 +218,6 @@ class RunNumbers:
             value = value[part]
         return value
 
-    def _of_cascades(self, place: str) -> float:
-        """Return a share of the cascades, or a statistic of a number that each of them has; 0 without any."""
-        if problem := cascades_problem(place):
-            raise NoMeasureError(f"{self._name}: {problem}")
-        sizes = {int(size): count for size, count in self._summary["cascade_sizes"].items()}
-        name, _, rest = place.removeprefix(CASCADES).partition(".")
-        if name == "alone":
-            return 1.0 - share_of_at_least(sizes, 2) if sizes else 0.0
-        if name == "at_least":
-            return share_of_at_least(sizes, int(rest))
-        values: Sequence[float] = spread_out(sizes).tolist() if name == "size" else self._shapes(name)
-        return statistic(values, rest) if values else 0.0
-
     def _shapes(self, name: str) -> list[float]:
         if name == "depth":
             return [float(each.depth) for each in self._trees]
@@ -239,7 +227,6 @@ class RunNumbers:
 
     @cached_property
     def _trees(self) -> list[TreeShape]:
-        """The shape of every cascade."""
         posts = [(each.post, each.tick, each.parent) for each in self._events if each.kind != "like"]
         return [shape_of(tree) for tree in trees_of(posts, 1.0).values()]
 
@@ -252,11 +239,7 @@ class RunNumbers:
         return [event for messages in ticks for event in those_of(messages, PostEvent)]
 
     def _directory(self, what: str) -> Path:
-        """Return the directory of the run.
-
-        Raises:
-            RunDirectoryError: it is in memory.
-        """
+        """Return the directory of the run."""
         if self._path is None:
             problem = f"{what} are worked out of the journal, which a run in memory does not keep"
             raise RunDirectoryError(f"{problem}: name a directory, as in run(config, out='runs/mine')")

@@ -35,11 +35,7 @@ class FinalStates:
 
 
 class Transitions:
-    """The rows of `transitions`.
-
-    Args:
-        run: the run that is read.
-    """
+    """The rows of `transitions`."""
 
     def __init__(self, run: Recorded, rows: Rows, show: Show) -> None:
         self._name = run.name

@@ -19,13 +19,8 @@ def new_directory(out: Path, files: Container[str], *, replaces: bool) -> Iterat
     The leftovers of killed processes are removed first.
 
     Args:
-        out: a path in an existing directory.
         files: the names of the files that it may get.
         replaces: whether a directory with nothing but such files is replaced.
-
-    Raises:
-        RunDirectoryError: `out` exists already, or may not be written.
-        DiskFailedError: the disk is full or broken.
     """
     _refuse_unless_free(out, files, replaces=replaces)
     draft: Path | None = None

@@ -27,13 +27,7 @@ COMPARED = tuple(name for name in Config.__struct_fields__ if name not in ("run"
 
 
 def observed_configs(paths: Sequence[Path]) -> dict[Path, Config]:
-    """Return `{run: its configuration}` of runs that are judged together.
-
-    Raises:
-        RunDirectoryError: one is no run, has not ended or has a user's own domain; or they differ in more than their
-            seeds, or two have the same seed.
-        ConfigError: a configuration cannot be read.
-    """
+    """Return `{run: its configuration}` of runs that are judged together."""
     configs = {path: _observed_config(Recorded(path)) for path in paths}
     first, seeds = paths[0], dict[int, Path]()
     for path in paths:
@@ -60,7 +54,6 @@ def _observed_config(run: Recorded) -> Config:
 
 
 def _settings(config: Config, section: str) -> Any:
-    """Return a section, without the seed."""
     settings = msgspec.to_builtins(getattr(config, section))
     if section == "simulation":
         del settings["seed"]
@@ -72,9 +65,6 @@ def observed_feed(path: Path, config: Config) -> Feed:
 
     Originals of the last `feed.horizon_rounds` are left out, because their cascades may still grow; in a short run, the
     originals of its second half are left out.
-
-    Raises:
-        JournalError: the journal is damaged.
     """
     course = read_course(path, PostEvent)
     summary = read_summary(path)
@@ -111,7 +101,6 @@ def feed_of(course: Course, engagement_per_post_seen: float | None, config: Conf
 
 
 def _engagement_per_post_seen(summary: Mapping[str, Any]) -> float | None:
-    """Return the ratio in a summary; None if the summary has no ratio, or nobody has seen a post."""
     behaviour = summary.get("behaviour")
     if not summary.get("posts_seen") or not isinstance(behaviour, dict):
         return None
@@ -129,12 +118,7 @@ def start_quarter(config: Config) -> Quarter | None:
 
 
 def observed_economy(path: Path) -> RoundsTable:
-    """Return the columns of an economy.
-
-    Raises:
-        JournalError: `rounds.csv` cannot be read, is not an economy's, or there is none.
-        RunDirectoryError: the run has too few quarters.
-    """
+    """Return the columns of an economy."""
     rounds = read_rounds(path)
     if not rounds:
         raise JournalError(f"{path / ROUNDS}: there is none; `prism resume` writes it again")

@@ -19,14 +19,7 @@ WITHOUT_PYARROW: Final = f"{not_installed('--to parquet needs pyarrow', 'export'
 
 
 class ParquetFiles:
-    """A Parquet file for each table, compressed with zstd.
-
-    Args:
-        directory: an existing directory.
-
-    Raises:
-        RunDirectoryError: pyarrow is not installed.
-    """
+    """A Parquet file for each table, compressed with zstd."""
 
     def __init__(self, directory: Path) -> None:
         try:
@@ -65,18 +58,8 @@ class ParquetFiles:
                 self._writers.popitem()[1].close()
 
     def _schema(self, table: Table) -> pyarrow.Schema:
-        types = self._types()
-        fields = [
-            self._arrow.field(
-                column.name, types[column.kind], metadata={"description": column.about, "unit": column.unit}
-            )
-            for column in table.columns
-        ]
-        return self._arrow.schema(fields, metadata={"table": table.name, "description": table.about})
-
-    def _types(self) -> dict[Kind, Any]:
         arrow = self._arrow
-        return {
+        types = {
             Kind.INTEGER: arrow.int64(),
             Kind.NUMBER: arrow.float64(),
             Kind.BOOLEAN: arrow.bool_(),
@@ -85,3 +68,10 @@ class ParquetFiles:
             Kind.TEXT: arrow.string(),
             Kind.JSON: arrow.string(),
         }
+        fields = [
+            self._arrow.field(
+                column.name, types[column.kind], metadata={"description": column.about, "unit": column.unit}
+            )
+            for column in table.columns
+        ]
+        return self._arrow.schema(fields, metadata={"table": table.name, "description": table.about})

@@ -100,11 +100,7 @@ class AgentRows:
         made: Made,
         changed: tuple[TieTables, AttributeChanges],
     ) -> None:
-        """Add the agents of a run.
-
-        Args:
-            changed: all attribute changes of the run.
-        """
+        """Add the agents of a run."""
         further = [column.name for column in self._rows.table.columns[6:]]
         population = built.population
         for agent in range(run.header.agents):

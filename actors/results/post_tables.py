@@ -50,19 +50,16 @@ class Drafts:
         if not self._drafts and not any(update.effect.__class__ is list for update in updates):
             return
         for update in updates:
-            self._move(update)
-
-    def _move(self, update: Update[Any]) -> None:
-        agent = update.agent
-        if update.effect is not None:
-            self._drafts.pop(agent, None)
-            if isinstance(update.effect, list):
-                self._drafts[agent] = update.effect[1]
-        done = self._effects.get(update.trigger)
-        if done is not None and (update.from_state, update.to_state) in done and agent in self._drafts:
-            self.said[agent] = self._drafts.pop(agent)
-        if update.to_state in self._resting:
-            self._drafts.pop(agent, None)
+            agent = update.agent
+            if update.effect is not None:
+                self._drafts.pop(agent, None)
+                if isinstance(update.effect, list):
+                    self._drafts[agent] = update.effect[1]
+            done = self._effects.get(update.trigger)
+            if done is not None and (update.from_state, update.to_state) in done and agent in self._drafts:
+                self.said[agent] = self._drafts.pop(agent)
+            if update.to_state in self._resting:
+                self._drafts.pop(agent, None)
 
 
 class PostIndex:
@@ -94,18 +91,13 @@ class PostIndex:
 
 
 class Spool:
-    """Rows that wait for the end of the run, in a file without a name.
-
-    Args:
-        directory: a directory on a disk with room.
-    """
+    """Rows that wait for the end of the run, in a file without a name."""
 
     def __init__(self, directory: Path) -> None:
         self._file = TemporaryFile(dir=directory)  # noqa: SIM115  # closed by `close`
         self._waiting: list[tuple[Value, ...]] = []
 
     def add(self, row: tuple[Value, ...]) -> None:
-        """Append a row."""
         self._waiting.append(row)
         if len(self._waiting) >= _SPOOL_ROWS:
             self._write()
@@ -135,12 +127,7 @@ class PostTables:
 
     Args:
         behaviour: the people's chart, for texts that a model has written; None if there are no such texts.
-        directory: a directory for rows that wait.
-        attributes: the attributes of posts, a column each.
         is_feed: whether posts are those of people on a feed, and have texts.
-
-    Raises:
-        InputError: the file of posts cannot be read any more.
     """
 
     def __init__(  # where rows come from, and where they go
@@ -187,7 +174,6 @@ class PostTables:
             outside = None if published is None else self._text_of(published)
 
     def _text_of(self, published: Mapping[str, Any]) -> str:
-        """Return the text of a post that an intervention publishes."""
         number = published.get("post")
         return str(published.get("text") or "") if number is None else self._given[number - 1].text
 
@@ -261,7 +247,6 @@ class PostTables:
     def _text(
         self, event: PostEvent, kind: PostKind, topics: tuple[str, ...], outside: str | None, taken: int
     ) -> tuple[str | None, str | None]:
-        """Return the text of a new post, and where it is from."""
         if not self._is_feed:
             return None, None
         if outside:

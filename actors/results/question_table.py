@@ -65,20 +65,17 @@ class Questions:
         if decided and tick.questions:
             askers = {question.agent for question in tick.questions}
             if any(update.agent in askers for update in decided):  # which of the two came first counts
-                self._take_in_order(tick)
+                for message in tick.messages:
+                    if isinstance(message, Question):
+                        self._ask(message, tick)
+                    elif isinstance(message, Update):
+                        self._decide(message)
+                self._add_complete()
                 return
         for question in tick.questions:
             self._ask(question, tick)
         for update in decided:
             self._decide(update)
-        self._add_complete()
-
-    def _take_in_order(self, tick: RecordedTick) -> None:
-        for message in tick.messages:
-            if isinstance(message, Question):
-                self._ask(message, tick)
-            elif isinstance(message, Update):
-                self._decide(message)
         self._add_complete()
 
     def _ask(self, question: Question[Any], tick: RecordedTick) -> None:
@@ -127,7 +124,6 @@ class Questions:
         return self._answers.take(question)
 
     def _cost(self, answer: Decided | None) -> Iterator[Value]:
-        """Yield the content of the answer, its latency and its cost."""
         if answer is None:
             yield from [None] * 8
             return

@@ -33,14 +33,7 @@ class Real(NamedTuple):
 
 
 def read_real(files: Sequence[str], config: Config) -> Real:
-    """Return the real figures of files, recognised by their columns; no figures without a file.
-
-    Args:
-        config: that of the runs.
-
-    Raises:
-        InputError: a file cannot be read, or is of no use for this domain.
-    """
+    """Return the real figures of files, recognised by their columns; no figures without a file."""
     real, pictures = Real(), show_of(config).pictures
     for file in files:
         with fitting_memory(file):

@@ -134,7 +134,6 @@ class Requests:
         self._found[-1] = msgspec.structs.replace(self._found[-1], reply=reply)
 
     def _sent(self, request: ChatRequest) -> tuple[SentMessage, ...]:
-        """Return the messages of a chat as its server got them."""
         if self._way is None:
             return tuple(SentMessage(role=each.role, content=each.content) for each in request.messages)
         sent = messages_of(request.messages, request.schema, self._way)
@@ -196,11 +195,7 @@ def requests_of(run: OpenRun) -> Iterator[Requests]:
 
 
 class _Mute:
-    """A logger that is silent while any thread is inside a `with` block of it.
-
-    Args:
-        name: of the logger.
-    """
+    """A logger that is silent while any thread is inside a `with` block of it."""
 
     def __init__(self, name: str) -> None:
         self._logger = logging.getLogger(name)

@@ -25,11 +25,7 @@ Answers = Callable[[SocialAgent], dict[tuple[str, int], int | str | None]]
 
 
 def people_of(run: OpenRun) -> SocialDomain:
-    """Return the domain of a run of people.
-
-    Raises:
-        RunDirectoryError: it is a run of another domain.
-    """
+    """Return the domain of a run of people."""
     if not isinstance(run.domain, SocialDomain):
         name = run.config.simulation.domain
         raise RunDirectoryError(f"{run.path}: questions are put to people on a feed, not to agents of {name}")
@@ -37,11 +33,7 @@ def people_of(run: OpenRun) -> SocialDomain:
 
 
 def chosen_people(run: OpenRun, named: str) -> list[int]:
-    """Return the numbers of the people in a list such as `0-99,120,Ada Novak`, in order; of all for an empty one.
-
-    Raises:
-        RunDirectoryError: there is no such person, or several have the name.
-    """
+    """Return the numbers of the people in a list such as `0-99,120,Ada Novak`, in order; of all for an empty one."""
     if not named.strip():
         return list(range(run.domain.size))
     found: set[int] = set()
@@ -56,11 +48,7 @@ def chosen_people(run: OpenRun, named: str) -> list[int]:
 
 
 def checked_tick(run: OpenRun, tick: int) -> int:
-    """Return a number of ticks, if the run has so many.
-
-    Raises:
-        RunDirectoryError: it has fewer.
-    """
+    """Return a number of ticks, if the run has so many."""
     if tick > run.length:
         problem = f"there is no moment after {tick:,} ticks; the run has {run.length:,} ticks"
         raise RunDirectoryError(f"{run.path}: {problem}")
@@ -68,11 +56,7 @@ def checked_tick(run: OpenRun, tick: int) -> int:
 
 
 def tick_of(run: OpenRun, round_number: int) -> int:
-    """Return the whole ticks at the end of a round; 0 for round 0, the beginning.
-
-    Raises:
-        RunDirectoryError: the run has no such round.
-    """
+    """Return the whole ticks at the end of a round; 0 for round 0, the beginning."""
     length = run.config.simulation.ticks_per_round
     if round_number * length > run.length:
         problem = f"there is no end of round {round_number:,}; the run has {run.length // length:,} whole rounds"
@@ -92,13 +76,8 @@ async def respondents_at(
 
     Args:
         run: the run, whose domain is used up by this.
-        moment: its name; tick: the whole ticks before it, at most those of the run.
-        numbers: of the people.
+        tick: the whole ticks before it, at most those of the run.
         answers: works out their answers, if no model is asked: then people remember only what the run itself keeps.
-
-    Raises:
-        DivergedError: a tick has another result than the journal.
-        JournalError: a file cannot be read.
     """
     domain: Any = run.domain
     if tick:

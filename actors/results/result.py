@@ -26,19 +26,12 @@ if TYPE_CHECKING:
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a run. `result.rounds` is what `pandas.DataFrame` and `polars.DataFrame` take.
+    """The result of a run. `result.rounds` is what `pandas.DataFrame` and `polars.DataFrame` take."""
 
-    Args:
-        summary: everything that was counted; `summary.json` of a run in a directory.
-        rounds: `{column: its value in each round}`; `rounds.csv` of a run in a directory.
-        config: the configuration that was run, with every default filled in.
-        path: the run's directory; None for a run in memory.
-    """
-
-    summary: Summary
-    rounds: RoundsTable
-    config: Config
-    path: Path | None = None
+    summary: Summary  # everything that was counted; `summary.json` of a run in a directory
+    rounds: RoundsTable  # `{column: its value in each round}`; `rounds.csv` of a run in a directory
+    config: Config  # the configuration that was run, with every default filled in
+    path: Path | None = None  # the run's directory; None for a run in memory
 
     @property
     def digest(self) -> str:
@@ -101,7 +94,6 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         It has an event loop of its own: in a notebook, `await asyncio.to_thread(result.ask, "opinions.yaml")`.
 
         Args:
-            questions: the file.
             options: `at`, `tick`, `agents`, `repeat`, `out` and `overrides`, as for `actors.results.ask.Survey`.
 
         Raises:

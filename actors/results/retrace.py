@@ -55,16 +55,8 @@ class OpenRun(Recorded):
     """A run up to its last whole tick, with its domain, built from its settings from its last fork on.
 
     Args:
-        path: its directory.
         build: builds its domain; `look_at_domain` if nothing of it is run.
         until: the most ticks that count, because a run may be going on; None for all.
-
-    Raises:
-        RunDirectoryError: it is no run, or has no whole tick.
-        ResumeRefusedError: settings or input files are not those of the run.
-        JournalError: its journal cannot be read.
-        ConfigError: its configuration cannot be used.
-        UntrustedCodeError: it names the user's own code, which its user has not allowed.
     """
 
     def __init__(
@@ -96,10 +88,8 @@ class TracedTurn:
     """A turn as it was traced: the agent before it, the choice of the chart, and the result.
 
     Args:
-        trigger: as the agent received it.
         agent: as it was right before the turn. With a decision its tick is that of the question.
         asker: the agent as the oracle may see it, if the turn asks or carries out a decision.
-        chosen: what the chart selects.
         question: the question that the turn asks, or whose decision it carries out; None for neither.
         answer: the agent's answer; in the end, the one in the journal.
     """
@@ -161,7 +151,6 @@ class Trace:
 
     Args:
         agents: the numbers of the agents; None for all.
-        first: the first tick; `last`: the last one.
     """
 
     def __init__(self, agents: Collection[int] | None, first: int, last: int) -> None:
@@ -207,11 +196,7 @@ class Trace:
         return note
 
     def committed(self, domain: Domain, frame: bytes) -> None:
-        """Compare the tick's traced turns with its frame, and keep them.
-
-        Raises:
-            DivergedError: a turn by itself has another result than in the run.
-        """
+        """Compare the tick's traced turns with its frame, and keep them."""
         if not self._tick:
             return
         waiting = {(each.trigger.agent, number): each for number, each in _numbered(self._tick)}
@@ -307,34 +292,24 @@ async def retrace(
         until: the ticks that are done in the end; more than `trace.first`, and at most those of the run.
         on_begin: called with the simulation of each part before it runs.
         on_commit: called with the simulation, the tick and its frame after each tick, before the next one begins.
-
-    Raises:
-        DivergedError: a tick has another result.
-        JournalError: a file cannot be read.
     """
     # If shared judgements are wanted, the questions of the first decisions are asked again, too.
     before = _decided_after(run.config) if run.config.oracle.sharing.by != "none" else 0
     recovered = await to_thread.run_sync(recovered_run, run.path, max(0, trace.first - before))
     with naming_changed_code(run.manifest, run.now):
-        return await _retrace(run, trace, until, recovered, on_begin, on_commit)
+        running: list[Simulation] = []
 
+        def begin(simulation: Simulation) -> None:
+            running.append(simulation)
+            trace.attach(simulation)
+            on_begin(simulation)
 
-async def _retrace(
-    run: OpenRun, trace: Trace, until: int, recovered: Recovered, on_begin: OnBegin, on_commit: OnCommit
-) -> Simulation:
-    running: list[Simulation] = []
+        async def commit(tick: int, frame: bytes) -> None:
+            trace.committed(running[-1].domain, frame)
+            on_commit(running[-1], tick, frame)
 
-    def begin(simulation: Simulation) -> None:
-        running.append(simulation)
-        trace.attach(simulation)
-        on_begin(simulation)
-
-    async def commit(tick: int, frame: bytes) -> None:
-        trace.committed(running[-1].domain, frame)
-        on_commit(running[-1], tick, frame)
-
-    record = Replay(recovered.recorded, commit)
-    return await do_again(run, recovered, until, record, begin)
+        record = Replay(recovered.recorded, commit)
+        return await do_again(run, recovered, until, record, begin)
 
 
 async def do_again(  # each thing that it needs once
@@ -352,9 +327,6 @@ async def do_again(  # each thing that it needs once
     Args:
         own_oracle: the oracle for questions without a recorded answer; by default there should be none.
         capped: whether its calls count for the spend caps of the run.
-
-    Raises:
-        RunDirectoryError: there is no tick between the two.
     """
     start = recovered.checkpoint
     found = await to_thread.run_sync(parts_of, RunDirectory(run.path), run.config, run.domain, until)

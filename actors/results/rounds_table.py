@@ -14,14 +14,7 @@ _OWN = ("round", "tick")
 
 
 class RoundsTable:
-    """The rows of a run's rounds.csv at the creation of this object: rows that a run adds later are not read.
-
-    Args:
-        run: the run.
-
-    Raises:
-        JournalError: a cell is no number.
-    """
+    """The rows of a run's rounds.csv at the creation of this object: rows that a run adds later are not read."""
 
     def __init__(self, run: Recorded) -> None:
         self._run = run

@@ -79,7 +79,6 @@ class Tables:
     """The tables that are wanted, and their rows.
 
     Args:
-        tables: the tables, by name.
         files: where their rows go.
     """
 
@@ -93,7 +92,6 @@ class Tables:
         return self._rows[name]
 
     def if_wanted(self, name: str) -> Rows | None:
-        """Return the rows of a table; None if it is not wanted."""
         return self._rows.get(name)
 
     def begin(self, names: Iterable[str]) -> None:

@@ -21,15 +21,10 @@ _KEPT_IN_JSON = re.compile(rf'{INPUTS}/(?P<sha256>[0-9a-f]{{64}})(?:/(?P<name>(?
 
 
 class RunGroup(NamedTuple):
-    """Runs of one configuration with different seeds.
+    """Runs of one configuration with different seeds."""
 
-    Args:
-        label: the settings that tell it from the other groups; empty if there is no other.
-        runs: at least one, in the order in which they were given.
-    """
-
-    label: str
-    runs: tuple[RunRecord, ...]
+    label: str  # the settings that tell it from the other groups; empty if there is no other
+    runs: tuple[RunRecord, ...]  # at least one, in the order in which they were given
 
     @property
     def first(self) -> RunRecord:

@@ -30,14 +30,9 @@ from prism.social.people.population import ignore_step
 
 
 class OracleTrace(msgspec.Struct, frozen=True, kw_only=True):
-    """The traces that calls to a model have left in the oracle's log.
+    """The traces that calls to a model have left in the oracle's log."""
 
-    Args:
-        latencies_s: from a question's arrival to its answer, of the answers that a model gave.
-        spent: calls by outcome.
-    """
-
-    latencies_s: list[float]
+    latencies_s: list[float]  # from a question's arrival to its answer, of the answers that a model gave
     spent: list[Spent]
 
 
@@ -45,13 +40,8 @@ class RunRecord(Recorded):
     """A run as a report shows it, read at once from its files; it may have ended, be under way, or have been killed.
 
     Args:
-        path: its directory.
         name: a short name that no other run of the report has.
         on_tick: called with the ticks that have been read, and all ticks.
-
-    Raises:
-        RunDirectoryError: it is no run's directory, or its journal or configuration cannot be read.
-        JournalError: the journal cannot be read.
     """
 
     def __init__(self, path: Path, name: str, on_tick: Callable[[int, int], None] = lambda _, __: None) -> None:
@@ -97,9 +87,6 @@ class RunRecord(Recorded):
 
         Args:
             on_step: called with the next step, in words.
-
-        Raises:
-            JournalError: the journal cannot be read.
         """
         changed = self.course.attributes_changed
         self.audience = audience_of(self.config, changed, on_step)

@@ -29,24 +29,17 @@ from prism.tables import Column
 
 
 class Attributes(NamedTuple):
-    """The columns of own attributes.
+    """The columns of own attributes."""
 
-    Args:
-        of_people: `{(attribute, whether at the end): its column}`.
-        of_posts: the attributes of posts, in the order of their columns.
-    """
-
-    of_people: Mapping[tuple[str, bool], Column]
-    of_posts: Sequence[str]
+    of_people: Mapping[tuple[str, bool], Column]  # `{(attribute, whether at the end): its column}`
+    of_posts: Sequence[str]  # the attributes of posts, in the order of their columns
 
 
 class RunTables:
     """The tables of one run.
 
     Args:
-        show: what the run's domain shows.
         draft: the directory that is being written.
-        attributes: the columns of own attributes.
     """
 
     def __init__(  # the source and the target of rows
@@ -76,7 +69,19 @@ class RunTables:
             for tick in self._run.ticks(on_read):
                 for take in self._takers:
                     take(tick)
-            self._finish()
+            run, tables = self._run, self._tables
+            if (rows := tables.if_wanted("rounds")) is not None:
+                self._rounds.add_to(rows)
+            if self._posts is not None:
+                self._posts.finish()
+            if self._questions is not None:
+                self._questions.finish()
+            self._add_judgements()
+            if (gatherer := self._gatherer) is not None:
+                self._gather(lambda: gatherer.finish(run.length, self._rounds.read()))
+            self._add_people()
+            if (rows := tables.if_wanted("runs")) is not None:
+                rows.add(*_run_row(run))
         finally:
             if self._posts is not None:
                 self._posts.close()
@@ -103,27 +108,8 @@ class RunTables:
             gatherer = self._gatherer = show.gatherer()
             self._takers.append(lambda tick: self._gather(lambda: gatherer.take(tick)))
 
-    def _finish(self) -> None:
-        run, tables = self._run, self._tables
-        if (rows := tables.if_wanted("rounds")) is not None:
-            self._rounds.add_to(rows)
-        if self._posts is not None:
-            self._posts.finish()
-        if self._questions is not None:
-            self._questions.finish()
-        self._add_judgements()
-        if (gatherer := self._gatherer) is not None:
-            self._gather(lambda: gatherer.finish(run.length, self._rounds.read()))
-        self._add_people()
-        if (rows := tables.if_wanted("runs")) is not None:
-            rows.add(*_run_row(run))
-
     def _gather(self, rows: Callable[[], Iterable[Row]]) -> None:
-        """Add rows of the domain's own tables.
-
-        Raises:
-            ConfigError: the domain cannot make them.
-        """
+        """Add rows of the domain's own tables."""
         try:
             for name, values in rows():
                 table = self._tables.if_wanted(name)

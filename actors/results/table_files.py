@@ -56,9 +56,6 @@ class CsvFiles:
     """A CSV file for each table, as RFC 4180 has them, in UTF-8, with a line feed at the end of a line.
 
     Texts stand in quotes; a missing value is an empty cell without quotes.
-
-    Args:
-        directory: an existing directory.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -127,11 +124,7 @@ _CELLS: Final[Mapping[Kind, Callable[[Value], str]]] = {
 
 
 class SqliteFile:
-    """One SQLite database with all tables, and indexes on their keys.
-
-    Args:
-        directory: an existing directory.
-    """
+    """One SQLite database with all tables, and indexes on their keys."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / DATABASE
@@ -144,7 +137,6 @@ class SqliteFile:
             self._database.execute("BEGIN")
 
     def begin(self, table: Table) -> None:
-        """Create a table."""
         columns = ", ".join(f"{_quoted(column.name)} {_SQL_TYPES[column.kind]}" for column in table.columns)
         with self._writing():
             self._database.execute(f"CREATE TABLE {_quoted(table.name)} ({columns})")
@@ -200,5 +192,4 @@ def _indexes(table: Table) -> Iterator[tuple[str, ...]]:
 
 
 def _quoted(name: str) -> str:
-    """Return a name quoted for SQL."""
     return '"' + name.replace('"', '""') + '"'

@@ -36,21 +36,14 @@ from prism.statechart import Answer, Oracle
 
 
 class Asked(NamedTuple):
-    """A question whose answer is to be replaced.
-
-    Args:
-        turn: the turn that asked it; `decided_in`: the tick in which its decision took effect.
-        was: the option that was taken.
-        is_logged: whether the oracle's log has its answer; the embedded oracle keeps none.
-        source: the source of the answer; `content`: its content; both only if it is logged.
-    """
+    """A question whose answer is to be replaced."""
 
     turn: PathTurn
-    decided_in: int
+    decided_in: int  # the tick in which its decision took effect
     was: str
-    is_logged: bool
+    is_logged: bool  # whether the oracle's log has its answer; the embedded oracle keeps none
     source: str = ""
-    content: str = ""
+    content: str = ""  # its content; both only if it is logged
 
 
 async def what_if(  # one for each option of the command
@@ -119,14 +112,7 @@ def _facts(asked: Asked, would: _Otherwise) -> dict[str, Any]:
 
 
 def _asked(run: OpenRun, whole: list[PathTurn], place: tuple[int, int], answer: str) -> Asked:
-    """Return the question that an agent asked in a tick, or that was decided in it, and that has this option. Blocks.
-
-    Args:
-        place: the agent and the tick.
-
-    Raises:
-        RunDirectoryError: there is none, or its decision has not taken effect yet.
-    """
+    """Return the question that an agent asked in a tick, or was decided in it, with this option. Blocks."""
     path, (number, tick) = run.path, place
     decided = dict(decisions(whole))
     questions = [each for each in whole if each.source == QUESTION]
@@ -159,11 +145,7 @@ async def _as_it_was(run: OpenRun, asked: Asked, until: int, found: Differences,
 
 
 class _Otherwise(NamedTuple):
-    """The other future at its end.
-
-    Args:
-        recorded: its questions with a recorded answer.
-    """
+    """The other future at its end."""
 
     simulation: Simulation
     oracle: Substitute
@@ -192,11 +174,7 @@ async def _otherwise(  # what one future needs, each once
 
 
 def answer_as(name: QuestionName, option: str, was: Decided) -> Decided:
-    """Return another answer to a question, with the content that it would have; its source is an oracle in any case.
-
-    Args:
-        was: the answer that was given.
-    """
+    """Return another answer to a question, with the content that it would have; its source is an oracle in any case."""
     content = was.content if option == was.state else decided_otherwise(was.content, option)
     source = was.source if was.source in (Source.LLM, Source.ORACLE) else str(Source.LLM)
     return Decided(name[1], name[0], name[2], option, source, content=content)
@@ -218,7 +196,6 @@ class _Departing(Replay):
     Args:
         replaced: the question, and its other answer; None if an oracle gives the answer.
         departs: the tick from which nothing is compared.
-        same: the recorded questions from then on.
         on_tick: called with each tick from then on and its frame.
     """
 
@@ -289,7 +266,6 @@ class Substitute(Oracle[Any]):
 
     Args:
         departs: the tick from which answers are counted.
-        computed: the embedded oracle of the domain.
         taped: an oracle that answers from the tape alone; None without a tape.
         asked: the oracle that asks the model; None if it is not to be asked.
         replaces: `{question: option}` of answers that are fixed, whatever the computed answer is.
@@ -327,7 +303,6 @@ class Substitute(Oracle[Any]):
             await self._asked.before_retry(agent, trigger, context, reason)
 
     async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
-        """Return the chosen option."""
         return type(options[0])((await self.answer(agent, current_state, trigger, options, context)).state)
 
     async def answer(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Answer:

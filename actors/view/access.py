@@ -52,8 +52,6 @@ class Guard:
     """The guard in front of the page.
 
     Args:
-        app: the application that it guards.
-        host: the address that is listened on.
         port: its port; a cookie belongs to one port, though browsers share cookies among the ports of a host.
         token: the token that every client must show; empty if no other machine can reach the address.
     """

@@ -42,67 +42,49 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Put(msgspec.Struct, frozen=True, kw_only=True):
-    """A question that was put to the oracle.
-
-    Args:
-        context: what the agent saw, by name.
-        answer: the answer by field, if a log has it.
-        taken: the state that the agent went to; empty as long as there is no answer.
-    """
+    """A question that was put to the oracle."""
 
     tick: int
     id: str
     trigger: str
     state: str
     options: tuple[str, ...]
-    context: Any = None
-    answer: dict[str, Any] | None = None
-    taken: str = ""
+    context: Any = None  # what the agent saw, by name
+    answer: dict[str, Any] | None = None  # the answer by field, if a log has it
+    taken: str = ""  # the state that the agent went to; empty as long as there is no answer
     decided_tick: int | None = None
     source: str = ""
     reason: str = ""
 
 
 class AgentPanel(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts that are shown about an agent.
-
-    Args:
-        since: the first tick that was searched; earlier messages are left out.
-        moves, questions, posts: the latest of each; `moves_in_all` and the like: how many there are since then.
-        feed: the posts of the latest feed that was recorded; None without one.
-        person: the name and value of each known fact about the person, with its attributes after the tick.
-        follows: some of the people it follows after the tick; `follows_count`, `followers_count`: all of them.
-        changes: its latest changes of ties and attributes since the start; `changes_in_all`: how many there are.
-    """
+    """The facts that are shown about an agent."""
 
     agent: int
     tick: int
-    since: int
+    since: int  # the first tick that was searched; earlier messages are left out
     state: str
     name: str = ""
+    # moves, questions, posts: the latest of each; `moves_in_all` and the like: how many there are since then
     moves: list[Move]
     moves_in_all: int
     questions: list[Put]
     questions_in_all: int
-    feed: list[int] | None = None
+    feed: list[int] | None = None  # the posts of the latest feed that was recorded; None without one
     feed_tick: int | None = None
     posts: list[PostEvent]
     posts_in_all: int
+    # the name and value of each known fact about the person, with its attributes after the tick
     person: list[tuple[str, Any]]
-    follows: list[int]
+    follows: list[int]  # some of the people it follows after the tick; `follows_count`, `followers_count`: all of them
     follows_count: int = 0
     followers_count: int = 0
-    changes: list[TieChanged | AttributeSet]
+    changes: list[TieChanged | AttributeSet]  # its latest changes of ties and attributes since the start
     changes_in_all: int
 
 
 def panel_of(run: ViewedRun, journal: Followed, agent: int, tick: int) -> AgentPanel:
-    """Return the panel of an agent at the end of a tick.
-
-    Raises:
-        JournalError: the journal cannot be read.
-        ValueError: there is no such agent or tick.
-    """
+    """Return the panel of an agent at the end of a tick."""
     if not 0 <= agent < journal.agents:
         raise ValueError(f"expected an agent from 0 to {journal.agents - 1}, got {agent}")
     state = journal.states[int(journal.states_at(tick)[agent])] if journal.states else ""
@@ -183,7 +165,6 @@ def _ties(population: Population | None, changed: Sequence[Changed], agent: int)
 
 
 def _messages(journal: Followed, agent: int, first: int, last: int) -> Iterator[tuple[bytes, int]]:
-    """Yield the messages of one agent, as they were encoded, with their ticks."""
     for tick, messages in journal.messages(first, last):
         for encoded in of_agent(messages, tick, agent):
             yield encoded, tick

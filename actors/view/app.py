@@ -53,12 +53,7 @@ CASCADES_LISTED = 20
 
 
 class ProblemError(Exception):
-    """A request that cannot be answered.
-
-    Args:
-        status: of HTTP.
-        problem: in words.
-    """
+    """A request that cannot be answered."""
 
     def __init__(self, status: int, problem: str) -> None:
         super().__init__(problem)
@@ -77,38 +72,27 @@ class Style(NamedTuple):
 
 
 class RunPage(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers at the head of a run's page.
-
-    Args:
-        in_words: what happened in a run that has ended, and what limits it, a sentence each.
-        remarks: what was not as configured in it, and what had no effect, a line each.
-        read_ticks: whole ticks that have been read; `read_share`: the share of the journal.
-        problem: why the run, or the rest of it, cannot be shown; empty if it can.
-        chart_problem: why the chart, and so its arrows, cannot be shown; empty if it can.
-        title, pictures: as `prism.show.Show` has them.
-        causes: changes when the causes of an outcome are kept; 0 if there are none.
-        path: of the run, for a shell in the directory where the page is served.
-    """
+    """The numbers at the head of a run's page."""
 
     line: RunLine
-    path: str
-    in_words: list[str]
-    remarks: list[str]
+    path: str  # of the run, for a shell in the directory where the page is served
+    in_words: list[str]  # what happened in a run that has ended, and what limits it, a sentence each
+    remarks: list[str]  # what was not as configured in it, and what had no effect, a line each
     read_ticks: int
     read_share: float
     is_reading: bool
-    problem: str
+    problem: str  # why the run, or the rest of it, cannot be shown; empty if it can
     digest: str
     states: list[Style]
     arrows: list[tuple[str, str]]
-    chart_problem: str
-    title: str
+    chart_problem: str  # why the chart, and so its arrows, cannot be shown; empty if it can
+    title: str  # title, pictures: as `prism.show.Show` has them
     pictures: tuple[str, ...]
     sources: dict[str, str]
     config: dict[str, Any]
     version: str
     record_version: str
-    causes: float
+    causes: float  # changes when the causes of an outcome are kept; 0 if there are none
 
 
 class Site:
@@ -166,7 +150,6 @@ class Site:
         )
 
     def runs(self, _: Request) -> Any:
-        """Return the list of runs."""
         return self._lister.lines()
 
     def experiment(self, _: Request) -> Any:
@@ -174,7 +157,6 @@ class Site:
         return None if self._experiment is None else self._experiment.now()
 
     def charts(self, _: Request) -> Any:
-        """Return the charts of the experiment."""
         if self._experiment is None:
             raise ProblemError(404, "there is no experiment here")
         return self._experiment.charts()
@@ -238,7 +220,6 @@ class Site:
         return drawn.packed()
 
     def cascades(self, request: Request) -> Any:
-        """Return the largest cascades."""
         posts = self._journal(request).posts
         largest = posts.largest(CASCADES_LISTED)
         return {
@@ -250,7 +231,6 @@ class Site:
         }
 
     def cascade(self, request: Request) -> Any:
-        """Return one cascade, post by post."""
         post = _number(request, "post")
         try:
             tree = self._journal(request).posts.tree(post)
@@ -259,7 +239,6 @@ class Site:
         return [{**one._asdict(), "author": author_of(one.post)} for one in tree]
 
     def agent(self, request: Request) -> Any:
-        """Return the panel of an agent."""
         return panel_of(self._run(request), self._journal(request), _number(request, "agent"), _number(request, "tick"))
 
     def explanation(self, request: Request) -> Explained:

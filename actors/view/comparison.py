@@ -32,30 +32,18 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Two runs beside each other.
-
-    Args:
-        answers: their comparison in sentences; `limits`: the limits of these, and the runs' versions and inputs. Both
-            are empty before both runs have ended.
-        remarks: what was not as configured in them, and what had no effect, a line each.
-        settings: those in which they differ.
-        compared: ticks that both have.
-        first: the first tick that differs; None if all that both have are the same.
-        place: how many messages of that tick are the same before the first that differs.
-        left, right: that message of each, in words; empty if the tick ends before it.
-        parts: the parts in which the two messages differ, if they are of one kind.
-    """
+    """Two runs beside each other."""
 
     answers: list[str]
-    limits: str
-    remarks: list[str]
+    limits: str  # the limits of these, and the runs' versions and inputs. Both are empty before both runs have ended
+    remarks: list[str]  # what was not as configured in them, and what had no effect, a line each
     settings: list[Difference]
     compared: int
-    first: int | None = None
-    place: int = 0
-    left: str = ""
+    first: int | None = None  # the first tick that differs; None if all that both have are the same
+    place: int = 0  # how many messages of that tick are the same before the first that differs
+    left: str = ""  # left, right: that message of each, in words; empty if the tick ends before it
     right: str = ""
-    parts: list[Part] = []
+    parts: list[Part] = []  # the parts in which the two messages differ, if they are of one kind
 
 
 def in_sentences(left: Path, right: Path, settings: Sequence[Difference], places: Sequence[str]) -> Compared:
@@ -68,14 +56,7 @@ def in_sentences(left: Path, right: Path, settings: Sequence[Difference], places
 
 
 def compare(left: Followed, right: Followed, places: Sequence[str]) -> Comparison:
-    """Return the comparison of two runs, as far as both go. It reads both journals up to the first difference.
-
-    Args:
-        places: the measures that are compared in sentences.
-
-    Raises:
-        JournalError: a journal cannot be read.
-    """
+    """Return the comparison of two runs, as far as both go. It reads both journals up to the first difference."""
     settings = differing([settings_in_words(each.header.config) for each in (left, right)])
     told = in_sentences(left.path, right.path, settings, places)
     answers = [each.text for each in told.answers]

@@ -9,11 +9,7 @@ from actors.core.extras import not_installed
 
 
 def problem_of_drawing(what: str) -> Any:
-    """Return an element that names the first package that is needed and missing; None if all are there.
-
-    Args:
-        what: the pictures, in words.
-    """
+    """Return an element that names the first package that is needed and missing; None if all are there."""
     for package, extra in (("scipy", "experiments"), ("matplotlib", "plots")):
         if find_spec(package) is None:
             return "section", {}, [("p", {"class": "quiet"}, [not_installed(f"{what} need {package}", extra)])]

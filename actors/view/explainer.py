@@ -24,18 +24,12 @@ Key = tuple[Path, int, int]
 
 
 class Explained(msgspec.Struct, frozen=True, kw_only=True):
-    """An explanation, as far as it is there.
+    """An explanation, as far as it is there."""
 
-    Args:
-        state: `waiting`, `working`, `done` or `failed`.
-        seconds: how long it has been worked on.
-        problem: why there is none.
-        explanation: the output of `prism explain --json`, as `docs/view.md` describes it.
-    """
-
-    state: str
-    seconds: float = 0.0
+    state: str  # `waiting`, `working`, `done` or `failed`
+    seconds: float = 0.0  # how long it has been worked on
     problem: str = ""
+    # the output of `prism explain --json`, as `docs/view.md` describes it
     explanation: msgspec.Raw = msgspec.Raw(b"null")
 
 
@@ -123,7 +117,6 @@ class Explainer:
 
 
 def _error_in(err: bytes) -> str:
-    """Return the error that a command has ended with."""
     for line in reversed(err.splitlines()):
         try:
             return msgspec.json.decode(line, type=_Failed).error

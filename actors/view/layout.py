@@ -40,7 +40,14 @@ def layout(size: int, tails: Ints, heads: Ints, on_step: Callable[[float], None]
         places += SPREAD * (1 - 0.6 * share) * pull + _push(places) * (1 - share)
         places = _centred(places)
         on_step((step + 1) / STEPS)
-    return _even(places)
+    # Places whose distances from the middle are spread evenly over a disc, so that no part is crowded.
+    radii = np.hypot(places[:, 0], places[:, 1])
+    ranks = np.empty(len(places))
+    ranks[np.argsort(radii, kind="stable")] = np.arange(len(places))
+    wanted = np.sqrt((ranks + 0.5) / max(len(places), 1))
+    mixed = 0.35 * radii / max(float(radii.max(initial=0.0)), 1e-9) + 0.65 * wanted
+    factors = np.divide(mixed, radii, out=np.zeros_like(radii), where=radii > 0)
+    return np.asarray(places * factors[:, None])
 
 
 def _begin(degrees: NDArray[np.int64]) -> Floats:
@@ -81,14 +88,3 @@ def _centred(places: Floats) -> Floats:
     places = places - places.mean(axis=0)
     radius = float(np.quantile(np.hypot(places[:, 0], places[:, 1]), 0.98)) or 1.0
     return np.asarray((places / radius).clip(-1.9, 1.9))
-
-
-def _even(places: Floats) -> Floats:
-    """Return places whose distances from the middle are spread evenly over a disc, so that no part is crowded."""
-    radii = np.hypot(places[:, 0], places[:, 1])
-    ranks = np.empty(len(places))
-    ranks[np.argsort(radii, kind="stable")] = np.arange(len(places))
-    wanted = np.sqrt((ranks + 0.5) / max(len(places), 1))
-    mixed = 0.35 * radii / max(float(radii.max(initial=0.0)), 1e-9) + 0.65 * wanted
-    factors = np.divide(mixed, radii, out=np.zeros_like(radii), where=radii > 0)
-    return np.asarray(places * factors[:, None])

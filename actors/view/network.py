@@ -48,19 +48,12 @@ class NetworkNow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Drawn(NamedTuple):
-    """The picture's numbers.
+    """The picture's numbers."""
 
-    Args:
-        people: the number of each person drawn, ascending: (people,).
-        places: the place of each on the picture, between -1 and 1: (people, 2).
-        followers: the number of followers of each: (people,).
-        ties: both ends of each line, as rows of `people`: (lines, 2).
-    """
-
-    people: NDArray[np.int32]
-    places: NDArray[np.float32]
+    people: NDArray[np.int32]  # the number of each person drawn, ascending: (people,)
+    places: NDArray[np.float32]  # the place of each on the picture, between -1 and 1: (people, 2)
     followers: NDArray[np.float32]
-    ties: NDArray[np.int32]
+    ties: NDArray[np.int32]  # both ends of each line, as rows of `people`: (lines, 2)
 
     def packed(self) -> bytes:
         """Return the numbers one after the other, little-endian: two counts, people, places, followers, ties."""

@@ -21,12 +21,7 @@ EDGES_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100
 
 
 class Latencies(msgspec.Struct, kw_only=True):
-    """The latencies of answers to questions of some ticks.
-
-    Args:
-        first: the first of these ticks.
-        slowest_s: the longest.
-    """
+    """The latencies of answers to questions of some ticks."""
 
     first: int
     count: int = 0
@@ -35,28 +30,20 @@ class Latencies(msgspec.Struct, kw_only=True):
 
 
 class OracleNow(msgspec.Struct, frozen=True, kw_only=True):
-    """The counts of a log.
-
-    Args:
-        by_source, by_method, by_reason: answers; the reasons are those of fallbacks.
-        calls: calls to a model by outcome.
-        cost_usd: None without prices.
-        histogram: answers by latency, one for each of `EDGES_S` and one for the longer ones.
-        bin_ticks: the ticks of each entry of `over_time`.
-    """
+    """The counts of a log."""
 
     answers: int
     retries: int
-    by_source: dict[str, int]
+    by_source: dict[str, int]  # by_source, by_method, by_reason: answers; the reasons are those of fallbacks
     by_method: dict[str, int]
     by_reason: dict[str, int]
     calls: dict[str, int]
     prompt_tokens: int
     completion_tokens: int
-    cost_usd: float | None
+    cost_usd: float | None  # None without prices
     edges_s: tuple[float, ...]
-    histogram: list[int]
-    bin_ticks: int
+    histogram: list[int]  # answers by latency, one for each of `EDGES_S` and one for the longer ones
+    bin_ticks: int  # the ticks of each entry of `over_time`
     over_time: list[Latencies]
 
 
@@ -65,7 +52,6 @@ class OracleCourse:
 
     Args:
         path: the run's directory.
-        prices: of the model.
     """
 
     def __init__(self, path: Path, prices: PricesConfig) -> None:
@@ -79,13 +65,23 @@ class OracleCourse:
         self._bins: dict[int, Latencies] = {}
 
     def now(self) -> OracleNow:
-        """Return the counts, with what has been appended since.
-
-        Raises:
-            JournalError: the log cannot be read.
-        """
+        """Return the counts, with what has been appended since."""
         with self._lock:
-            self._read_on()
+            for record, end in logged_after(self._path, self._end):
+                self._end = end
+                if isinstance(record, Judged):
+                    continue
+                self._ledger.add(record.spent)
+                if isinstance(record, Retried):
+                    self._retries += 1
+                    continue
+                self._answers += 1
+                self._sources[record.source] += 1
+                if record.method:
+                    self._methods[record.method] += 1
+                if record.reason:
+                    self._reasons[record.reason] += 1
+                self._note_latency(record.asked, record.latency_s)
             spent = self._ledger.total
             return OracleNow(
                 answers=self._answers,
@@ -102,23 +98,6 @@ class OracleCourse:
                 bin_ticks=self._bin_ticks,
                 over_time=[self._bins[first] for first in sorted(self._bins)],
             )
-
-    def _read_on(self) -> None:
-        for record, end in logged_after(self._path, self._end):
-            self._end = end
-            if isinstance(record, Judged):
-                continue
-            self._ledger.add(record.spent)
-            if isinstance(record, Retried):
-                self._retries += 1
-                continue
-            self._answers += 1
-            self._sources[record.source] += 1
-            if record.method:
-                self._methods[record.method] += 1
-            if record.reason:
-                self._reasons[record.reason] += 1
-            self._note_latency(record.asked, record.latency_s)
 
     def _note_latency(self, asked: int, latency_s: float) -> None:
         self._histogram[next((place for place, edge in enumerate(EDGES_S) if latency_s <= edge), len(EDGES_S))] += 1

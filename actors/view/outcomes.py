@@ -24,61 +24,40 @@ FIGURES_MAX: Final = 5
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """A number at the end of a run, or of a run so far.
-
-    Args:
-        unit: of the value; empty for a count.
-    """
+    """A number at the end of a run, or of a run so far."""
 
     name: str
     value: float
-    unit: str = ""
+    unit: str = ""  # of the value; empty for a count
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """A number of the world in each round.
-
-    Args:
-        is_count: whether the values are counts in each round; else they are levels at its end.
-        before: the count before the first of them, in a fork.
-        target: the level that is aimed at; None without one.
-        history: the real level in each round, None where it is not known; empty without history.
-    """
+    """A number of the world in each round."""
 
     key: str
     name: str
     unit: str
-    is_count: bool
+    is_count: bool  # whether the values are counts in each round; else they are levels at its end
     values: list[float]
-    before: float = 0.0
-    target: float | None = None
-    history: list[float | None] = []
+    before: float = 0.0  # the count before the first of them, in a fork
+    target: float | None = None  # the level that is aimed at; None without one
+    history: list[float | None] = []  # the real level in each round, None where it is not known; empty without history
 
 
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcomes of a run, as far as it has come.
-
-    Args:
-        ticks: the last tick of each round.
-        names: the name of each round, such as the quarter `1985q2`; empty where rounds have numbers alone.
-        source: the name of the file that history comes from; empty without history.
-    """
+    """The outcomes of a run, as far as it has come."""
 
     ticks: list[int]
-    names: list[str]
+    names: list[str]  # the name of each round, such as the quarter `1985q2`; empty where rounds have numbers alone
     outcomes: list[Outcome]
-    source: str = ""
+    source: str = ""  # the name of the file that history comes from; empty without history
 
 
 def outcomes_of(path: Path, config: Config, inputs: dict[str, str]) -> Outcomes:
     """Return the outcomes of the rounds that have ended.
 
     Args:
-        path: the directory of the run.
         inputs: `{input file: SHA-256}` when the run began. History comes only from a file that is still the same.
-
-    Raises:
-        JournalError: `rounds.csv` is not what PRISM wrote.
     """
     rounds = read_rounds(path)
     ticks = [int(tick) - 1 for tick in rounds.get("tick", [])]

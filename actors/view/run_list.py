@@ -31,28 +31,20 @@ SETTINGS_MAX = 24
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A run in the list.
-
-    Args:
-        label: its name, or of a cell of an experiment the condition and the seed.
-        state: its phase while a process works on it, else its status; `is_running`: whether one does.
-        note: what stopped it, or why it waits; empty if there is nothing to say.
-        since_s: seconds for which the phase has lasted; None without one.
-        figures: its main figures at the end, or so far.
-    """
+    """A run in the list."""
 
     name: str
-    label: str
-    state: str
+    label: str  # its name, or of a cell of an experiment the condition and the seed
+    state: str  # its phase while a process works on it, else its status
     is_running: bool
     ticks: int
     length: int
     agents: int
     digest: str
-    note: str
-    since_s: float | None
+    note: str  # what stopped it, or why it waits; empty if there is nothing to say
+    since_s: float | None  # seconds for which the phase has lasted; None without one
     domain: str
-    figures: list[Figure]
+    figures: list[Figure]  # its main figures at the end, or so far
 
 
 class RunList(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,27 +83,17 @@ def begun_ns(path: Path) -> int:
 
 
 class _Known(NamedTuple):
-    """A run when it was last looked at.
+    """A run when it was last looked at."""
 
-    Args:
-        marks: the marks of its files; while they are the same, the other fields are valid.
-        config: the settings in its journal; empty if they cannot be read.
-        show: the show of its domain.
-    """
-
-    marks: Marks
+    marks: Marks  # the marks of its files; while they are the same, the other fields are valid
     run: ListedRun
-    config: dict[str, Any]
+    config: dict[str, Any]  # the settings in its journal; empty if they cannot be read
     show: Show
     figures: list[Figure]
 
 
 class RunLister:
-    """A lister of the runs in a directory; a run is read again only if its files have changed.
-
-    Args:
-        root: a directory of runs, or of one run.
-    """
+    """A lister of the runs in a directory; a run is read again only if its files have changed."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -145,11 +127,7 @@ class RunLister:
         return {key: shown(f"{' = '.join(conditions[key])}, seed {seed}") for _, seed, key in cells}
 
     def lines(self) -> RunList:
-        """Return the list.
-
-        Raises:
-            OSError: the directory cannot be read.
-        """
+        """Return the list."""
         found = self.paths()
         listed = dict(list(found.items())[:RUNS_MAX])
         with self._lock:
@@ -165,7 +143,6 @@ class RunLister:
         )
 
     def line(self, path: Path) -> RunLine:
-        """Return the line of one run."""
         with self._lock:
             return _line(name_of(path), self._look(path), self._labels())
 

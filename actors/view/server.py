@@ -26,14 +26,9 @@ def serve(site: Site, host: str, port: int, token: str, on_ready: Callable[[str]
     """Serve the page until the process is interrupted.
 
     Args:
-        site: the pages that are served.
         port: 0 for any that is free.
         token: the token for an address that others can reach; empty for a random token.
         on_ready: called with the address, its token included, once it is listened on.
-
-    Raises:
-        AddressError: the address cannot be listened on.
-        KeyboardInterrupt: the process is interrupted. SIGTERM ends it.
     """
     listener = listen(host, port, "view", ("--host", "--port"))
     taken = listener.getsockname()[1]

@@ -26,17 +26,11 @@ class Added(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShownCauses(msgspec.Struct, frozen=True, kw_only=True):
-    """The causes of a run's outcomes.
-
-    Args:
-        parts: elements of the report.
-        places: `{outcome: the HTML id of its part}`.
-        added: the effects of agents, the largest first for each outcome.
-    """
+    """The causes of a run's outcomes."""
 
     parts: list[Any]
-    places: dict[str, str]
-    added: list[Added]
+    places: dict[str, str]  # `{outcome: the HTML id of its part}`
+    added: list[Added]  # the effects of agents, the largest first for each outcome
 
 
 class ViewedCauses:
@@ -60,14 +54,7 @@ class ViewedCauses:
             return 0.0
 
     def shown(self, config: Config, ticks: int) -> ShownCauses:
-        """Return the causes as the page shows them.
-
-        Args:
-            ticks: the ticks that the run has now.
-
-        Raises:
-            JournalError: the journal cannot be read.
-        """
+        """Return the causes as the page shows them."""
         with self._drawing:
             mark = self.mark
             if self._drawn is None or self._drawn[:2] != (mark, ticks):

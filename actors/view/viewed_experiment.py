@@ -35,30 +35,19 @@ class ShownCondition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExperimentPage(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers at the head of an experiment's page.
-
-    Args:
-        counts: `{state: cells}`.
-        is_planned_first: whether the plan came before the first result.
-        left_out: cells that are not listed, because there are so many.
-        version: changes when there is more to draw.
-    """
+    """The numbers at the head of an experiment's page."""
 
     question: str
     plan: str
-    is_planned_first: bool
-    counts: dict[str, int]
+    is_planned_first: bool  # whether the plan came before the first result
+    counts: dict[str, int]  # `{state: cells}`
     conditions: list[ShownCondition]
-    left_out: int
-    version: str
+    left_out: int  # cells that are not listed, because there are so many
+    version: str  # changes when there is more to draw
 
 
 class ViewedExperiment:
-    """An experiment. Cells that are done are not looked at again, and charts are drawn when a cell has ended.
-
-    Args:
-        path: its directory.
-    """
+    """An experiment. Cells that are done are not looked at again, and charts are drawn when a cell has ended."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -67,11 +56,7 @@ class ViewedExperiment:
         self._drawn: tuple[str, list[Any]] = ("", [])
 
     def now(self) -> ExperimentPage:
-        """Return the states of the cells.
-
-        Raises:
-            RunDirectoryError: its plan cannot be read.
-        """
+        """Return the states of the cells."""
         plan = current_plan(self.path)
         counts = dict.fromkeys(CellState, 0)
         conditions: dict[str, list[ShownCell]] = {each.name: [] for each in plan.experiment.conditions}
@@ -93,11 +78,7 @@ class ViewedExperiment:
         )
 
     def charts(self) -> list[Any]:
-        """Return the sections of the report as trees of elements; while new ones are drawn, return the previous ones.
-
-        Raises:
-            RunDirectoryError: a file cannot be read.
-        """
+        """Return the sections of the report as trees of elements; the previous ones while new ones are drawn."""
         version = self.now().version
         if self._drawn[0] == version:
             return self._drawn[1]

@@ -25,26 +25,17 @@ TICKS_AT_ONCE = 50
 
 
 class Opened(NamedTuple):
-    """A configuration, and the objects made from it.
-
-    Args:
-        chart: None if it is not available; `chart_problem`: the reason.
-        network: the drawing of its people; `oracle`: its log.
-    """
+    """A configuration, and the objects made from it."""
 
     config: Config
-    chart: Outline | None
+    chart: Outline | None  # None if it is not available
     chart_problem: str
     network: NetworkDrawing
     oracle: OracleCourse
 
 
 class ViewedRun:
-    """One run.
-
-    Args:
-        path: its directory.
-    """
+    """One run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -63,7 +54,6 @@ class ViewedRun:
 
     @property
     def chart(self) -> Outline | None:
-        """The chart; None if it is not available."""
         return None if self.opened is None else self.opened.chart
 
     @property

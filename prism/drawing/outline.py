@@ -18,37 +18,22 @@ BY_ORACLE = "?"
 
 
 class Activity(msgspec.Struct, frozen=True, kw_only=True):
-    """The trace of a run on a chart, to be drawn on it.
-
-    Args:
-        agents: the number of agents.
-        ticks: the ticks of the run.
-        taken: `{(state before, trigger, state after): times}`.
-        dwell_ticks: `{state: mean ticks of a stay}`; states that nobody has left are missing.
-        shares: `{state: share of all agents' time spent in it}`.
-    """
+    """The trace of a run on a chart, to be drawn on it."""
 
     agents: int
     ticks: int
-    taken: Mapping[tuple[str, str, str], int]
-    dwell_ticks: Mapping[str, float]
-    shares: Mapping[str, float]
+    taken: Mapping[tuple[str, str, str], int]  # `{(state before, trigger, state after): times}`
+    dwell_ticks: Mapping[str, float]  # `{state: mean ticks of a stay}`; states that nobody has left are missing
+    shares: Mapping[str, float]  # `{state: share of all agents' time spent in it}`
 
 
 class Arrow(msgspec.Struct, frozen=True, kw_only=True):
-    """An arrow from a state, which may be an outer one, to another: all rows between the two.
-
-    Args:
-        source: the state whose row it is.
-        target: the state that it leads to; empty if the oracle chooses.
-        rows: the rows.
-        count: how often a run has taken them; None without a run.
-    """
+    """An arrow from a state, which may be an outer one, to another: all rows between the two."""
 
     source: str
-    target: str
+    target: str  # the state that it leads to; empty if the oracle chooses
     rows: tuple[RowDefinition, ...]
-    count: int | None = None
+    count: int | None = None  # how often a run has taken them; None without a run
 
     @property
     def label(self) -> str:
@@ -62,17 +47,11 @@ class Arrow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outline(msgspec.Struct, frozen=True, kw_only=True):
-    """A chart, ready to be drawn.
-
-    Args:
-        definition: the chart, as its author wrote it.
-        arrows: its rows, by the two states that they join.
-        activity: what a run did on it; None without a run.
-    """
+    """A chart, ready to be drawn."""
 
     definition: ChartDefinition
-    arrows: tuple[Arrow, ...]
-    activity: Activity | None = None
+    arrows: tuple[Arrow, ...]  # its rows, by the two states that they join
+    activity: Activity | None = None  # what a run did on it; None without a run
 
     @property
     def states(self) -> list[str]:
@@ -98,7 +77,6 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def attributes_set(self) -> frozenset[str]:
-        """The attributes that its rows set."""
         rows = (row for path in self.definition.walk() for row in path[-1].rows)
         return frozenset(each.name for row in rows for each in row.sets)
 
@@ -187,7 +165,6 @@ def _count(
 
 
 def inner_states(definition: ChartDefinition) -> dict[str, tuple[str, ...]]:
-    """Return `{state: the innermost states in it}`."""
     found: dict[str, list[str]] = {}
     for path in definition.walk():
         for state in path:

@@ -64,7 +64,22 @@ class _Picture:
         self._listed = [arrow for arrow in chart.arrows if arrow.source not in names or not arrow.target]
         self._most = max([arrow.count or 0 for arrow in self._inner], default=0)
         self._styles = chart.styles()
-        self._places, self._routes = self._laid_out()
+        # The middle of each state, and the points of each arrow between two states.
+        number = {leaf.name: place for place, leaf in enumerate(self._leaves)}
+        targets = {arrow: self._entered(arrow.target) for arrow in self._inner}
+        edges = [(number[arrow.source], number[targets[arrow]]) for arrow in self._inner]
+        igraph: Any = load_igraph()
+        graph = igraph.Graph(n=len(number), edges=edges, directed=True)
+        step = (BOX[0] + GAP[0], BOX[1] + GAP[1])
+        layout = graph.layout_sugiyama(layers=self._layers(number))
+        routing = getattr(layout, "edge_routing", [[]] * len(edges))  # older versions have none: straight lines
+        points = [_Point(x * step[0], y * step[1]) for x, y in layout]
+        places = {leaf.name: points[number[leaf.name]] for leaf in self._leaves}
+        routes = [
+            _Route(arrow, _path(points[source], [_Point(x * step[0], y * step[1]) for x, y in bends], points[target]))
+            for arrow, (source, target), bends in zip(self._inner, edges, routing, strict=True)
+        ]
+        self._places, self._routes = places, routes
 
     def lines(self) -> Iterator[str]:
         places = [point for route in self._routes for point in route.points] + list(self._places.values())
@@ -96,24 +111,6 @@ class _Picture:
         for place, text in enumerate(below):
             yield _text(left + MARGIN, bottom + LINE * (place + 0.5), text, 12, text_anchor="start")
         yield "</svg>"
-
-    def _laid_out(self) -> tuple[dict[str, _Point], list[_Route]]:
-        """Return the middle of each state, and the points of each arrow between two states."""
-        number = {leaf.name: place for place, leaf in enumerate(self._leaves)}
-        targets = {arrow: self._entered(arrow.target) for arrow in self._inner}
-        edges = [(number[arrow.source], number[targets[arrow]]) for arrow in self._inner]
-        igraph: Any = load_igraph()
-        graph = igraph.Graph(n=len(number), edges=edges, directed=True)
-        step = (BOX[0] + GAP[0], BOX[1] + GAP[1])
-        layout = graph.layout_sugiyama(layers=self._layers(number))
-        routing = getattr(layout, "edge_routing", [[]] * len(edges))  # older versions have none: straight lines
-        points = [_Point(x * step[0], y * step[1]) for x, y in layout]
-        places = {leaf.name: points[number[leaf.name]] for leaf in self._leaves}
-        routes = [
-            _Route(arrow, _path(points[source], [_Point(x * step[0], y * step[1]) for x, y in bends], points[target]))
-            for arrow, (source, target), bends in zip(self._inner, edges, routing, strict=True)
-        ]
-        return places, routes
 
     def _layers(self, number: Mapping[str, int]) -> list[int]:
         """Return the layer of each state: the longest way to it by arrows that follow the order of the file."""

@@ -64,7 +64,7 @@ def undelayed(place: Path) -> Path:
 
 
 def economy(place: Path) -> Path:
-    return make_run(place, {**ECONOMY, "interventions": [{"round": 2, "shock": {"inflation": 2.0}}]})  # type: ignore[dict-item]
+    return make_run(place, {**ECONOMY, "interventions": [{"round": 2, "shock": {"inflation": 2.0}}]})
 
 
 async def unchanged(run: Path, of: str, every: int) -> tuple[float, list[float]]:
@@ -206,7 +206,7 @@ def test_a_run_with_a_model_keeps_its_answers_and_others_are_computed_and_counte
         ("cascade:7", (), "there is no post 7"),
         ("cascade:largest", (), "expected cascade:POST"),
         ("cascades.depth", (), "expected .* after cascades.depth"),
-        ("by.party.left.likes", (), "no attribute 'party'"),
+        ("by.camp.left.likes", (), "no attribute 'camp'"),
     ],
 )
 def test_a_measure_that_a_future_cannot_have_is_one_line(
