@@ -1,5 +1,5 @@
-"""The command line, in an empty directory that holds `small.yaml`, and a run of it."""
+"""The command line, in an empty directory that holds `small.yaml`."""
 
-from tests.actors.cli.conftest import made, prism, small_run
+from tests.actors.cli.conftest import made, prism
 
-__all__ = ["made", "prism", "small_run"]
+__all__ = ["made", "prism"]

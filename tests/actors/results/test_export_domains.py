@@ -162,7 +162,7 @@ def test_attributes_ties_and_posts_of_interventions_are_in_the_tables(tmp_path: 
         {"tick": 7, "follow": [[0, 1], [2, 3]]},
         {"tick": 9, "unfollow": [[2, 3]]},
     ]
-    run = make_run(tmp_path, {**EMBEDDED, "population": people, "interventions": done})  # type: ignore[dict-item]
+    run = make_run(tmp_path, {**EMBEDDED, "population": people, "interventions": done})
     before = run_of_ties(tmp_path / "before")
     read = exported("parquet", tmp_path / "out", run)[1]
     for row in read["agents"]:
