@@ -179,7 +179,7 @@ def divergences() -> Iterator[Case]:
                     named = (agent, int(random.integers(1 << 30)), "decides")
                     reference = Reference(0.5, embedded)
                     counted.add(
-                        named, "evaluating", options, chosen=options[chosen], other=options[0], reference=reference
+                        named, "evaluating", options, chosen=options[chosen], ruled=options[0], reference=reference
                     )
                 found = counted.divergences()[0]
                 told: Distance | Ratio = found.ratios["embedded"]["like"] if is_ratio else found.against["embedded"]

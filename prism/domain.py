@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from prism.agents.forms import Forms, HasForms
-from prism.agents.questions import Answered, Decisions, QuestionColumns, Questions
+from prism.agents.questions import Answered, Decisions, Questions
 from prism.agents.stateful import StatefulAgent
 from prism.agents.turn import Decision, Question, Trigger, Update
 from prism.agents.waves import Kind, Updates, Wave
@@ -216,7 +216,7 @@ class Stretch(NamedTuple):
         triggers: those of all these ticks.
         updates: how often each kind of update took place, by its number.
         asked: how many questions were asked.
-        settled: those whose answers have taken effect; pending: the new ones whose answers have not.
+        pending: the new ones whose answers have not taken effect.
         wave: the triggers of the tick after them, if it has begun; None if it has not.
     """
 
@@ -225,7 +225,6 @@ class Stretch(NamedTuple):
     triggers: int
     updates: Sequence[int]
     asked: int
-    settled: QuestionColumns
     pending: Sequence[Answered]
     wave: Sequence[Trigger[Any]] | None
 

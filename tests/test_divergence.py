@@ -1,21 +1,17 @@
-"""Distances of choices: the divergence, its interval, and the counts that they are worked out from."""
+"""Distances of choices: the divergence, its interval, and the choices that it is worked out from."""
 
 from __future__ import annotations
 
 import math
 from itertools import pairwise
 
-import msgspec
 import numpy as np
 import pytest
 
 from prism.divergence import (
     EMBEDDED,
-    FIRST_OPTION,
     RULE,
-    Compared,
     ComparedChoices,
-    CountsState,
     Distance,
     Divergence,
     Reference,
@@ -66,15 +62,13 @@ def test_weights_that_are_no_distribution_are_refused(first: list[float], second
         jensen_shannon(first, second)
 
 
-def compared_choices(questions: int, *, seed: int = 0, likes: float = 0.5, expected: float = 0.5) -> ComparedChoices:
-    """Return choices between two options, one with probability `likes`, where `expected` is what the embedded says."""
+def compared_choices(questions: int, *, seed: int = 0, likes: float = 0.5) -> ComparedChoices:
+    """Return choices between two options, one with probability `likes`; the embedded choice says one half."""
     compared, options = ComparedChoices(), OPTIONS[:2]
     for agent in range(questions):
         chosen = options[pick([1.0 - likes, likes], uniform(seed, agent, 0, DRAWN))]
-        reference = Reference(0.5, (1.0 - expected, expected))
-        compared.add(
-            (agent, seed, "decides"), "evaluating", options, chosen=chosen, other="scroll", reference=reference
-        )
+        name, reference = (agent, seed, "decides"), Reference(0.5, (0.5, 0.5))
+        compared.add(name, "evaluating", options, chosen=chosen, ruled="scroll", reference=reference)
     return compared
 
 
@@ -83,37 +77,29 @@ def only(compared: ComparedChoices) -> Divergence:
     return found
 
 
-def test_counts_are_those_of_the_questions() -> None:
+def test_figures_are_those_of_the_questions() -> None:
     compared = ComparedChoices()
     choices = [("scroll", 0.1), ("like", 0.1), ("like", 0.55), ("reply", 1.0)]
     for agent, (chosen, relevance) in enumerate(choices):
         reference = Reference(relevance, (0.5, 0.25, 0.25))
-        compared.add((agent, 3, "decides"), "evaluating", OPTIONS, chosen=chosen, other="scroll", reference=reference)
+        compared.add((agent, 3, "decides"), "evaluating", OPTIONS, chosen=chosen, ruled="scroll", reference=reference)
     compared.add_fallback("decides", "evaluating")
     found = only(compared)
     assert (found.trigger, found.state, found.questions, found.fallbacks) == ("decides", "evaluating", 4, 1)
     assert found.choices == {
         "oracle": {"like": 2.0, "reply": 1.0, "scroll": 1.0},
-        FIRST_OPTION: {"like": 0.0, "reply": 0.0, "scroll": 4.0},
+        RULE: {"like": 0.0, "reply": 0.0, "scroll": 4.0},
         EMBEDDED: {"like": 1.0, "reply": 1.0, "scroll": 2.0},
     }
     assert found.agreement == 0.25
     # H(5/8, 1/4, 1/8) - H(1/4, 1/2, 1/4) / 2, and H(3/8, 3/8, 1/4) - (1.5 + 1.5) / 2.
-    assert found.against[FIRST_OPTION].bits == round(entropy(5 / 8, 1 / 4, 1 / 8) - 1.5 / 2, 4)
+    assert found.against[RULE].bits == round(entropy(5 / 8, 1 / 4, 1 / 8) - 1.5 / 2, 4)
     assert found.against[EMBEDDED].bits == round(entropy(3 / 8, 3 / 8, 1 / 4) - 1.5, 4)
     assert [(part.low, part.high, part.questions, part.agreement) for part in found.by_relevance] == [
         (0.0, 0.2, 2, 0.5),
         (0.4, 0.6, 1, 0.0),
         (0.8, 1.0, 1, 0.0),
     ]
-    before = {("decides", name): distance.bits for name, distance in found.against.items()}
-    assert compared.bits() == compared.bits() == before
-    state = compared.state()
-    reference = Reference(1.0, (0.5, 0.25, 0.25))
-    compared.add((9, 3, "decides"), "evaluating", OPTIONS, chosen="reply", other="scroll", reference=reference)
-    assert compared.bits() == {("decides", name): each.bits for name, each in only(compared).against.items()} != before
-    compared.restore(state)
-    assert compared.bits() == before
 
 
 def test_the_ratio_of_rates_tells_of_what_is_rare_where_bits_do_not() -> None:
@@ -122,10 +108,9 @@ def test_the_ratio_of_rates_tells_of_what_is_rare_where_bits_do_not() -> None:
         reference = Reference(0.1 if agent % 2 else 0.9, (0.94, 0.06, 0.0))
         chosen = "like" if agent % 100 == 0 else "scroll"
         name = (agent, 3, "decides")
-        compared.add(name, "evaluating", OPTIONS, chosen=chosen, other="scroll", reference=reference)
+        compared.add(name, "evaluating", OPTIONS, chosen=chosen, ruled="scroll", reference=reference)
     found = only(compared)
     assert found.against[EMBEDDED].bits < 0.02
-    assert found.ratios.keys() == {EMBEDDED}
     like = found.ratios[EMBEDDED]["like"]
     # Wilson (1927): 10 of 1,000 are from 0.54% to 1.83%; the embedded choice has 6%.
     assert (like.ratio, like.low, like.high) == pytest.approx((1 / 6, 0.00544 / 0.06, 0.01831 / 0.06), abs=2e-3)
@@ -135,63 +120,39 @@ def test_the_ratio_of_rates_tells_of_what_is_rare_where_bits_do_not() -> None:
     assert high.ratios[EMBEDDED]["like"].ratio == pytest.approx(1 / 3, abs=1e-3)
 
 
-def test_without_a_reference_there_is_neither_a_bin_nor_a_distance_from_the_embedded_choice() -> None:
-    compared = ComparedChoices(RULE)
-    compared.add((0, 0, "amber"), "waiting", ("go", "stop"), chosen="go", other="stop")
+def test_what_is_not_known_of_all_questions_is_not_compared() -> None:
+    compared = ComparedChoices()
+    compared.add_fallback("amber", "waiting")
     found = only(compared)
+    assert (found.questions, found.fallbacks, found.against, found.by_relevance) == (0, 1, {}, [])
+    compared.add((0, 0, "amber"), "waiting", ("go", "stop"), chosen="go", ruled="rest", reference=Reference(math.nan))
+    found = only(compared)
+    assert found.choices[RULE] == {"go": 0.0, "rest": 1.0, "stop": 0.0}
     assert found.against.keys() == {RULE}
-    assert found.against[RULE].bits == 1.0
-    assert found.by_relevance == []
-    compared.add(
-        (1, 0, "amber"), "waiting", ("go", "stop"), chosen="go", other="go", reference=Reference(None, (1.0, 0.0))
-    )
+    assert (found.against[RULE].bits, found.by_relevance) == (1.0, [])
+    known = Reference(None, (1.0, 0.0))
+    compared.add((1, 0, "amber"), "waiting", ("go", "stop"), chosen="go", ruled="go", reference=known)
     assert only(compared).against.keys() == {RULE}  # one of the two questions is unknown to it
 
 
-def test_fallbacks_alone_are_counted_and_have_no_distance() -> None:
-    compared = ComparedChoices()
-    compared.add_fallback("decides", "evaluating")
-    found = only(compared)
-    assert (found.questions, found.fallbacks, found.against, found.by_relevance) == (0, 1, {}, [])
-
-
-def test_an_option_of_an_alternative_alone_is_one_more_option() -> None:
-    compared = ComparedChoices(RULE)
-    compared.add((0, 0, "decides"), "evaluating", ("scroll", "like"), chosen="like", other="rest")
-    assert only(compared).choices["rule"] == {"like": 0.0, "rest": 1.0, "scroll": 0.0}
-
-
-def test_the_order_of_choices_does_not_matter_and_a_restored_count_goes_on() -> None:
-    def add(compared: ComparedChoices, agents: range) -> ComparedChoices:
+def test_the_order_of_choices_does_not_matter() -> None:
+    def added(agents: range) -> list[Divergence]:
+        compared = ComparedChoices()
         for agent in agents:
             weights = (0.1 + agent % 7 / 10, 1.0 / 3.0, 0.7)
-            total = sum(weights)
             compared.add(
                 (agent, agent % 5, "decides"),
                 "evaluating" if agent % 3 else "scrolling",
                 OPTIONS,
                 chosen=OPTIONS[agent * agent % 3],
-                other=OPTIONS[0],
-                reference=Reference(agent % 11 / 10, [weight / total for weight in weights]),
+                ruled=OPTIONS[0],
+                reference=Reference(agent % 11 / 10, [weight / sum(weights) for weight in weights]),
             )
-        return compared
+        return compared.divergences()
 
-    whole = add(ComparedChoices(), range(200)).divergences()
-    assert add(ComparedChoices(), range(199, -1, -1)).divergences() == whole
-    half = add(ComparedChoices(), range(90))
-    stored = msgspec.msgpack.decode(msgspec.msgpack.encode(half.state()), type=CountsState)
-    resumed = ComparedChoices()
-    resumed.restore(stored)
-    assert add(resumed, range(90, 200)).divergences() == whole
+    whole = added(range(200))
+    assert added(range(199, -1, -1)) == whole
     assert [each.state for each in whole] == ["evaluating", "scrolling"]
-
-
-def test_a_state_that_was_taken_changes_no_more() -> None:
-    compared = compared_choices(5)
-    before = compared.state()
-    encoded = msgspec.msgpack.encode(before)
-    compared.add((9, 9, "decides"), "evaluating", OPTIONS, chosen="reply", other="scroll")
-    assert msgspec.msgpack.encode(before) == encoded
 
 
 def test_an_interval_is_narrower_for_more_questions_and_holds_its_value() -> None:
@@ -205,6 +166,8 @@ def test_equal_choices_are_not_told_apart() -> None:
     found = only(compared_choices(2000)).against[EMBEDDED]
     assert found.low == 0.0
     assert found.high < 0.005
+    never = only(compared_choices(30, likes=0.0))
+    assert (never.agreement, never.against[RULE]) == (1.0, Distance(bits=0.0, low=0.0, high=0.0))
 
 
 @catalogue(("likes", "questions"), [(0.5, 100), (0.6, 200), (0.8, 200)])
@@ -220,49 +183,8 @@ def test_the_interval_holds_the_true_divergence_in_about_19_of_20_samples(
     assert 0.88 * samples <= held
 
 
-def test_a_distance_from_itself_is_none() -> None:
-    compared = ComparedChoices()
-    for agent in range(30):
-        compared.add((agent, 0, "decides"), "evaluating", OPTIONS, chosen="scroll", other="scroll")
-    assert only(compared).against == {FIRST_OPTION: Distance(bits=0.0, low=0.0, high=0.0)}
-    assert only(compared).agreement == 1.0
-
-
 def test_an_interval_is_moved_by_the_bias_of_its_resamples() -> None:
     # The mean is 0.1 too high, and the percentiles are 0.205 and 0.395.
     assert moved_interval(np.array([0.2, 0.3, 0.4]), 0.2) == pytest.approx((0.105, 0.295))
     assert moved_interval(np.array([0.0, 0.0, 0.3]), 0.0) == pytest.approx((0.0, 0.185))
     assert moved_interval(np.array([0.9, 0.95, 1.0]), 1.0) == pytest.approx((0.9525, 1.0))
-
-
-@catalogue("seed", range(8))
-def test_choices_that_are_counted_together_are_counted_as_one_by_one(seed: int) -> None:
-    kinds = (("decides", "reading", ("scroll", "like", "post")), ("decides", "reading", ("scroll", "post")))
-    choices = []
-    for number in range(300):
-        trigger, state, options = kinds[uniform(seed, number, 0, 1) < 0.3]
-        shares = [0.1 + uniform(seed, number, place, 2) for place in range(len(options))]
-        chosen = "sleep" if seed == 7 and number == 200 else options[pick(shares, uniform(seed, number, 0, 3))]
-        relevance = None if number % 7 == 0 else uniform(seed, number, 0, 4)
-        probabilities = None if number % 5 == 0 else [share / sum(shares) for share in shares]
-        reference = Reference(relevance, probabilities)
-        choices.append(Compared(number % 40, number // 10, trigger, state, options, chosen, reference))
-    one_by_one, together, in_parts = ComparedChoices(), ComparedChoices(), ComparedChoices()
-    for each in choices:
-        name = each.agent, each.tick, each.trigger
-        first = each.options[0]
-        one_by_one.add(name, each.state, each.options, chosen=each.chosen, other=first, reference=each.reference)
-    together.add_all(choices)
-    for start in range(0, len(choices), 25):
-        in_parts.add_all(choices[start : start + 25])
-    assert together.divergences() == one_by_one.divergences() == in_parts.divergences()
-    assert counted(together) == counted(one_by_one) == counted(in_parts)
-
-
-def counted(choices: ComparedChoices) -> object:
-    """Return the counts, whatever the order of the cells, and whichever options they have room for."""
-    found = []
-    for trigger, state, counts in choices.state():
-        cells = {key: counts.cell(key) for key in sorted(counts.cells)}
-        found.append((trigger, state, counts.options, cells))
-    return found

@@ -11,7 +11,6 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from actors.cli.divergence import divergence_table
 from actors.cli.sharing_table import sharing_table
 from actors.core.phase import DONE, DONE_WITH_FALLBACKS
 from actors.display.trends import blocks
@@ -121,10 +120,7 @@ def _done(interventions: Sequence[DoneIntervention]) -> Iterator[RenderableType]
 
 
 def _oracle_parts(summary: Summary, directory: str) -> Iterator[RenderableType]:
-    """Yield the part on the oracle's choices, and on the model that made them, if one did."""
-    distances = divergence_table(summary.divergence, summary.embedded_note)
-    if distances is not None:
-        yield distances
+    """Yield the part on shared judgements, and on the model that was asked, if one was."""
     if summary.sharing is not None:
         yield sharing_table(summary.sharing, directory)
     if summary.llm is not None:

@@ -86,8 +86,6 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         hosts: the state of each of several servers of the model; empty for one server, or none.
         models: `{model: its answers}` of the models of different people; empty if they have one.
         interventions: `{kind: interventions carried out}`, for every kind.
-        divergence: `{(trigger, alternative): bits}`: distance of the oracle's choices from those of a simpler decider,
-            for every trigger with rows meant for the oracle; 0 before the first choice.
         sharing: `{part of a question that shares: questions with an answer}`, for every part.
         sharing_bits: mean divergence of audits from what was shared; 0 before the first.
         exchange: what shards have exchanged; None for a run without shards.
@@ -127,7 +125,6 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[HostState, ...]
     models: Mapping[str, int]
     interventions: Mapping[str, int]
-    divergence: Mapping[tuple[str, str], float]
     sharing: Mapping[str, int]
     sharing_bits: float
     exchange: Exchange | None

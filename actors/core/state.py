@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 
 from actors.core.frames import ORIGIN
-from prism.divergence import CountsState
 from prism.llm.spending import Spending
 
 
@@ -32,7 +31,6 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
         repaired: decisions that took effect and were loosely worded.
         asked: `(tick in which the decision takes effect, the question)`, in the order in which they take effect.
         decided: the answers that have arrived already.
-        choices: the oracle's choices that took effect, beside what simpler deciders would have chosen.
         reactions: `(post, number of the intervention that published it, reactions to it)`.
     """
 
@@ -43,7 +41,6 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
     repaired: int = 0
     asked: tuple[tuple[int, bytes], ...] = ()
     decided: tuple[bytes, ...] = ()
-    choices: CountsState = ()
     reactions: tuple[tuple[int, int, int], ...] = ()
 
 

@@ -358,12 +358,6 @@ INSTRUMENTS: tuple[Instrument, ...] = (
         "Questions asked again, by why the call before failed.",
         ("reason",),
     ),
-    _gauge(
-        "prism_choice_divergence",
-        lambda now: {(trigger, against): bits for (trigger, against), bits in now.run.divergence.items()},
-        "Jensen-Shannon divergence of the oracle's choices from those of a simpler decider; 0 before the first.",
-        ("trigger", "against"),
-    ),
     _counter(
         "prism_oracle_shared_questions_total",
         _each(lambda now: now.run.sharing),

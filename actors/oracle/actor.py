@@ -34,7 +34,8 @@ from actors.oracle.oracle_counters import FallbackShare, OracleCounters
 from actors.oracle.queue import FairQueue, WaitingQuestion
 from actors.oracle.sharing import Sharing
 from prism.agents import FALLBACKS, Question, Source, StatefulAgent
-from prism.agents.questions import Chosen, Questions
+from prism.agents.questions import Questions
+from prism.columns import Ints
 from prism.config import OracleConfig, PricesConfig
 from prism.errors import OracleFailedError, OracleOutageError, OracleRefusedError, OracleUnavailableError
 from prism.llm.question_id import ASKED, Asked, TraceIds
@@ -205,7 +206,7 @@ class OracleActor:
         """Count answers that an embedded choice has given without this actor."""
         self._delivery.count_chosen(self.oracle.method, number, each_s, tick)
 
-    def choose_now(self, questions: Questions[Any]) -> Chosen | None:
+    def choose_now(self, questions: Questions[Any]) -> Ints | None:
         """Return the answers to questions in columns; None if they must be made one by one, for `answer_now`."""
         return self._delivery.chosen(questions, self.oracle) if self.may_choose else None
 

@@ -18,7 +18,8 @@ from actors.oracle.oracle_counters import FallbackShare, OracleCounters
 from actors.oracle.queue import WaitingQuestion
 from actors.oracle.sharing import Sharing
 from prism.agents import Question
-from prism.agents.questions import Chosen, Questions
+from prism.agents.questions import Questions
+from prism.columns import Ints
 from prism.llm.question_id import TraceIds
 from prism.sharing import Judged
 from prism.statechart import Oracle
@@ -112,7 +113,7 @@ class Delivery:
             found.append(decided)
         return found
 
-    def chosen(self, questions: Questions[Any], oracle: Oracle[Any]) -> Chosen | None:
+    def chosen(self, questions: Questions[Any], oracle: Oracle[Any]) -> Ints | None:
         """Return the answers to questions in columns; None if each must be asked."""
         begun = anyio.current_time()
         found = answers_at_once(partial(oracle.choose, questions))

@@ -1,4 +1,4 @@
-"""Charts of decisions: who made them, the time and cost of a model, and its distance from simpler deciders."""
+"""Charts of decisions: who made them, the time and cost of a model, and the distance from rules by `prism shadow`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from actors.pages.words import figure as digits
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
 from prism.agents import DECIDED
-from prism.divergence import EMBEDDED, FIRST_OPTION, RULE, Distance, Divergence
+from prism.divergence import EMBEDDED, RULE, Distance
 from prism.palette import BLUE, SOURCES, VERMILION
 from prism.social.realised import unlike_configured
 
@@ -37,7 +37,7 @@ _METHOD_WORDS = {
 }
 WIDE = 100.0
 """The ratio of the longest latency to the shortest from which the axis is logarithmic."""
-_AGAINST = {FIRST_OPTION: "the first option", EMBEDDED: "the embedded choice", RULE: "the rules"}
+_AGAINST = {EMBEDDED: "the embedded choice", RULE: "the rules"}
 
 
 def decision_charts(groups: Sequence[RunGroup]) -> list[Chart]:
@@ -237,55 +237,17 @@ def _fallbacks(run: RunRecord) -> Mapping[str, int]:
     return run.summary.fallbacks_by_reason if run.summary is not None else run.course.fallbacks
 
 
-def divergence_charts(groups: Sequence[RunGroup]) -> list[Chart]:
-    """Return the distances of the oracle's choices from those of simpler deciders, with 95% intervals."""
+def shadow_charts(groups: Sequence[RunGroup]) -> list[Chart]:
+    """Return the distances of the oracle from rules that `prism shadow` has found, with 95% intervals."""
     told = [
-        (group.first, each)
-        for group in groups
-        if group.first.summary is not None
-        for each in group.first.summary.divergence
-        if each.questions and each.against
-    ]
-    ruled = [
         (group.first, each)
         for group in groups
         if group.first.shadow is not None
         for each in group.first.shadow.divergence
-        if each.questions and each.against
+        if each.questions
     ]
-    charts = [_divergence("How far the oracle is from simpler deciders", told, groups)] if told else []
-    if ruled:
-        charts.append(_divergence("How far the oracle is from rules, on turns that they settled", ruled, groups))
-    return charts
-
-
-def ratio_table(groups: Sequence[RunGroup]) -> Table | None:
-    """Return the oracles' rate of each option divided by that of the embedded choice, by relevance of the post."""
-    rows = []
-    for group in groups:
-        summary = group.first.summary
-        for each in () if summary is None or summary.embedded_note else summary.divergence:
-            of = f"{group.first.name}: {each.trigger}" if len(groups) > 1 else each.trigger
-            parts = [("all", each.questions, each.ratios)]
-            parts += [(f"{bin_.low:g} to {bin_.high:g}", bin_.questions, bin_.ratios) for bin_ in each.by_relevance]
-            for relevance, questions, ratios in parts:
-                rows += [
-                    (
-                        of,
-                        option,
-                        relevance,
-                        count(questions),
-                        f"{ratio.ratio:.2f}",
-                        f"{ratio.low:.2f}",
-                        f"{ratio.high:.2f}",
-                    )
-                    for option, ratio in ratios.get(EMBEDDED, {}).items()
-                ]
-    heads = ("trigger", "option", "relevance", "questions", "oracle over embedded", "95% from", "to")
-    return Table(heads, rows, frozenset({0, 1, 2})) if rows else None
-
-
-def _divergence(title: str, told: Sequence[tuple[RunRecord, Divergence]], groups: Sequence[RunGroup]) -> Chart:
+    if not told:
+        return []
     lines: list[tuple[str, str, Distance, int]] = []
     for run, each in told:
         name = f"{each.trigger} ({each.state})" if len(told) > len(groups) else each.trigger
@@ -296,8 +258,7 @@ def _divergence(title: str, told: Sequence[tuple[RunRecord, Divergence]], groups
     axes = drawn.subplots()
     for row, (name, against, distance, _) in enumerate(shown):
         shade, mark = (VERMILION, "D") if against == EMBEDDED else (BLUE, "o")
-        text = f"{name} from {_AGAINST.get(against, against)}"
-        words_at(axes, row - 0.24, wrapped(text))
+        words_at(axes, row - 0.24, wrapped(f"{name} from {_AGAINST[against]}"))
         axes.plot([distance.low, distance.high], [row, row], color=shade, linewidth=3, alpha=0.5)
         axes.plot([distance.bits], [row], mark, color=shade, markersize=6)
     axes.set_xlim(-0.02, 1.02)
@@ -307,26 +268,18 @@ def _divergence(title: str, told: Sequence[tuple[RunRecord, Divergence]], groups
     plain_numbers(axes.xaxis)
     label(axes, "bits: 0 the same choices, 1 none in common", grid="x")
     name, against, distance, questions = lines[0]
-    first = told[0][0]
-    note = _note(first, against)
+    asked = "" if told[0][0].shadow is None else told[0][0].shadow.oracle
     reading = (
         f"On {plural(questions, 'question')} of {name}, the choices are {distance.bits:.3f} bits "
-        f"({distance.low:.3f} to {distance.high:.3f}) from {_AGAINST.get(against, against)}."
-        + (f" {note[0].upper()}{note[1:]}." if note else "")
+        f"({distance.low:.3f} to {distance.high:.3f}) from {_AGAINST[against]}. `prism shadow` has asked: {asked}."
     )
     rows = [
-        (name, _AGAINST.get(against, against), f"{each.bits:.4f}", f"{each.low:.4f}", f"{each.high:.4f}", count(asked))
-        for name, against, each, asked in lines
+        (name, _AGAINST[against], f"{each.bits:.4f}", f"{each.low:.4f}", f"{each.high:.4f}", count(questions))
+        for name, against, each, questions in lines
     ]
     columns = ("trigger", "distance from", "bits", "95% from", "to", "questions")
-    return Chart(title, drawn, reading, Table(columns, rows, frozenset({0, 1})))
-
-
-def _note(run: RunRecord, against: str) -> str:
-    """Return a remark on a distance; may be empty."""
-    if against == RULE:
-        return "" if run.shadow is None else f"`prism shadow` has asked: {run.shadow.oracle}"
-    return "" if run.summary is None else run.summary.embedded_note
+    table = Table(columns, rows, frozenset({0, 1}))
+    return [Chart("How far the oracle is from rules, on turns that they settled", drawn, reading, table)]
 
 
 def feed_charts(groups: Sequence[RunGroup]) -> list[Chart]:

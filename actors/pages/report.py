@@ -13,11 +13,10 @@ from actors.pages.cause_charts import Shown, anchor, cause_parts
 from actors.pages.html import Element, Node, tag
 from actors.pages.oracle_charts import (
     decision_charts,
-    divergence_charts,
     fallback_table,
     feed_charts,
     model_charts,
-    ratio_table,
+    shadow_charts,
 )
 from actors.pages.page_frame import Section, document, figures, grid, missing
 from actors.pages.picture import style
@@ -211,18 +210,10 @@ def _has_own_chart(group: RunGroup, first: RunGroup) -> bool:
 
 
 def _decisions(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Section:
-    charts = [*decision_charts(groups), *model_charts(groups), *sharing_charts(groups), *divergence_charts(groups)]
+    charts = [*decision_charts(groups), *model_charts(groups), *sharing_charts(groups), *shadow_charts(groups)]
     parts: list[Node] = [grid(charts, "decisions")] if charts else [missing("Nobody made a transition.")]
     if all(run.oracle is None for run in runs):
         parts.append(missing("No model was asked, so there are no latencies, no failed calls and no cost."))
-    if any(run.summary is None for run in runs):
-        parts.append(
-            missing(
-                "The distance from simpler deciders is worked out at the end of a run, so unfinished runs have none."
-            )
-        )
-    if (ratios := ratio_table(groups)) is not None:
-        parts.append(table_of(ratios, "How often the oracle takes an option, over the embedded choice"))
     fallbacks = fallback_table(runs)
     if fallbacks is None:
         parts.append(missing("Every choice was made by the oracle: there were no fallbacks."))

@@ -11,9 +11,9 @@ from actors.record.course import Step
 from actors.runs.chart_coverage import covered_rows
 from actors.runs.interventions import DoneIntervention
 from actors.runtime.simulation import Simulation
-from prism.agents import DECIDED, MOVED
+from prism.agents import DECIDED, FALLBACKS, MOVED
 from prism.config.interventions import PLACE as INTERVENTIONS
-from prism.divergence import EMBEDDED, Divergence
+from prism.domain import HasReference
 from prism.no_effect import ROUND_ENDS, TIMEOUT, NoEffect, NoEffectKind
 from prism.statechart import Behaviour, Statechart
 from prism.wording import counted
@@ -23,21 +23,18 @@ STAYS_MIN: Final = 30
 CUT_SHARE: Final = 0.9
 """If the end of the round ends this share of stays, the state's own ways out count as without effect."""
 OFFERS_MIN: Final = 100
-"""The fewest questions with an option after which the option is reported as never taken."""
+"""The fewest decisions after which an option is reported as never taken."""
 ROUNDS_MIN: Final = 2
 """The fewest rounds of a run: in one, some ways out are not due yet."""
 
 
-def no_effect_in(
-    simulation: Simulation, done: Sequence[DoneIntervention], chosen: Sequence[Divergence]
-) -> list[NoEffect]:
+def no_effect_in(simulation: Simulation, done: Sequence[DoneIntervention]) -> list[NoEffect]:
     """Return the parts of the configuration that had no effect in the run so far.
 
     For delays that seemed too long before the run, the text says what came of them.
 
     Args:
         done: the interventions so far.
-        chosen: the choices of the oracle.
     """
     foreseen = no_effect_of(simulation.config, simulation.domain)
     found = [each for each in foreseen if each.kind is not NoEffectKind.DELAY]
@@ -45,10 +42,10 @@ def no_effect_in(
     rounds = simulation.engine.tick // simulation.config.simulation.ticks_per_round
     if rounds >= ROUNDS_MIN:
         domain, rows = simulation.domain, simulation.counters.rows
-        own = [
-            *unused_exits(domain.chart, rows),
-            *unchosen(chosen, is_embedded=not simulation.oracle.oracle.waits),
-        ]
+        own = [*unused_exits(domain.chart, rows)]
+        # A formula without probabilities, such as a policy rule, need not take all options.
+        if simulation.oracle.oracle.waits or isinstance(domain, HasReference):
+            own += unchosen(domain.chart, rows)
         behaviour = getattr(domain, "behaviour", domain.chart)
         never = unused(behaviour, rows, simulation.counters.states_visited(), {each.place for each in own})
         found = [*(each for each in never if each.place not in known), *own, *found]
@@ -130,20 +127,22 @@ def _by(own: set[str], ways: Counter[str]) -> str:
     return f"its own {'way out was' if len(own) == 1 else 'ways out were'} taken {taken:,} times ({names})"
 
 
-def unchosen(choices: Sequence[Divergence], *, is_embedded: bool) -> Iterator[NoEffect]:
-    """Yield the options that were offered to the oracle often and that it never chose.
+def unchosen(chart: Statechart[Any], rows: Mapping[tuple[str, str, str, str], int]) -> Iterator[NoEffect]:
+    """Yield the options that the oracle never chose in many decisions.
 
     Args:
-        is_embedded: whether the oracle is a formula; a formula without probabilities, such as a policy rule, need not
-            take all options.
+        rows: `{(from_state, to_state, trigger, source): updates}`.
     """
-    for each in choices:
-        if is_embedded and EMBEDDED not in each.choices:
-            continue
-        for option, times in each.offered.items():
-            if times >= OFFERS_MIN and not each.choices["oracle"].get(option):
-                message = f"{option} was an option of {times:,} questions ({each.trigger}), and never chosen"
-                yield NoEffect(kind=NoEffectKind.OPTION, place=each.state, message=message)
+    chosen: dict[tuple[str, str], Counter[str]] = {}
+    for (state, to, trigger, source), count in rows.items():
+        if source in DECIDED - FALLBACKS:
+            chosen.setdefault((state, trigger), Counter())[to] += count
+    for (state, trigger), options in sorted(chart.question_kinds().items()):
+        times = chosen.get((state, trigger), Counter[str]())
+        for option in sorted(options):
+            if times.total() >= OFFERS_MIN and not times[option]:
+                message = f"{option} was never chosen in {times.total():,} decisions of the oracle ({trigger})"
+                yield NoEffect(kind=NoEffectKind.OPTION, place=state, message=message)
 
 
 def ignored_posts(done: Sequence[DoneIntervention]) -> Iterator[NoEffect]:

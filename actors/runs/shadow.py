@@ -35,7 +35,7 @@ from actors.runs.replay import replay
 from actors.runtime.simulation import Simulation
 from prism.agents import Question, Source, Trigger, Update
 from prism.config import Config
-from prism.divergence import RULE, ComparedChoices, Reference
+from prism.divergence import ComparedChoices, Reference
 from prism.domain import Domain, reference_of
 from prism.errors import OracleOutageError, OracleUnavailableError
 from prism.rng import Draw, uniform
@@ -109,7 +109,7 @@ class _Comparison:
         self._calls = calls
         self._first = first
         self._domain: Domain | None = None
-        self._choices = ComparedChoices(RULE)
+        self._choices = ComparedChoices()
         self._outcomes = Counter[str]()
 
     def attach(self, simulation: Simulation) -> None:
@@ -134,7 +134,7 @@ class _Comparison:
             return
         name, chosen = name_of_question(question), answer.state
         self._choices.add(
-            name, question.state, question.options, chosen=chosen, other=ruled, reference=reference(question)
+            name, question.state, question.options, chosen=chosen, ruled=ruled, reference=reference(question)
         )
 
     def summary(self, digest: str, oracle: str, share: float) -> ShadowSummary:

@@ -17,7 +17,6 @@ from actors.runtime.simulation import Simulation
 from prism.agents import DECIDED, FALLBACKS
 from prism.answers import run_in_words
 from prism.config import calibration_label
-from prism.divergence import Divergence
 from prism.domain import Domain, HasWords
 from prism.llm import ModelOracle, OracleStatistics
 from prism.llm.call_counters import statistics_of
@@ -57,9 +56,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
             that had no effect.
         llm: statistics of the language model, in this run or, from a tape, in the recorded one; None without a model.
             They are of the whole run, except the percentiles of latencies, which are of its last process.
-        divergence: for every trigger on which the oracle chose, its distance from the first option and from the
-            embedded choice.
-        oracle_is_embedded: True if the oracle computed its answers here.
         sharing: the judgements that questions have shared; None without `oracle.sharing.by`.
         latency_s_p50: from a question's arrival at the oracle to its answer; `latency_s_p95`: the same.
         wall_s: the time that the last process of the run took; `wall_activations`: activations in its new ticks.
@@ -99,8 +95,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     interventions: list[DoneIntervention]
     not_as_configured: list[NotAsConfigured]
     no_effect: list[NoEffect]
-    divergence: list[Divergence]
-    oracle_is_embedded: bool
     sharing: SharingSummary | None
     latency_s_p50: float
     latency_s_p95: float
@@ -116,15 +110,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     def is_done(self) -> bool:
         """True if the run has all its ticks."""
         return self.status != STOPPED
-
-    @property
-    def embedded_note(self) -> str:
-        """A sentence on the distance from the embedded choice; empty where a model was asked."""
-        if not self.oracle_is_embedded:
-            return ""
-        if self.sharing is not None:
-            return "people draw from shared judgements of the embedded choice, not from their own"
-        return "the oracle is the embedded choice itself: its distance from it is chance"
 
     @property
     def remarks(self) -> list[str]:
@@ -193,7 +178,7 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         guard_errors=simulation.guard_errors(),
         not_as_configured=[*_unlike_configured(simulation)],
         **_effects(simulation),
-        **_comparisons(simulation),
+        sharing=None if (shared := simulation.oracle.sharing) is None else shared.summary(),
         **_told(simulation, _fallback_share(decisions)),
         latency_s_p50=oracle.latencies.percentile(0.50),
         latency_s_p95=oracle.latencies.percentile(0.95),
@@ -229,13 +214,9 @@ def _told(simulation: Simulation, fallback_share: float) -> dict[str, Any]:
 
 
 def _effects(simulation: Simulation) -> dict[str, Any]:
-    """Return the entries on interventions, the oracle's choices, and parts of the configuration without effect."""
-    done, divergence = interventions_done(simulation), simulation.engine.open_questions.choices.divergences()
-    return {
-        "interventions": done,
-        "no_effect": no_effect_in(simulation, done, divergence),
-        "divergence": divergence,
-    }
+    """Return the entries on interventions, and on parts of the configuration without effect."""
+    done = interventions_done(simulation)
+    return {"interventions": done, "no_effect": no_effect_in(simulation, done)}
 
 
 def _unlike_configured(simulation: Simulation) -> Iterator[NotAsConfigured]:
@@ -251,19 +232,6 @@ def _unlike_configured(simulation: Simulation) -> Iterator[NotAsConfigured]:
     if out := simulation.supervisor.quarantined:
         agents = counted(out, "agent crashed too often and was", "agents crashed too often and were")
         yield NotAsConfigured(place="population", message=f"{agents} left out from then on")
-
-
-def _comparisons(simulation: Simulation) -> dict[str, Any]:
-    """Return the entries on the oracle's choices beside those of simpler deciders."""
-    return {
-        "oracle_is_embedded": not simulation.oracle.oracle.waits,
-        "sharing": _sharing(simulation),
-    }
-
-
-def _sharing(simulation: Simulation) -> SharingSummary | None:
-    sharing = simulation.oracle.sharing
-    return None if sharing is None else sharing.summary()
 
 
 def _llm(simulation: Simulation) -> OracleStatistics | None:

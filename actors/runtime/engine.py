@@ -38,7 +38,6 @@ from prism.bundles import Bundles
 from prism.columns import Column
 from prism.config import Config, RunConfig
 from prism.config.interventions import KINDS, InterventionConfig, planned
-from prism.divergence import NO_REFERENCE, Reference
 from prism.domain import Stretch, World
 from prism.events import Event, Events, Intervened, PostEvent
 
@@ -108,7 +107,6 @@ class EngineActor:
         counters: counts what is committed.
         recorder: records what is committed.
         observer: is told of every tick.
-        reference: returns the embedded choice's answer to a question.
         answer_now: returns the oracle's answers to questions; None if they must be put into its mailbox.
         choose_now: returns those to questions in columns; None if they must be asked one by one.
         stretch: runs ticks together, with the questions whose answers have not taken effect yet, and returns their
@@ -133,7 +131,6 @@ class EngineActor:
         counters: Counters,
         recorder: Recorder | None = None,
         observer: Observer | None = None,
-        reference: Callable[[Question[Any]], Reference] = lambda _: NO_REFERENCE,
         answer_now: AnswerNow = lambda _: None,
         choose_now: ChooseNow = lambda _: None,
         stretch: StretchOf = lambda *_: None,
@@ -149,7 +146,7 @@ class EngineActor:
         self._world, self._codec, self._agents, self._stretch_of = world, codec, agents, stretch
         self._deliberation = config.deliberation_ticks
         self._waits = config.oracle.mode == "pace"
-        self.open_questions = OpenQuestions(codec, oracle, reference, answer_now, choose_now)
+        self.open_questions = OpenQuestions(codec, oracle, answer_now, choose_now)
         """The questions that have no answer yet, or whose answer has not taken effect yet."""
         self._pace = Pace(config.run)
         self._interventions = _by_tick(config)
@@ -302,7 +299,6 @@ class EngineActor:
             repaired=self.open_questions.repaired,
             asked=self.open_questions.asked(),
             decided=self.open_questions.decided(),
-            choices=self.open_questions.choices.state(),
             reactions=self.reactions.state(),
         )
 

@@ -12,13 +12,13 @@ from actors.core.mailbox import Mailbox
 from actors.core.messages import LATE, Codec, Decided, QuestionName
 from actors.core.state import EngineState
 from prism.agents import FALLBACKS, Decision, Question, Source, Trigger
-from prism.agents.questions import Answered, Chosen, Decisions, QuestionColumns, Questions
-from prism.divergence import NO_REFERENCE, Compared, ComparedChoices, Reference
+from prism.agents.questions import Answered, Decisions, Questions
+from prism.columns import Ints
 from prism.domain import Stretch
 from prism.llm.loose_choice import REPAIRED
 
 AnswerNow = Callable[[Sequence[Question[Any]]], Sequence[Decided] | None]
-ChooseNow = Callable[[Questions[Any]], Chosen | None]
+ChooseNow = Callable[[Questions[Any]], Ints | None]
 
 
 class OpenQuestions:
@@ -27,7 +27,6 @@ class OpenQuestions:
     Args:
         codec: the domain's messages.
         oracle: the oracle's mailbox.
-        reference: returns the embedded choice's answer to a question.
         answer_now: returns the answers to questions; None if they must be put into the mailbox.
         choose_now: returns those to questions in columns; None if they must be asked one by one.
     """
@@ -36,13 +35,9 @@ class OpenQuestions:
         self,
         codec: Codec,
         oracle: Mailbox[bytes],
-        reference: Callable[[Question[Any]], Reference] = lambda _: NO_REFERENCE,
         answer_now: AnswerNow = lambda _: None,
         choose_now: ChooseNow = lambda _: None,
     ) -> None:
-        self.choices = ComparedChoices()
-        """The oracle's choices that took effect. Like `fallbacks` it follows from the journal alone."""
-        self._reference = reference
         self._answer_now = answer_now
         self._choose_now = choose_now
         self.late = 0
@@ -92,15 +87,12 @@ class OpenQuestions:
         for due in [due for due in self._chosen if due < tick]:
             del self._chosen[due]
         self._chosen |= {each[0].tick + deliberation: each for each in stretch.pending}
-        if len(stretch.settled.codes):
-            self.choices.add_columns(stretch.settled)
 
     def take_chosen(self, tick: int) -> Decisions[Any] | None:
         """Remove the questions in columns whose answers take effect in this tick, and return these; None for none."""
         if tick not in self._chosen:
             return None
         questions, chosen = self._chosen.pop(tick)
-        self.choices.add_columns(QuestionColumns.of(questions, chosen))
         return Decisions(tick, questions, chosen, Source.ORACLE.value)
 
     def ask(self, question: Question[Any], encoded: bytes) -> None:
@@ -160,40 +152,19 @@ class OpenQuestions:
 
     def close_all(self, agents: Sequence[int], tick: int) -> list[Trigger[Any]]:
         """Remove the questions of these agents, and return their triggers with their decisions."""
-        triggers, compared = list[Trigger[Any]](), list[Compared]()
+        triggers = list[Trigger[Any]]()
         for agent in agents:
-            question, decision = self._close(agent)
-            if len(question.options) > 1:
-                if decision.source in FALLBACKS:
-                    self.choices.add_fallback(question.trigger, question.state)
-                else:
-                    compared.append(
-                        Compared(
-                            agent,
-                            question.tick,
-                            question.trigger,
-                            question.state,
-                            question.options,
-                            decision.state,
-                            self._reference(question),
-                        )
-                    )
+            question, decided = self._asked.pop(agent), self._decided.pop(agent, None)
+            if decided is None:
+                self.late += 1
+                decision = Decision(question.options[0], Source.TIMEOUT, question.tick, LATE)
+            else:
+                decision = Decision(decided.state, decided.source, decided.asked, decided.reason, decided.content)
+                self.repaired += decided.method == REPAIRED
+            if decision.source in FALLBACKS:
+                self.fallbacks[decision.reason] += 1
             triggers.append(Trigger(tick, agent, question.trigger, question.context, decision))
-        self.choices.add_all(compared)
         return triggers
-
-    def _close(self, agent: int) -> tuple[Question[Any], Decision]:
-        """Remove an agent's question, and return it with its decision; without an answer, the late first option."""
-        question, decided = self._asked.pop(agent), self._decided.pop(agent, None)
-        if decided is None:
-            self.late += 1
-            decision = Decision(question.options[0], Source.TIMEOUT, question.tick, LATE)
-        else:
-            decision = Decision(decided.state, decided.source, decided.asked, decided.reason, decided.content)
-        if decision.source in FALLBACKS:
-            self.fallbacks[decision.reason] += 1
-        self.repaired += decided is not None and decided.method == REPAIRED
-        return question, decision
 
     def is_open(self, name: QuestionName) -> bool:
         """Return whether this question has no answer yet."""
@@ -221,7 +192,6 @@ class OpenQuestions:
     def restore(self, state: EngineState) -> None:
         """Set the questions, answers and counts to those of a checkpoint."""
         self.late, self.fallbacks, self.repaired = state.late, Counter(state.fallbacks), state.repaired
-        self.choices.restore(state.choices)
         for due, encoded in state.asked:
             self.open(self._codec.question(encoded), due)
         for encoded in state.decided:
@@ -229,8 +199,8 @@ class OpenQuestions:
             self._decided[answer.agent] = answer
 
 
-def _decided(questions: Questions[Any], chosen: Chosen) -> Iterator[Decided]:
+def _decided(questions: Questions[Any], chosen: Ints) -> Iterator[Decided]:
     """Yield the answers to questions in columns, one by one."""
-    for question, number in zip(questions, chosen.options.tolist(), strict=True):
+    for question, number in zip(questions, chosen.tolist(), strict=True):
         source = Source.ORACLE.value
         yield Decided(question.tick, question.agent, question.trigger, question.options[number], source)

@@ -92,7 +92,7 @@ class ShardEngine(PartEngine):
         """Continue from a state, without the counts and the questions that the engine of the run keeps."""
         if self._asks_engine:
             state = msgspec.structs.replace(state, asked=(), decided=())
-        super().restore(msgspec.structs.replace(state, choices=()))
+        super().restore(state)
 
     def _intervene(self, tick: int) -> None:
         for _, each in self._interventions[tick]:
@@ -109,15 +109,7 @@ class ShardEngine(PartEngine):
 
     def share(self) -> Shared:
         """Return what the engine of the run does not know."""
-        choices = self.open_questions.choices.state()
-        self.open_questions.choices.restore(())
-        return Shared(
-            self._own,
-            self._part.take_states(),
-            self.open_questions.asked(),
-            self.open_questions.decided(),
-            choices,
-        )
+        return Shared(self._own, self._part.take_states(), self.open_questions.asked(), self.open_questions.decided())
 
 
 class ShardsHere(Shards):

@@ -208,7 +208,6 @@ class ShardedEngine(PartEngine):
         self._gathered, shared = self.tick, await self._shards.share()
         for each in shared:
             self._part.add_states(each.states)
-            self.open_questions.choices.add_counts(each.choices)
         self._asked = [*chain.from_iterable(each.asked for each in shared)]
         self._decided = [*chain.from_iterable(each.decided for each in shared)]
 

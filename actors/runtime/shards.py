@@ -13,7 +13,6 @@ from actors.oracle.events import caps_of
 from prism.bundles import Bundles
 from prism.columns import Floats, Ints
 from prism.config import Config, OracleConfig
-from prism.divergence import CountsState
 from prism.domain import Domain, HasTurns, WorldShard
 from prism.errors import ConfigError
 
@@ -76,14 +75,13 @@ class Shared(NamedTuple):
 
     Args:
         own: its agents; states: as of `prism.domain.WorldShard.take_states`.
-        asked, decided: its open questions, as of `EngineState`; choices: what has been counted since the last time.
+        asked, decided: its open questions, as of `EngineState`.
     """
 
     own: range
     states: Any
     asked: tuple[tuple[int, bytes], ...]
     decided: tuple[bytes, ...]
-    choices: CountsState
 
 
 class Shards(Protocol):

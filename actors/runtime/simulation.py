@@ -33,13 +33,12 @@ from actors.runtime.gc_pause import agents_frozen, collector_paused
 from actors.runtime.phase import Standing, standing_of
 from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.agents import MOVED, Question
-from prism.agents.questions import Answered, Chosen, Questions
+from prism.agents.questions import Answered, Questions
 from prism.agents.waves import Kind
 from prism.bundles import Bundles
-from prism.columns import Column, Columns
+from prism.columns import Column, Columns, Ints
 from prism.config import Config
-from prism.divergence import EMBEDDED, FIRST_OPTION, Reference
-from prism.domain import Domain, HasReference, HasTurns, Stretch, reference_of
+from prism.domain import Domain, HasTurns, Stretch
 from prism.llm import HostState
 from prism.llm.question_id import TraceIds
 from prism.llm.spending import Spent, cost_usd, wasted
@@ -112,15 +111,14 @@ class Simulation:
         self._observer = observer or Observer()
         self._questions = self._observer.mailbox("oracle", config.oracle.queue_size)
         self.counters = Counters(domain.chart, domain.size)
-        reference, ask = reference_of(domain), config.statechart.oracle_enabled
+        ask = config.statechart.oracle_enabled
         oracle, seed = oracle or domain.oracle(), config.simulation.seed
-        self._compared = _compared(domain)
         inbox = self._observer.mailbox("engine", config.run.mailbox_capacity)
         intensity = RestartIntensity(config.run.restart_intensity, config.run.restart_period_ticks)
         self.supervisor = Supervisor(domain, self._codec, inbox, intensity, ask=ask)
         self.agents = activation_of(config.run, self._codec, self.supervisor)
         """The way in which the agents take their turns."""
-        self.engine = self._make_engine(engine, reference)
+        self.engine = self._make_engine(engine)
         self.oracle = self._make_oracle(oracle, TraceIds(seed=seed, run=name))
         self.engine.may_be_spent = self.oracle.admission.may_be_spent
         self.engine.on_computed = lambda number, tick: self.oracle.count_chosen(number, 0.0, tick)
@@ -134,9 +132,7 @@ class Simulation:
         self._guards_before: dict[str, int] = {}
         self._observer.run_built(self)
 
-    def _make_engine(
-        self, engine: Callable[..., EngineActor], reference: Callable[[Question[Any]], Reference]
-    ) -> EngineActor:
+    def _make_engine(self, engine: Callable[..., EngineActor]) -> EngineActor:
         return engine(
             self.domain.world,
             self._codec,
@@ -146,7 +142,6 @@ class Simulation:
             counters=self.counters,
             recorder=self._record,
             observer=self._observer,
-            reference=reference,
             answer_now=self._answer_now,
             choose_now=self._choose_now,
             stretch=self._stretch,
@@ -159,7 +154,7 @@ class Simulation:
         """
         return self.oracle.answer_now(questions) if self._answers_now else None
 
-    def _choose_now(self, questions: Questions[Any]) -> Chosen | None:
+    def _choose_now(self, questions: Questions[Any]) -> Ints | None:
         """Return the oracle's answers to questions in columns; None if they must be asked one by one."""
         return self.oracle.choose_now(questions) if self._answers_now else None
 
@@ -268,17 +263,11 @@ class Simulation:
             hosts=hosts_of(oracle.oracle),
             models=models_of(oracle.oracle),
             interventions=engine.interventions(),
-            divergence=self._divergence(),
             sharing=roles_of(oracle.sharing),
             sharing_bits=0.0 if oracle.sharing is None else oracle.sharing.bits,
             exchange=deepcopy(engine.exchange),
             mailboxes=mailboxes,
         )
-
-    def _divergence(self) -> dict[tuple[str, str], float]:
-        """Return the distances of the oracle's choices so far, in bits; a distance that is not known yet is 0."""
-        found = self.engine.open_questions.choices.bits()
-        return {name: found.get(name, 0.0) for name in self._compared}
 
     @property
     def mailboxes(self) -> Sequence[Mailbox[bytes]]:
@@ -400,14 +389,6 @@ class Simulation:
                 log.warning("guard_raised", row=row, error=seen.first, tick=tick)
         if on_tick is not None:
             on_tick(tick)
-
-
-def _compared(domain: Domain) -> list[tuple[str, str]]:
-    """Return every `(trigger, alternative)` for which the oracle's choices are compared while the run goes on."""
-    alternatives = [FIRST_OPTION]
-    alternatives += [EMBEDDED] if isinstance(domain, HasReference) else []
-    triggers = sorted({trigger for _, trigger in domain.chart.question_kinds()})
-    return [(trigger, alternative) for trigger in triggers for alternative in alternatives]
 
 
 @runtime_checkable

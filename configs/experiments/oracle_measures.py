@@ -2,20 +2,21 @@
 
 from pathlib import Path
 
-from actors import read_result
+from actors.record.course import read_course
+from prism.agents import Update
 
 PASSES = "scrolling"
 """The state of a person who passes over a post, without engaging with it."""
 
 
 def engaged_when_asked(path: Path) -> float:
-    """Return the share of the oracle's choices that engage with a post: by a like, a reshare, or a post of one's own.
+    """Return the share of the decisions that engage with a post: by a like, a reshare, or a post of one's own.
 
     Raises:
         ValueError: nobody asked.
     """
-    taken = [each.choices["oracle"] for each in read_result(path).summary.divergence]
-    asked = sum(sum(choices.values()) for choices in taken)
-    if not asked:
+    decided = {step: times for step, times in read_course(path, Update).steps.items() if step.is_decided}
+    if not decided:
         raise ValueError("nobody asked the oracle")
-    return 1.0 - sum(choices.get(PASSES, 0.0) for choices in taken) / asked
+    passed = sum(times for step, times in decided.items() if step.after == PASSES)
+    return 1.0 - passed / sum(decided.values())

@@ -100,14 +100,7 @@ ORACLE = Layout(
                 look=Look(width=24),
             ),
         ),
-        "Choices": (
-            lines(
-                "Distance of the oracle's choices",
-                "Divergence in bits from simpler deciders: 0 is equal, 1 is no overlap. See docs/language-models.md.",
-                "none",
-                Query(now("prism_choice_divergence", "trigger", "against"), "{{trigger}}, {{against}}"),
-                look=Look(width=24),
-            ),
+        "Shared judgements": (
             stacked(
                 "Shared judgements",
                 "Answers a second that share judgements, by their part. See docs/language-models.md.",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.agents.turn import Decision, Question, Trigger
-from prism.columns import Floats, Ints, OnAccess
+from prism.columns import Ints, OnAccess
 
 C = TypeVar("C")
 
@@ -34,11 +34,10 @@ class Questions(OnAccess[Question[C]]):
         kinds: `{number: kind}`, and `codes`: the number of each question's among them.
         contexts: what the questions are about, each as msgpack has it; the n-th ends at `ends[n]`.
         decode: returns a question of its bytes.
-        relevance: of the subject of each question to its agent; NaN without one.
         seen: their part that the embedded choice of their domain reads; None for questions that it has answered.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917  # its columns
+    def __init__(  # its columns
         self,
         tick: int,
         agents: Ints,
@@ -47,7 +46,6 @@ class Questions(OnAccess[Question[C]]):
         contexts: NDArray[np.uint8],
         ends: Ints,
         decode: Callable[[bytes], Question[C]],
-        relevance: Floats,
         seen: Any = None,
     ) -> None:
         self.tick = tick
@@ -56,7 +54,6 @@ class Questions(OnAccess[Question[C]]):
         self.codes = codes
         self.contexts = contexts
         self.ends = ends
-        self.relevance = relevance
         self.seen = seen
         self._decode = decode
 
@@ -79,44 +76,8 @@ def without_context(encoded: bytes) -> bytes:
     return encoded[:-1]
 
 
-class Chosen(NamedTuple):
-    """The answers of an oracle that computes to questions in columns.
-
-    Args:
-        options: the number of the option chosen in each question.
-        probabilities: of the options of each question, a row each; values beyond its last option mean nothing.
-    """
-
-    options: Ints
-    probabilities: Floats
-
-
-Answered = tuple[Questions[Any], Chosen]
-"""Questions in columns with their answers."""
-
-
-class QuestionColumns(NamedTuple):
-    """Questions that an embedded choice has answered, of any ticks.
-
-    Args:
-        kinds: `{number: kind}`, and codes: the number of each question's among them.
-        agents, ticks: who asked, and when; relevance: of what each was about.
-        options, probabilities: as for `Chosen`.
-    """
-
-    kinds: Mapping[int, QuestionKind]
-    codes: Ints
-    agents: Ints
-    ticks: Ints
-    relevance: Floats
-    options: Ints
-    probabilities: Floats
-
-    @classmethod
-    def of(cls, questions: Questions[Any], chosen: Chosen) -> QuestionColumns:
-        """Return the questions of a wave."""
-        ticks = np.full(len(questions), questions.tick)
-        return cls(questions.kinds, questions.codes, questions.agents, ticks, questions.relevance, *chosen)
+Answered = tuple[Questions[Any], Ints]
+"""Questions in columns, and the number of the option that the oracle chose in each."""
 
 
 class Decisions(OnAccess[Trigger[C]]):
@@ -124,11 +85,11 @@ class Decisions(OnAccess[Trigger[C]]):
 
     Args:
         tick: the tick in which they take effect.
-        questions: the questions; chosen: their answers.
+        questions: the questions; chosen: the number of the option chosen in each.
         source: a `Source`: who has chosen.
     """
 
-    def __init__(self, tick: int, questions: Questions[C], chosen: Chosen, source: str) -> None:
+    def __init__(self, tick: int, questions: Questions[C], chosen: Ints, source: str) -> None:
         self.tick = tick
         self.questions = questions
         self.chosen = chosen
@@ -140,5 +101,5 @@ class Decisions(OnAccess[Trigger[C]]):
     def made(self, place: int) -> Trigger[C]:
         """Return the trigger at a place."""
         question = self.questions.made(place)
-        decision = Decision(question.options[int(self.chosen.options[place])], self.source, question.tick)
+        decision = Decision(question.options[int(self.chosen[place])], self.source, question.tick)
         return Trigger(self.tick, question.agent, question.trigger, question.context, decision)

@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from prism.agents.questions import Chosen, QuestionKind, Questions
+from prism.agents.questions import QuestionKind, Questions
 from prism.agents.social_agent import SocialAgent
 from prism.agents.turn import Question
 from prism.columns import Floats, Ints
@@ -45,8 +45,6 @@ from prism.social.posts.post import PostView, drawn_about, key_about
 from prism.statechart import AgentState, Behaviour, Judgement, Oracle
 
 _SPREADING: Final = (Effect.LIKE, Effect.RESHARE)
-KNOWN_MAX: Final = 100_000
-"""The most distributions that are kept until somebody compares them with the choice."""
 
 _seen = attrgetter("topic_match", "followed", "popularity", "fatigue", "quality", "exposures")
 """The fields of a view in the columns of `prism.social.kernels.choice_kernel`."""
@@ -111,8 +109,6 @@ class ChoiceOracle(Oracle[AgentState]):
         """The options of each kind of question, by its number."""
         self._of_codes: tuple[Mapping[int, QuestionKind], int, Ints] = {}, 0, np.zeros(0, dtype=np.int64)
         """The kinds of the latest questions in columns, how many they were, and the number of each in the table."""
-        self._known: dict[tuple[int, int, str], Sequence[float]] = {}
-        """`{(agent, tick, trigger): the distribution of a question that was answered}`, until it is taken."""
 
     async def ask(
         self,
@@ -124,9 +120,6 @@ class ChoiceOracle(Oracle[AgentState]):
     ) -> AgentState:
         """Return the option drawn for this agent and the post in view; without one, for the agent and tick."""
         weights = self.distribution(agent, current_state, trigger, options, context)
-        if len(self._known) >= KNOWN_MAX:
-            self._known.clear()
-        self._known[agent.agent_id, agent.tick, trigger] = weights
         return options[pick(weights, drawn_about(context, self._seed, agent.agent_id, agent.tick, Draw.CHOICE))]
 
     def answer_all(self, questions: Sequence[Question[PostView]]) -> list[str] | None:
@@ -145,13 +138,9 @@ class ChoiceOracle(Oracle[AgentState]):
         found = self._chosen(agents, np.array(kinds), seen, draws)
         if found is None:
             return None
-        if len(self._known) + len(questions) > KNOWN_MAX:
-            self._known.clear()
-        for each, known in zip(questions, found.probabilities.tolist(), strict=True):
-            self._known[each.agent, each.tick, each.trigger] = known[: len(each.options)]
-        return [each.options[number] for each, number in zip(questions, found.options.tolist(), strict=True)]
+        return [each.options[number] for each, number in zip(questions, found.tolist(), strict=True)]
 
-    def choose(self, questions: Questions[Any]) -> Chosen | None:
+    def choose(self, questions: Questions[Any]) -> Ints | None:
         """Return the answers to questions in columns, as `answer_all` gives them; None if each must be asked."""
         if questions.seen is None:
             return None
@@ -183,7 +172,7 @@ class ChoiceOracle(Oracle[AgentState]):
             self._of_codes = kinds, len(kinds), numbers
         return numbers
 
-    def _chosen(self, agents: Ints, kinds: Ints, seen: Floats, draws: Ints) -> Chosen | None:
+    def _chosen(self, agents: Ints, kinds: Ints, seen: Floats, draws: Ints) -> Ints | None:
         """Return the options that people draw; None if each question must be asked.
 
         Args:
@@ -196,11 +185,9 @@ class ChoiceOracle(Oracle[AgentState]):
         if own is None or self.people is None:
             return None
         seen[:, ACTIVITY], seen[:, OWN] = self.people.activity[agents], own
-        chosen, weights = np.empty(len(kinds), dtype=np.int64), np.zeros((len(kinds), self._table.constants.shape[1]))
-        choice_kernel.choose(
-            self._key, *self._table, kinds, self._weights, seen, draws, weights, np.empty(weights.shape[1]), chosen
-        )
-        return Chosen(chosen, weights) if chosen.min() >= 0 else None
+        chosen, room = np.empty(len(kinds), dtype=np.int64), np.empty((2, self._table.constants.shape[1]))
+        choice_kernel.choose(self._key, *self._table, kinds, self._weights, seen, draws, room, chosen)
+        return chosen if chosen.min() >= 0 else None
 
     def _number_of(self, kind: QuestionKind) -> int:
         """Return the number of a kind of question in the table, into which it is put the first time."""
@@ -248,10 +235,6 @@ class ChoiceOracle(Oracle[AgentState]):
     def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:
         """Return the number of the option drawn for this agent and the post in view."""
         return pick(probabilities, drawn_about(context, self._seed, agent, tick, Draw.CHOICE))
-
-    def take_known(self, agent: int, tick: int, trigger: str) -> Sequence[float] | None:
-        """Return, once, the distribution of a question that this oracle has answered; None if it is not known."""
-        return self._known.pop((agent, tick, trigger), None)
 
     def distribution(
         self,

@@ -211,11 +211,8 @@ class SocialDomain:
         """Return the relevance of the post in question, and the embedded choice's probabilities."""
         view = question.context
         relevance = None if view is None else relevance_of(view, self.config.population.relevance)
-        known = self._embedded.take_known(question.agent, question.tick, question.trigger)
-        if known is None:
-            person, options = self.asker(question), [self.behaviour.states(option) for option in question.options]
-            known = self._embedded.distribution(person, person.state, question.trigger, options, view)
-        return Reference(relevance, known)
+        person, options = self.asker(question), [self.behaviour.states(option) for option in question.options]
+        return Reference(relevance, self._embedded.distribution(person, person.state, question.trigger, options, view))
 
     def changes(self, agent_id: int, tick: int, trigger: str) -> dict[str, tuple[ReadChange, ...]]:
         """Return the changes of a person's attributes that a turn would make now, by the state after it."""

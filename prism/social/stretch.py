@@ -10,7 +10,7 @@ import numpy as np
 
 from prism.agents.answer_kernel import NUMBER_BYTES
 from prism.agents.forms import HEADS, Forms
-from prism.agents.questions import Chosen, QuestionColumns, QuestionKind, Questions
+from prism.agents.questions import QuestionKind, Questions
 from prism.columns import Ints
 from prism.domain import Stretch
 from prism.kernels import are_compiled
@@ -44,7 +44,7 @@ UPDATES_PLAIN: Final = 256
 """The same in plain Python: about 20 ms."""
 
 
-Pending = Sequence[tuple[Questions[PostView], Chosen, Ints]]
+Pending = Sequence[tuple[Questions[PostView], Ints, Ints]]
 """Questions with their answers and the outcomes of these, oldest first."""
 
 
@@ -113,17 +113,11 @@ class Stretches:
 
     def _rooms(self, people: int, room: int, forms: int, options: int, ticks: int) -> tuple[Wave, StretchBuffers]:
         """Return room for a wave and for a stretch, in which nothing is counted yet."""
-        if self._wave is None or len(self._wave.room) < options:
+        if self._wave is None or self._wave.room.shape[1] < options:
             self._wave = wave_of(people, options)
         log = self._log
-        if (
-            log is None
-            or len(log.out) < 2 * room
-            or len(log.counts) < forms
-            or len(log.ends) < ticks
-            or log.probabilities.shape[1] < options
-        ):
-            self._log = log = log_of(UPDATES + 3 * people, 2 * room, 2 * forms, options, ticks)
+        if log is None or len(log.out) < 2 * room or len(log.counts) < forms or len(log.ends) < ticks:
+            self._log = log = log_of(UPDATES + 3 * people, 2 * room, 2 * forms, ticks)
         for each in (log.messages, log.counts, log.turns):
             each[:] = 0
         return self._wave, log
@@ -139,8 +133,7 @@ def _put_in(log: StretchBuffers, pending: Pending) -> int:
     for questions, chosen, moves in pending:
         to = slice(at, at + len(questions))
         log.agents[to], log.codes[to], log.ticks[to] = questions.agents, questions.codes, questions.tick
-        log.relevance[to], log.options[to], log.moves[to] = questions.relevance, chosen.options, moves
-        log.probabilities[to, : chosen.probabilities.shape[1]] = chosen.probabilities
+        log.options[to], log.moves[to] = chosen, moves
         log.context_ends[to] = 0
         at = to.stop
     return at
@@ -159,14 +152,12 @@ def _came_of(log: StretchBuffers, before: int, kinds: Mapping[int, QuestionKind]
     """
     done, asked, length, settled = (int(log.progress[place]) for place in (DONE, ASKED, LENGTH, NEXT))
     content, ends = log.out[:length].tobytes(), [0, *log.ends[:done].tolist()]
-    columns = log.codes, log.agents, log.ticks, log.relevance, log.options, log.probabilities
     return Stretch(
         frames=[content[start:end] for start, end in pairwise(ends)],
         messages=log.messages[:done].tolist(),
         triggers=int(log.turns[:done].sum()),
         updates=log.counts.tolist(),
         asked=asked - before,
-        settled=QuestionColumns(kinds, *_copied(settled, *columns)),
         pending=[*_pending(log, kinds, max(before, settled), asked)],
         wave=wave,
     )
@@ -174,7 +165,7 @@ def _came_of(log: StretchBuffers, before: int, kinds: Mapping[int, QuestionKind]
 
 def _pending(
     log: StretchBuffers, kinds: Mapping[int, QuestionKind], start: int, stop: int
-) -> Iterator[tuple[Questions[PostView], Chosen]]:
+) -> Iterator[tuple[Questions[PostView], Ints]]:
     """Yield the questions of each tick from a place on to before another, and their answers."""
     starts = [start + int(place) for place in np.flatnonzero(np.diff(log.ticks[start:stop], prepend=-1))]
     for first, last in pairwise([*starts, stop]):
@@ -182,9 +173,9 @@ def _pending(
         about = int(log.context_ends[first - 1]) if first else 0
         contexts = log.contexts[about : int(ends[-1])].copy()
         some, tick = slice(first, last), int(log.ticks[first])
-        agents, codes, relevance = log.agents[some].copy(), log.codes[some].copy(), log.relevance[some].copy()
-        questions = Questions(tick, agents, kinds, codes, contexts, ends - about, decode_question, relevance)
-        yield questions, Chosen(log.options[some].copy(), log.probabilities[some].copy())
+        agents, codes = log.agents[some].copy(), log.codes[some].copy()
+        questions = Questions(tick, agents, kinds, codes, contexts, ends - about, decode_question)
+        yield questions, log.options[some].copy()
 
 
 def wave_of(people: int, options: int) -> Wave:
@@ -204,11 +195,11 @@ def wave_of(people: int, options: int) -> Wave:
         seen=np.zeros((people, SEEN_COLUMNS)),
         draws=_ints(people, 3),
         which=_ints(people),
-        room=np.zeros(options),
+        room=np.zeros((2, options)),
     )
 
 
-def log_of(updates: int, length: int, forms: int, options: int, ticks: int) -> StretchBuffers:
+def log_of(updates: int, length: int, forms: int, ticks: int) -> StretchBuffers:
     """Return room for so many updates of so many forms, bytes, and ticks."""
     return StretchBuffers(
         progress=_ints(PROGRESS),
@@ -220,9 +211,7 @@ def log_of(updates: int, length: int, forms: int, options: int, ticks: int) -> S
         agents=_ints(updates),
         codes=_ints(updates),
         ticks=_ints(updates),
-        relevance=np.zeros(updates),
         options=_ints(updates),
-        probabilities=np.zeros((updates, options)),
         moves=_ints(updates),
         contexts=np.zeros(length, dtype=np.uint8),
         context_ends=_ints(updates),

@@ -21,7 +21,7 @@ from prism.expressions.fields import reads_view
 from prism.rng import Draw
 from prism.social.choice import ChoiceOracle
 from prism.social.field_source import HEAD, FieldSource, drawn_in_view
-from prism.social.kernels import turn_kernel, view_kernel
+from prism.social.kernels import turn_kernel
 from prism.social.kernels.stretch_kernel import OPTIONS_MAX, SETTLED, TurnTables
 from prism.social.people.intentions import Intentions
 from prism.social.posts.post import PostView
@@ -36,8 +36,6 @@ from prism.statechart.transitions import Choice, Transition
 
 GUARDS_MAX: Final = 12
 """The most guards of one state and trigger that are read at once: every pattern of them has a place in a table."""
-RELEVANCE: Final = ("topic_match", "followed", "popularity", "appeal", "exposure")
-"""The weights of a post's relevance, in the order of `prism.social.kernels.view_kernel`."""
 
 
 class SocialTurns(Turns):
@@ -65,8 +63,6 @@ class SocialTurns(Turns):
         """`{(number of a question, option, source): the number of the update that takes it}`."""
         self._settled = np.zeros(0, dtype=np.int64)
         """The outcome of each question and option that an oracle has chosen, and SETTLED; 0: it is not known yet."""
-        weights = world.weights
-        self._relevance = np.array([getattr(weights, name) for name in RELEVANCE], dtype=np.float64)
         self._triggers, self._are_compiled = 0, False
         """The triggers for which there are tables; 0 before the first wave."""
 
@@ -107,15 +103,12 @@ class SocialTurns(Turns):
             return None
         wholes, shares = network.see(agents, wave.tick)
         contexts, ends = network.write_views(wave.tick, wholes, shares)
-        relevance = np.empty(len(agents))
-        view_kernel.relevances(self._relevance, wholes, shares, relevance)
-        seen = wholes, shares
-        return Questions(wave.tick, agents, self.asked, codes, contexts, ends, decode_question, relevance, seen)
+        return Questions(wave.tick, agents, self.asked, codes, contexts, ends, decode_question, (wholes, shares))
 
     def settled(self, decisions: Decisions[Any]) -> Ints:
         """Return the outcomes of the turns that bring these decisions."""
         questions = decisions.questions
-        pairs = questions.codes * OPTIONS_MAX + decisions.chosen.options
+        pairs = questions.codes * OPTIONS_MAX + decisions.chosen
         self._settled = grown(self._settled, OPTIONS_MAX * len(self.forms))
         numbers: Ints = self._settled[pairs]
         if not numbers.all():
@@ -150,7 +143,6 @@ class SocialTurns(Turns):
             self._world.kind_rows(answers.kinds, answers.effects),
             self._settled,
             self._with_view,
-            self._relevance,
         )
         before = [(*each, to) for each, to in zip(pending, moves, strict=True)]
         return self._stretches.run(ticks, delay, self._tables, known, choosing, answers, before, self.asked)

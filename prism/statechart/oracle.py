@@ -166,7 +166,7 @@ class Oracle(ABC, Generic[S]):
         return Answer(await self.ask(agent, current_state, trigger, options, context))
 
     def choose(self, questions: Any) -> Any:  # noqa: ARG002  # optional
-        """Return `Chosen`, the answers to `Questions` as `answer_all` gives them; None if it cannot."""
+        """Return the numbers of the options chosen in `Questions`, as `answer_all` chooses; None if it cannot."""
         return None
 
     def answer_all(self, questions: Sequence[Any]) -> Sequence[str] | None:  # noqa: ARG002  # optional

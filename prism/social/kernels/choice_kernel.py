@@ -142,11 +142,10 @@ def choose(
     b: Any,
     seen: Any,
     draws: Any,
-    weights: Any,
     room: Any,
     chosen: Any,
 ) -> None:
-    """Write down the probabilities of questions, a row each, and the number of the option drawn.
+    """Write down the number of the option drawn in each question.
 
     Args:
         constants, forms: of the options of each kind of question, and sizes: how many each kind has.
@@ -154,10 +153,10 @@ def choose(
         chosen: of a question without probabilities, because a weight of a person is too large, it gets -1.
     """
     # Shapes, of q questions and kinds of at most o options: constants, forms (kinds, o); seen (q, SEEN_COLUMNS); draws
-    # (q, 3); weights (q, o); room (o,). What is behind the options of a kind in a row is not read.
+    # (q, 3); room (2, o). What is behind the options of a kind in a row is not read.
     for at in range(len(seen)):
         kind, count = which[at], sizes[which[at]]
-        probabilities = weights[at, :count]
-        weigh(constants[kind, :count], forms[kind, :count], b, seen[at], probabilities, room)
+        probabilities = room[0, :count]
+        weigh(constants[kind, :count], forms[kind, :count], b, seen[at], probabilities, room[1])
         drawn = unit(key, draws[at, AGENT], draws[at, TICKS], _CHOICE, draws[at, INDEX])
-        chosen[at] = pick(probabilities, count, exact_sum(probabilities, room), drawn)
+        chosen[at] = pick(probabilities, count, exact_sum(probabilities, room[1]), drawn)

@@ -17,7 +17,7 @@ from prism.kernels import address_of, kernel
 from prism.social.kernels.choice_kernel import ACTIVITY, OWN, choose, look
 from prism.social.kernels.post_kernel import see
 from prism.social.kernels.turn_kernel import apply, select, take_due
-from prism.social.kernels.view_kernel import relevances, write_events, write_views
+from prism.social.kernels.view_kernel import write_events, write_views
 from prism.social.tables import CURRENT, END, EVENTS, FIRST, WAITS
 
 Bytes = NDArray[np.uint8]
@@ -42,7 +42,6 @@ class TurnTables(NamedTuple):
         kinds: the rows of `prism.social.kernels.turn_kernel.apply`.
         settled: the outcome of each question and option plus SETTLED; 0 if it is not known.
         with_view: whether a trigger carries the post in view, by its number.
-        relevance: the weights of a post's relevance.
     """
 
     asks: Ints
@@ -52,7 +51,6 @@ class TurnTables(NamedTuple):
     kinds: Ints
     settled: Ints
     with_view: NDArray[np.bool_]
-    relevance: Floats
 
 
 class ChoiceTables(NamedTuple):
@@ -100,8 +98,8 @@ class StretchBuffers(NamedTuple):
         progress: by the places above.
         out: the frames' bytes; ends: the place after each tick's; messages: how many messages each has.
         counts: updates by their number; turns: how many people were due.
-        agents, codes, ticks, relevance, options, probabilities, moves: of the questions, with the outcome of each:
-            first those that were asked before.
+        agents, codes, ticks, options, moves: of the questions, with the outcome of each: first those that were asked
+            before.
         contexts: what the new ones are about; context_ends: the place after each one's.
         wrote: what a kernel has written last.
     """
@@ -115,9 +113,7 @@ class StretchBuffers(NamedTuple):
     agents: Ints
     codes: Ints
     ticks: Ints
-    relevance: Floats
     options: Ints
-    probabilities: Floats
     moves: Ints
     contexts: Bytes
     context_ends: Ints
@@ -164,7 +160,6 @@ def answer(t: Any, tick: Any, asked: Any, known: Any, choosing: Any, wording: An
     wholes, shares, seen, draws = wave.wholes[:asked], wave.shares[:asked], wave.seen[:asked], wave.draws[:asked]
     # 1. What each of them sees. `wave.bits` are the shares' own bytes, so step 4 needs no copy of them.
     see(t, agents, tick, wholes, shares)
-    relevances(known.relevance, wholes, shares, log.relevance[first : first + asked])
     look(tick, agents, wholes, shares, seen, draws)
     for at in range(asked):
         seen[at, ACTIVITY], seen[at, OWN] = choosing.activity[agents[at]], choosing.own[agents[at]]
@@ -180,7 +175,6 @@ def answer(t: Any, tick: Any, asked: Any, known: Any, choosing: Any, wording: An
         choosing.weights,
         seen,
         draws,
-        log.probabilities[first : first + asked],
         wave.room,
         log.options[first : first + asked],
     )

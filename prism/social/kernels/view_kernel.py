@@ -26,7 +26,6 @@ FIELDS = 19
 EVENT_BYTES = 80
 """The most bytes of an event, and of the place of its post in a file, but for its topics."""
 
-OF_TOPIC_MATCH, OF_FOLLOWED, OF_POPULARITY, OF_APPEAL, OF_EXPOSURE = range(5)
 """The places of the weights of a post's relevance."""
 
 FIRST_TEXT = tuple(accumulate(map(len, TEMPLATES.values()), initial=1))
@@ -180,18 +179,6 @@ def write_views(key: Any, tick: Any, wholes: Any, bits: Any, words: Any, out: An
         for column in (col.TIMES, col.ORIGIN, col.VIEWED):
             at = put_number(out, at, whole[column])
         ends[place] = at
-
-
-@kernel
-def relevances(weights: Any, wholes: Any, shares: Any, found: Any) -> None:
-    """Write down the relevance of posts, as `prism.agents.social_agent.relevance_of` does for the same views."""
-    for place in range(len(wholes)):
-        whole, share = wholes[place], shares[place]
-        total = weights[OF_TOPIC_MATCH] * share[col.TOPIC_MATCH] + weights[OF_FOLLOWED] * whole[col.FOLLOWED]
-        total = total + weights[OF_POPULARITY] * share[col.POPULARITY] + weights[OF_APPEAL] * share[col.APPEAL]
-        if weights[OF_EXPOSURE]:
-            total += weights[OF_EXPOSURE] * (whole[col.TIMES] - 1)
-        found[place] = 1.0 if total > 1.0 else total
 
 
 @kernel

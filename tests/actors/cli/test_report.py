@@ -13,7 +13,6 @@ from actors.cli.report import render
 from actors.core.snapshot import Exchange
 from actors.runs.summary import Summary, summarise
 from prism.config import Config
-from prism.divergence import EMBEDDED, Distance
 from prism.llm import OracleStatistics
 from prism.show import Show
 from tests.actors.social_runs import SMALL, run
@@ -62,21 +61,16 @@ def test_no_line_of_a_week_takes_more_than_80_columns(stopped_by: str | None, we
     status = "done" if stopped_by is None else "stopped"
     summary = msgspec.structs.replace(week, status=status, stopped_by=stopped_by)
     assert shown(summary, 80) == shown(summary, 300)
-    far = Distance(bits=0.125, low=0.0625, high=1.0)
-    each = summary.divergence[0]
-    many = msgspec.structs.replace(each, questions=30_000_000, against=dict.fromkeys(each.against, far))
-    summary = msgspec.structs.replace(summary, divergence=[many])
-    assert any(line.endswith("30,000,000  0.125 [0.062, 1.000]  0.125 [0.062, 1.000]") for line in shown(summary, 80))
     resumed = msgspec.structs.replace(summary, resumes=1_000, wall_activations=999_000_000, ticks_replayed=9_999)
     assert shown(resumed, 80) == shown(resumed, 300)
 
 
-def test_without_details_it_is_about_twenty_lines_without_zeros_and_distances(week: Summary) -> None:
+def test_without_details_it_is_about_twenty_lines_without_zeros(week: Summary) -> None:
     told = msgspec.structs.replace(week, in_words=["One. " * 60], llm=None)
     lines = shown(told, 80, details=False)
     assert len(lines[lines.index("") :]) <= 21
     assert {"likes", "reshares"} <= {line.split()[0] for line in lines if line}
-    assert not [line for line in lines if line.split()[-1:] == ["0"] or "in bits" in line or "█" in line]
+    assert not [line for line in lines if line.split()[-1:] == ["0"] or "█" in line]
     assert lines[-1] == "files in runs/soak-001; all figures: --details"
     assert any(line.startswith("  tokens: ") for line in shown(week, 80, details=False))
 
@@ -124,24 +118,3 @@ def test_it_says_how_decisions_were_found_if_a_model_was_asked(week: Summary) ->
     assert lines[place + 1].split()[:3] == ["json", "1", "25.0%"]
     assert lines[place + 2].split()[:3] == ["logprobs", "3", "75.0%"]
     assert "decisions by method" not in shown(msgspec.structs.replace(asked, llm=None), 80)
-
-
-def test_a_distance_that_is_chance_is_said_to_be(week: Summary) -> None:
-    chance = "  the oracle is the embedded choice itself: its distance from it is chance"
-    assert week.oracle_is_embedded
-    assert week.divergence[0].against[EMBEDDED].low == 0.0
-    assert chance in shown(week, 80)
-    asked = msgspec.structs.replace(week, oracle_is_embedded=False)
-    assert chance not in shown(asked, 80)
-
-
-def test_a_trigger_with_questions_in_several_states_has_a_line_for_each(week: Summary) -> None:
-    (one,) = week.divergence
-    two = msgspec.structs.replace(week, divergence=[one, msgspec.structs.replace(one, state="composing")])
-    lines = [line.split()[:2] for line in shown(two, 100)]
-    assert ["decides", "(evaluating)"] in lines
-    assert ["decides", "(composing)"] in lines
-
-
-def test_without_choices_there_is_no_table(week: Summary) -> None:
-    assert not any("in bits" in line for line in shown(msgspec.structs.replace(week, divergence=[]), 80))

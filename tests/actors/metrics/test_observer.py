@@ -15,7 +15,6 @@ from actors.runtime.shard import ShardsHere
 from actors.runtime.sharded_engine import ShardedEngine
 from deploy.scrape import Scrape
 from prism.config import Config, GraphConfig, PopulationConfig, SimulationConfig
-from prism.divergence import EMBEDDED, FIRST_OPTION
 from prism.llm import HostState, OracleStatistics
 from prism.llm.call_counters import CallCounters
 from prism.social.chart import SOCIAL_CHART
@@ -70,7 +69,6 @@ EXPECTED = {
     "prism_repaired_decisions_total": "",
     "prism_oracle_outage_seconds": "reason",
     "prism_oracle_retries_total": "reason",
-    "prism_choice_divergence": "trigger,against",
     "prism_oracle_shared_questions_total": "part",
     "prism_oracle_sharing_divergence": "",
     "prism_oracle_breaker_state": "state",
@@ -204,15 +202,6 @@ def test_the_pairs_of_states_are_those_of_the_chart() -> None:
     assert set(state_pairs(SOCIAL_CHART)) == {
         (row.source.value, row.target.value) for row in SOCIAL_CHART.transitions if row.target is not None
     }
-
-
-def test_the_distance_of_choices_is_that_of_the_summary() -> None:
-    watched = Watched(SMALL)
-    shown = finished(watched)
-    (found,) = summarise(watched.simulation, 0.0).divergence
-    for against in (FIRST_OPTION, EMBEDDED):
-        value = shown.value("prism_choice_divergence", trigger="decides", against=against)
-        assert value == found.against[against].bits > 0.0
 
 
 def test_a_run_in_shards_shows_how_much_each_works_and_what_is_exchanged() -> None:

@@ -9,9 +9,8 @@ from typing import Any
 from actors import run
 from actors.runs.no_effect import OFFERS_MIN, unchosen, unused
 from prism.config import Config
-from prism.divergence import ComparedChoices
 from prism.no_effect import remarks_on_many
-from prism.social.chart import SOCIAL_BEHAVIOUR, social_behaviour
+from prism.social.chart import SOCIAL_BEHAVIOUR, SOCIAL_CHART, social_behaviour
 from prism.statechart import read_chart
 
 LURKING = Path(__file__).parents[1] / "factory" / "lurking.yaml"
@@ -53,16 +52,18 @@ def test_a_run_too_short_to_tell_says_nothing(tmp_path: Path) -> None:
 
 
 def test_an_option_that_the_oracle_never_chose_is_named() -> None:
-    choices = ComparedChoices()
-    options = ("scrolling", "liking", "replying")
-    for agent in range(OFFERS_MIN):
-        shown = options if agent else options[:2]
-        choices.add((agent, 0, "decides"), "looking", shown, chosen="scrolling", other="scrolling")
-    found = choices.divergences()
-    assert [str(each) for each in unchosen(found, is_embedded=False)] == [
-        f"looking: liking was an option of {OFFERS_MIN} questions (decides), and never chosen"
+    decided = ("evaluating", "scrolling", "decides", "llm")
+    rows = {
+        decided: OFFERS_MIN - 1,
+        ("evaluating", "engaging_like", "decides", "oracle"): 1,
+        ("evaluating", "engaging_reshare", "decides", "fallback"): 9,  # the first option is nobody's choice
+        ("evaluating", "composing", "decides", "rule"): 9,
+    }
+    assert [str(each) for each in unchosen(SOCIAL_CHART, rows)] == [
+        f"evaluating: {option} was never chosen in {OFFERS_MIN} decisions of the oracle (decides)"
+        for option in ("composing", "engaging_reshare")
     ]
-    assert [*unchosen(found, is_embedded=True)] == []  # a rule without probabilities
+    assert [*unchosen(SOCIAL_CHART, {**rows, decided: OFFERS_MIN - 2})] == []
 
 
 def test_states_that_nobody_entered_and_rows_that_nobody_took_are_named() -> None:

@@ -54,7 +54,7 @@ def settings_of(seed: int) -> Settings:
 
 
 def outcome(settings: Settings, chart: Behaviour[Any], way: str, *, at_once: bool) -> tuple[Any, ...]:
-    """Return the digest, the totals, the people and the compared choices of a run."""
+    """Return the digest, the totals, the people and the answers of a run."""
     config = msgspec.convert({**settings, "run": {**settings["run"], "activation": way}}, Config)
     domain = SocialDomain(config, build_population(config.population, config.simulation.seed), chart)
     oracle: Any = domain.oracle()
@@ -62,10 +62,9 @@ def outcome(settings: Settings, chart: Behaviour[Any], way: str, *, at_once: boo
         oracle.people = None
     simulation = Simulation(config, domain)
     asyncio.run(simulation.run())
-    choices = msgspec.msgpack.encode(simulation.engine.open_questions.choices.state())
     answered = simulation.oracle.statistics.answered
     world = domain.world
-    return simulation.engine.digest.hexdigest(), world.totals(), [*world.columns()], choices, answered
+    return simulation.engine.digest.hexdigest(), world.totals(), [*world.columns()], answered
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from actors import resume, run
@@ -45,7 +44,6 @@ class Run:
             engine.digest.hexdigest(),
             dict(counters.rows),
             (counters.activations, counters.questions),
-            msgspec.msgpack.encode(engine.open_questions.choices.state()),
             engine.open_questions.asked(),
             (self.simulation.oracle.statistics.answered, self.simulation.oracle.statistics.calls),
             self.simulation.domain.world.totals(),
