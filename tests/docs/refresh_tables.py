@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from actors.results.schema import shipped_tables
-from prism.tables import Table
+from prism.tables import AGENT, AT, RUN, TICK, Table
 from tests.paths import ROOT
 
 TABLES = shipped_tables()
 
+COMMON = (TICK, AT, AGENT)
+"""Columns of many tables, which the page explains once; each table begins with `run`."""
 DOCUMENT = ROOT / "docs" / "tables.md"
 BEGIN = "<!-- tables: written by `python -m tests.docs.refresh_tables` from the schema, do not edit below -->\n"
 END = "<!-- tables: end -->"
@@ -30,13 +32,16 @@ def tables_markdown() -> str:
 
 
 def _section(table: Table) -> Iterator[str]:
+    common = [column for column in table.columns if column in COMMON and column.name not in table.primary]
+    key = f" Key: {', '.join(f'`{name}`' for name in table.primary)}." if table.primary else ""
+    absent = f" Absent if: {table.absent}." if table.absent else ""
+    besides = f" It also has {', '.join(f'`{column.name}`' for column in common)}." if common else ""
     yield f"### {table.name}\n"
-    names = f" A row is named by {', '.join(f'`{name}`' for name in table.primary)}." if table.primary else ""
-    yield f"A row is {table.about}.{names}\n"
-    if table.absent:
-        yield f"Not every run has it: {table.absent}.\n"
+    yield f"A row is {table.about}.{key}{absent}{besides}\n"
     yield "column | type | meaning\n--- | --- | ---"
-    for column in table.columns if table.name == "runs" else table.columns[1:]:  # each begins with `run`
+    for column in table.columns:
+        if column == RUN or column in common:
+            continue
         kind = f"{column.kind}, {column.unit}" if column.unit else column.kind
         yield f"`{column.name}` | {kind} | {column.about}{f' (= `{column.key}`)' if column.key else ''}"
     yield f"\nFurther columns: {table.varies}.\n" if table.varies else ""
