@@ -58,7 +58,7 @@ def report(paths: tuple[Path, ...], out: Path, files: tuple[str, ...], *, force:
     differ. A run that is going on, was stopped or was killed is shown up to its last whole tick, and the page says so
     at its top.
 
-    docs/view.md explains every part.
+    docs/cause.md explains every part.
     """
     if out.exists() and not force:
         raise RunDirectoryError(f"{out}: is there already; use --force to replace it, or another --out")

@@ -1,7 +1,7 @@
 """The explanation of any decision of a run: the path of an agent, and each of its turns with all that led to it.
 
 It costs no call to a model: turns are worked out again, and compared with the journal (`actors.results.retrace`). It
-works while the run is going on, after a kill, and in a fork, up to the last whole tick. `docs/view.md` shows it.
+works while the run is going on, after a kill, and in a fork, up to the last whole tick. `docs/cause.md` shows it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The records of an explanation: turns, questions and answers, posts, quarters, and what would have been different.
 
-They are plain data: `msgspec.json.encode` gives the form that `docs/view.md` describes.
+They are plain data: `msgspec.json.encode` gives the form that `docs/cause.md` describes.
 """
 
 from __future__ import annotations

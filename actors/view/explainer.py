@@ -29,7 +29,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
     state: str  # `waiting`, `working`, `done` or `failed`
     seconds: float = 0.0  # how long it has been worked on
     problem: str = ""
-    # the output of `prism explain --json`, as `docs/view.md` describes it
+    # the output of `prism explain --json`, as `docs/cause.md` describes it
     explanation: msgspec.Raw = msgspec.Raw(b"null")
 
 

@@ -1,4 +1,4 @@
-"""docs/view.md: its commands run."""
+"""docs/cause.md: its commands run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.paths import ROOT
 __all__ = ["shell", "study"]
 
 
-PAGE = ROOT / "docs" / "view.md"
+PAGE = ROOT / "docs" / "cause.md"
 
 
 @pytest.mark.slow
