@@ -95,12 +95,13 @@ def _section(line: Line, replication: Replication) -> Iterator[str]:
     if replication.differs:
         yield f"Not as in the study: {' '.join(replication.differs)}"
     yield ""
-    yield "| figure | published | here | outcome | kind | source |"
-    yield "|---|---|---|---|---|---|"
+    yield "| figure | published | here | outcome | source |"
+    yield "|---|---|---|---|---|"
     for each in line.figures:
-        outcome = outcome_of_figure(each)
-        cells = [each.figure, each.published, said_here(each), outcome if each.is_hit else f"**{outcome}**"]
-        yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in [*cells, kind_of(each), each.source])} |"
+        outcome = outcome_of_figure(each) if each.is_hit else f"**{outcome_of_figure(each)}**"
+        outcome += " (fitted)" if each.fitted else ""
+        cells = [each.figure, each.published, said_here(each), outcome, each.source]
+        yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
     for remark in replication.remarks:
         yield ""
         yield remark
