@@ -19,7 +19,6 @@ FIGURES: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("activations", "{:,.0f}"),
         ("posts seen", "{:,.0f}"),
         ("engagements", "{:,.0f}"),
-        ("s in all", "{:.2f}"),
     ),
     "crowd": (
         ("us a person and round", "{:.1f}"),
@@ -28,7 +27,6 @@ FIGURES: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("activations", "{:,.0f}"),
         ("posts seen", "{:,.0f}"),
         ("engagements", "{:,.0f}"),
-        ("s in all", "{:.2f}"),
     ),
     "mailboxes": (("ping-pong, messages a s", "{:,.0f}"), ("fan-in, messages a s", "{:,.0f}")),
     "channels": (("1 asker, us", "{:,.0f}"), ("1,000 askers, us", "{:,.0f}")),
@@ -59,40 +57,28 @@ TITLES: Final[Mapping[str, str]] = {
 }
 
 TEXTS: Final[Mapping[str, str]] = {
-    "feed": """The 1,000 people of `configs/friends.yaml`, without a journal; building the people does not
-count. The plain loop does the same in the same world, with PRISM's charts and oracle, but without engine,
-mailboxes, messages, supervisor, digest and metrics. Compiled, the ticks of 1,000 people run many at a
-time.
+    "feed": """The 1,000 people of `configs/friends.yaml`, without a journal; building the people does not count. The
+plain loop does the same with PRISM's charts and oracle, without a runtime. Seconds are of the processor.
 
-There are two models of Mesa, both written by hand for speed and without PRISM's code. The first is the same round:
-the same ticks, states, triggers, guards, feeds, embedded choice, deliberation, replies, reshares and cascades, with
-random numbers of its own. Activations, posts seen and engagements (likes, reshares and replies) say that it is the same
-amount of work: over several seeds, the mean of each count is within a few percent of PRISM's, which a test checks. It
-has no journal, digest, mailboxes, messages, supervision or metrics, no language models, no settings, and one chart in
-its code. The plain loop has no runtime either, so most of the difference to it is elsewhere: each trigger carries a
-view of its post, the chart is data, and draws do not depend on the order of the others. The second is a smaller model,
-as one might begin with: each person comes online with a probability, ranks a feed, likes or reshares what is above a
-threshold, and sometimes posts. It has no ticks within a round, no deliberation and no cascades. In it an activation is
-one `step()` of one person, most of whom are not online; in the others it is a trigger. Both run with the garbage
-collector off. Seconds are of the processor.""",
-    "crowd": """Five rounds of `configs/friends.yaml` with 100,000 people, without a journal. With Mesa these are
-the same two models as above. A person and round is the whole of what each does for one person in one round.""",
-    "mailboxes": """In the ping-pong one message is under way at a time, and there and back count as two. In the
-fan-in 1,000 senders send to one reader. PRISM, asyncio and anyio have all tasks on one event loop, with room for
-1,024 messages. pykka has a thread for its actor, and its mailboxes have no limit; xoscar's actor is in the process
-of its pool; Thespian is its system in one process. These three answer calls: a call and its answer are two messages
-of a ping-pong, and one of a fan-in (`tell`, in pykka and Thespian).""",
-    "channels": """Askers wait for an answer that is there at once. The polled channel is written after the
-published description of the channel of OASIS: a queue of requests, a dictionary of answers by message id, and a
-short sleep before each asker looks again. The time is that of a round trip as its asker sees it; 1,000 askers ask
-at once.""",
+Both models of Mesa were written by hand for speed, without PRISM's code, and run with the garbage collector off. The
+first is the same round: a test checks that its counts are within a few percent of PRISM's. It has no journal, digest,
+mailboxes, supervision, metrics, language models or settings. The second is a smaller model, as one might begin with:
+people come online, rank a feed, like or reshare, and sometimes post, without ticks in a round, deliberation and
+cascades. Its activation is one `step()` of one person; in the others it is a trigger.""",
+    "crowd": """Five rounds of `configs/friends.yaml` with 100,000 people, without a journal, and the same models of
+Mesa.""",
+    "mailboxes": """In the ping-pong one message is under way at a time; there and back count as two. In the fan-in
+1,000 senders send to one reader. pykka has a thread for its actor, xoscar's actor is in the process of its pool, and
+Thespian is its system in one process. These three answer calls: a call and its answer are two messages of a ping-pong,
+and one of a fan-in.""",
+    "channels": """The answer is there at once. The polled channel is written after the published description of the
+channel of OASIS: a queue of requests, a dictionary of answers, and a short sleep before each asker looks again.""",
     "charts": """Four states in a circle and one event; half-guarded: every other row has a guard that reads one
-attribute. The unit, x, is one step of a plain table in a function, two dictionary look-ups and an assignment,
-measured in the same process. The peers do more than is used here, such as callbacks, listeners and parallel states.""",
-    "growth": """`configs/friends.yaml` compiled, and one thing changed. The exponent e is the
-slope of a line through the logs of all points, by least squares: the time of an activation grows as size to the
-power of e. At 0 it does not grow; below 0, fixed costs are shared by more activations. Where the
-points bend, it is the mean slope of the range. The interval of 95% is a bootstrap of the points.""",
+attribute. The unit, x, is one step of a plain table in a function. The peers do more than is used here, such as
+callbacks, listeners and parallel states.""",
+    "growth": """`configs/friends.yaml` compiled, and one thing changed. The time of an activation grows as size to the
+power of the exponent (least squares over the logs of all points; the 95% interval is a bootstrap). Below 0, fixed costs
+are shared by more activations.""",
 }
 
 
@@ -203,10 +189,9 @@ def _conditions(document: Mapping[str, Any]) -> str:
     )
     small = " The sizes are small ones (`--size small`)." if document["size"] == "small" else ""
     how = (
-        "`make bench-peers` measures all of this in an environment of its own, with the packages of the extra `peers`, "
-        "and writes this section from `docs/benchmarks.json`, which has every measurement. Each is a process of its "
-        "own, and the systems of a table take turns; figures are medians of "
-        f"{document['repeats']}, and ratios are medians of measurements made next to each other."
+        "`make bench-peers` measures all of this in an environment of its own and writes this section from "
+        "`docs/benchmarks.json`. Each measurement is a process of its own, and the systems of a table take turns; "
+        f"figures are medians of {document['repeats']}, and ratios are medians of measurements next to each other."
     )
     when = (
         f"Measured on {document['date']} in {document['seconds']} s: {machine['processor']}, {machine['processors']} "
