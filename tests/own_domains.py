@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from actors.factory.own_finder import added_directories
+from actors.factory.own_code import imported_as, own_finder
 from actors.runs.code import own_code_sha256
 
 CROSSING = """\
@@ -66,13 +66,13 @@ def write_study(path: Path, source: str = CROSSING) -> Study:
 def path_restored() -> Iterator[None]:
     """Restore Python's path, and forget the modules of studies, as if the block had been a process of its own."""
     own_code_sha256.cache_clear()
-    path, added, known = list(sys.path), dict(added_directories), set(sys.modules)
+    path, places, known = list(sys.path), dict(own_finder.places), set(sys.modules)
     try:
         yield
     finally:
         sys.path[:] = path
-        added_directories.clear()
-        added_directories.update(added)
+        own_finder.places = places
         for name in set(sys.modules) - known:
             if name.startswith("crossing_"):
                 del sys.modules[name]
+                imported_as.pop(name, None)

@@ -13,7 +13,6 @@ from actors.cli.exit_codes import EXIT_CONFIG, EXIT_FAILED, EXIT_ORACLE, EXIT_SP
 from actors.cli.lazy_group import LazyGroup, Named
 from actors.core.errors import AddressError, InterruptedRunError, PlaceError, RunDirectoryError, UntrustedCodeError
 from actors.core.safe_path import safe_path
-from actors.factory.known_code import known_code
 from actors.logs.output import output, say_json
 from actors.logs.standard_streams import (
     escape_unencodable,
@@ -130,7 +129,6 @@ def main() -> None:
             code = _code()
     finally:
         output.reset()
-        known_code.trusts = False
     end.leave(code)
 
 

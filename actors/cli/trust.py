@@ -9,15 +9,18 @@ from pathlib import Path
 import click
 
 from actors.display.console import echo
-from actors.factory.domain_code import LocatedCode, allow, untrusted
-from actors.factory.known_code import known_code
+from actors.factory.own_code import OwnCode, allow, known_code, untrusted
 from actors.logs.output import output, say
 from actors.runs.trust import unknown_code_of
 from prism.quoting import printable
 
 
-def _choose_trust(_: click.Context, __: click.Parameter, value: bool) -> None:
-    known_code.trusts = value
+def _choose_trust(context: click.Context, _: click.Parameter, value: bool) -> None:
+    def choose(trusts: bool) -> None:
+        known_code.trusts = trusts
+
+    choose(value)
+    context.call_on_close(lambda: choose(False))
 
 
 TRUST = click.option(
@@ -48,7 +51,7 @@ def ask_to_run_code(path: Path, overrides: Sequence[str] = ()) -> None:
     allow(unknown)
 
 
-def _asks(path: Path, unknown: Sequence[LocatedCode]) -> bool:
+def _asks(path: Path, unknown: Sequence[OwnCode]) -> bool:
     """Ask on a terminal, and return whether the answer is yes; False without one."""
     if output.is_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
@@ -60,7 +63,7 @@ def _asks(path: Path, unknown: Sequence[LocatedCode]) -> bool:
     return click.confirm("Run it?", default=False, err=True)
 
 
-def _lines(unknown: Sequence[LocatedCode]) -> list[str]:
+def _lines(unknown: Sequence[OwnCode]) -> list[str]:
     """Return each file with its hash."""
     sources = {file: sha256 for code in unknown for file, sha256 in code.sources.items()}
     return [f"{printable(str(file))} (sha256 {sha256})" for file, sha256 in sources.items()]

@@ -7,9 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from actors.factory.domain_code import LocatedCode, find_domain_code, locate_code, refuse_unknown
 from actors.factory.file_kinds import CHART, telling_kind
 from actors.factory.input_files import Input, locate_input, read_input
+from actors.factory.own_code import OwnCode, find_domain_code, locate_code, refuse_unknown
 from prism.config import LENGTH_MAX, Config, SimulationConfig
 from prism.errors import ConfigError, InputError, StatechartError
 from prism.expectations import guess
@@ -83,7 +83,7 @@ def _behaviour(config: Config, function: Callable[[str], Any]) -> tuple[Behaviou
         return social_behaviour(read_chart(text, name), words), {name: source.sha256}
 
 
-def code_of_chart(config: Config) -> list[LocatedCode]:
+def code_of_chart(config: Config) -> list[OwnCode]:
     """Return the code of the functions that people's chart names, as far as it can be found; no code is run.
 
     Raises:
@@ -131,9 +131,9 @@ def _beside(config: Config) -> Path:
     return locate_input(config.statechart.file or "").parent
 
 
-def _located(config: Config, functions: tuple[str, ...]) -> list[LocatedCode]:
+def _located(config: Config, functions: tuple[str, ...]) -> list[OwnCode]:
     """Return the code of functions. Missing code is left out: its import raises the error that names the line."""
-    found, beside = list[LocatedCode](), _beside(config)
+    found, beside = list[OwnCode](), _beside(config)
     for name in functions:
         with suppress(ConfigError):
             found.append(locate_code(SimulationConfig(domain=name, domain_path=config.simulation.domain_path), beside))
@@ -177,10 +177,10 @@ class _Functions:
             StatechartError: it cannot be imported, or is no function that answers at once.
         """
         try:
-            code = find_domain_code(SimulationConfig(domain=name, domain_path=self._directory), self._beside)
+            code, function = find_domain_code(SimulationConfig(domain=name, domain_path=self._directory), self._beside)
         except ConfigError as error:
             raise StatechartError(f"{name}: {error.problem}") from error
-        if not callable(code.value) or is_deferred(code.value):
+        if not callable(function) or is_deferred(function):
             raise StatechartError(f"{name}: expected a function (agent, context) that is not async")
         self.files.update(dict.fromkeys(code.files))
-        return code.value
+        return function

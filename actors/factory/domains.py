@@ -11,10 +11,9 @@ from msgspec.structs import replace
 
 from actors.core.errors import ActorError
 from actors.factory.charts import LoadedChart, check_choices, code_of_chart, load_chart, look_at_chart
-from actors.factory.domain_code import LocatedCode, allow, locate_code
 from actors.factory.file_kinds import FIGURES_OF_QUARTERS, telling_kind
-from actors.factory.input_files import fitting_memory, load_population, locate_input, read_input
-from actors.factory.kept_inputs import is_kept
+from actors.factory.input_files import fitting_memory, is_kept, load_population, locate_input, read_input
+from actors.factory.own_code import OwnCode, allow, locate_code
 from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_domain, show_of_own
 from prism.config import Config
 from prism.config.domain_settings import plain_settings, settings_from
@@ -154,7 +153,7 @@ def look_at_domain(config: Config) -> BuiltDomain:
     return build_domain(config)
 
 
-def own_code(config: Config, beside: Path | None = None) -> list[LocatedCode]:
+def own_code(config: Config, beside: Path | None = None) -> list[OwnCode]:
     """Return the user's own code that a configuration names, as far as it can be found. No code is run.
 
     Args:

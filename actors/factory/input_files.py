@@ -1,16 +1,22 @@
-"""The input files of a run. They are opened only here, and hashed, so that the manifest can name their content."""
+"""The input files of a run. They are opened only here, and hashed, so that the manifest can name their content.
+
+A run keeps each of them in its directory as `inputs/SHA-256/NAME`, and the user's own code as the directory
+`inputs/SHA-256`. Its configuration calls them by these names, which are the same on every machine. A name says what the
+content is, so it does not matter in which run it is found.
+"""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
 import io
+import re
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,7 +25,6 @@ from msgspec.structs import replace
 from actors.core.files import CHUNK_BYTES, NotRegularError, TooLargeError, read_regular
 from actors.factory.file_kinds import GRAPH, HOURLY, PEOPLE, POSTS, SHARES, telling_kind
 from actors.factory.graph_files import parse_graph
-from actors.factory.kept_inputs import is_kept, kept_sha256, place_of
 from actors.factory.shipped import find_shipped
 from prism.config import Config
 from prism.config.load import PlacedConfig
@@ -31,6 +36,11 @@ from prism.social.people.population import Population, build_population, ignore_
 from prism.social.people.profiles import parse_profiles
 from prism.social.posts.post_file import GivenPost, parse_posts
 
+INPUTS = "inputs"
+KEPT = re.compile(rf"{INPUTS}/(?P<sha256>[0-9a-f]{{64}})(?:/(?P<name>[^/]+))?")
+"""The name by which a run calls a kept input; that of kept code has no `name`."""
+SOURCE_BYTES_MAX = 1 << 28
+"""The most bytes of one file of code."""
 INPUT_BYTES_MAX = 4 * 1024**3
 """The most bytes of one file, unpacked. A small .gz can unpack to more than the memory; public follow graphs fit."""
 SMALL_BYTES_MAX = 1024**2
@@ -47,6 +57,9 @@ BRING_ALONG = "bring along the whole directory of the run, or one file of it, wh
 
 KEPT_MAX, KEPT_BYTES_MAX = 4, 256 * 1024**2
 """The input files whose content is kept by a process that makes many runs, and their bytes, unpacked."""
+
+_places: dict[str, Path] = {}
+"""`{name of a kept input: where it is here}`, for the runs that this process has opened, the latest last."""
 
 Kept = OrderedDict[tuple[object, ...], tuple[int, Any]]
 """`{file's hash and how it is read: (bytes, content)}`, the latest used last."""
@@ -208,6 +221,42 @@ def fitting_memory(name: str) -> Iterator[None]:
         yield
     except MemoryError:
         raise InputError(name, "needs more memory than this process may use; take a sample, or allow more") from None
+
+
+def kept_name(digest: str, name: str) -> str:
+    """Return the name by which a run calls an input file that it keeps."""
+    return f"{INPUTS}/{digest}/{PurePath(name).name}"
+
+
+def is_kept(name: str | None) -> bool:
+    """Return whether a name is that of a kept file, or of kept code."""
+    return name is not None and KEPT.fullmatch(name) is not None
+
+
+def kept_sha256(name: str) -> str | None:
+    """Return the SHA-256 that the content of a kept input must have; None for another file."""
+    found = KEPT.fullmatch(name)
+    return None if found is None else found["sha256"]
+
+
+def plain_name(name: str) -> str:
+    """Return the name of an input file without its directory, as pages and reports show it."""
+    return PurePath(name).name if is_kept(name) else name
+
+
+def note_places(names: Iterable[str], directory: Path) -> None:
+    """Note that the kept inputs with these names are in a directory: that of a run, or of an experiment."""
+    _places.update({name: directory / name for name in names if is_kept(name)})
+
+
+def note_files(places: Mapping[str, Path]) -> None:
+    """Note the files with the content of kept inputs; these may have any names."""
+    _places.update(places)
+
+
+def place_of(name: str) -> Path:
+    """Return the place of a kept input. If nobody has noted it, it is looked up from the current directory."""
+    return _places.get(name, Path(name))
 
 
 def locate_input(name: str) -> Path:

@@ -13,8 +13,7 @@ import structlog
 from msgspec.structs import replace
 
 from actors.core.files import sha256_of
-from actors.factory.input_files import BRING_ALONG, locate_input
-from actors.factory.kept_inputs import kept_sha256
+from actors.factory.input_files import BRING_ALONG, kept_sha256, locate_input
 from actors.oracle.host_pool import Host, HostPool, difference
 from prism.config import Config, ModelsConfig, calibration_label
 from prism.config.calibrated import UNCALIBRATED

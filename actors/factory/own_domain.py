@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
 from actors.core.messages import Codec
-from actors.factory.domain_code import DomainCode, domain_error, find_domain_code, raised
+from actors.factory.own_code import OwnCode, domain_error, find_domain_code, raised
 from prism.checked import field_types
 from prism.config import Config, Section, SimulationConfig
 from prism.config.domain_settings import DOMAIN, NoSettings, settings_from
@@ -31,14 +31,10 @@ _WORLD_DEFAULTS = ("reactions", "measures", "highlights")
 
 
 class OwnDomain(NamedTuple):
-    """The function of a domain.
+    """The function of a domain, the names of the arguments that it asks for, and the type of its settings."""
 
-    Args:
-        arguments: the arguments that it asks for.
-        settings: the type of the settings below `domain`.
-    """
-
-    code: DomainCode
+    code: OwnCode
+    function: Callable[..., Any]
     arguments: tuple[str, ...]
     settings: type[Section]
 
@@ -52,11 +48,12 @@ def find_own_domain(simulation: SimulationConfig, beside: Path | None = None) ->
     Raises:
         ConfigError: it cannot be imported, or is no function that PRISM can call.
     """
-    code = find_domain_code(simulation, beside)
-    if not callable(code.value):
-        raise domain_error(f"{code.reference} is {_named(code.value)}; expected a function that returns a domain")
-    arguments = _arguments_of(code)
-    return OwnDomain(code, arguments, _settings_type(code) if "settings" in arguments else NoSettings)
+    code, function = find_domain_code(simulation, beside)
+    if not callable(function):
+        raise domain_error(f"{code.reference} is {_named(function)}; expected a function that returns a domain")
+    arguments = _arguments_of(function, code.reference)
+    settings = _settings_type(function, code.reference) if "settings" in arguments else NoSettings
+    return OwnDomain(code, function, arguments, settings)
 
 
 def show_of_own(own: OwnDomain, config: Config) -> Show:
@@ -85,7 +82,7 @@ def build_own_domain(own: OwnDomain, config: Config, inputs: InputFiles) -> Doma
     given = {"config": config, "settings": settings_from(own.settings, config.domain), "inputs": inputs}
     reference, files = own.code.reference, own.code.files
     try:
-        domain = own.code.value(**{name: given[name] for name in own.arguments})
+        domain = own.function(**{name: given[name] for name in own.arguments})
         problem = _misfit(domain, asks_embedded=config.oracle.backend == "choice")
     except (PrismError, MemoryError):
         raise
@@ -121,19 +118,19 @@ def _check_interventions(own: OwnDomain, config: Config, domain: Domain) -> None
                 raise ConfigError("configuration", error.problem, key=key) from None
 
 
-def _arguments_of(code: DomainCode) -> tuple[str, ...]:
+def _arguments_of(function: Callable[..., Any], reference: str) -> tuple[str, ...]:
     """Return the names of the arguments that a function asks for."""
     try:
-        parameters = inspect.signature(code.value).parameters.values()
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        raise domain_error(f"{code.reference} does not say which arguments it takes; expected a function") from None
+        raise domain_error(f"{reference} does not say which arguments it takes; expected a function") from None
     by_name = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
     names = []
     for parameter in parameters:
         if parameter.name in ARGUMENTS and parameter.kind in by_name:
             names.append(parameter.name)
         elif parameter.default is parameter.empty and parameter.kind not in _REST:
-            problem = f"{code.reference} takes an argument {parameter.name!r}; expected {', '.join(ARGUMENTS)}"
+            problem = f"{reference} takes an argument {parameter.name!r}; expected {', '.join(ARGUMENTS)}"
             raise domain_error(f"{problem}, each by its name")
     return tuple(names)
 
@@ -141,16 +138,16 @@ def _arguments_of(code: DomainCode) -> tuple[str, ...]:
 _REST = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
 
 
-def _settings_type(code: DomainCode) -> type[Section]:
+def _settings_type(function: Callable[..., Any], reference: str) -> type[Section]:
     """Return the annotation of the argument `settings`, which is the type of the domain's settings."""
     try:
-        kind = get_type_hints(_annotated(code.value)).get("settings")
+        kind = get_type_hints(_annotated(function)).get("settings")
     except Exception as error:  # annotations are a user's code
-        raise domain_error(f"the annotations of {code.reference} cannot be read: {raised(error)}") from error
+        raise domain_error(f"the annotations of {reference} cannot be read: {raised(error)}") from error
     if not is_section(kind):
         got = "none" if kind is None else getattr(kind, "__name__", str(kind))
         raise domain_error(
-            f"the argument settings of {code.reference} needs the class of the settings as its annotation: "
+            f"the argument settings of {reference} needs the class of the settings as its annotation: "
             f"expected a subclass of prism.config.Section, got {got}"
         )
     _refuse_types_without_words(kind)

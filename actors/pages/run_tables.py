@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from actors.display.words import duration, usd
-from actors.factory.kept_inputs import plain_name
+from actors.factory.input_files import plain_name
 from actors.pages.card import Table, table_of
 from actors.pages.html import Element
 from actors.pages.sharing_words import sharing_notice

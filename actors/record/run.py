@@ -14,8 +14,7 @@ from actors.core.files import read_regular
 from actors.core.frames import ORIGIN, Damage, digest_of
 from actors.core.messages import Message
 from actors.factory.domains import show_of
-from actors.factory.input_files import kept_inputs, missing_inputs
-from actors.factory.kept_inputs import note_places
+from actors.factory.input_files import kept_inputs, missing_inputs, note_places
 from actors.persistence.checkpoint import Position, checkpoint_names, read_position
 from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.journal import JOURNAL, Header, journal_size, read_header, read_ticks

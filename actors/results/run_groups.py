@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from actors.factory.kept_inputs import INPUTS, KEPT
+from actors.factory.input_files import INPUTS, KEPT
 from actors.results.run_record import RunRecord
 from prism.answers import setting_in_words
 from prism.config.calibrated import NOT_COMPARED

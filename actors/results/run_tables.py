@@ -10,7 +10,7 @@ import msgspec
 
 from actors.core.errors import ActorError
 from actors.factory.charts import look_at_chart
-from actors.factory.domain_code import domain_error, raised
+from actors.factory.own_code import domain_error, raised
 from actors.record.listing import list_run
 from actors.record.run import Recorded, RecordedTick, shown_path
 from actors.results.built_once import BuiltOnce

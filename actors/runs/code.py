@@ -13,7 +13,7 @@ from pathlib import Path
 
 import prism
 from actors.core.files import open_own
-from actors.factory.kept_inputs import sources_below, sources_of
+from actors.factory.own_code import sources_below, sources_of
 from prism.config.yaml_text import read_document, without_lines
 
 ROOMS = ("core", "factory", "oracle", "runtime")

@@ -14,7 +14,7 @@ import yaml
 from actors.core.errors import JournalError, RunDirectoryError, run_directory_error
 from actors.core.files import json_value, sha256_of
 from actors.core.ports import Address
-from actors.factory.kept_inputs import INPUTS
+from actors.factory.input_files import INPUTS
 from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk, write_whole
 from actors.persistence.journal import JOURNAL, journal_size, read_header

@@ -17,10 +17,21 @@ from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
 from actors.core.files import chunks_of, sha256_of
-from actors.factory.domain_code import is_installed
 from actors.factory.domains import is_own
-from actors.factory.input_files import BRING_ALONG, kept_inputs, locate_input, replays_tape, texts_in, with_inputs
-from actors.factory.kept_inputs import INPUTS, is_kept, kept_name, kept_sha256, note_places, sources_of, sources_sha256
+from actors.factory.input_files import (
+    BRING_ALONG,
+    INPUTS,
+    is_kept,
+    kept_inputs,
+    kept_name,
+    kept_sha256,
+    locate_input,
+    note_places,
+    replays_tape,
+    texts_in,
+    with_inputs,
+)
+from actors.factory.own_code import is_installed, sources_of, sources_sha256
 from actors.persistence.disk import RealDisk, write_whole
 from actors.runs.code import own_code_sha256, tree_sha256
 from actors.runs.directory import RunDirectory

@@ -29,8 +29,7 @@ import yaml
 
 from actors.core.errors import JournalError, RunDirectoryError, RunLockedError, run_directory_error
 from actors.core.files import chunks_of, hold, remove_abandoned, sha256_of
-from actors.factory.input_files import kept_inputs
-from actors.factory.kept_inputs import INPUTS
+from actors.factory.input_files import INPUTS, kept_inputs
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.persistence.segments import SEGMENT_SUFFIX, columns_of

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from actors.factory.domain_code import LocatedCode, allow, unknown_code
 from actors.factory.domains import own_code
+from actors.factory.own_code import OwnCode, allow, unknown_code
 from actors.record.manifest import CONFIG, read_manifest
 from actors.record.run import read_resolved
 from prism.errors import PrismError
 
 
-def unknown_code_of(path: Path, overrides: Sequence[str] = ()) -> list[LocatedCode]:
+def unknown_code_of(path: Path, overrides: Sequence[str] = ()) -> list[OwnCode]:
     """Return the code that running a directory's run again would run, and that its user has not run here before.
 
     No code is run here. Code that cannot be read or found is left out: it cannot run, and a run of it says why.
@@ -24,10 +24,10 @@ def unknown_code_of(path: Path, overrides: Sequence[str] = ()) -> list[LocatedCo
     named: dict[str, Sequence[str]] = {CONFIG: overrides}
     with suppress(PrismError):
         named |= {fork.config: () for fork in read_manifest(path).forks}
-    found: dict[tuple[str, ...], LocatedCode] = {}
+    found: dict[str, OwnCode] = {}
     for name, changes in named.items():
         with suppress(PrismError):  # an error of this file alone: the code that other files name is still asked about
-            found |= {code.keys: code for code in own_code(read_resolved(path / name, changes))}
+            found |= {code.key: code for code in own_code(read_resolved(path / name, changes))}
     return unknown_code(found.values())
 
 

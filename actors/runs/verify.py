@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 from actors.core.errors import RunDirectoryError
-from actors.factory.input_files import kept_inputs
-from actors.factory.kept_inputs import problem_of_kept, size_of_kept
+from actors.core.files import sha256_of
+from actors.factory.input_files import kept_inputs, kept_sha256
+from actors.factory.own_code import sources_below, sources_sha256
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, Header
 from actors.record.findings import Finding, Verification, verify_files
@@ -30,6 +32,7 @@ from actors.record.run import read_resolved
 from actors.runs.compatibility import unaccepted
 from actors.runs.directory import TAPE, RunDirectory
 from prism.errors import ConfigError
+from prism.wording import counted
 
 
 def verify_run(directory: RunDirectory) -> Verification:
@@ -135,8 +138,22 @@ def _inputs(directory: RunDirectory, manifest: Manifest) -> Iterator[Finding]:
         with suppress(ConfigError):  # another finding says that it cannot be read
             names |= dict.fromkeys(kept_inputs(read_resolved(directory.path / file)))
     for name in names:
+        place = directory.path / name
         try:
-            problem = problem_of_kept(directory.path, name)
+            found = sources_sha256(sources_below(place, place)) if place.is_dir() else sha256_of(place)
+        except FileNotFoundError:
+            yield Finding(name, False, "is missing")
         except OSError as error:
-            problem = f"cannot be read: {error.strerror}"
-        yield Finding(name, not problem, problem or f"{size_of_kept(directory.path, name)}, as when the run began")
+            yield Finding(name, False, f"cannot be read: {error.strerror}")
+        else:
+            is_right = found == kept_sha256(name)
+            told = f"{_size(place)}, as when the run began"
+            yield Finding(name, is_right, told if is_right else f"is not what the run has kept (sha256 {found[:12]})")
+
+
+def _size(place: Path) -> str:
+    """Return the size of a kept input in words, and how many other runs have the same file on the disk."""
+    files = [path for path in place.rglob("*") if path.is_file()] if place.is_dir() else [place]
+    others = max((path.stat().st_nlink - 1 for path in files), default=0)
+    shared = f", one file with {counted(others, 'other')}" if others else ""
+    return f"{sum(path.stat().st_size for path in files):,} bytes{shared}"

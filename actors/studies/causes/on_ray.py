@@ -16,7 +16,7 @@ from anyio import to_thread
 
 from actors.core.errors import ActorError, PlaceError
 from actors.core.processors import processors
-from actors.factory.known_code import known_code
+from actors.factory.own_code import known_code
 from actors.factory.ray_cluster import connected
 from actors.studies.causes.futures import Futures, Outcome
 from actors.studies.causes.processes import OnOutcome, beside_the_first

@@ -14,7 +14,7 @@ from types import TracebackType
 import anyio
 
 from actors.core.errors import ActorError
-from actors.factory.known_code import known_code
+from actors.factory.own_code import known_code
 from actors.logs.output import output
 from actors.logs.setup import logging_to
 from actors.studies.causes.futures import Futures, Outcome

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from actors.core.errors import REPEAT, RESUME, RunDirectoryError, RunLockedError
-from actors.factory.domain_code import raised
 from actors.factory.domains import entrust
-from actors.factory.kept_inputs import note_files
+from actors.factory.input_files import note_files
+from actors.factory.own_code import raised
 from actors.record.lock import locked
 from actors.record.manifest import CONFIG, MANIFEST, read_manifest
 from actors.results.api import resume, run

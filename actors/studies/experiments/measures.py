@@ -7,16 +7,15 @@ import importlib
 import statistics
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from actors.core.errors import RunDirectoryError
 from actors.core.files import read_regular
-from actors.factory.domain_code import is_installed, raised
-from actors.factory.kept_code import paths_of
-from actors.factory.kept_inputs import SOURCE_BYTES_MAX, sources_sha256
-from actors.factory.own_finder import unit_in
+from actors.factory.input_files import SOURCE_BYTES_MAX
+from actors.factory.own_code import is_installed, paths_of, raised, sources_sha256
 from actors.results.measures import RunNumbers, has_rounds, numbers_of
 from actors.runs.directory import RunDirectory
 from actors.runs.inputs import keep_files
@@ -74,9 +73,15 @@ def own_files(place: str) -> list[Path]:
         if spec is None or (spec.origin is None and not is_import):  # a text may be the name of any directory
             continue
         places = [each for each in paths_of(spec) if not _is_installed(each)]
-        found[top] = [file for each in places for file, _ in unit_in(each).sources]
+        found[top] = [file for each in places for file in ([each] if each.is_file() else _modules_below(each))]
         names += (named for file in found[top] if file.suffix == ".py" for named in _named_in(file))
     return [*dict.fromkeys(file for _, files in sorted(found.items()) for file in files)]
+
+
+def _modules_below(package: Path) -> list[Path]:
+    """Return the files of a package that Python could import, its own ones first."""
+    files = [path for path in package.rglob("*") if path.name.endswith((*SOURCE_SUFFIXES, *EXTENSION_SUFFIXES))]
+    return sorted(files, key=lambda path: (path.parent != package, path))
 
 
 def _named_in(file: Path) -> Iterator[tuple[str, bool]]:

@@ -19,8 +19,17 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from actors.core.files import write_file
-from actors.factory.input_files import Kept, inputs_shared, kept_inputs
-from actors.factory.kept_inputs import kept_code, kept_sha256, note_files, plain_name, sources_sha256
+from actors.factory.input_files import (
+    Kept,
+    inputs_shared,
+    is_kept,
+    kept_inputs,
+    kept_sha256,
+    note_files,
+    place_of,
+    plain_name,
+)
+from actors.factory.own_code import sources_below, sources_sha256
 from actors.factory.ray_cluster import is_there
 from actors.runs.code import code_sha256
 from actors.runs.inputs import with_kept_files
@@ -91,6 +100,7 @@ def order_of(cell: Cell, path: str | None, experiment: str, gateway: GatewayPlac
     """Return the order for a cell, from the machine of the experiment. The arguments are those of `Order`."""
     read = read_by(cell)
     config, kept = with_kept_files(cell.config, read)
+    code = config.simulation.domain_path
     return Order(
         key=cell.key,
         config=config,
@@ -100,7 +110,7 @@ def order_of(cell: Cell, path: str | None, experiment: str, gateway: GatewayPlac
         experiment=experiment,
         network=network_here(),
         gateway=gateway,
-        code=kept_code(config.simulation.domain_path),
+        code={} if code is None or not is_kept(code) else sources_below(place_of(code), place_of(code)),
     )
 
 

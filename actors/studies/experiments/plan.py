@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from actors.core.files import content_hash, read_regular, sha256_of
 from actors.factory.config_file import read_config
-from actors.factory.domain_code import refuse_unknown
 from actors.factory.domains import build_domain, code_of, is_own, own_code
 from actors.factory.file_kinds import EXPERIMENT, telling_kind
 from actors.factory.input_files import input_paths, locate_input
+from actors.factory.own_code import refuse_unknown
 from actors.runs.inputs import with_kept_files
 from actors.runs.manifest import manifest_of
 from actors.studies.experiments.known_measures import known_measures

@@ -21,8 +21,7 @@ from types import TracebackType
 from actors.core.processors import processors
 from actors.core.safe_path import safe_path
 from actors.factory.checks import check_domain
-from actors.factory.input_files import inputs_shared, kept_inputs
-from actors.factory.kept_inputs import place_of
+from actors.factory.input_files import inputs_shared, kept_inputs, place_of
 from actors.studies.experiments.batch import Batch, OnDone
 from actors.studies.experiments.cells import Done, Task, cell_path, work
 from actors.studies.experiments.machine import LoadMeter, available_bytes, resident_bytes

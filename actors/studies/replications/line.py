@@ -11,7 +11,7 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError
 from actors.core.files import read_json, write_json
-from actors.factory.domain_code import raised
+from actors.factory.own_code import raised
 from actors.record.manifest import read_summary
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.outcome import Outcome, Values

@@ -22,7 +22,7 @@ import click
 import pytest
 
 from actors.cli.app import cli
-from actors.factory.kept_inputs import sources_of, sources_sha256
+from actors.factory.own_code import sources_of, sources_sha256
 from actors.record.manifest import CONFIG
 from actors.runs.trust import unknown_code_of
 from tests.catalogue import catalogue
@@ -285,7 +285,7 @@ def test_the_record_is_readable_by_its_user_alone_and_holds_what_was_run(made: M
     assert stat.S_IMODE(record.stat().st_mode) == 0o600
     assert stat.S_IMODE(record.parent.stat().st_mode) == 0o700
     names = {line.partition(" ")[2] for line in record.read_text().splitlines()}
-    assert names == ({"roads:build", "roads"} if made.kind == "domain" else {"roads:note", "roads:is_keen", "roads"})
+    assert names == ({"roads:build"} if made.kind == "domain" else {"roads:note", "roads:is_keen"})
 
 
 def test_a_record_that_others_could_write_is_not_believed(made: Made, tmp_path: Path) -> None:

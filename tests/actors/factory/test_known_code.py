@@ -13,8 +13,16 @@ from pathlib import Path
 import pytest
 
 from actors.core.errors import UntrustedCodeError
-from actors.factory.domain_code import allow, find_domain_code, locate_code
-from actors.factory.known_code import KnownCode, known_code, record_path
+from actors.factory.input_files import note_files
+from actors.factory.own_code import (
+    KnownCode,
+    allow,
+    find_domain_code,
+    known_code,
+    locate_code,
+    sources_below,
+    sources_sha256,
+)
 from prism.config import SimulationConfig
 from prism.errors import ConfigError
 from tests.own_domains import path_restored
@@ -66,7 +74,7 @@ def test_unknown_code_is_refused_and_allowed_code_is_known_wherever_it_lies(tmp_
     with path_restored():
         allow([locate_code(named("town_b:build", place))])
     moved = place.rename(tmp_path / "moved")
-    assert callable(find_domain_code(named("town_b:build", moved)).value)
+    assert callable(find_domain_code(named("town_b:build", moved))[1])
 
 
 @pytest.mark.parametrize("name", ["town_c", "town_c_roads"])
@@ -94,18 +102,30 @@ def test_what_lies_beside_known_code_is_not_imported(tmp_path: Path) -> None:
         allow([locate_code(named("town_e:build", written(tmp_path / "mine", town_e=source)))])
     theirs = written(tmp_path / "theirs", town_e=source, town_e_extra="raise SystemExit")
     find_domain_code(named("town_e:build", theirs))
-    assert str(theirs) in sys.path
     assert find_spec("town_e_extra") is None
 
 
-def test_a_module_that_allowed_code_imports_late_is_known_from_then_on(tmp_path: Path) -> None:
-    place = written(tmp_path / "place", town_f="def build(): ...", town_f_late="X = 1")
+def test_a_compiled_part_of_a_package_is_not_imported(tmp_path: Path) -> None:
+    place = tmp_path
+    written(place / "town_f", __init__="def build(): ...", a="")
+    py_compile.compile(str(place / "town_f" / "a.py"), str(place / "town_f" / "b.pyc"))
     allow([locate_code(named("town_f:build", place))])
     find_domain_code(named("town_f:build", place))
-    assert importlib.import_module("town_f_late").X == 1
-    record = record_path()
-    assert record is not None
-    assert any(line.endswith(" town_f_late") for line in record.read_text().splitlines())
+    importlib.import_module("town_f.a")
+    with pytest.raises(ModuleNotFoundError, match=r"town_f\.b"):
+        importlib.import_module("town_f.b")
+
+
+def test_functions_of_two_modules_are_known_as_a_run_keeps_them_together(tmp_path: Path) -> None:
+    place = written(tmp_path / "place", town_k="def a(): ...", town_l="def b(): ...")
+    allow([locate_code(named("town_k:a", place)), locate_code(named("town_l:b", place))])
+    kept = place.rename(tmp_path / sources_sha256(sources_below(place, place)))
+    name = f"inputs/{kept.name}"
+    note_files({name: kept})
+    assert all(
+        callable(find_domain_code(SimulationConfig(domain=each, domain_path=name))[1])
+        for each in ("town_k:a", "town_l:b")
+    )
 
 
 def test_a_compiled_file_of_other_code_is_not_used(tmp_path: Path) -> None:
@@ -136,8 +156,8 @@ def test_without_a_record_that_can_be_written_code_is_known_to_its_process(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     known = KnownCode()
     known.add(["0123 town_h"])
-    assert known.has(["0123 town_h"])
-    assert not KnownCode().has(["0123 town_h"])
+    assert known.has("0123 town_h")
+    assert not KnownCode().has("0123 town_h")
 
 
 def test_a_link_in_place_of_the_record_is_not_followed(tmp_path: Path) -> None:
@@ -145,5 +165,5 @@ def test_a_link_in_place_of_the_record_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "state" / "prism").mkdir(parents=True)
     (tmp_path / "state" / "prism" / "code").symlink_to(tmp_path / "elsewhere")
     KnownCode().add(["4567 town_i"])
-    assert not KnownCode().has(["0123 town_i"])
+    assert not KnownCode().has("0123 town_i")
     assert (tmp_path / "elsewhere").read_text() == "0123 town_i\n"

@@ -313,7 +313,7 @@ def test_a_namesake_of_a_module_that_is_imported_already_is_refused(study: Study
     other.file.write_text(CROSSING)
     assert build_domain(read_config(other.config, environment={})).domain.size == 3  # the same code is the same domain
     other.file.write_text(f"{CROSSING}\nX = 1\n")
-    assert "; run it in a process of its own" in refusal(other)
+    assert "; do it in a process of its own" in refusal(other)
 
 
 ENTRY = "[prism.domains]\n{name} = {module}:build\n"

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.factory.input_files import inputs_shared, load_population
-from actors.factory.kept_inputs import kept_name, note_files
+from actors.factory.input_files import inputs_shared, kept_name, load_population, note_files
 from actors.results.api import run
 from prism.config import Config, GraphConfig, PopulationConfig
 from prism.config.load import load_config

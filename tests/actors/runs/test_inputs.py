@@ -220,5 +220,5 @@ def test_two_runs_with_other_code_of_one_name_need_processes_of_their_own(tmp_pa
     study.file.write_text(f"{study.file.read_text()}\nX = 1\n")
     with path_restored():
         run(read_config(study.config, environment={}), out="two")
-        with pytest.raises(ConfigError, match=r"the run has kept another in .*; do it in a process of its own"):
+        with pytest.raises(ConfigError, match=r"and another is in .*; do it in a process of its own"):
             replayed("one")

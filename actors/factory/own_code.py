@@ -1,0 +1,427 @@
+"""The user's own code, of a domain or of a chart's functions: found by its name, known by its hash, and imported.
+
+Code is imported only if its user has allowed it on this machine. A run's directory can say anything of itself, so the
+record of that is outside of it. Code gets into the record when its user names a configuration on the command line or in
+Python, or with --trust: by the SHA-256 under which a run keeps it, and the name of what is called.
+
+    ~/.local/state/prism/code, or $XDG_STATE_HOME/prism/code:
+    4f0c... bar:BarDomain
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import re
+import stat
+import sys
+import sysconfig
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from difflib import get_close_matches
+from hashlib import sha256
+from importlib.abc import MetaPathFinder
+from importlib.machinery import SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceFileLoader
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from actors.core.errors import UntrustedCodeError
+from actors.core.files import open_own, opened_as_it_is, read_descriptor, read_regular
+from actors.factory.input_files import SOURCE_BYTES_MAX, is_kept, kept_sha256, place_of
+from prism.config import SimulationConfig
+from prism.config.checks import SHIPPED_DOMAINS
+from prism.errors import ConfigError, PrismError
+
+GROUP = "prism.domains"
+"""The group of entry points in which an installed package offers its domains by name."""
+KEY = "simulation.domain"
+RECORD_BYTES_MAX = 1 << 24
+"""The most bytes of the record of known code that are read: more than 100,000 lines."""
+_REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<attribute>[^\W\d]\w*(\.[^\W\d]\w*)*)")
+_OF_OTHERS = sys.stdlib_module_names | {"prism", "actors"}
+"""Modules of Python or PRISM; a file of the same name beside the code is not meant by an import."""
+imported_as: dict[str, str] = {}
+"""`{top-level module: SHA-256 of its code}`, as this process has imported it."""
+
+
+def sources_below(directory: Path, root: Path) -> dict[str, bytes]:
+    """Return `{name from the root: content}` of the Python and YAML files in a directory, in order of name."""
+    files = sorted(path for suffix in (".py", ".yaml") for path in directory.rglob(f"*{suffix}"))
+    return {path.relative_to(root).as_posix(): read_regular(path, SOURCE_BYTES_MAX) for path in files}
+
+
+def sources_of(places: Iterable[Path]) -> dict[str, bytes]:
+    """Return `{name: content}` of the code in files and packages; names begin with that of the file or package."""
+    found: dict[str, bytes] = {}
+    for place in places:
+        if place.is_dir():
+            found |= sources_below(place, place.parent)
+        else:
+            found[place.name] = read_regular(place, SOURCE_BYTES_MAX)
+    return found
+
+
+def sources_sha256(sources: Mapping[str, bytes]) -> str:
+    """Return the SHA-256 of code, by its names and bytes."""
+    digest = sha256()
+    for name, source in sorted(sources.items()):
+        digest.update(f"{name}\0{len(source)}\0".encode() + source)
+    return digest.hexdigest()
+
+
+class KnownCode:
+    """The code that may be run here: keys, each a hash and the name of what is called."""
+
+    def __init__(self) -> None:
+        self.trusts = False
+        """True if this process was started with --trust: the code that it runs is allowed, and known from then on."""
+        self._here: set[str] = set()
+        """The keys that this process has added: the record may be on a disk that cannot be written."""
+
+    def has(self, key: str) -> bool:
+        """Return whether a key is known."""
+        return key in self._here or key in self._recorded()
+
+    def has_other(self, name: str) -> bool:
+        """Return whether other code of this name is known."""
+        return any(key.partition(" ")[2] == name for key in self._here | self._recorded())
+
+    def add(self, keys: Iterable[str]) -> None:
+        """Add keys, for this process and, if the record can be written, for later ones."""
+        new = dict.fromkeys(key for key in keys if key not in self._here)
+        self._here.update(new)
+        path, known = self.path(), self._recorded() if new else set()
+        lines = "".join(f"{key}\n" for key in new if key not in known)
+        if path is None or not lines:
+            return
+        with suppress(OSError):
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = open_own(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                os.write(descriptor, lines.encode())  # one write: processes that do so at once do not mix their lines
+            finally:
+                os.close(descriptor)
+
+    @staticmethod
+    def path() -> Path | None:
+        """Return the file of the record; None if this user has no directory for it."""
+        state = Path(os.environ.get("XDG_STATE_HOME", ""))
+        try:
+            state = state if state.is_absolute() else Path.home() / ".local" / "state"
+        except RuntimeError:
+            return None
+        return state / "prism" / "code"
+
+    def _recorded(self) -> set[str]:
+        """Return the keys of the record; none if others could have written it."""
+        if (path := self.path()) is not None:
+            with suppress(OSError), opened_as_it_is(path) as descriptor:
+                found = os.fstat(descriptor)
+                if stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022:
+                    return set(read_descriptor(descriptor, RECORD_BYTES_MAX).decode(errors="replace").splitlines())
+        return set()
+
+
+known_code = KnownCode()
+
+
+class OwnCode(NamedTuple):
+    """Code that a configuration names as `module:attribute`: found, and not run.
+
+    Args:
+        files: the top-level module or package, and those beside it that it imports; or all that a run has kept.
+        directory: where it lies; None for an installed package.
+        sha256: over all of it, as a run keeps it.
+        is_on_path: whether Python finds it without help.
+    """
+
+    reference: str
+    files: tuple[Path, ...]
+    directory: Path | None
+    sha256: str
+    is_on_path: bool = False
+
+    @property
+    def key(self) -> str:
+        """The line of the record by which it is known."""
+        return f"{self.sha256} {self.reference}"
+
+    @property
+    def sources(self) -> dict[Path, str]:
+        """`{file of Python: SHA-256}`."""
+        parts = [(place.parent, name, each) for place in self.files for name, each in sources_of([place]).items()]
+        return {above / name: sha256(each).hexdigest() for above, name, each in parts if name.endswith(".py")}
+
+
+def allow(codes: Sequence[OwnCode]) -> None:
+    """Allow code to be run here, now and later. Its user has asked for it."""
+    own = sources_of(place for code in codes if code.directory is not None for place in code.files)
+    together = sources_sha256(own)  # as a run keeps the modules of all functions of a chart
+    known_code.add(f"{digest} {code.reference}" for code in codes for digest in (code.sha256, together))
+
+
+def unknown_code(codes: Iterable[OwnCode]) -> list[OwnCode]:
+    """Return the code that its user has not asked for."""
+    return [code for code in codes if not known_code.has(code.key)]
+
+
+def refuse_unknown(codes: Iterable[OwnCode]) -> None:
+    """Refuse to run code that its user has not asked for; with --trust, allow it.
+
+    Raises:
+        UntrustedCodeError: there is some.
+    """
+    unknown = unknown_code(codes)
+    if unknown and known_code.trusts:
+        allow(unknown)
+    elif unknown:
+        raise untrusted(unknown)
+
+
+def untrusted(unknown: Iterable[OwnCode]) -> UntrustedCodeError:
+    """Return the error for code that its user has not asked for."""
+    files = {file: digest for code in unknown for file, digest in code.sources.items()}
+    return UntrustedCodeError(files, is_changed=any(known_code.has_other(code.reference) for code in unknown))
+
+
+def domain_error(problem: str) -> ConfigError:
+    """Return the error for a domain that cannot be used."""
+    return ConfigError("run", problem, key=KEY)
+
+
+def locate_code(simulation: SimulationConfig, beside: Path | None = None) -> OwnCode:
+    """Return the place and the hash of the code that a configuration names. No code is run.
+
+    Code that a run has kept comes first, if `simulation.domain_path` names it. Otherwise Python's path does, then
+    `simulation.domain_path`, then `beside`, then the working directory.
+
+    Args:
+        beside: the directory of the configuration's file; None without a file.
+
+    Raises:
+        ConfigError: there is no such module, or it cannot be read.
+    """
+    try:
+        return _found(simulation, beside)
+    except OSError as error:
+        raise domain_error(f"{error.filename or 'the code'} cannot be read: {error.strerror or error}") from None
+
+
+def _found(simulation: SimulationConfig, beside: Path | None) -> OwnCode:
+    """Do what `locate_code` does. Raises: ConfigError, OSError."""
+    reference, named = _reference_of(simulation.domain), simulation.domain_path
+    top = reference.partition(":")[0].partition(".")[0]
+    if top == "__main__":
+        raise domain_error("a domain in __main__ cannot be found again; write it to a module of its own")
+    if named is not None and is_kept(named):
+        kept = place_of(named).resolve()
+        files = _kept_files(kept, str(kept_sha256(named)))
+        if _place_in(kept, top) in files:
+            return OwnCode(reference, files, kept, str(kept_sha256(named)))
+        named = None
+    spec = on_path(top)
+    is_on_path = spec is not None
+    if spec is None:
+        directories = [Path.cwd()] if beside is None else [beside.absolute(), Path.cwd()]
+        if named is not None:  # as it is named from here, or else beside the configuration
+            directories.insert(0, Path("" if beside is None or Path(named).exists() else beside, named).absolute())
+        spec = next((found for each in directories if (found := _spec_in(each.resolve(), top)) is not None), None)
+        if spec is None:
+            looked = ", ".join(dict.fromkeys(map(str, directories)))
+            raise domain_error(
+                f"no module {top!r} on Python's path or in {looked}; install it, or name its directory "
+                "in simulation.domain_path or PYTHONPATH"
+            )
+    places = paths_of(spec)
+    if not places or any(path.is_file() and path.suffix != ".py" for path in places):
+        raise domain_error(f"the module {top!r} has no Python source in a file, by which a resume could know it again")
+    if is_installed(places[0].parent):
+        return OwnCode(reference, tuple(places), None, sources_sha256(sources_of(places)), is_on_path)
+    files = _with_siblings(places)
+    return OwnCode(reference, files, files[0].parent, sources_sha256(sources_of(files)), is_on_path)
+
+
+def _reference_of(name: str) -> str:
+    """Return the place of a domain as `module:attribute`; the place of an installed domain is looked up."""
+    if _REFERENCE.fullmatch(name):
+        return name
+    offered = entry_points(group=GROUP)
+    points = [point for point in offered if point.name == name]
+    if not points:
+        known = [*SHIPPED_DOMAINS, *sorted({point.name for point in offered})]
+        close = get_close_matches(name, known, n=1)
+        is_module = re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", name)
+        guess = f"; did you mean {close[0]}?" if close else f"; did you mean {name}:build?" if is_module else ""
+        raise domain_error(
+            f"expected {', '.join(known)}, or module:function for a domain of your own, got {name!r}{guess}"
+        )
+    if len({point.value for point in points}) > 1:
+        owners = " and ".join(sorted(point.dist.name if point.dist is not None else point.value for point in points))
+        raise domain_error(f"{owners} both install a domain called {name}; name one as module:function")
+    if not _REFERENCE.fullmatch(points[0].value):
+        raise domain_error(f"the entry point {name} is {points[0].value!r}; expected module:function")
+    return points[0].value
+
+
+def _kept_files(directory: Path, expected: str) -> tuple[Path, ...]:
+    """Return the modules and packages that a run has kept. Raises ConfigError if they are not what it has kept."""
+    if not directory.is_dir():
+        raise domain_error(f"{directory}: no such directory; the run has kept its code there")
+    sources = sources_below(directory, directory)
+    others = {path.relative_to(directory).as_posix() for path in directory.rglob("*") if not path.is_dir()}
+    if sources_sha256(sources) != expected or others != sources.keys():
+        strange = min(others - sources.keys(), default="its SHA-256 is another")
+        raise domain_error(f"{directory}: is not the code that the run has kept: {strange}")
+    return tuple(sorted(directory.iterdir()))
+
+
+def on_path(top: str) -> ModuleSpec | None:
+    """Return the specification of a top-level module that Python finds without help."""
+    finders = (finder.find_spec(top, None) for finder in sys.meta_path if finder is not own_finder)
+    return next((spec for spec in finders if spec is not None), None)
+
+
+def paths_of(spec: ModuleSpec) -> list[Path]:
+    """Return the directories of a package, or the file of a module, if they exist."""
+    named = [spec.origin] if spec.submodule_search_locations is None else list(spec.submodule_search_locations)
+    return [Path(name).resolve() for name in named if name is not None and Path(name).exists()]
+
+
+def is_installed(directory: Path) -> bool:
+    """Return whether a directory belongs to this Python's installation."""
+    return directory.name in {"site-packages", "dist-packages"} or str(directory) in sysconfig.get_paths().values()
+
+
+def _place_in(directory: Path, top: str) -> Path:
+    """Return the package of this name in a directory, or the module."""
+    return directory / top if (directory / top).is_dir() else directory / f"{top}.py"
+
+
+def _with_siblings(files: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the files or packages, and those beside them that they import, wherever the statement stands."""
+    found = dict.fromkeys(files)
+    unread = [*files]
+    while unread:
+        place, names = unread.pop(), set[str]()
+        for file, source in sources_of([place]).items():
+            with suppress(SyntaxError, ValueError):
+                for node in ast.walk(ast.parse(source if file.endswith(".py") else "")):
+                    if isinstance(node, ast.Import):
+                        names |= {each.name.partition(".")[0] for each in node.names}
+                    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                        names.add(node.module.partition(".")[0])
+        for name in sorted(names - _OF_OTHERS):
+            sibling, spec = _place_in(place.parent, name), on_path(name)
+            is_meant = spec is None or sibling in paths_of(spec)  # else Python takes a module elsewhere
+            if is_meant and sibling not in found and sibling.exists():
+                found[sibling] = None
+                unread.append(sibling)
+    return tuple(found)
+
+
+class _SourceLoader(SourceFileLoader):
+    """Loads a module from its source, never from a compiled file beside it, which could come from other code."""
+
+    def path_stats(self, path: Any) -> Any:
+        """Refuse to give the age of the source: Python would use it to accept a compiled file."""
+        raise OSError(None, "compiled files are not used", str(path))
+
+
+def _spec_in(directory: Path, name: str) -> ModuleSpec | None:
+    return FileFinder(str(directory), (_SourceLoader, SOURCE_SUFFIXES)).find_spec(name)
+
+
+class OwnFinder(MetaPathFinder):
+    """Finds the modules of allowed code that lies in no directory of Python's path, and nothing beside them.
+
+    Otherwise a `numpy_extra.py` beside a chart would run as soon as any library looks for a package of this name.
+    """
+
+    def __init__(self) -> None:
+        self.places: dict[str, Path] = {}
+        """`{top-level module: its file or directory}`."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: object = None) -> ModuleSpec | None:  # noqa: ARG002
+        """Return the specification of a module; None if it is not of allowed code.
+
+        Raises:
+            ModuleNotFoundError: a package has no such source. Python must not look for a compiled file in its place.
+        """
+        place = self.places.get(fullname.partition(".")[0])
+        if place is None:
+            return None
+        for directory in [str(place.parent)] if path is None else path:
+            if (spec := _spec_in(Path(directory), fullname)) is not None:
+                return spec
+        raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+
+
+own_finder = OwnFinder()
+
+
+def find_domain_code(simulation: SimulationConfig, beside: Path | None = None) -> tuple[OwnCode, Any]:
+    """Import the module of a domain, which runs its code, and return the code and what the configuration names.
+
+    Args:
+        beside: as in `locate_code`.
+
+    Raises:
+        ConfigError: there is no such module or attribute, importing it fails, or this process has imported other code.
+        UntrustedCodeError: its user has not asked for it.
+    """
+    code = locate_code(simulation, beside)
+    refuse_unknown([code])
+    for place in code.files if code.directory is not None else ():
+        top = place.stem
+        spec = getattr(sys.modules.get(top), "__spec__", None)
+        if top not in sys.modules or (spec is not None and place in paths_of(spec)):
+            continue  # an edit since its import is found when a run keeps it
+        if _note_import(top) != sources_sha256(sources_of([place])):
+            theirs = top if spec is None else spec.origin
+            problem = f"the module {top!r} of this process is that of {theirs}, and another is in {place}"
+            raise domain_error(f"{problem}; do it in a process of its own")
+    if not code.is_on_path:
+        own_finder.places.update({place.stem: place for place in code.files})
+        if own_finder not in sys.meta_path:  # before Python's own, which could take other modules for kept ones
+            sys.meta_path.insert(0, own_finder)
+    module_name, _, attribute = code.reference.partition(":")
+    try:
+        value = importlib.import_module(module_name)
+    except PrismError:
+        raise
+    except (Exception, SystemExit) as error:  # a user's code may raise anything
+        name = error.name if isinstance(error, ModuleNotFoundError) else None
+        if name is not None and (module_name == name or module_name.startswith(f"{name}.")):
+            raise domain_error(f"no module {name!r}") from None
+        raise domain_error(f"{module_name} cannot be imported: {raised(error)}") from error
+    for place in code.files:
+        _note_import(place.stem)
+    for part in attribute.split("."):
+        if not hasattr(value, part):
+            close = get_close_matches(part, [each for each in dir(value) if not each.startswith("__")], n=1)
+            guess = f"; did you mean {close[0]}?" if close else ""
+            raise domain_error(f"{module_name} has no {part!r}{guess}")
+        value = getattr(value, part)
+    return code, value
+
+
+def _note_import(top: str) -> str:
+    """Return the SHA-256 of the code of a module as it was at the first call, which follows its import."""
+    if top not in imported_as and top in sys.modules:
+        spec = sys.modules[top].__spec__
+        imported_as[top] = "" if spec is None else sources_sha256(sources_of(paths_of(spec)))
+    return imported_as.get(top, "")
+
+
+def raised(error: BaseException, files: tuple[Path, ...] = ()) -> str:
+    """Return an error of the user's own code in words, with its place in that code."""
+    said = " ".join(str(error).split())
+    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    if isinstance(error, SyntaxError):
+        return text  # it says the place itself
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
+    own = [frame for frame in frames if any(Path(frame.filename).is_relative_to(place) for place in files)] or frames
+    return f"{text} ({own[-1].filename}:{own[-1].lineno})" if own else text
