@@ -20,7 +20,7 @@ from prism.domain import Domain, HasNoEffect, HasNotes, HasUnderstood
 from prism.no_effect import NoEffect, idle_interventions, told, unreached
 from prism.social.chart import can_post
 from prism.social.no_effect import no_effect_before
-from prism.social.people.attribute_lines import lines_of_columns, lines_of_people
+from prism.social.people.attributes import lines_of_columns, lines_of_people
 from prism.social.people.hours import check_hours_format, hours_lines, parse_hours
 from prism.social.people.joining import join, number_of
 from prism.social.people.population import Population, graph_of

@@ -12,7 +12,7 @@ from prism.config.model import GraphConfig
 from prism.errors import InputError
 from prism.social.ties.edges import parse_edges
 from prism.social.ties.gml import parse_gml
-from prism.social.ties.graph import FollowGraph, check_people, from_igraph, understood
+from prism.social.ties.graph import FollowGraph, Numbered, check_people, ends_of, graph_of_file
 from prism.social.ties.graph_library import load_igraph
 from prism.social.ties.matrix_market import parse_matrix_market
 from prism.social.ties.pajek import parse_pajek
@@ -59,16 +59,12 @@ def _parse_graphml(data: bytes, source: str) -> FollowGraph:
         except igraph.InternalError as error:
             raise _igraph_error(source, str(error)) from None
     check_people(graph.vcount(), source)
-    ids = [*map(str, graph.vs["id"])]
     mutual = not graph.is_directed()
     # A data key named `id` hides the ids of the nodes; without different values it names nobody.
-    ties = from_igraph(graph, mutual=mutual, names=ids if len({*ids}) == len(ids) else None)
-    if not ties.edges:
-        raise InputError(source, "holds no ties: expected edges between different nodes")
-    first = graph.es[0]
+    ids = [*map(str, graph.vs["id"])]
+    names = ids if len({*ids}) == len(ids) else Numbered(len(ids))
     said = [f"GraphML, {'un' if mutual else ''}directed"]
-    ties.understood = understood(ties, said, (ties.names[first.source], ties.names[first.target]), mutual=mutual)
-    return ties
+    return graph_of_file(source, names, ends_of(graph), said, "edges between different nodes", mutual=mutual)
 
 
 def _igraph_error(source: str, message: str) -> InputError:

@@ -25,11 +25,7 @@ from prism.social.tables import CURRENT, ENTERED, PENDING, TOPICS
 
 
 class Words:
-    """Texts, each with a number.
-
-    Args:
-        texts: the first ones, in the order of their numbers.
-    """
+    """Texts, each with a number."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._texts = [*texts]
@@ -48,7 +44,6 @@ class Words:
         return [float(self.number(each)) if isinstance(each, str) else float(each) for each in values]
 
     def text(self, number: int) -> str:
-        """Return the text with a number."""
         return self._texts[number]
 
 
@@ -164,7 +159,13 @@ class FieldSource(Naming):
         if reads_view(names):
             lines.append(f"post = t.people[person, {CURRENT}] - t.counts.posts[BASE]")
         if "post.relevance" in names:
-            lines.append(f"relevance = {_relevance(self._tables.weights)}")
+            # As `prism.agents.social_agent.relevance_of` works it out.
+            weights = self._tables.weights
+            parts = ("topic_match", "followed", "popularity", "appeal")
+            total = " + ".join(f"{getattr(weights, name)!r} * {_POST[f'post.{name}']}" for name in parts)
+            if weights.exposure:
+                total += f" + {weights.exposure!r} * ({_POST['post.exposures']} - 1)"
+            lines.append(f"relevance = min({total}, 1.0)")
         return [f"{' ' * indent}{line}" for line in lines]
 
     def __call__(self, value: Field | str | tuple[str, ...]) -> str:
@@ -200,32 +201,19 @@ class FieldSource(Naming):
             read = f"t.given[{self._of_post}, {self._tables.of_posts[name]}]"
         elif column is not None:
             read = f"t.attributes[person, {column}]"
-        else:
-            read = self._given_column(field.name)
+        else:  # a value of people that never changes
+            if field.name not in self._places:
+                values = self._tables.people.column(field.name)
+                if values is None or values.dtype == np.object_:
+                    self._fails = True
+                    return "0.0"
+                if values.dtype.kind == "U":
+                    values = np.array([*map(self._tables.words.number, values.tolist())])
+                self._places[field.name] = len(self._given)
+                self._given.append(values.astype(np.float64))
+            read = f"{self._columns}[person, {self._places[field.name]}]"
         return f"({read} != 0.0)" if field.kind == "bool" else read
-
-    def _given_column(self, name: str) -> str:
-        """Return the source of a value of people that never changes."""
-        if name not in self._places:
-            values = self._tables.people.column(name)
-            if values is None or values.dtype == np.object_:
-                self._fails = True
-                return "0.0"
-            if values.dtype.kind == "U":
-                values = np.array([*map(self._tables.words.number, values.tolist())])
-            self._places[name] = len(self._given)
-            self._given.append(values.astype(np.float64))
-        return f"{self._columns}[person, {self._places[name]}]"
 
     def columns(self) -> NDArray[np.float64]:
         """Return the columns of people that have been named, a row for each person."""
         return np.ascontiguousarray(np.array(self._given).T) if self._given else np.zeros((1, 1))
-
-
-def _relevance(weights: RelevanceConfig) -> str:
-    """Return the source of a post's relevance, as `prism.agents.social_agent.relevance_of` works it out."""
-    parts = ("topic_match", "followed", "popularity", "appeal")
-    total = " + ".join(f"{getattr(weights, name)!r} * {_POST[f'post.{name}']}" for name in parts)
-    if weights.exposure:
-        total += f" + {weights.exposure!r} * ({_POST['post.exposures']} - 1)"
-    return f"min({total}, 1.0)"

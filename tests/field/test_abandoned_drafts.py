@@ -10,10 +10,9 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from actors.core.files import ABANDONED_AFTER_S, opened_as_it_is, write_file
 from actors.results.export import export
+from tests.catalogue import catalogue
 from tests.paths import ROOT
 
 KILLED = """
@@ -47,7 +46,7 @@ def test_the_draft_of_a_killed_export_is_removed_by_the_next(small_run: Path, tm
     assert (out / "agents.csv").is_file()
 
 
-@pytest.mark.parametrize("is_directory", [True, False])
+@catalogue("is_directory", [True, False])
 def test_the_draft_of_a_living_process_stays(tmp_path: Path, *, is_directory: bool) -> None:
     draft = tmp_path / ".page.html.abc.tmp"
     draft.mkdir() if is_directory else draft.write_text("half")

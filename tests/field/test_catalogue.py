@@ -274,10 +274,3 @@ def test_words_for_a_missing_value_are_missing_unless_they_are_declared() -> Non
     assert str(caught.value).startswith(f"p.csv:2: camp: {told}")
     with pytest.raises(InputError, match=r"m\.csv:3: camp: expected text, got 'nan'"):
         parse_margin(b"camp,share\nleft,0.5\nnan,0.5\n", "m.csv", needed)
-
-
-def test_a_column_that_is_read_as_an_attribute_is_said_to_be_read() -> None:
-    text = b"name,camp,other\nAda,left,1\n"
-    told = parse_profiles(text, "p.csv", CAMP).understood[0]
-    assert told == "p.csv: 1 profile from `name`, `camp`; not read: `other`"
-    assert parse_profiles(text, "p.csv").understood[0] == "p.csv: 1 profile from `name`; not read: `camp`, `other`"

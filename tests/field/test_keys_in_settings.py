@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from actors.cli.exit_codes import EXIT_CONFIG
-from prism.config import LLMConfig, RequestConfig, load_config
-from prism.errors import ConfigError, SettingError
+from prism.config import RequestConfig, load_config
+from prism.errors import ConfigError
 from tests.catalogue import catalogue
 from tests.command import run_prism
 
@@ -20,24 +20,16 @@ KEY = f"sk-proj-{SECRET}"
 
 PLACES: tuple[tuple[str, str], ...] = (
     (f"llm.host=http://127.0.0.1:1/v1?api_key={SECRET}", "llm.host: expected an address without parameters"),
-    (f"llm.host=http://127.0.0.1:1/v1?key={KEY}&v=2", "llm.host: expected an address without parameters"),
-    (f"llm.host=http://127.0.0.1:1/#{SECRET}", "llm.host: expected an address without parameters"),
     (f"llm.host=http://ada:{SECRET}@127.0.0.1:1", "llm.host: must not carry a user or password"),
     (f"llm.host=ada:{SECRET}@127.0.0.1:1", "llm.host: must not carry a user or password"),
     (f"llm.host=http://127.0.0.1:1/{KEY}/v1", "llm.host: expected no key"),
     (f"llm.hosts=[http://127.0.0.1:1, 'http://h?k={SECRET}']", "llm.hosts[1]: expected an address without parameters"),
-    (f"llm.hosts=http://127.0.0.1:1?k={SECRET}", "llm.hosts: expected an address without parameters"),
     (f"llm.model={KEY}", "llm.model: expected no key"),
     (f"llm.api_key_env={KEY}", "llm.api_key_env: expected the name of an environment variable"),
-    ("llm.api_key_env=hf_aBcDeFgHiJkLmNoPqRs", "llm.api_key_env: expected the name of an environment variable"),
-    (f"llm.api_key_env=a{SECRET}{SECRET}", "llm.api_key_env: expected the name of an environment variable"),
-    (f"llm.api_key_env=[{KEY}]", "llm.api_key_env: expected the name of an environment variable"),
     (f"llm.request.path=/v1/{KEY}/chat", "llm.request.path: expected no key"),
     (f"llm.request.headers={{X-Title: {KEY}}}", "llm.request.headers.X-Title: expected an environment variable"),
-    (f"llm.request.headers={{X-Title: Bearer {SECRET}}}", "llm.request.headers.X-Title: expected an environment"),
     (f"llm.request.headers={{api-key: ${KEY}}}", "llm.request.headers.api-key: expected an environment variable"),
     (f"llm.request.headers='Authorization: Bearer {KEY}'", "llm.request.headers: expected mapping of text to text"),
-    (f"llm.request.query={{v: {KEY}}}", "llm.request.query.v: expected an environment variable"),
     (f"llm.request.extra_body={{api_key: {SECRET}}}", "llm.request.extra_body.api_key: expected no secret"),
     (f"llm.request.extra_body={{user: {KEY}}}", "llm.request.extra_body.user: expected no secret"),
     (
@@ -45,15 +37,10 @@ PLACES: tuple[tuple[str, str], ...] = (
         "llm.request.extra_body.extra_headers.Authorization: expected no secret",
     ),
     (
-        f"llm.request.extra_body={{headers: [{{name: x-api-key, value: {SECRET}}}]}}",
-        "llm.request.extra_body.headers[0].value: expected no secret",
-    ),
-    (
         f"llm.request.extra_body={{providers: [{{a: 1}}, {{accessToken: {SECRET}}}]}}",
         "llm.request.extra_body.providers[1].accessToken: expected no secret",
     ),
     (f"llm.request.extra_body={{headers: ['Bearer {SECRET}']}}", "llm.request.extra_body.headers[0]: expected no"),
-    (f"llm.request.extra_body={KEY}", "llm.request.extra_body: expected mapping"),
 )
 
 
@@ -81,20 +68,6 @@ def test_a_run_with_a_key_in_its_configuration_leaves_no_file(
 
 
 @catalogue(
-    "settings",
-    [
-        {"host": f"http://h?key={SECRET}"},
-        {"api_key_env": KEY},
-        {"request": RequestConfig(), "hosts": ("http://h", f"http://a:{SECRET}@h")},
-    ],
-)
-def test_a_key_in_a_setting_of_python_is_refused_as_well(settings: dict[str, Any]) -> None:
-    with pytest.raises(SettingError) as caught:
-        LLMConfig(**settings)
-    assert SECRET not in str(caught.value)
-
-
-@catalogue(
     "name", ["PRISM_LLM_API_KEY", "OPENAI_API_KEY", "key", "_K2", "MyCompanysVeryOwnLanguageModelKey", "HF_TOKEN_2026"]
 )
 def test_the_name_of_a_variable_is_taken(name: str) -> None:
@@ -112,8 +85,3 @@ def test_the_name_of_a_variable_is_taken(name: str) -> None:
 )
 def test_ordinary_fields_of_a_question_are_taken(fields: dict[str, Any]) -> None:
     assert RequestConfig(extra_body=fields).extra_body == fields
-
-
-def test_an_address_may_have_a_path_and_a_model_any_name() -> None:
-    llm = LLMConfig(host="https://h.example/openai/v1", model="hf.co/someone/A-3B-GGUF:Q4_K_M")
-    assert llm.addresses == ("https://h.example/openai/v1",)

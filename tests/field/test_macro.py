@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 from hypothesis import event, example, given
@@ -15,8 +14,7 @@ from prism.economy.series_file import parse_series
 from prism.errors import InputError
 from prism.quarter import Quarter
 from tests.catalogue import catalogue
-from tests.command import Prism
-from tests.paths import ROOT, field_path
+from tests.paths import field_path
 
 PLAIN = "year,quarter,realgdp,cpi,tbilrate,unemp\n"
 FRED = "observation_date,GDPC1,CPIAUCSL,TB3MS,UNRATE\n"
@@ -85,17 +83,9 @@ REFUSED = {
         f"{PLAIN}2001,1,1,1,1,1\n2001,2,1,1,.,1\n2001,3,1,,1,\n2001,4,1,1,1,1\n",
         f"f.csv: figures are missing between others: 2001q2 (no tbilrate), 2001q3 (no cpi and no unemp); {LACKING}",
     ),
-    "no quarter is whole": (
-        f"{PLAIN}2001,1,1,1,.,1\n2001,2,1,1,.,1\n",
-        "f.csv: no quarter has all of its figures: expected at least one",
-    ),
     "monthly figures": (
         f"{FRED}2001-07-01,1,1,1,1\n2001-08-01,1,1,1,1\n",
         f"f.csv:3: quarter: expected 2001q4 after 2001q3, got 2001q3{MONTHLY}",
-    ),
-    "yearly figures": (
-        f"{FRED}2001-01-01,1,1,1,1\n2002-01-01,1,1,1,1\n",
-        "f.csv:3: quarter: expected 2001q2 after 2001q1, got 2002q1",
     ),
     "a date that is no ISO date": (
         f"{FRED}1/4/2001,1,1,1,1\n",
@@ -117,18 +107,6 @@ REFUSED = {
         semicolons((995, 100), (997, 101), (999, 102), ("1.001", 103), ("1.004", 104)),
         f"f.csv:5: 1.001 may have a decimal point {UNDECIDED}: expected 1001, or 1.0010 with a decimal point",
     ),
-    "a column whose point may be either, beside decimal points": (
-        semicolons((995, "100.5"), (997, "101.5"), ("1.001", "102.5")),
-        f"f.csv:4: 1.001 may have a decimal point {UNDECIDED}: expected 1001, or 1.0010 with a decimal point",
-    ),
-    "a column whose points may all be either, with tabs": (
-        semicolons(("1.001", 100), ("1.004", 101)).replace(";", "\t"),
-        f"f.csv:2: 1.001 may have a decimal point {UNDECIDED}: expected 1001, or 1.0010 with a decimal point",
-    ),
-    "two columns for one figure": (
-        "date,GDPC1,CPIAUCSL,CPIAUCNS,TB3MS,UNRATE\n2001-07-01,1,1,1,1,1\n",
-        "f.csv:1: 2 columns can be cpi: CPIAUCSL, CPIAUCNS; keep one",
-    ),
     "no date": (
         "GDPC1,CPIAUCSL,TB3MS,UNRATE\n1,1,1,1\n",
         f"f.csv:1: missing column: year and quarter, or a date; expected {NAMES}",
@@ -141,35 +119,6 @@ def test_what_cannot_be_read_for_certain_is_one_line(text: str, line: str) -> No
     with pytest.raises(InputError) as caught:
         read(text)
     assert str(caught.value) == line
-
-
-def grouped(number: float, thousands: str, point: str) -> str:
-    return f"{number:,.2f}".replace(",", " ").replace(".", point).replace(" ", thousands)
-
-
-@given(
-    figures=st.lists(
-        st.tuples(*(st.integers(1, most) for most in (3_000_000, 30_000, 1_500, 1_500))), min_size=1, max_size=6
-    ),
-    style=st.sampled_from([("", "."), (",", "."), ("", ","), (".", ",")]),
-    separator=st.sampled_from(",;\t"),
-    label=st.sampled_from(["{0}-{2:02}-01", "{0}Q{1}", "q{1} {0}"]),
-    order=st.permutations(range(5)),
-)
-def test_no_table_is_read_as_another(
-    figures: list[tuple[int, ...]], style: tuple[str, str], separator: str, label: str, order: list[int]
-) -> None:
-    table = [["Date", "GDPC1", "CPIAUCSL", "TB3MS", "UNRATE"]]
-    for place, cells in enumerate(figures):
-        year, quarter = 1990 + place // 4, place % 4 + 1
-        numbers = [grouped(cell / 100, *style) for cell in cells]
-        table.append([label.format(year, quarter, 3 * quarter - 2), *numbers])
-    text = "\n".join(separator.join(f'"{row[place]}"' for place in order) for row in table)
-    found = read(text).quarters
-    assert [each.quarter for each in found] == [
-        Quarter(1990 + place // 4, place % 4 + 1) for place in range(len(figures))
-    ]
-    assert [numbers_of(each) for each in found] == [tuple(cell / 100 for cell in cells) for cells in figures]
 
 
 def written(number: Decimal, style: tuple[str, str], *, is_short: bool) -> str:
@@ -220,17 +169,3 @@ def test_the_files_of_others_are_read(name: str, size: int, left_out: tuple[str,
     assert (len(found.quarters), tuple(str(quarter) for quarter, _ in found.left_out)) == (size, left_out)
     first = found.quarters[0]
     assert (first.quarter, *numbers_of(first)) == (Quarter(1990, 1), 9364.3, 127.5, 7.76, 5.4)
-
-
-def test_validate_and_a_run_say_what_is_left_out(prism: Prism) -> None:
-    lines = [f"{1990 + place // 4}Q{place % 4 + 1};{9000 + place};{127 + place},5;7,5;5" for place in range(6)]
-    Path("bundesbank.csv").write_text("\n".join(["date;gdpc1;cpiaucsl;tb3ms;unrate", *lines, "1991Q3;.;134,5;7,4;5"]))
-    chosen = ("economy.initial.path=bundesbank.csv", "economy.initial.quarter=1991q1")
-    settings = [part for each in chosen for part in ("--set", each)]
-    ended = prism("validate", str(ROOT / "configs" / "economy.yaml"), *settings)
-    assert ended.code == 0, ended.err
-    left_out = "bundesbank.csv: left out at the ends: 1991q3 (no realgdp)\n"
-    assert f"bundesbank.csv: 6 quarters, 1990q1 to 1991q2\n{left_out}" in ended.out
-    ran = prism("run", str(ROOT / "configs" / "economy.yaml"), *settings, "--set", "simulation.ticks=2", "--out", "out")
-    assert ran.code == 0
-    assert left_out.rstrip() in ran.err

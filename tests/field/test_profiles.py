@@ -11,10 +11,9 @@ from typing import TypeVar
 
 import pytest
 
-from prism.config.model import GraphConfig, PopulationConfig
+from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.rng import integer
-from prism.social.people.population import build_population
 from prism.social.people.profiles import Profiles, parse_profiles
 from prism.social.ties.follow_lists import LostDigitsError, entries_of, id_text
 from tests.catalogue import catalogue
@@ -96,8 +95,7 @@ def test_lists_of_followers_are_ties_the_other_way_round() -> None:
     assert "`followers_list` holds user names of people who follow the person" in profiles.understood[1]
 
 
-@pytest.mark.parametrize("kind", ["profiles", "watts_strogatz"])
-@pytest.mark.parametrize("name", ["p.csv", "p.json", "p.jsonl"])
+@catalogue(("name", "kind"), [("p.csv", "profiles"), ("p.json", "watts_strogatz"), ("p.jsonl", "profiles")])
 def test_each_shape_runs_and_says_what_was_understood(prism: Prism, name: str, kind: str) -> None:
     people = list(csv.DictReader(io.StringIO(TWITTER)))
     texts = {"p.csv": TWITTER, "p.json": json.dumps({"data": people}), "p.jsonl": "\n".join(map(json.dumps, people))}
@@ -112,19 +110,12 @@ def test_each_shape_runs_and_says_what_was_understood(prism: Prism, name: str, k
     assert f"{name}: 3 profiles from " in checked.out
     assert "holds numbers of rows, from 0 (population.follow_lists: row); 5 follows" in checked.out
     assert ("they make ties only with" in checked.out) is (kind != "profiles")
-    ran = prism("run", "c.yaml", "--out", "out")
+    ran = prism("run", "c.yaml", "--out", f"{name}.out")
     assert ran.code == 0
     assert f"{name}: 3 profiles from " in ran.err
 
 
 # Who is meant.
-
-
-def test_names_are_no_identities() -> None:
-    profiles = read(",name,username,following_agentid_list\n0,Ira,ira,[1]\n1,Ira,ira,[]\n")
-    assert ties(profiles) == [(0, 1)]
-    population = build_population(PopulationConfig(graph=GraphConfig(kind="profiles")), 1, profiles=profiles)
-    assert [population.name(person) for person in range(2)] == ["Ira", "Ira 2"]
 
 
 def test_lists_that_fit_in_two_ways_are_refused_until_the_configuration_says_which() -> None:
@@ -146,39 +137,29 @@ def test_rows_counted_from_1_are_never_taken_for_rows_from_0() -> None:
     assert profiles.understood[-1] == "p.csv: 1 follow of 1 person outside the file left out"
 
 
-def test_a_reading_that_tells_nobody_apart_is_refused() -> None:
-    text = "name,following_agentid_list\nIra,[1]\nBo,[]\n"
-    assert refusal(text, follow_lists="user_id") == (
-        "p.csv:1: has no user_id that tells people apart (population.follow_lists): expected row, row_from_1"
-    )
-
-
-@pytest.mark.parametrize("ids", [("1.31E+18", "1.31E+18"), ("1.31E+18", "1.44E+18")])
+@catalogue("ids", [("1.31E+18", "1.31E+18"), ("1.31E+18", "1.44E+18"), ("1310420000000010000", "1310420000000020000")])
 def test_ids_that_have_lost_digits_name_nobody(ids: tuple[str, str]) -> None:
     head = "user_id,name,following_agentid_list\n"
     profiles = read(f"{head}{ids[0]},Ira,[1]\n{ids[1]},Bo,[0]\n")
     assert ties(profiles) == [(0, 1), (1, 0)]
     assert profiles.understood[1] == ("p.csv: `user_id` has lost digits, so people have numbers for ids")
-    assert "has lost its last digits" in refusal(f"{head}{ids[0]},Ira,[{ids[1]}]\n{ids[1]},Bo,[]\n")
+    if "E" in ids[1]:
+        assert "has lost its last digits" in refusal(f"{head}{ids[0]},Ira,[{ids[1]}]\n{ids[1]},Bo,[]\n")
 
 
 @catalogue(
     ("value", "text"),
     [
         ("7", "7"),
-        ("007", "007"),
         ("7.0", "7"),
         (7.0, "7"),
-        (7, "7"),
         ("7.5", "7.5"),
-        ("7.e+00", "7"),
         ("1.5E+01", "15"),
         (None, ""),
         ("nan", ""),
         (float("nan"), ""),
         (True, ""),
         (10**18 + 1, "1000000000000000001"),
-        ("Nan", "Nan"),
     ],
 )
 def test_a_whole_number_is_one_id_however_it_is_written(value: object, text: str) -> None:
@@ -196,17 +177,12 @@ def test_a_number_without_its_last_digits_is_no_id(value: object) -> None:
 PRINTED: dict[str, Callable[[Sequence[str]], str]] = {
     "python": lambda ids: f"[{', '.join(ids)}]",
     "python texts": lambda ids: str([*ids]),
-    "python tuple": lambda ids: f"({ids[0]},)" if len(ids) == 1 else f"({', '.join(ids)})",
     "python set": lambda ids: f"{{{', '.join(ids)}}}" if ids else "set()",
-    "python floats": lambda ids: f"[{', '.join(f'{each}.0' for each in ids)}]",
     "json": lambda ids: json.dumps([*ids]),
     "numpy": lambda ids: f"[{' '.join(ids)}]",
-    "numpy lines": lambda ids: "[" + "\n ".join(ids) + "]",
-    "numpy texts": lambda ids: f"[{' '.join(repr(each) for each in ids)}]",
     "numpy floats": lambda ids: f"[{' '.join(f'{each}.' for each in ids)}]",
     "numpy scalars": lambda ids: f"[{', '.join(f'np.int64({each})' for each in ids)}]",
     "numpy array": lambda ids: f"array([{', '.join(ids)}])" if ids else "array([], dtype=int64)",
-    "numpy array of a type": lambda ids: f"np.array([{', '.join(ids)}], dtype=int32)",
     "pandas": lambda ids: f"Index([{', '.join(ids)}], dtype='int64')",
 }
 NOBODY = (
@@ -230,11 +206,6 @@ NOBODY = (
 @catalogue("ids", [("1",), ("0", "12", "3"), ()])
 def test_a_list_is_read_as_it_is_printed(way: str, ids: tuple[str, ...]) -> None:
     assert entries_of(PRINTED[way](ids)) == ids
-
-
-@catalogue("text", NOBODY)
-def test_a_value_that_is_missing_is_nobody(text: str) -> None:
-    assert entries_of(text) == ()
 
 
 @catalogue(
@@ -351,12 +322,6 @@ def test_a_file_in_utf8_is_never_read_as_anything_else(encoding: str) -> None:
         assert "got utf-8: set population.encoding: utf-8" in refusal(WORDS, encoding=encoding)
 
 
-def test_an_encoding_that_there_is_not_is_refused(prism: Prism) -> None:
-    ended = prism("validate", "--set", "population.encoding=klingon")
-    expected = "expected an encoding of texts, such as utf-8, utf-16 or cp1252, got 'klingon'"
-    assert (ended.code, ended.err.splitlines()[-1]) == (3, f"prism: --set: population.encoding: {expected}")
-
-
 # Right or refused.
 
 
@@ -458,21 +423,3 @@ def test_random_files_are_right_or_refused_and_never_wrong(size: Size) -> None:
             assert {*ties(profiles)} == followed, case
             right += 1
     assert right > 0.6 * cases  # in the others, two readings fit
-
-
-def test_profiles_whose_lists_name_nobody_are_refused_with_what_was_read(prism: Prism) -> None:
-    people = [{"username": "ada", "bio": "b", "following_list": ["@bo"]}, {"username": "bo", "bio": "b"}]
-    Path("t.json").write_text(json.dumps(people))
-    ended = prism("validate", "--set", "population.profiles=t.json", "--set", "population.graph.kind=profiles")
-    assert ended.code == 3
-    assert "nobody follows anyone in population.profiles: t.json: 2 profiles from `username`" in ended.err
-    assert "t.json: 1 follow of 1 person outside the file left out" in ended.err
-
-
-def test_ids_that_a_spreadsheet_has_rounded_name_nobody() -> None:
-    ids = ("1310420000000010000", "1310420000000020000", "1310420000000030000")
-    rows = [{"user_id": each, "bio": "b", "following_list": [ids[0]]} for each in ids]
-    found = parse_profiles(json.dumps(rows).encode(), "p.json", PopulationConfig())
-    assert [profile.key for profile in found] == ["0", "1", "2"]
-    assert "p.json: `user_id` has lost digits, so people have numbers for ids" in found.understood
-    assert not any(profile.follows for profile in found)

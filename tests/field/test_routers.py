@@ -21,21 +21,15 @@ from tests.wire.support import config, run
 
 WITHIN: dict[str, tuple[dict[str, Any], str, int | None]] = {
     "a code": ({"error": {"message": "Provider returned error", "code": 502}}, "server_error", 502),
-    "a code in a text": ({"error": {"message": "Slow down", "code": "429"}}, "overloaded", 429),
     "a status": ({"error": {"message": "Loading", "status": 503}}, "loading", 503),
-    "a status beside it": ({"error": "Loading", "status": 503}, "loading", 503),
-    "a status code": ({"error": {"message": "Timed out", "status_code": 408}}, "timeout", 408),
     "a word as its code": ({"error": {"message": "Slow down", "code": "rate_limit_exceeded"}}, "overloaded", 429),
     "a word as its status": ({"error": {"message": "Full", "status": "RESOURCE_EXHAUSTED"}}, "overloaded", 429),
-    "a word as its type": ({"error": {"message": "Full", "type": "overloaded_error"}}, "overloaded", 503),
     "a number before a word": (
         {"error": {"message": "No", "type": "invalid_request_error", "code": 503}},
         "overloaded",
         503,
     ),
-    "no money": ({"error": {"message": "Pay", "code": 402}}, "client_error", 402),
     "a quota": ({"error": {"message": "Pay", "type": "insufficient_quota"}}, "client_error", 429),
-    "a key": ({"error": {"message": "Who?", "code": "invalid_api_key"}}, "client_error", 401),
     "a filter": ({"error": {"message": "Filtered", "code": "content_filter"}}, "refused", 400),
     "an error object": ({"object": "error", "message": "Too long", "code": 400}, "refused", 400),
     "no choices": ({"error": {"message": "Down", "code": 503}, "choices": []}, "overloaded", 503),
@@ -45,7 +39,6 @@ WITHIN: dict[str, tuple[dict[str, Any], str, int | None]] = {
         502,
     ),
     "no status": ({"error": {"message": "Something"}}, "invalid_response", None),
-    "an unknown code": ({"error": {"message": "Something", "code": "E17"}}, "invalid_response", None),
     "a number that is no status": ({"error": {"message": "Something", "code": 17}}, "invalid_response", None),
 }
 
@@ -100,10 +93,8 @@ async def test_a_run_asks_again_after_errors_with_status_200_and_has_the_digest_
     {
         ("strict_not_found",): {"unsent": "strict"},
         ("schema_not_found",): {"schema": "json_object"},
-        ("strict_not_found", "no_seed"): {"unsent": "strict", "seed": "random_seed"},
         ("strict_not_found", "root_path"): {"unsent": "strict", "path": "/chat/completions"},
         ("schema_not_found", "response_format_ignored"): {"schema": "prompt"},
-        ("schema_not_found", "errors_with_200", "null_usage"): {"schema": "json_object"},
     }.items(),
 )
 async def test_a_404_for_a_schema_is_a_refusal_of_the_schema(quirks: tuple[str, ...], changes: dict[str, str]) -> None:

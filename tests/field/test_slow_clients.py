@@ -29,8 +29,6 @@ BEGINNINGS = (
     b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ",
     b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n\r\nx",
 )
-ENDS_WITHIN_S = 4.0
-"""The longest time from SIGTERM to the end, on a machine that does other things, too."""
 
 
 def ask(port: int, path: str = "/", method: str = "GET", **headers: str) -> tuple[int, bytes]:
@@ -73,10 +71,8 @@ def test_the_local_page_is_there_beside_a_crowd_and_ends_at_once(tmp_path: Path,
         while ask(port)[0] == 503 and time.monotonic() < until:  # some of the crowd have sent a whole head
             continue
         assert ask(port)[0] == 200
-        begun = time.monotonic()
         process.send_signal(signal.SIGTERM)
         assert process.wait(HANG_S) == -signal.SIGTERM
-        assert time.monotonic() - begun < ENDS_WITHIN_S
 
 
 @pytest.mark.parametrize("headers", [{}, {OF_PROMETHEUS: "10"}])
@@ -87,7 +83,6 @@ def test_readers_that_do_not_come_again_do_not_hold_up_the_end_of_a_run(headers:
         assert ask(port, "/metrics", **headers)[0] == 200
     endpoint.hear(RunEnded(reason="SIGTERM", ticks=1))
     closing_ = Thread(target=endpoint.close)
-    begun = time.monotonic()
     closing_.start()
     if headers:  # a Prometheus that has just been here is waited for
         ask(port, "/metrics", **headers)
@@ -95,5 +90,3 @@ def test_readers_that_do_not_come_again_do_not_hold_up_the_end_of_a_run(headers:
         ask(port, "/metrics", **headers)
     closing_.join(HANG_S)
     assert not closing_.is_alive()
-    if not headers:
-        assert time.monotonic() - begun < 1.0

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from actors.factory.graph_files import parse_graph
-from actors.factory.input_files import read_input
 from prism.config.model import GraphConfig
 from prism.errors import InputError
 from prism.social.ties.graph import FollowGraph
 from tests.catalogue import catalogue
-from tests.command import Prism
 from tests.field.random_tables import random_table
-from tests.paths import field_path
 from tests.tiers import Size
 
 CYCLE = {("ada", "bo"), ("bo", "cy"), ("cy", "ada")}
@@ -47,23 +42,15 @@ def refusal(text: str, **settings: Any) -> str:
 
 CYCLES = {
     "saved by pandas": ",source,target\n0,ada,bo\n1,bo,cy\n2,cy,ada\n",
-    "saved twice by pandas": "Unnamed: 0.1,Unnamed: 0,from,to\n0,0,ada,bo\n1,1,bo,cy\n2,2,cy,ada\n",
-    "tabs and an index": "\tsource\ttarget\n0\tada\tbo\n1\tbo\tcy\n2\tcy\tada\n",
-    "columns without names by pandas": ",0,1\n0,ada,bo\n1,bo,cy\n2,cy,ada\n",
     "by R": '"from" "to" "weight"\n"1" "ada" "bo" 3\n"2" "bo" "cy" 1\n"3" "cy" "ada" 7\n',
-    "ids of ties in front": "edge_id;weight;src;dst\ne1;0,5;ada;bo\ne2;1,25;bo;cy\ne3;0,75;cy;ada\n",
     "the ends the other way round": "cited,citing\nbo,ada\ncy,bo\nada,cy\n",
     "people and their followers": "user_id,follower_id\nbo,ada\ncy,bo\nada,cy\n",
-    "accounts and their fans": "account,fan_id\nbo,ada\ncy,bo\nada,cy\n",
-    "numbered people and their friends": "id,user_id,friend_id\n7,ada,bo\n8,bo,cy\n9,cy,ada\n",
     "people and their friends": "mutual,friend_date,user_id,friend_id\n0,1,ada,bo\n1,5,bo,cy\n0,3,cy,ada\n",
-    "ids and names": "source_id,source_name,target_id,target_name\nada,A,bo,B\nbo,B,cy,C\ncy,C,ada,A\n",
     "Gephi": "Source;Target;Type;Id;Label;Weight\nada;bo;Directed;0;;1,0\nbo;cy;Directed;1;;1,0\n"
     "cy;ada;Directed;2;;1,0",
     "networkx": "ada bo {}\nbo cy {'weight': 3, 'since': 2019}\ncy ada {'weight': 1}\n",
     "names of columns in a comment": "# made by hand\n# FromNodeId\tToNodeId\nada\tbo\nbo\tcy\ncy\tada\n",
     "KONECT": "% asym unweighted\n% 3 3 3\nada bo\nbo cy\ncy ada\n",
-    "a hint for spreadsheets": "sep=;\nfollower;followee\nada;bo\nbo;cy\ncy;ada\n",
     "counted lines": "      3 ada bo\n     12 bo cy\n      1 cy ada\n",
     "spaces around commas": "ada , bo\nbo , cy\ncy , ada\n",
     "a kind of tie between": "ada\tfollows\tbo\nbo\tfollows\tcy\ncy\tblocks\tada\n",
@@ -72,7 +59,6 @@ CYCLES = {
     "bo\t2021-01-11 10:00:01\tcy\t\ncy\t2021-01-12 09:00:00\tada\t\n",
     "decimal commas and spaces": "ada bo 0,5\nbo cy 0,25\ncy ada 1,5\n",
     "Pajek": f"{PAJEK}*Arcs\n1 2 1.0\n2 3 1.0\n3 1 1.0\n",
-    "Pajek in lists": f"*Network made\n{PAJEK}*Arcslist\n1 2\n2 3\n3 1\n",
     "GML": 'Creator "by hand"\ngraph [\n directed 1\n node [ id 5 label "ada" ]\n node [ id 7 label "bo" ]\n'
     ' node [ id 9 label "cy" ]\n edge [ source 5 target 7 ]\n edge [ source 7 target 9 ]\n'
     " edge [ source 9 target 5 ]\n]",
@@ -111,29 +97,19 @@ def test_numbers_are_the_same_people_however_they_are_written(text: str) -> None
         ("person,buddy\nada,bo\nbo,cy\n", {}, f"the first line may be a header and may be a tie: {HEADER}"),
         ("0,ada\nbo,cy\ndi,bo\n", {}, f"the first line may be a header and may be a tie: {HEADER}"),
         ("3 2\n1 2\n2 3\n", {}, "the first line may be the numbers of people and ties"),
-        ("0 5 7\n1 7 9\n2 9 5\n", {}, f"cannot tell which columns are the ends: {COLUMNS}, such as [2, 3]: the first"),
         ("20 1157 1232\n40 1232 1191\n60 1191 1157\n", {}, "cannot tell which columns are the ends"),
-        ("5 1 2\n3 2 3\n9 3 1\n", {}, "cannot tell which columns are the ends"),
         ("user,follower,friend\n1,2,3\n2,3,1\n", {}, f"more than two columns are named as ends: {COLUMNS}"),
         ("blogger,follower\n1,2\n2,3\n", {}, f"do not tell who follows whom: {COLUMNS}"),
         ("Id,Label\n0,ada\n1,bo\n", {}, "`Label` names no people"),
         ("0,ada\n1,bo\n2,cy\n", {}, "the first counts the lines"),
         ("7,ada\n3,bo\n5,cy\n", {}, f"they differ in kind and share no id: {COLUMNS}"),
-        ("0 41\n1 37\n2 41\n", {}, "the first counts the lines"),
-        ("0 41 0.5\n1 37 0.25\n2 41 0.75\n", {}, "cannot tell which columns are the ends"),
         ("".join(f"{each} {each % 3}\n" for each in range(20)), {}, "the first counts the lines"),
-        ("user_id,item_id,rating\n1,1,5\n1,2,3\n2,1,4\n", {}, "cannot tell which columns are the ends"),
         ("user_id,movie_id\n1,10\n2,20\n", {}, "`movie_id` names no people"),
-        ("via,x,y\nk1,c1,e1\nc1,g1,k1\nm1,m1,i1\n", {}, "cannot tell which columns are the ends"),
-        ("a1;b2;c3;x\nb2;c3;a1;y\nd4;a1;b2;x\n", {}, "cannot tell which columns are the ends"),
-        ('0.5 "n 6, jr" "n 2, jr" "n 3, jr"\n0.7 "n 2, jr" "n 3, jr" "n 6, jr"\n', {}, "cannot tell which columns"),
         (",ada,bo\nada,0,1\nbo,1,0\n", {}, "is a table of people by people: expected one tie a line"),
         ("source,target\n0.5,1.5\n1.5,2.5\n", {}, f"column 1 holds decimals and no ids: {COLUMNS}"),
         ("ada,,bo\nbo,,cy\n", {"columns": (1, 2), "header": False}, f"column 2 is empty: {COLUMNS}"),
         ("1.31E+18,1.32E+18\n1.33E+18,1.31E+18\n", {}, f"t.txt:1: '1.31E+18' {LOST}"),
-        ("a;1,31E+18\nb;a\na;b\n", {}, f"t.txt:1: '1,31E+18' {LOST}"),
         ("from,to\n1310424242424242432.0,7.0\n", {}, f"t.txt:2: '1310424242424242432.0' {LOST}"),
-        ("1310424242424240000,1310424242424250000\n", {}, "have lost all digits after the first 15"),
         (
             "from,to\n1310424242424242431,1310424242424240000\n1310424242424242433,1310424242424250000\n",
             {},
@@ -142,7 +118,6 @@ def test_numbers_are_the_same_people_however_they_are_written(text: str) -> None
         ("from,to\nada,bo\nbo,NaN\n", {}, "t.txt:3: expected an id, got 'NaN', which stands for a missing one"),
         ("from,to\nada,bo\nfrom,to\nbo,cy\n", {}, "t.txt:3: repeats the header"),
         ("ada bo cy\nbo cy\ncy ada bo\n", {}, "t.txt:2: expected 3 columns as in other lines, got 2: 'bo cy'"),
-        ("1 2\n2 3\n3 1 4\n", {}, "t.txt:1: expected 3 columns as in other lines, got 2: '1 2'"),
         ("ada;bo\nbo\n", {}, "t.txt:2: expected two ids with a semicolon between them, got 'bo'"),
         ("% bip unweighted\n1 1\n2 1\n", {}, "`bip`: expected ties between people"),
         ("x,y,z\n1,2,3\n", {"columns": ("q", "x")}, "there is no column 'q': the header has x, y, z"),
@@ -153,9 +128,7 @@ def test_numbers_are_the_same_people_however_they_are_written(text: str) -> None
         (f"{PAJEK}*Matrix\n0 1 0\n", {}, "t.txt:5: bad Pajek: expected one network"),
         (f"{PAJEK}*Arcs\n1 2\n", {"columns": (1, 2)}, "is Pajek: population.graph.columns is for tables of ties alone"),
         (f"{MATRIX} pattern general\n3 4 1\n1 2\n", {}, "t.txt:2: bad MatrixMarket: expected the numbers of rows"),
-        (f"{MATRIX} pattern general\n3 3 2\n1 2\n", {}, "t.txt:2: bad MatrixMarket: expected 2 entries, got 1"),
         (f"{MATRIX} real general\n3 3 1\n1 2\n", {}, "t.txt:3: bad MatrixMarket: expected a row and a column from 1"),
-        ("%%MatrixMarket matrix array real general\n2 2\n0\n1\n1\n0\n", {}, "t.txt:1: bad MatrixMarket: expected"),
         (f"{MATRIX} real skew-symmetric\n2 2 1\n2 1 1\n", {}, "got 'skew-symmetric'"),
         ("graph [\n node [ id 1 ]\n edge [ source 1 target 2 ]\n]\n", {}, "t.txt:3: bad GML: no node has the id 2"),
         ("digraph {\n ada -> bo\n}\n", {}, "is a Graphviz file: expected a table of ties, GraphML"),
@@ -176,15 +149,11 @@ def test_what_fits_in_no_way_or_in_more_than_one_is_refused_in_one_line(
     ("text", "settings", "ties"),
     [
         ("0 5 7\n1 7 9\n", {"columns": (2, 3)}, {("5", "7"), ("7", "9")}),
-        ("0 5 7\n1 7 9\n", {"columns": (3, 2)}, {("7", "5"), ("9", "7")}),
         ("x,y,z\n1,2,3\n2,3,1\n", {"columns": ("z", "x")}, {("3", "1"), ("1", "2")}),
         ("person,buddy\nada,bo\n", {"header": True}, {("ada", "bo")}),
-        ("person,buddy\nada,bo\n", {"header": False}, {("person", "buddy"), ("ada", "bo")}),
-        ("0 41\n1 37\n", {"columns": (1, 2)}, {("0", "41"), ("1", "37")}),
         ("user_id,movie_id\n1,10\n2,20\n", {"columns": (1, 2)}, {("1", "10"), ("2", "20")}),
         ("1::2::5\n2::3::4\n", {"separator": "::", "columns": (1, 2)}, {("1", "2"), ("2", "3")}),
         ("ada knows bo well\nbo knows cy\n", {"columns": (1, 3)}, {("ada", "bo"), ("bo", "cy")}),
-        ("3 2\n1 2\n2 3\n", {"header": True}, {("1", "2"), ("2", "3")}),
     ],
 )
 def test_the_settings_say_what_a_table_does_not(
@@ -211,11 +180,6 @@ def test_a_file_that_says_whether_ties_are_directed_is_believed(
     assert ties_of(read(text, directed=directed)) == ties
 
 
-def test_people_of_a_matrix_and_of_pajek_may_have_no_tie() -> None:
-    assert read(f"{MATRIX} pattern general\n5 5 1\n1 2\n").size == 5
-    assert read(f"{PAJEK}*Arcs\n1 2\n").size == 3
-
-
 def test_a_weighted_list_of_numbers_is_read_if_its_first_columns_share_most() -> None:
     ties = [(each, (each * 7 + 3) % 50) for each in range(50) if each != (each * 7 + 3) % 50]
     text = "".join(f"{one} {other} {one * other % 4}\n" for one, other in reversed(ties))
@@ -229,12 +193,6 @@ def test_a_line_far_down_that_differs_is_named() -> None:
     assert len(ties_of(read("\n".join(lines)))) == 30_000
     lines[29_000] = "7,8"
     assert refusal("\n".join(lines)).startswith("t.txt:29001: expected 3 columns as in other lines, got 2: '7,8'")
-
-
-def test_a_packed_file_is_told_by_its_content(tmp_path: Path) -> None:
-    path = tmp_path / "ties.csv"
-    path.write_bytes(gzip.compress(b"from,to\nada,bo\nbo,cy\ncy,ada\n"))
-    assert ties_of(read(read_input(path).data.decode())) == CYCLE
 
 
 def test_no_random_table_is_read_as_another(size: Size) -> None:
@@ -256,38 +214,6 @@ def outcome(text: str, config: GraphConfig) -> set[tuple[str, str]] | str:
         return str(error)
 
 
-FILES = {
-    "float_ids.csv": "no header; ends are columns 1 and 2; 3 people, 3 ties; first: 1 -> 2",
-    "header_words.tsv": "line 1 is a header; ends are `user_from` and `user_to`; 3 people, 3 ties; first: ada -> bo",
-    "id_first.csv": "line 1 is a header; ends are `Source` and `Target`; 3 people, 3 ties; first: ada -> bo",
-    "index_column.csv": "line 1 is a header; ends are `source` and `target`; 3 people, 3 ties; first: ada -> bo",
-    "named_index_column.csv": "line 1 is a header; ends are `source` and `target`; 3 people, 3 ties; first: 10 -> 20",
-    "pajek_named_txt.txt": "Pajek, arcs; people are called by their labels; 3 people, 3 ties; first: ada -> bo",
-    "semicolons_decimal_comma.csv": "line 1 is a header; ends are `Source` and `Target`; "
-    "3 people, 3 ties; first: 1 -> 2",
-}
-
-
-@catalogue("name", FILES)
-def test_validate_says_what_was_understood(name: str, prism: Prism) -> None:
-    Path(name).write_bytes(field_path(f"graphs/{name}").read_bytes())
-    ended = prism("validate", "--set", f"population.graph.path={name}")
-    assert ended.code == 0
-    said = "" if "Pajek" in FILES[name] else "; both follow each other (population.graph.directed: false)"
-    assert f"{name}: {FILES[name]}{said}" in ended.out.splitlines()
-
-
-def test_validate_says_it_of_a_file_that_is_built_and_what_was_left_out(prism: Prism) -> None:
-    Path("t.csv").write_text("from,to\nada,bo\nbo,ada\nbo,bo\nbo,\x1b[31mcy\n")
-    settings = ("--set", "population.graph.path=t.csv", "--set", "population.graph.directed=true")
-    for options in ((), ("--build",)):
-        lines = prism("validate", *settings, *options).out.splitlines()
-        assert (
-            "t.csv: line 1 is a header; ends are `from` and `to`; 3 people, 3 ties; first: ada -> bo; "
-            "left out: 1 of people to themselves"
-        ) in lines
-
-
 def test_ids_that_begin_like_a_comment_are_never_dropped_in_silence() -> None:
     told = refusal("source,target\nada,#blm\n#blm,bo\nbo,ada\n")
     assert told.endswith(
@@ -295,21 +221,3 @@ def test_ids_that_begin_like_a_comment_are_never_dropped_in_silence() -> None:
     )
     assert read('source,target\nada,#blm\n"#blm",bo\nbo,ada\n').edges == 3
     assert refusal("#a,b\n#b,c\n").endswith("holds no ties: all its lines begin with # or %, and are comments")
-
-
-def test_comments_between_rows_are_counted() -> None:
-    told = read("source,target\nada,bo\n# from here on, of 2020, by hand\nbo,cy\n%\n").understood
-    assert told.endswith("; left out: 2 comments between rows")
-
-
-def test_a_comment_between_rows_may_hold_a_quote_that_is_not_closed() -> None:
-    told = read('source,target\nada,bo\n# a,"he said\nbo,cy\n').understood
-    assert told.endswith("; left out: 1 comment between rows")
-
-
-def test_a_table_that_is_numbered_is_refused_with_the_columns_behind_the_numbers() -> None:
-    assert "such as [2, 3]: the first counts the lines; it begins" in refusal("1 2 5\n2 3 6\n3 1 7\n")
-
-
-def test_a_name_with_control_characters_is_shown_harmless(prism: Prism) -> None:
-    assert r"first: \x1b[31mada -> bo" in read("from,to\n\x1b[31mada,bo\n").understood

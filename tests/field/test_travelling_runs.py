@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -113,11 +112,8 @@ def digest(place: Path) -> str:
     return printed
 
 
-@pytest.fixture(scope="module", params=["moved", "unpacked", "packed"])
+@pytest.fixture(scope="module", params=["moved", "packed"])
 def run(request: pytest.FixtureRequest, place: Path, digest: str) -> Path:
-    if request.param == "unpacked":
-        prism("unpack", place / "run.prism", "--out", place / "elsewhere" / "run")
-        return place / "elsewhere" / "run"
     return place / "run.prism" if request.param == "packed" else place / "there" / "run"
 
 
@@ -142,11 +138,6 @@ def test_a_run_goes_on_elsewhere_as_it_would_have_where_it_began(place: Path, di
     whole = prism("run", write_study(tmp_path / "study"), "--ticks", "96", "--out", tmp_path / "whole", "-q")
     prism("unpack", place / "run.prism", "--out", tmp_path / "run")
     assert prism("resume", tmp_path / "run", "--ticks", "96", "-q") == whole
-
-
-@pytest.mark.slow
-def test_its_configuration_runs_again_from_any_directory(place: Path, digest: str, tmp_path: Path) -> None:
-    assert prism("run", place / "there" / "run" / CONFIG, "--out", tmp_path / "again", "-q").strip() == digest
 
 
 def write_experiment(directory: Path, base: str) -> Path:
@@ -225,78 +216,6 @@ def test_a_node_without_the_run_does_the_cells_of_its_configuration_with_its_cod
     done = [sys.executable, "-P", "-c", NODE, *map(str, tmp_path.glob("*.order"))]
     subprocess.run(done, cwd="/", env=environment, check=True)
     assert digests_of(tmp_path) == study_digests
-
-
-FIT = """
-question: How often do people post?
-base: BASE
-parameters:
-  population.posts_per_session: {low: 0.05, high: 0.6, scale: log}
-targets:
-  posts: {measure: rounds.posts, value: 40, tolerance: 30, source: made up, holdout: 42}
-checks:
-  reshares: {measure: reshares, value: 60, tolerance: 30, source: made up}
-budget: {design: 50, confirm: 11}
-"""
-
-
-@pytest.mark.slow
-def test_a_calibration_of_a_runs_configuration_writes_one_that_runs_without_the_run(
-    place: Path, digest: str, tmp_path: Path
-) -> None:
-    run = shutil.copytree(place / "there" / "run", tmp_path / "run")
-    (tmp_path / "fit.yaml").write_text(FIT.replace("BASE", f"run/{CONFIG}"))
-    prism("calibrate", tmp_path / "fit.yaml", "--out", tmp_path / "fit", "--jobs", "2", "-q")
-    shutil.rmtree(run)
-    fitted = prism("run", tmp_path / "fit" / "calibrated.yaml", "--out", tmp_path / "fitted", "-q").strip()
-    assert fitted in prism("replay", tmp_path / "fitted")
-    assert fitted != digest
-
-
-AS_NOBODY = """
-import os, sys
-from pathlib import Path
-import anyio
-from actors.runs.directory import RunDirectory
-from actors.runs.replay import replay
-from actors.runs.trust import trust_run
-
-for user in (0, 65534):  # the first replay imports all that the second one needs, which may not read our Python
-    os.setuid(user)
-    trust_run(Path(sys.argv[1]))  # another user has not run its code
-    print(os.getuid(), anyio.run(replay, RunDirectory(Path(sys.argv[1]))).engine.digest.hexdigest())
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.getuid() != 0, reason="another user can only be had as root")
-def test_another_user_replays_a_run_that_may_not_be_written(place: Path, digest: str) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-P", "-c", AS_NOBODY, place / "there" / "run"],
-        cwd="/",
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ended.stdout.splitlines() == [f"0 {digest}", f"65534 {digest}"]
-
-
-@pytest.mark.slow
-def test_the_view_draws_the_chart_of_a_packed_run(place: Path, digest: str) -> None:
-    command = [sys.executable, "-P", "-m", "actors.cli", "view", str(place / "run.prism"), "--port", "0"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, cwd="/", env=environment, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stdout is not None
-            address = re.search(r"http://\S+", server.stdout.readline())
-            assert address is not None
-            with urllib.request.urlopen(f"{address[0].rstrip('/')}/api/runs") as page:
-                assert digest in page.read().decode()
-            with urllib.request.urlopen(f"{address[0].rstrip('/')}/api/runs/run") as page:
-                assert "sharing" in page.read().decode()
-        finally:
-            server.send_signal(signal.SIGINT)
 
 
 def test_a_full_disk_while_inputs_are_kept_leaves_nothing_and_says_so(tmp_path: Path) -> None:

@@ -13,11 +13,10 @@ from prism.config import FeedConfig
 from prism.social.network import Network
 from prism.social.people.population import Population
 from prism.social.posts.cascade import Cascade, CascadeSize
-from prism.social.posts.post import NO_POST, Post, PostKind, post_id
+from prism.social.posts.post import NO_POST, Post, post_id
 from prism.social.tables import ENGAGEMENTS, TOUCHED
 from prism.social.ties.graph import FollowGraph
 from tests.catalogue import catalogue
-from tests.social.cascade_edges import CascadeEdge, edge_of
 from tests.social.people import persona
 
 ADA, BO = range(2)
@@ -54,19 +53,6 @@ def test_an_original_is_a_cascade_of_one_post() -> None:
     assert (0 in net.cascades, 5 in net.cascades, len(net.cascades)) == (True, False, 1)
 
 
-def test_nothing_that_grew_is_the_largest_cascade_at_first() -> None:
-    net = network()
-    net.publish(ADA, 0)
-    assert (net.cascades.largest, net.cascades.deepest, net.cascades.branched) == (CascadeSize(-1, 0, 0), 0, 0)
-
-
-def test_a_like_engages_a_cascade_and_does_not_grow_it() -> None:
-    net = network()
-    net.publish(ADA, 0)
-    net.like(BO, 0, 12)
-    assert net.cascades[0] == Cascade(root=0, touched=12, posts=1, depth=0, engagements=1)
-
-
 def test_a_chain_grows_deep_and_a_star_grows_wide() -> None:
     net = network()
     net.publish(ADA, 0)
@@ -85,16 +71,6 @@ def test_more_posts_make_a_larger_cascade_then_more_depth() -> None:
     reply(net, first)
     reply(net, child)
     assert net.cascades.largest == CascadeSize(second, 3, 2)
-
-
-def test_a_cascade_untouched_since_before_a_tick_is_forgotten_and_its_size_is_not() -> None:
-    net = network()
-    net.publish(ADA, 0)
-    reply(net, 0, 4)
-    net.publish(ADA, 5)
-    net.cascades.retire(5)
-    assert (0 in net.cascades, 1 in net.cascades) == (False, True)
-    assert net.cascades.largest == CascadeSize(0, 2, 1)
 
 
 def test_rows_of_forgotten_cascades_are_dropped_and_numbers_stay() -> None:
@@ -181,13 +157,3 @@ def test_the_table_is_at_most_twice_as_long_as_the_living_cascades_in_a_long_run
         assert net.cascades.length <= 2 * len(net.cascades)
     assert net.state.cascade_numbers(np.array([*ends], dtype=np.int64)).tolist() == [*ends]
     assert sum(net.cascades.sizes().values()) == number
-
-
-@pytest.mark.parametrize("kind", [PostKind.REPLY, PostKind.RESHARE])
-def test_an_edge_says_who_answers_whom_in_which_tree(kind: PostKind) -> None:
-    child = Post(id=7, author=1, text="", topics=(), created=3, root=2, parent=5, depth=2, kind=kind)
-    assert edge_of(child) == CascadeEdge(tick=3, root=2, parent=5, child=7, kind=kind)
-
-
-def test_an_original_adds_no_edge() -> None:
-    assert edge_of(Post(id=1, author=1, text="", topics=(), created=0, root=1)) is None

@@ -28,73 +28,12 @@ def real_file(name: str) -> bytes:
     return gzip.decompress(real_path(name).read_bytes())
 
 
-@catalogue(
-    "text",
-    ["a b\nb c\n", "a\tb\nb\tc", "a,b\nb, c\n", "a   b 0.5\n\nb c 7", "# a x\n% konect\na b\n  b c  \r\n"],
-)
-def test_separators_comments_blank_lines_and_extra_columns_are_read(text: str) -> None:
-    assert ties_of(parse(text)) == {("a", "b"), ("b", "c")}
-
-
-def test_a_directed_line_is_one_tie() -> None:
-    assert ties_of(parse("1 2", directed=True)) == {("1", "2")}
-
-
-def test_an_undirected_line_is_two_ties() -> None:
-    assert ties_of(parse("1 2", directed=False)) == {("1", "2"), ("2", "1")}
-
-
 def test_integer_ids_are_ordered_by_value_and_kept_as_written() -> None:
     assert parse("900 10\n9 900\n-5 007").names == ("-5", "007", "9", "10", "900")
 
 
 def test_other_ids_are_ordered_by_first_appearance() -> None:
     assert parse("zoe 10\nada zoe\n9 ada").names == ("zoe", "10", "ada", "9")
-
-
-def test_an_id_may_have_spaces_where_commas_separate() -> None:
-    assert ties_of(parse("Ada Novak,Wen Ito\n", "t.csv")) == {("Ada Novak", "Wen Ito")}
-
-
-def test_quotes_of_a_csv_are_no_part_of_an_id() -> None:
-    assert ties_of(parse('"Novak, Ada","Wen"\n', "t.csv")) == {("Novak, Ada", "Wen")}
-
-
-@catalogue(
-    ("source", "text"),
-    [
-        ("t.csv", "user,friend\n1,2\n"),
-        ("t.csv.gz", "# made by hand\nuser,friend,weight\n1,2,0.5\n"),
-        ("t.tsv", "user\tfriend\n1\t2"),
-        ("T.CSV", "Source,Target,Type\n1,2,Directed\n"),
-    ],
-)
-def test_a_header_above_integer_ids_is_left_out(source: str, text: str) -> None:
-    assert ties_of(parse(text, source)) == {("1", "2")}
-
-
-def test_a_header_of_well_known_words_is_left_out_above_any_ids() -> None:
-    assert ties_of(parse("follower,followee\nada,wen\n", "t.csv")) == {("ada", "wen")}
-
-
-def test_first_lines_that_look_like_ids_are_ties() -> None:
-    assert ties_of(parse("ada,wen\nwen,uma\n", "t.csv")) == {("ada", "wen"), ("wen", "uma")}
-
-
-def test_a_file_of_any_name_may_have_a_header() -> None:
-    assert ties_of(parse("source target\n1 2\n")) == {("1", "2")}
-
-
-def test_a_csv_of_one_line_is_read() -> None:
-    assert ties_of(parse("1,2", "t.csv")) == {("1", "2")}
-
-
-def test_a_byte_order_mark_is_no_part_of_an_id() -> None:
-    assert parse("\ufeff1 2").names == ("1", "2")
-
-
-def test_old_line_ends_separate_lines() -> None:
-    assert ties_of(parse("1 2\r3 4\r")) == {("1", "2"), ("3", "4")}
 
 
 @catalogue(
@@ -110,9 +49,7 @@ def test_old_line_ends_separate_lines() -> None:
             f"t.txt:1: expected two ids with spaces or a tab between them, got '{'x' * 60}...'",
         ),
         ("t.txt", b"", "t.txt: holds no ties: expected lines with two different ids"),
-        ("t.csv", b"", "t.csv: holds no ties: expected lines with two different ids"),
         ("t.txt", b"# nothing\n\n", "t.txt: holds no ties: all its lines begin with # or %, and are comments"),
-        ("t.csv", b"from,to\n", "t.csv: holds no ties: expected lines with two different ids"),
         ("t.txt", b"1 1\n2 2\n", "t.txt: holds no ties: expected lines with two different ids"),
         ("t.txt", b"1 2\n3 \xff\n", "t.txt:2: expected UTF-8 text, got byte 0xff"),
         ("t.txt", b"\xef\xbb\xbf1 2\n3 \xe9\n", "t.txt:2: expected UTF-8 text, got byte 0xe9"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prism.social.ties.graph_library import PLOTTING_LIBRARIES, load_igraph
+from prism.social.ties.graph_library import PLOTTING_LIBRARIES
 
 FAKE = "imported = True\n"
 
@@ -56,17 +56,3 @@ with ThreadPoolExecutor(1) as pool, _without_plotting():
 print("matplotlib" in sys.modules)
 """
     assert run(script, plotting) == "plotly\nTrue\n"
-
-
-def test_matplotlib_that_was_imported_before_is_left_to_igraph(plotting: Path) -> None:
-    script = """
-import matplotlib
-from prism.social.ties.graph_library import load_igraph
-load_igraph()
-print("matplotlib.pyplot" in sys.modules, sys.modules["matplotlib"] is matplotlib)
-"""
-    assert run(script, plotting) == "True True\n"
-
-
-def test_the_module_is_the_same_each_time() -> None:
-    assert load_igraph() is load_igraph()

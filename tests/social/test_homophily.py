@@ -63,19 +63,6 @@ def test_swaps_keep_every_degree_and_never_lead_away_from_the_share(
     assert round(abs(found.realised - share), 9) <= round(abs(found.by_chance - share), 9)
 
 
-def test_the_same_seed_makes_the_same_ties_and_another_seed_others() -> None:
-    config = PopulationConfig(size=200, attributes=PARTIES, graph=ALIKE)
-    one, again, other = (ties_of(build_population(config, seed).graph) for seed in (4, 4, 5))
-    assert one == again != other
-
-
-def test_without_homophily_the_ties_are_the_generators() -> None:
-    config = PopulationConfig(size=200, attributes=PARTIES)
-    population = build_population(config, 4)
-    assert ties_of(population.graph) == ties_of(generate(config.graph, 200, 4))
-    assert population.homophily is None
-
-
 def test_drawn_attributes_are_those_of_the_people() -> None:
     config = PopulationConfig(size=200, attributes=PARTIES, graph=ALIKE)
     population = build_population(config, 4)
@@ -98,7 +85,6 @@ def test_a_share_that_cannot_be_reached_is_told() -> None:
     ("graph", "problem"),
     [
         ({"homophily": {"by": "party"}}, "expected both by and share, or neither: share is missing"),
-        ({"homophily": {"share": 0.5}}, "expected both by and share, or neither: by is missing"),
         ({"homophily": {"by": "partie", "share": 0.5}}, "no attribute 'partie': did you mean party?"),
         ({"homophily": {"by": "age", "share": 0.5}}, "expected an attribute of type text or bool, got age of type int"),
         ({"homophily": {"by": "party", "share": 0.5}, "path": "ties.csv"}, "because the ties come from a file"),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import permutations
 
-import numpy as np
 import pytest
 
 from actors.factory.graph_files import parse_graph
@@ -13,12 +11,8 @@ from prism.config.attributes import AttributeConfig
 from prism.config.model import GraphConfig, PopulationConfig
 from prism.errors import ConfigError
 from prism.rng import Draw, integer
-from prism.social.measures import Moment
-from prism.social.people.people import People
-from prism.social.people.people_lists import lists_from
 from prism.social.people.population import Population, build_population
 from prism.social.people.profiles import parse_profiles
-from tests.paths import field_path
 
 ROWS = ("ada,Ada,left", "bo,Bo,right", "cy,Cy,left", "di,Di,right")
 TIES = ("di,cy", "cy,ada", "ada,bo", "bo,di", "ada,cy")
@@ -80,14 +74,6 @@ def test_whoever_has_an_id_has_the_ties_and_the_attributes_of_it_in_any_order_of
     assert population.joins == (
         "population.join: id: 4 people in ties.csv and people.csv (`user_id`); first: di is Di, cy is Cy, ada is Ada",
     )
-
-
-def test_a_measure_by_attribute_does_not_depend_on_the_order_of_rows() -> None:
-    for rows in permutations(ROWS):
-        population = built("user_id,name,party\n" + "\n".join(rows))
-        *_, starts, values = population.graph.arrays()
-        moment = Moment(lists_from(starts, values), np.zeros(4, dtype=np.int64), People(population.personas).column)
-        assert moment.measured(["ei_index_party"]) == {"ei_index_party": -0.2}  # 2 of 5 ties join left and right
 
 
 def test_the_ids_may_be_in_any_column_that_tells_people_apart() -> None:
@@ -210,28 +196,3 @@ def test_settings_find_people_by_id_first() -> None:
         assert caught.value.args[0] == problem
     words = built()  # with ids that are no numbers, a number is that of a person, from 0 on
     assert [words.name(words.number(each)) for each in (0, 1, "di", "Di")] == ["Di", "Cy", "Di", "Di"]
-
-
-FILES: dict[str, Sequence[str]] = {
-    "ties_other_order.csv": ("", "first: di is Di, cy is Cy, ada is Ada"),
-    "ties_one_stranger.csv": ("1 person of ties_one_stranger.csv is not in people.csv: eve; ", ""),
-    "ties_of_numbers.csv": ("no id of people.csv (ada, bo, cy and 1 other) is in ties_of_numbers.csv (1, 2, 3 ", ""),
-}
-
-
-def test_files_as_people_have_them_are_joined_by_id_or_refused() -> None:
-    people = field_path("joined/people.csv").read_bytes()
-    for name, (problem, said) in FILES.items():
-        config = PopulationConfig(profiles="people.csv", graph=GraphConfig(path=name, directed=True))
-        profiles = parse_profiles(people, "people.csv", config)
-        graph = parse_graph(field_path(f"joined/{name}").read_bytes(), name, config.graph)
-        if problem:
-            with pytest.raises(ConfigError) as caught:
-                build_population(config, 1, profiles=profiles, graph=graph)
-            assert problem in str(caught.value)
-            continue
-        population = build_population(config, 1, profiles=profiles, graph=graph)
-        ada = population.number("ada")
-        assert population.name(ada) == "Ada"
-        assert sorted(population.name(int(each)) for each in population.graph.following(ada)) == ["Bo", "Cy"]
-        assert said in population.joins[0]

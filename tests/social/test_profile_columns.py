@@ -66,15 +66,10 @@ def test_a_list_of_objects_gives_each_attribute_its_key() -> None:
 MISSING = "which stands for a missing value; population.attributes.own.default would stand for it"
 WRONG_CELLS = [
     ({"type": "int", "min": 13, "max": 99}, "abc", "expected int 13 to 99, got 'abc'"),
-    ({"type": "int", "min": 13, "max": 99}, "12", "expected int 13 to 99, got '12'"),
     ({"type": "int"}, "40.5", "expected int, got '40.5'"),
-    ({"type": "int"}, "4_0", "expected int, got '4_0'"),
     ({"type": "int"}, "9" * 400, f"expected int, got '{'9' * 60}'"),
     ({"type": "float"}, "nan", f"expected float, got 'nan', {MISSING}"),
-    ({"type": "float"}, "inf", "expected float, got 'inf'"),
-    ({"type": "float"}, "1e999", "expected float, got '1e999'"),
     ({"type": "float", "max": 1}, "1.01", "expected float <= 1, got '1.01'"),
-    ({"type": "float"}, "٣", "expected float, got '٣'"),
     ({"type": "bool"}, "maybe", "expected true or false, got 'maybe'"),
     ({"type": "text", "values": ["n", "s"]}, "w", "expected one of: n, s, got 'w'"),
     ({"type": "int"}, "", "expected int, got nothing; population.attributes.own.default would stand for it"),
@@ -94,12 +89,8 @@ def test_a_cell_that_does_not_fit_is_refused_with_its_line_and_column(
 @catalogue(
     ("declaration", "value", "problem"),
     [
-        ({"type": "int"}, True, "expected int, got true"),
         ({"type": "int"}, 10**400, f"expected int, got 1{'0' * 59}"),
-        ({"type": "int"}, [1], "expected int, got [1]"),
         ({"type": "float"}, float("nan"), f"expected float, got NaN, {MISSING}"),
-        ({"type": "float"}, float("inf"), "expected float, got Infinity"),
-        ({"type": "bool"}, 1, "expected true or false, got 1"),
         ({"type": "text"}, 3, "expected text, got 3"),
         ({"type": "text"}, {"a": "b"}, 'expected text, got {"a": "b"}'),
         ({"type": "text"}, None, "expected text, got nothing; population.attributes.own.default would stand for it"),
@@ -112,14 +103,6 @@ def test_a_value_that_does_not_fit_is_refused_with_its_profile_and_key(
     with pytest.raises(InputError) as caught:
         from_json(settings(own=declaration), {"own": fits}, {"own": value})
     assert str(caught.value) == f"p.json: own: profile 2 (P1): {problem}"
-
-
-def test_a_missing_value_takes_the_default_and_a_given_one_does_not() -> None:
-    config = settings(own={"type": "int", "default": 7})
-    assert [profile.attributes["own"] for profile in from_csv(config, "own", "3", "")] == [3, 7]
-    assert [profile.attributes["own"] for profile in from_json(config, {"own": 3}, {}, {"own": None})] == [3, 7, 7]
-    (ada,) = people(config, from_json(config, {"other": 3}))
-    assert ada.attributes == {"own": 7}
 
 
 def test_a_column_that_the_file_lacks_is_refused_with_those_there_are() -> None:
@@ -150,12 +133,6 @@ def test_a_column_that_stands_twice_is_refused_only_if_it_is_read() -> None:
         from_csv(settings(own={"type": "int"}), "own,own", "1,2")
 
 
-def test_an_attribute_that_says_how_it_is_drawn_leaves_the_column_alone() -> None:
-    config = settings(own={"type": "float", "mean": 0, "sd": 1})
-    (ada,) = people(config, from_csv(config, "own", "nothing to read"))
-    assert isinstance(ada.attributes["own"], float)
-
-
 def test_profiles_read_without_their_attributes_are_refused() -> None:
     profiles = from_json(settings(), {"own": 3})
     with pytest.raises(SettingError, match=r"population\.attributes\.own: has no values"):
@@ -172,19 +149,10 @@ def test_thresholds_and_activity_come_from_their_columns_and_a_blank_one_from_th
     assert (cy.low_threshold, cy.high_threshold, cy.activity) == (0.0, 0.02 + 0.05, 1.0)
 
 
-def test_low_and_high_threshold_may_have_columns_too() -> None:
-    columns = {"engagement_threshold": "mid", "low_threshold": "low", "high_threshold": "high"}
-    config = settings(columns)
-    ada, bo = people(config, from_json(config, {"mid": 0.5, "low": 0.1, "high": 1}, {"mid": 0.5, "low": 0.5}))
-    assert (ada.low_threshold, ada.engagement_threshold, ada.high_threshold) == (0.1, 0.5, 1.0)
-    assert (bo.low_threshold, bo.engagement_threshold, bo.high_threshold) == (0.5, 0.5, 0.55)
-
-
 @catalogue(
     ("row", "problem"),
     [
         ("1.5,,", "mid: expected float 0 to 1, got '1.5'"),
-        ("high,,", "mid: expected float 0 to 1, got 'high'"),
         ("0.5,0.6,", "low: expected at most the engagement threshold of 0.5, got 0.6"),
         ("0.5,,0.4", "high: expected at least the engagement threshold of 0.5, got 0.4"),
         (",0.4,", "low: expected an engagement threshold in the same profile"),
@@ -195,18 +163,6 @@ def test_thresholds_out_of_range_or_order_are_refused(row: str, problem: str) ->
     with pytest.raises(InputError) as caught:
         from_csv(config, "mid,low,high", "0.5,0.4,0.6", row)
     assert str(caught.value) == f"p.csv:3: {problem}"
-
-
-def test_attributes_change_nothing_else_about_people_from_a_file() -> None:
-    config = settings(own={"type": "int"})
-    with_own, without = (people(each, from_csv(each, "own", "1", "2", "3")) for each in (config, settings()))
-    assert [persona.attributes["own"] for persona in with_own] == [1, 2, 3]
-    for one, other in zip(with_own, without, strict=True):
-        assert (one.activity, one.engagement_threshold, one.name) == (
-            other.activity,
-            other.engagement_threshold,
-            other.name,
-        )
 
 
 _VALUES = {

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.agents.social_agent import SocialAgent
-from prism.config import ChoiceConfig, Config, IntentionsConfig, PopulationConfig, load_config
+from prism.config import ChoiceConfig, Config, IntentionsConfig, PopulationConfig
 from prism.config.attributes import TRAITS
 from prism.errors import InputError
 from prism.social.choice import ChoiceOracle
 from prism.social.domain import SocialDomain
 from prism.social.people.intentions import Intentions
-from prism.social.people.persona import NEUTRAL, TRAITS_OF, Traits
+from prism.social.people.persona import NEUTRAL, Traits
 from prism.social.people.population import build_population
 from prism.social.people.profiles import parse_profiles, personas_from_profiles
 from prism.social.people.synthetic import SyntheticPeople
@@ -50,24 +50,6 @@ def test_the_traits_of_synthetic_people_are_what_their_words_say() -> None:
     assert len({person.personality for person in people}) > 60
 
 
-def test_the_traits_of_all_personalities_are_balanced_and_each_has_three_words() -> None:
-    assert len(TRAITS_OF) == 80
-    for trait in TRAITS:
-        assert sum(getattr(traits, trait) for traits in TRAITS_OF.values()) == 0.0
-    assert all(sum(abs(getattr(traits, trait)) for trait in TRAITS) == 3.0 for traits in TRAITS_OF.values())
-
-
-def test_people_with_one_personality_share_their_traits() -> None:
-    people = SyntheticPeople(400, 7, PopulationConfig())
-    by_words: dict[str, Traits] = {}
-    assert all(by_words.setdefault(person.personality, person.traits) is person.traits for person in people)
-
-
-def test_an_agent_has_its_traits_as_it_has_its_attributes() -> None:
-    agent = SocialAgent(persona=persona(traits=Traits(openness=0.5, neuroticism=-1)))
-    assert [getattr(agent, trait) for trait in TRAITS] == [0.5, 0.0, 0.0, 0.0, -1.0]
-
-
 @catalogue("value", [1.5, -1.01, math.nan, "high", True])
 def test_a_trait_out_of_range_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match=r"^openness: expected float -1 to 1, got "):
@@ -96,24 +78,6 @@ def test_a_trait_counts_in_every_option_that_engages_by_its_weight(traits: Trait
         gained = oracle.utility(agent, option, post) - oracle.utility(plain, option, post)
         assert gained == pytest.approx(expected, abs=1e-9)
     assert oracle.utility(agent, SCROLLING, post) == 0.0
-
-
-def test_a_trait_makes_engaging_likelier_if_its_weight_is_above_0() -> None:
-    post = view(topic_match=0.5)
-    oracle = ChoiceOracle(ChoiceConfig(extraversion=0.5), 0)
-    shares = [
-        oracle.probabilities(SocialAgent(persona=persona(traits=Traits(extraversion=trait))), [SCROLLING, LIKE], post)[
-            1
-        ]
-        for trait in (-1.0, 0.0, 1.0)
-    ]
-    assert shares == sorted(set(shares))
-
-
-@given(ANY_TRAITS)
-def test_intentions_without_coefficients_are_those_of_everyone(traits: Traits) -> None:
-    none: Any = {trait: {} for trait in TRAITS}
-    assert Intentions(IntentionsConfig(**none)).weights(traits) == [0.65, 0.2, 0.15]
 
 
 @given(ANY_TRAITS, st.floats(-2, 2), st.sampled_from(TRAITS), st.sampled_from(["like", "reshare", "reply"]))
@@ -150,46 +114,10 @@ def test_people_of_a_trait_intend_what_its_coefficient_says() -> None:
             "population.intentions.openness.share: expected one of the actions: like, reshare, reply",
         ),
         (
-            "population: {intentions: {openness: 1}}",
-            f"{INTENT}.openness: expected mapping of one of: like, reply, reshare to float -100 to 100, got 1",
-        ),
-        (
             "population: {intentions: {open: {like: 1}}}",
             "population.intentions.open: unknown key; did you mean population.intentions.openness?",
         ),
-        ("oracle: {choice: {openness: 101}}", "oracle.choice.openness: expected float -100 to 100, got 101"),
     ],
 )
 def test_a_coefficient_that_cannot_be_is_refused(text: str, message: str) -> None:
     assert refusal(text) == f"c.yaml:1: {message}"
-
-
-def test_coefficients_of_intentions_survive_a_round_trip() -> None:
-    config = load_config("population: {intentions: {openness: {like: 1, reply: -0.5}}}")
-    assert config.population.intentions.openness == {"like": 1.0, "reply": -0.5}
-
-
-def test_by_default_each_trait_counts_in_choices_and_intentions_and_little() -> None:
-    choice, intentions = ChoiceConfig(), IntentionsConfig()
-    for trait in TRAITS:
-        weights = [getattr(choice, trait), *getattr(intentions, trait).values()]
-        assert len(weights) == 2
-        assert all(0.0 < abs(weight) <= 0.3 for weight in weights)
-
-
-def test_the_personalities_of_synthetic_people_change_a_run_only_by_their_weights() -> None:
-    flat: Any = {"oracle": {"choice": dict.fromkeys(TRAITS, 0.0)}, "population": {"size": 20}}
-    flat["population"]["intentions"] = {trait: {} for trait in TRAITS}
-    for config, differ in ((Config(**flat), False), (Config(), True)):
-        oracle = ChoiceOracle(config.oracle.choice, 0)
-        intentions = Intentions(config.population.intentions)
-        ends = [
-            Traits(
-                **dict.fromkeys(TRAITS, 0.0),
-            ),
-            Traits(openness=1, extraversion=1, agreeableness=1),
-        ]
-        post = view(topic_match=0.5)
-        utilities = {oracle.utility(SocialAgent(persona=persona(traits=traits)), LIKE, post) for traits in ends}
-        weights = {tuple(intentions.weights(traits)) for traits in ends}
-        assert (len(utilities) == 2) is (len(weights) == 2) is differ

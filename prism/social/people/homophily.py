@@ -57,8 +57,7 @@ def wired(
     """Return a graph in which this share of the ties joins equals, as far as the numbers of ties allow.
 
     Args:
-        graph: the ties that are changed.
-        values: the value of each person, of shape (people,).
+        values: the value of each person.
         by: the name of these values.
         share: of all ties; 0 to 1.
         mutual: whether all ties are friendships, which they then stay.
@@ -83,7 +82,7 @@ class _Ties:
     """Ties that swap their ends.
 
     Args:
-        tails, heads: the followers and the followees, of shape (ties,); of a friendship in any order.
+        tails, heads: the followers and the followees; of a friendship in any order.
         groups: the number of each person's group.
     """
 
@@ -101,39 +100,11 @@ class _Ties:
         return self.same_count / len(self._same) if len(self._same) else 0.0
 
     def swap(self, gap: int, step: int) -> bool:
-        """Let pairs of ties swap their heads, which brings the number of ties between equals nearer to a goal.
+        """Let pairs of ties swap their heads, and return whether any pair did.
 
         Args:
             gap: the ties between equals that are missing; below 0 if there are too many.
-
-        Returns:
-            Whether any pair did.
         """
-        groups = self._groups
-        one, other = self._pairs(gap, step)
-        a, b, c, d = self.tails[one], self.heads[one], self.tails[other], self.heads[other]
-        # 1. What a swap of a-b, c-d to a-d, c-b would gain
-        same = (groups[a] == groups[d]).astype(np.int64) + (groups[c] == groups[b])
-        gains = same if gap > 0 else 2 - same
-        # 2. Only those that gain, and that make no tie twice or to oneself
-        fits = np.flatnonzero((gains > 0) & (a != d) & (c != b))
-        fits = fits[self._are_new(np.stack((self._keys_of(a, d)[fits], self._keys_of(c, b)[fits]), axis=1))]
-        # 3. Not more of them than needed
-        fits = fits[np.cumsum(gains[fits]) <= abs(gap)]
-        one, other = one[fits], other[fits]
-        both = np.concatenate((one, other))
-        gone = self._keys_of(self.tails[both], self.heads[both])
-        self.heads[one], self.heads[other] = d[fits], b[fits]
-        self._same[both] = groups[self.tails[both]] == groups[self.heads[both]]
-        self.same_count += int(np.sign(gap)) * int(gains[fits].sum())
-        # 4. The keys stay sorted: two sorted lists are merged
-        left = np.delete(self._keys, np.searchsorted(self._keys, gone))
-        come = np.sort(self._keys_of(self.tails[both], self.heads[both]))
-        self._keys = np.sort(np.concatenate((left, come)), kind="stable")
-        return len(fits) > 0
-
-    def _pairs(self, gap: int, step: int) -> tuple[Ints, Ints]:
-        """Return pairs of ties that may swap: the places of the one and of the other."""
         # 1. Some of the ties of the kind that is too common, in a random order.
         kept = np.flatnonzero(self._same == (gap < 0))
         marks = uniforms(self._seed, kept, step, Draw.HOMOPHILY)
@@ -142,33 +113,46 @@ class _Ties:
         if self._mutual:  # either end of a friendship may be swapped
             turned = kept[uniforms(self._seed, kept, step, Draw.HOMOPHILY, 1) < 0.5]
             self.tails[turned], self.heads[turned] = self.heads[turned], self.tails[turned]
-        # 2. Two halves, whose ties are paired. Ties between unequals gain only if the new ends are of one group.
-        half = len(kept) // 2
+        # 2. Two halves, whose ties are paired. Ties between unequals gain only if the new ends are of one group: the
+        #    head of the one is of the group of the tail of the other, so that each swap gains a tie or two.
+        groups, half = self._groups, len(kept) // 2
         one, other = kept[:half], kept[half : 2 * half]
-        if gap < 0:
-            return one, other
-        # The head of the one is of the group of the tail of the other, so that each swap gains a tie or two.
-        keys = _ranked(self._groups[self.heads[one]]), _ranked(self._groups[self.tails[other]])
-        _, first, second = np.intersect1d(*keys, assume_unique=True, return_indices=True)
-        order = np.argsort(first)
-        return one[first[order]], other[second[order]]
+        if gap > 0:
+            keys = _ranked(groups[self.heads[one]]), _ranked(groups[self.tails[other]])
+            _, first, second = np.intersect1d(*keys, assume_unique=True, return_indices=True)
+            order = np.argsort(first)
+            one, other = one[first[order]], other[second[order]]
+        # 3. The pairs whose swap of a-b, c-d to a-d, c-b gains, and makes no tie to oneself.
+        a, b, c, d = self.tails[one], self.heads[one], self.tails[other], self.heads[other]
+        same = (groups[a] == groups[d]).astype(np.int64) + (groups[c] == groups[b])
+        gains = same if gap > 0 else 2 - same
+        fits = np.flatnonzero((gains > 0) & (a != d) & (c != b))
+        # 4. Both new ties are ties of nobody, and of no pair before.
+        new = np.stack((self._keys_of(a, d)[fits], self._keys_of(c, b)[fits]), axis=1).ravel()
+        is_first = np.zeros(len(new), dtype=np.bool_)
+        is_first[np.unique(new, return_index=True)[1]] = True
+        if len(new):
+            at = np.minimum(np.searchsorted(self._keys, new), len(self._keys) - 1)
+            fits = fits[(is_first & (self._keys[at] != new)).reshape(-1, 2).all(axis=1)]
+        # 5. Not more of them than needed.
+        fits = fits[np.cumsum(gains[fits]) <= abs(gap)]
+        one, other = one[fits], other[fits]
+        both = np.concatenate((one, other))
+        gone = self._keys_of(self.tails[both], self.heads[both])
+        self.heads[one], self.heads[other] = d[fits], b[fits]
+        self._same[both] = groups[self.tails[both]] == groups[self.heads[both]]
+        self.same_count += int(np.sign(gap)) * int(gains[fits].sum())
+        # 6. The keys stay sorted: two sorted lists are merged.
+        left = np.delete(self._keys, np.searchsorted(self._keys, gone))
+        come = np.sort(self._keys_of(self.tails[both], self.heads[both]))
+        self._keys = np.sort(np.concatenate((left, come)), kind="stable")
+        return len(fits) > 0
 
     def _keys_of(self, tails: Ints, heads: Ints) -> Ints:
         size = len(self._groups)
         if self._mutual:
             return np.asarray(np.minimum(tails, heads) * size + np.maximum(tails, heads))
         return tails * size + heads
-
-    def _are_new(self, pairs: Ints) -> NDArray[np.bool_]:
-        """Return whether both keys of each pair are of no tie, and of no pair above it; of shape (pairs,)."""
-        flat = pairs.ravel()
-        if not len(flat):
-            return np.zeros(0, dtype=np.bool_)
-        at = np.minimum(np.searchsorted(self._keys, flat), len(self._keys) - 1)
-        is_new = self._keys[at] != flat
-        first = np.zeros(len(flat), dtype=np.bool_)
-        first[np.unique(flat, return_index=True)[1]] = True
-        return np.asarray((is_new & first).reshape(-1, 2).all(axis=1))
 
 
 def _ranked(groups: Ints) -> Ints:

@@ -31,6 +31,11 @@ def hour_at(epoch: datetime, seconds: float) -> int:
     return (epoch + timedelta(seconds=seconds)).hour
 
 
+def hours_lines(hours: object) -> tuple[str, ...]:
+    """Return a line about a file of hours, if one is named: its rows are not joined to people."""
+    return (f"{hours}: the sums of all rows, the same hours for everybody",) if isinstance(hours, str) else ()
+
+
 def check_hours_format(source: str) -> None:
     """Refuse a file whose extension is not that of a table.
 
@@ -44,52 +49,41 @@ def parse_hours(data: bytes, source: str) -> tuple[float, ...]:
     """Return the sums of the columns h00 to h23 of a table.
 
     Raises:
-        InputError: a column is missing, or a count is no number from 0 on; the message names the line.
+        InputError: as for `parse_accounts`.
     """
     return tuple(math.fsum(column) for column in zip(*parse_accounts(data, source), strict=True))
-
-
-def hours_lines(hours: object) -> tuple[str, ...]:
-    """Return a line about a file of hours, if one is named: its rows are not joined to people."""
-    return (f"{hours}: the sums of all rows, the same hours for everybody",) if isinstance(hours, str) else ()
 
 
 def parse_accounts(data: bytes, source: str) -> tuple[tuple[float, ...], ...]:
     """Return the columns h00 to h23 of each row of a table, which is an account.
 
     Raises:
-        InputError: as for `parse_hours`, or nobody is active in any hour.
+        InputError: a column is missing, a count is no number from 0 on, or nobody is active in any hour.
     """
     check_hours_format(source)
     text = decode_text(data, source)
     table = table_rows(text, source, separator_of(text, COLUMNS))
     header = [name.strip().lower() for name in next(table, (1, []))[1]]
-    places = _places(header, source)
-    rows = [_counts(row, places, len(header), source, line) for line, row in table if any(map(str.strip, row))]
-    problem = hours_problem(tuple(math.fsum(row[hour] for row in rows) for hour in range(DAY_HOURS)))
-    if problem:
+    for name in COLUMNS:
+        if header.count(name) != 1:
+            problem = f"expected a header with each of h00 to h23 once, got {header.count(name)} times {name}"
+            raise InputError(source, problem, line=1)
+    accounts = []
+    for line, row in table:
+        if not any(map(str.strip, row)):
+            continue
+        check_width(row, len(header), source, line)
+        counts = []
+        for name in COLUMNS:
+            cell = row[header.index(name)]
+            try:
+                count = float(cell)
+            except ValueError:
+                count = math.nan
+            if not 0.0 <= count <= 1e15:
+                raise InputError(source, f"expected a count from 0 to 1e15, got {found(cell)}", key=name, line=line)
+            counts.append(count)
+        accounts.append(tuple(counts))
+    if problem := hours_problem(tuple(math.fsum(row[hour] for row in accounts) for hour in range(DAY_HOURS))):
         raise InputError(source, problem)
-    return tuple(rows)
-
-
-def _places(header: list[str], source: str) -> list[int]:
-    wrong = next((name for name in COLUMNS if header.count(name) != 1), None)
-    if wrong is not None:
-        problem = f"expected a header with each of h00 to h23 once, got {header.count(wrong)} times {wrong}"
-        raise InputError(source, problem, line=1)
-    return [header.index(name) for name in COLUMNS]
-
-
-def _counts(row: list[str], places: list[int], width: int, source: str, line: int) -> tuple[float, ...]:
-    check_width(row, width, source, line)
-    counts = []
-    for hour, place in enumerate(places):
-        try:
-            count = float(row[place])
-        except ValueError:
-            count = math.nan
-        if not 0.0 <= count <= 1e15:
-            problem = f"expected a count from 0 to 1e15, got {found(row[place])}"
-            raise InputError(source, problem, key=COLUMNS[hour], line=line)
-        counts.append(count)
-    return tuple(counts)
+    return tuple(accounts)

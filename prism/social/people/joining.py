@@ -30,7 +30,6 @@ class Joined(NamedTuple):
 
     Args:
         graph: who follows whom; None if a generator will draw it.
-        cast: the profile of each person.
         ids: lists of the ids of all people, by which settings may name them; a person without an id has an empty one.
         lines: how people and profiles were joined.
     """
@@ -65,7 +64,7 @@ def join(config: PopulationConfig, profiles: Sequence[Profile], graph: FollowGra
     names: Sequence[str] = Numbered(size) if graph is None else graph.names
     outer = () if graph is None else (names,)
     if config.join == "draw":
-        cast = [drawn_profile(profiles, person, seed) for person in range(size)]
+        cast = [_drawn(profiles, person, seed) for person in range(size)]
         line = f"{JOIN}: draw: a profile of {count} in {here} is drawn for each of {counted(size, 'person', 'people')}"
         return Joined(graph, cast, outer, (f"{line} of {there}, with replacement; {_first(names, cast)}",))
     if graph is None or config.join == "position":
@@ -74,12 +73,10 @@ def join(config: PopulationConfig, profiles: Sequence[Profile], graph: FollowGra
             expected = "the same number of both, or draw (a profile for each person, by the seed)"
             start = "position: " if config.join == "position" else ""
             raise _refused(f"{start}{here} has {count} for {people}: expected {expected}")
+        line = f"{JOIN}: position: {count} of {here} and {size:,} people of {there}, in the order of both"
         if graph is None:
-            line = f"{here}: its {count} are the people, numbered in its order; {_first(names, profiles)}"
-        else:
-            line = f"{JOIN}: position: {count} of {here} and {size:,} people of {there}, in the order of both; "
-            line += _first(names, profiles)
-        return Joined(graph, profiles, (*outer, *own.values()), (line,))
+            line = f"{here}: its {count} are the people, numbered in its order"
+        return Joined(graph, profiles, (*outer, *own.values()), (f"{line}; {_first(names, profiles)}",))
     return _by_id(config, profiles, graph, seed, kinds)
 
 
@@ -90,7 +87,6 @@ def _by_id(
     seed: int,
     kinds: Mapping[str, Sequence[str]],
 ) -> Joined:
-    """Return the people of a graph with the profiles that have their ids."""
     here, there = config.profiles or "the profiles", config.graph.path or "the graph"
     known = {*graph.names}
     met = {kind: sum(map(known.__contains__, texts)) for kind, texts in kinds.items()}
@@ -125,10 +121,7 @@ def _by_id(
         if not graph.edges:
             raise ConfigError("configuration", f"drop leaves no ties between people of {here}", key=UNMATCHED)
     places = [place_of.get(name) for name in graph.names]
-    cast = [
-        drawn_profile(profiles, person, seed) if place is None else profiles[place]
-        for person, place in enumerate(places)
-    ]
+    cast = [_drawn(profiles, person, seed) if place is None else profiles[place] for person, place in enumerate(places)]
     # The one whose name it is keeps it; those with drawn profiles get numbers behind it.
     order = sorted(range(graph.size), key=lambda person: places[person] is None)
     for person, name in zip(order, unique_names(cast[person].name for person in order), strict=True):
@@ -146,11 +139,6 @@ def _by_id(
         done += f"; those of {here} are left out" if without_ties and config.unmatched == "draw" else ""
         lines.append(f"{UNMATCHED}: {config.unmatched}: {'; '.join(alone)}; {done}")
     return Joined(graph, cast, (graph.names, *ids), tuple(lines))
-
-
-def drawn_profile(profiles: Sequence[Profile], person: int, seed: int) -> Profile:
-    """Return the profile that the seed draws for a person."""
-    return profiles[integer(len(profiles), seed, person, 0, Draw.PERSONA)]
 
 
 def number_of(
@@ -186,13 +174,15 @@ def _refused(problem: str) -> ConfigError:
     return ConfigError("configuration", problem, key=JOIN)
 
 
+def _drawn(profiles: Sequence[Profile], person: int, seed: int) -> Profile:
+    return profiles[integer(len(profiles), seed, person, 0, Draw.PERSONA)]
+
+
 def _first(names: Iterable[str], cast: Sequence[Profile]) -> str:
-    """Return the first joins in words."""
     joins = zip(names, cast[:JOINS_SHOWN], strict=False)
     return f"first: {', '.join(f'{shown(name)} is {shown(profile.name)}' for name, profile in joins)}"
 
 
 def _listed(ids: Sequence[str], most: int) -> str:
-    """Return the first of some ids, and how many others there are."""
     more = f" and {counted(len(ids) - most, 'other')}" if len(ids) > most else ""
     return ", ".join(map(shown, ids[:most])) + more

@@ -59,12 +59,7 @@ _OPEN_BAND: Final = re.compile(r"([-+]?[0-9.]+)\s*\+")
 
 
 class Category(NamedTuple):
-    """A value of a table, or a band of numbers.
-
-    Args:
-        low: the value; the least number of a band.
-        high: the largest number of a band; the value otherwise.
-    """
+    """A value of a table, or a band of numbers from `low` to `high`."""
 
     low: Value
     high: Value
@@ -98,11 +93,9 @@ class MarginTable(NamedTuple):
         return {name: tuple(dict.fromkeys(row[place] for row in self.shares)) for place, name in enumerate(self.names)}
 
     def told(self, row: Sequence[Category]) -> str:
-        """Return a row in words."""
         return _in_words(self.names, row)
 
     def within(self, names: Sequence[str]) -> dict[tuple[Category, ...], float]:
-        """Return the shares of some of the attributes alone."""
         places = [self.names.index(name) for name in names]
         sums: dict[tuple[Category, ...], list[float]] = {}
         for row, share in self.shares.items():
@@ -111,13 +104,7 @@ class MarginTable(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """A row of a table beside the people drawn.
-
-    Args:
-        row: the row, in words.
-        asked: its share in the table.
-        came_out: its share of the people.
-    """
+    """A row of a table, in words: its share in the table, and that of the people drawn."""
 
     row: str
     asked: float
@@ -136,18 +123,34 @@ def parse_margin(data: bytes, source: str, config: PopulationConfig) -> MarginTa
     rows = table_rows(text, source, separator)
     line, header = next(rows, (1, []))
     columns = [each.lower() if each.lower() in FIGURES else each for each in map(str.strip, header)]
-    figure = _figure_of(columns, source, line)
-    names = _names_of(columns, figure, config, source, line)
-    shares: dict[tuple[Category, ...], float] = {}
+    figure = _figure_of(columns, config, source, line)
+    names = tuple(name for name in config.attributes if name in columns)
+    # 1. The figure of each row.
+    figures: dict[tuple[Category, ...], float] = {}
     lines: dict[tuple[Category, ...], int] = {}
     for line, values in rows:
         check_width(values, len(columns), source, line)
         cells = dict(zip(columns, map(str.strip, values), strict=True))
         row = tuple(_category(cells[name], name, config.attributes[name], source, line) for name in names)
-        if row in shares:
+        if row in figures:
             raise InputError(source, f"is the row of line {lines[row]} again", line=line)
-        lines[row], shares[row] = line, _number(cells[figure], figure, source, line, has_groups=separator != ";")
-    return _scaled(MarginTable(source, names, shares, None), figure)
+        lines[row], figures[row] = line, _number(cells[figure], figure, source, line, has_groups=separator != ";")
+    # 2. Every combination has one.
+    table = MarginTable(source, names, figures, None)
+    for row in product(*table.categories.values()):
+        if row not in figures:
+            problem = f"has no row for {table.told(row)}: expected one for each combination, with 0 where nobody is"
+            raise InputError(source, problem)
+    # 3. Shares, which add up to 1.
+    total, whole = math.fsum(figures.values()), FIGURES[figure]
+    if not total > 0.0:
+        raise InputError(source, "holds no shares: expected figures above 0", key=figure)
+    off = 0.0 if whole is None else abs(total / whole - 1.0)
+    if whole is not None and off > TOLERANCE:
+        problem = f"expected figures that add up to {whole:g}, got {total:.6g}; is a row missing, or is it a count?"
+        raise InputError(source, problem, key=figure)
+    shares = {row: each / total for row, each in figures.items()}
+    return table._replace(shares=shares, total=None if whole is None or off < 1e-9 else total / whole)
 
 
 class Margins:
@@ -178,11 +181,22 @@ class Margins:
             raise InputError(tables[-1].source, problem)
         for one, other in combinations(tables, 2):
             _refuse_contradiction(one, other)
-        self._targets = [self._target(table) for table in tables]
+        self._targets = [
+            np.array([table.shares[row] for row in self._rows_of(table)]).reshape(
+                [len(self._categories[name]) for name in table.names]
+            )
+            for table in tables
+        ]
         self.shares = self._fitted()
         """The share of each combination: an axis for each attribute."""
         self.narrowed = {
-            name: [_narrowed(self.declared[name], each) for each in self._categories[name]] for name in self.names
+            name: [
+                replace(config.attributes[name], default=low)
+                if low == high
+                else replace(config.attributes[name], min=low, max=high)
+                for low, high in self._categories[name]
+            ]
+            for name in self.names
         }
         """The declaration of each category of an attribute, from which only its values are drawn."""
 
@@ -205,9 +219,8 @@ class Margins:
         drawn = self.counts(size, seed).reshape(self._shape) / size
         for table, target in zip(self.tables, self._targets, strict=True):
             came_out = drawn.sum(axis=self._axes_but(table)).ravel().tolist()
-            rows = product(*(self._categories[name] for name in table.names))
-            asked = target.ravel().tolist()
-            yield table, [Outcome(table.told(row), *each) for row, *each in zip(rows, asked, came_out, strict=True)]
+            rows = zip(self._rows_of(table), target.ravel().tolist(), came_out, strict=True)
+            yield table, [Outcome(table.told(row), *each) for row, *each in rows]
 
     def lines(self, size: int | None, seed: int) -> Iterator[str]:
         """Yield a line for each table: the shares that it asks for, beside those that come out.
@@ -244,10 +257,8 @@ class Margins:
     def _axes_but(self, table: MarginTable) -> tuple[int, ...]:
         return tuple(axis for axis, name in enumerate(self.names) if name not in table.names)
 
-    def _target(self, table: MarginTable) -> Floats:
-        rows = product(*(self._categories[name] for name in table.names))
-        shares = np.array([table.shares[row] for row in rows])
-        return shares.reshape([len(self._categories[name]) for name in table.names])
+    def _rows_of(self, table: MarginTable) -> Iterator[tuple[Category, ...]]:
+        return product(*(self._categories[name] for name in table.names))
 
     def _fitted(self) -> Floats:
         """Return the share of each combination, by iterative proportional fitting."""
@@ -263,21 +274,17 @@ class Margins:
                 joint = joint * np.expand_dims(factors, others)
             if float(np.abs(joint - before).max()) < CHANGE_MIN:
                 break
-        # 3. Tables that contradict each other never converge: the remaining difference tells the user which one is
-        # wrong.
-        self._refuse_misfit(joint)
-        return np.asarray(joint / joint.sum())
-
-    def _refuse_misfit(self, joint: Floats) -> None:
-        """Refuse tables that agree in pairs, but not all together."""
+        # 3. Tables that agree in pairs, but not all together, never converge: the remaining difference tells which one
+        # is wrong.
         for table, target in zip(self.tables, self._targets, strict=True):
             now = joint.sum(axis=self._axes_but(table))
             place = int(np.abs(now - target).argmax())
             asked, left = float(target.ravel()[place]), float(now.ravel()[place])
             if abs(asked - left) > TOLERANCE:
-                rows = [*product(*(self._categories[name] for name in table.names))]
-                problem = f"contradicts the other tables: {table.told(rows[place])} is {asked:.1%} here, and they leave"
-                raise InputError(table.source, f"{problem} {left:.1%}")
+                row = table.told([*self._rows_of(table)][place])
+                problem = f"contradicts the other tables: {row} is {asked:.1%} here, and they leave {left:.1%}"
+                raise InputError(table.source, problem)
+        return np.asarray(joint / joint.sum())
 
 
 class DrawnMargins:
@@ -285,8 +292,6 @@ class DrawnMargins:
 
     Args:
         margins: the tables, with the share of each combination.
-        size: the number of people.
-        seed: the run's seed.
     """
 
     def __init__(self, margins: Margins, size: int, seed: int) -> None:
@@ -307,7 +312,6 @@ class DrawnMargins:
         return self._margins.records(self._size, self._seed)
 
     def attributes(self, person: int) -> dict[str, Value]:
-        """Return the attributes of a person, in the order declared: from margins, or drawn."""
         places = np.unravel_index(int(self._cell_of[person]), self._margins.shares.shape)
         values = drawn_attributes(person, self._seed, self._margins.others) | {
             name: draw_attribute(person, self._seed, name, self._margins.narrowed[name][int(place)])
@@ -316,7 +320,6 @@ class DrawnMargins:
         return {name: values[name] for name in self._margins.declared}
 
     def attribute(self, name: str) -> list[Value]:
-        """Return the value that each person has of an attribute."""
         margins, seed = self._margins, self._seed
         if name not in margins.names:
             return [draw_attribute(person, seed, name, margins.others[name]) for person in range(self._size)]
@@ -325,45 +328,41 @@ class DrawnMargins:
         return [draw_attribute(person, seed, name, declared[place]) for person, place in enumerate(places)]
 
 
-def _narrowed(declaration: AttributeConfig, category: Category) -> AttributeConfig:
-    if category.low == category.high:
-        return replace(declaration, default=category.low)
-    return replace(declaration, min=category.low, max=category.high)
-
-
-def _figure_of(columns: Sequence[str], source: str, line: int) -> str:
-    found = [column for column in columns if column in FIGURES]
-    if len(found) != 1 or len({*columns}) != len(columns):
+def _figure_of(columns: Sequence[str], config: PopulationConfig, source: str, line: int) -> str:
+    """Return the column of figures; the others are attributes which the table alone gives."""
+    figures = [column for column in columns if column in FIGURES]
+    if len(figures) != 1 or len({*columns}) != len(columns):
         problem = f"expected one column of figures ({', '.join(FIGURES)}) and columns that differ"
         raise InputError(source, f"{problem}, got: {', '.join(columns) or 'nothing'}", line=line)
-    return found[0]
-
-
-def _names_of(columns: Sequence[str], figure: str, config: PopulationConfig, source: str, line: int) -> tuple[str, ...]:
-    """Return the attributes of a table, in the order of the configuration."""
-    given = [column for column in columns if column != figure]
+    given = [column for column in columns if column not in figures]
     unknown = next((column for column in given if column not in config.attributes), None)
     if unknown is not None or not given:
         shown = "no column of an attribute" if unknown is None else f"the column {unknown!r}"
         expected = ", ".join(config.attributes) or "none, because none is declared"
         raise InputError(source, f"has {shown}: expected attributes of {PLACE} ({expected})", line=line)
     for name in given:
-        declaration = config.attributes[name]
-        if declaration.is_drawn or declaration.default is not None:
+        if config.attributes[name].is_drawn or config.attributes[name].default is not None:
             problem = f"expected a declaration without default and ways to draw it ({PLACE}.{name}): the table gives it"
             raise InputError(source, problem, key=name, line=line)
-    return tuple(name for name in config.attributes if name in given)
+    return figures[0]
 
 
 def _category(text: str, name: str, declaration: AttributeConfig, source: str, line: int) -> Category:
-    """Return the value or the band of numbers in a cell."""
     found: Category | None = None
     expected = declaration.expected
     if declaration.type in ("int", "float"):
         expected = f"{expected}, or a band such as 18-29 or 65+ in it"
-        low, high = (_as_number(each, declaration) for each in _ends(text, declaration))
-        if low is not None and high is not None and low <= high:
-            found = Category(low, high)
+        if (band := _BAND.fullmatch(text)) is not None:
+            ends = band[1], band[2]
+        elif (band := _OPEN_BAND.fullmatch(text)) is not None:
+            ends = band[1], "" if declaration.max is None else f"{declaration.max:.15g}"
+        else:
+            ends = text, text
+        numbers = [number for each in ends if (number := plain_number(each)) is not None]
+        if declaration.type == "int":
+            numbers = [int(number) for number in numbers if number.is_integer()]
+        if len(numbers) == 2 and numbers[0] <= numbers[1]:
+            found = Category(*numbers)
     else:
         value: Value | None = text if declaration.type == "text" else TRUTHS.get(text.lower())
         is_missing = not text or (text in MISSING and text not in declaration.values)
@@ -371,22 +370,6 @@ def _category(text: str, name: str, declaration: AttributeConfig, source: str, l
     if found is None or not (declaration.holds(found.low) and declaration.holds(found.high)):
         raise InputError(source, f"expected {expected}, got {text[:60]!r}", key=name, line=line)
     return found
-
-
-def _ends(text: str, declaration: AttributeConfig) -> tuple[str, str]:
-    """Return the least and the largest number of a band, as texts."""
-    if (band := _BAND.fullmatch(text)) is not None:
-        return band[1], band[2]
-    if (band := _OPEN_BAND.fullmatch(text)) is not None:
-        return band[1], "" if declaration.max is None else f"{declaration.max:.15g}"
-    return text, text
-
-
-def _as_number(text: str, declaration: AttributeConfig) -> float | None:
-    number = plain_number(text)
-    if number is None or declaration.type == "float":
-        return number
-    return int(number) if number.is_integer() else None
 
 
 def _number(text: str, figure: str, source: str, line: int, *, has_groups: bool) -> float:
@@ -404,29 +387,8 @@ def _number(text: str, figure: str, source: str, line: int, *, has_groups: bool)
     return number
 
 
-def _scaled(table: MarginTable, figure: str) -> MarginTable:
-    """Return a table with shares that add up to 1."""
-    for row in product(*table.categories.values()):
-        if row not in table.shares:
-            problem = f"has no row for {table.told(row)}: expected one for each combination, with 0 where nobody is"
-            raise InputError(table.source, problem)
-    total, whole = math.fsum(table.shares.values()), FIGURES[figure]
-    if not total > 0.0:
-        raise InputError(table.source, "holds no shares: expected figures above 0", key=figure)
-    if whole is not None and abs(total / whole - 1.0) > TOLERANCE:
-        problem = f"expected figures that add up to {whole:g}, got {total:.6g}; is a row missing, or is it a count?"
-        raise InputError(table.source, problem, key=figure)
-    is_whole = whole is None or abs(total / whole - 1.0) < 1e-9
-    shares = {row: share / total for row, share in table.shares.items()}
-    return table._replace(shares=shares, total=None if is_whole or whole is None else total / whole)
-
-
 def _categories_of(name: str, tables: Sequence[MarginTable], declaration: AttributeConfig) -> tuple[Category, ...]:
-    """Return the categories of an attribute.
-
-    Raises:
-        InputError: they differ between tables, or overlap.
-    """
+    """Return the categories of an attribute."""
     first, *others = [table for table in tables if name in table.names]
     found = first.categories[name]
     for other in others:
@@ -444,7 +406,6 @@ def _categories_of(name: str, tables: Sequence[MarginTable], declaration: Attrib
 
 
 def _refuse_contradiction(one: MarginTable, other: MarginTable) -> None:
-    """Refuse two tables that give an attribute different shares."""
     both = [name for name in one.names if name in other.names]
     here, there = one.within(both), other.within(both)
     row = max(here, key=lambda each: abs(here[each] - there[each])) if both else ()

@@ -21,11 +21,7 @@ _SYNTHETIC: Final = tuple(TRAITS_OF[each] for each in PERSONALITIES)
 
 
 class People:
-    """The columns of personas, each made when it is first read.
-
-    Args:
-        personas: the people.
-    """
+    """The columns of personas, each made when it is first read."""
 
     def __init__(self, personas: Sequence[Persona]) -> None:
         self._personas = personas
@@ -35,7 +31,6 @@ class People:
 
     @property
     def activity(self) -> NDArray[np.float64]:
-        """The activity of each person."""
         return self.numbers("activity")
 
     def column(self, field: str) -> NDArray[Any] | None:
@@ -43,29 +38,28 @@ class People:
         if self.changing is not None and (now := self.changing(field)) is not None:
             return now
         if field not in self._columns:
-            self._columns[field] = self._made(field.removeprefix("agent."))
+            name, people = field.removeprefix("agent."), self._personas
+            if name in _OWN or name in TRAITS:
+                return self.numbers(name)
+            if name == "interests":
+                values = np.empty(len(people), dtype=object)
+                values[:] = [persona.interests for persona in people]
+                self._columns[field] = values
+            else:
+                listed: Sequence[Any] = (
+                    people.attribute(name)
+                    if isinstance(people, SyntheticPeople)
+                    else [persona.attributes.get(name) for persona in people]
+                )
+                kinds = {type(value) for value in listed}
+                is_one = kinds <= {int, float} or kinds in ({bool}, {str})
+                self._columns[field] = np.array(listed) if is_one else None
         return self._columns[field]
 
     def read(self, field: str, people: Ints) -> NDArray[Any] | None:
         """Return a field of these people, as `column`."""
         column = self.column(field)
         return None if column is None else column[people]
-
-    def _made(self, name: str) -> NDArray[Any] | None:
-        if name in _OWN or name in TRAITS:
-            return self.numbers(name)
-        if name == "interests":
-            column = np.empty(len(self._personas), dtype=object)
-            column[:] = [persona.interests for persona in self._personas]
-            return column
-        if isinstance(self._personas, SyntheticPeople):
-            values = self._personas.attribute(name)
-        else:
-            values = [persona.attributes.get(name) for persona in self._personas]
-        kinds = {type(value) for value in values}
-        if kinds <= {int, float} or kinds in ({bool}, {str}):
-            return np.array(values)
-        return None
 
     def traits(self, people: Ints) -> tuple[Sequence[Traits], Sequence[int] | Ints]:
         """Return the distinct traits, and the place of each of these people's traits among them."""
@@ -78,45 +72,35 @@ class People:
         return found, [places[each] for each in rows]
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """Return a number that everybody has."""
         column = self._columns.get(f"agent.{name}")
         if column is None:
-            column = self._columns[f"agent.{name}"] = self._drawn(name)
+            people = self._personas
+            if isinstance(people, SyntheticPeople):
+                column = people.trait(name) if name in TRAITS else np.asarray(getattr(people, name))
+            else:
+                of = [each.traits for each in people] if name in TRAITS else people
+                column = np.fromiter((getattr(each, name) for each in of), np.float64, len(people))
+            self._columns[f"agent.{name}"] = column
         return column
-
-    def _drawn(self, name: str) -> NDArray[np.float64]:
-        people = self._personas
-        if isinstance(people, SyntheticPeople):
-            return people.trait(name) if name in TRAITS else np.asarray(getattr(people, name))
-        if name in TRAITS:
-            return np.fromiter((getattr(each.traits, name) for each in people), np.float64, len(people))
-        return np.fromiter((getattr(each, name) for each in people), np.float64, len(people))
 
 
 def interests_of(personas: Sequence[Persona]) -> tuple[list[str], Interests]:
     """Return the topics of all interests, whose codes are their places, and the interests of people."""
+    # 1. The codes of all people, one after the other, and how many each has.
     if isinstance(personas, SyntheticPeople):
-        codes = personas.interest_codes.astype(np.int64)
-        lengths = np.full(len(codes), codes.shape[1], dtype=np.int64)
-        return personas.topics, _interests(len(personas.topics), codes.ravel(), lengths)
-    numbers: dict[str, int] = {}
-    places = [[numbers.setdefault(topic, len(numbers)) for topic in persona.interests] for persona in personas]
-    lengths = np.array([*map(len, places)], dtype=np.int64)
-    return [*numbers], _interests(
-        len(numbers), np.fromiter(chain.from_iterable(places), np.int64, int(lengths.sum())), lengths
-    )
-
-
-def _interests(count: int, codes: Ints, lengths: Ints) -> Interests:
-    """Return the interests of people, of a number of topics.
-
-    Args:
-        codes: of all people, one after the other; lengths: how many each person has.
-    """
+        topics, table = personas.topics, personas.interest_codes.astype(np.int64)
+        codes, lengths = table.ravel(), np.full(len(table), table.shape[1], dtype=np.int64)
+    else:
+        numbers: dict[str, int] = {}
+        places = [[numbers.setdefault(topic, len(numbers)) for topic in persona.interests] for persona in personas]
+        topics, lengths = [*numbers], np.array([*map(len, places)], dtype=np.int64)
+        codes = np.fromiter(chain.from_iterable(places), np.int64, int(lengths.sum()))
+    # 2. A bit for each topic of each person.
+    count = len(topics)
     width = max(1, -(-count // 8))
     people = np.repeat(np.arange(len(lengths)), lengths)
     bits = np.zeros(len(lengths) * width, dtype=np.uint8)
     np.bitwise_or.at(bits, people * width + (codes >> 3), (1 << (codes & 7)).astype(np.uint8))
     starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
     of_codes = np.append(np.arange(count + 1), count)  # the last code is of no topic
-    return Interests(bits, width, count, starts, codes.astype(np.int32), of_codes, np.arange(count), count)
+    return topics, Interests(bits, width, count, starts, codes.astype(np.int32), of_codes, np.arange(count), count)

@@ -52,7 +52,6 @@ class PeopleLists:
 
 
 def rows_of(lists: Lists, people: Ints) -> Rows:
-    """Return the lists of these people."""
     lengths = lists.ends[people] - lists.starts[people]
     values = lists.values[np.repeat(lists.starts[people], lengths) + places_in_lists(lengths)]
     return Rows(people, lengths, values.astype(np.int64))

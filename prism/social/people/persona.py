@@ -54,19 +54,16 @@ _WORDS: Final = (
 """The words for the low and the high end of each trait."""
 
 
-def _personalities() -> dict[str, Traits]:
-    """Return three words, each of another trait, and the traits that they say; the other two are 0."""
-    found = {}
-    for places in combinations(range(len(TRAITS)), 3):
-        for ends in product((0, 1), repeat=3):
-            first, second, third = (_WORDS[place][end] for place, end in zip(places, ends, strict=True))
-            said = {TRAITS[place]: 2.0 * end - 1.0 for place, end in zip(places, ends, strict=True)}
-            found[f"{first}, {second} and {third}"] = replace(NEUTRAL, **said)
-    return found
+TRAITS_OF: Final = {
+    f"{_WORDS[one][i]}, {_WORDS[two][j]} and {_WORDS[three][k]}": replace(
+        NEUTRAL, **{TRAITS[place]: 2.0 * end - 1.0 for place, end in ((one, i), (two, j), (three, k))}
+    )
+    for one, two, three in combinations(range(len(TRAITS)), 3)
+    for i, j, k in product((0, 1), repeat=3)
+}
+"""The traits of each personality of synthetic people: three words, each of another trait; the other two traits are 0.
 
-
-TRAITS_OF: Final = _personalities()
-"""The traits of each personality of synthetic people; people with the same one share them."""
+People with the same personality share them."""
 
 # fmt: off
 FIRST_NAMES = (
@@ -118,13 +115,11 @@ class Persona(Checked, frozen=True, kw_only=True):
             raise ValueError(f"name: expected a text that is not empty, got {self.name!r}")
         middle = self.engagement_threshold
         if self.low_threshold > middle:
-            raise ValueError(
-                f"low_threshold: expected at most engagement_threshold ({middle}), got {self.low_threshold}"
-            )
+            problem = f"at most engagement_threshold ({middle}), got {self.low_threshold}"
+            raise ValueError(f"low_threshold: expected {problem}")
         if self.high_threshold < middle:
-            raise ValueError(
-                f"high_threshold: expected at least engagement_threshold ({middle}), got {self.high_threshold}"
-            )
+            problem = f"at least engagement_threshold ({middle}), got {self.high_threshold}"
+            raise ValueError(f"high_threshold: expected {problem}")
 
 
 def make_persona(
@@ -183,7 +178,6 @@ def synthetic_interests(agent: int, seed: int, config: PopulationConfig) -> tupl
 
 
 def topic_weights(config: PopulationConfig) -> list[float]:
-    """Return the weight of each topic, in the configured order, each topic once."""
     return [1.0 / rank**config.interests_exponent for rank in range(1, len(dict.fromkeys(config.topics)) + 1)]
 
 
@@ -203,7 +197,6 @@ def unique_names(names: Iterable[str]) -> list[str]:
 
 
 def _share(value: float) -> float:
-    """Return the nearest value in 0 to 1."""
     return min(max(value, 0.0), 1.0)
 
 
@@ -219,27 +212,27 @@ def activity_scale(mean: float, sigma: float, least: float) -> float:
     It has three digits, so that it is the same on every machine; the mean is as exact.
 
     Args:
-        mean: above 0, and at most 1, which everybody has then; least: at most the mean.
+        mean: above 0, and at most 1, which everybody has then.
+        least: at most the mean.
     """
     if not sigma:
         return mean
+
+    def mean_of(log_scale: float) -> float:
+        # The mean has three parts, by z: below `bottom` everybody has `least`, above `top` everybody has 1, and between
+        # them the log-normal has its partial mean, which is that of a normal moved by sigma.
+        shift = log_scale - sigma * sigma / 2.0
+        top, scale = -shift / sigma, math.exp(log_scale)
+        at_top = 1.0 - _share_below(top)
+        if not least:
+            return scale * _share_below(top - sigma) + at_top
+        bottom = (math.log(least) - shift) / sigma
+        between = _share_below(top - sigma) - _share_below(bottom - sigma)
+        return least * _share_below(bottom) + scale * between + at_top
+
     # The mean grows with c, so halving finds it: in logs, because c may be very small where the mean is.
     low, high = -_WIDEST, _WIDEST
     for _ in range(_HALVINGS):
         middle = (low + high) / 2.0
-        low, high = (middle, high) if _mean_of(math.exp(middle), sigma, least) < mean else (low, middle)
+        low, high = (middle, high) if mean_of(middle) < mean else (low, middle)
     return float(f"{math.exp(high):.3g}")
-
-
-def _mean_of(scale: float, sigma: float, least: float) -> float:
-    """Return the mean over people of the activity with this scale."""
-    # The mean has three parts, by z: below `bottom` everybody has `least`, above `top` everybody has 1, and between
-    # them the log-normal has its partial mean, which is that of a normal moved by sigma.
-    shift = math.log(scale) - sigma * sigma / 2.0
-    top = -shift / sigma
-    at_top = 1.0 - _share_below(top)
-    if not least:
-        return scale * _share_below(top - sigma) + at_top
-    bottom = (math.log(least) - shift) / sigma
-    between = _share_below(top - sigma) - _share_below(bottom - sigma)
-    return least * _share_below(bottom) + scale * between + at_top

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
 
 import msgspec
 
@@ -20,8 +19,6 @@ from prism.social.people.synthetic import SyntheticPeople
 from prism.social.posts.post_file import GivenPost
 from prism.social.ties.graph import FollowGraph, Numbered, generate, is_mutual
 
-HOMOPHILY: Final = "population.graph.homophily.by"
-
 
 class Population(msgspec.Struct, frozen=True, kw_only=True):
     """The people and their graph: `personas[i]` is person i of `graph`.
@@ -30,10 +27,9 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
         hours: the factor of everybody's activity in each hour of the day, from midnight on, 1 on average; empty if all
             hours are alike.
         understood: how the file of profiles was understood, in lines.
-        margins: the tables that attributes were drawn from; None without any.
-        homophily: the share of ties between equals that was asked for and came out; None if ties depend on no
-            attribute.
-        posts: the posts of the file that people publish; empty without one.
+        margins: the tables that attributes were drawn from.
+        homophily: the share of ties between equals that was asked for and came out.
+        posts: the posts of the file that people publish.
         ids: lists of people's ids in files, by which settings may name them: `prism.social.people.joining.Joined`.
         joins: how people and profiles were joined, in lines.
 
@@ -57,7 +53,6 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def size(self) -> int:
-        """The number of people."""
         return self.graph.size
 
     def name(self, person: int) -> str:
@@ -66,7 +61,6 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
         return people.name(person) if isinstance(people, SyntheticPeople) else people[person].name
 
     def interests(self, person: int) -> tuple[str, ...]:
-        """Return the interests of `person`."""
         people = self.personas
         return people.interests(person) if isinstance(people, SyntheticPeople) else people[person].interests
 
@@ -83,7 +77,7 @@ def ignore_step(_: str) -> None:
     """Ignore the next step."""
 
 
-def build_population(  # each kind of input once
+def build_population(
     config: PopulationConfig,
     seed: int,
     *,
@@ -100,17 +94,24 @@ def build_population(  # each kind of input once
     `config.size` people. Their personas come from the profiles, joined as `config.join` says, or else from the seed.
 
     Args:
-        hours: the figures in the file that `config.activity.hours` names.
-        margins: those of the tables that `config.margins` names.
-        posts: those of the file that `config.posts.file` names.
+        profiles, graph, hours, margins, posts: the contents of the files that the settings name.
         on_step: called with the next step, in words.
 
     Raises:
         ConfigError: the graph parameters do not fit the size, or a setting needs a file that is not given.
     """
+    # 1. The files that settings name.
     if isinstance(config.activity.hours, tuple):
         hours = config.activity.hours
-    _check_all_read(config, hours, margins, posts)
+    for key, named, what, content in (
+        ("activity.hours", config.activity.hours, "figures", hours),
+        ("margins", config.margins[0] if config.margins else None, "shares", margins),
+        ("posts.file", config.posts.file, "posts", posts),
+    ):
+        if named is not None and content is None:
+            problem = f"needs the {what} of {named}: only a run reads files"
+            raise ConfigError("configuration", problem, key=f"population.{key}")
+    # 2. Who there is and who follows whom.
     if graph is None and config.graph.kind == "profiles":
         graph = graph_of(profiles)
     ids: tuple[Sequence[str], ...] = () if graph is None or isinstance(graph.names, Numbered) else (graph.names,)
@@ -123,14 +124,23 @@ def build_population(  # each kind of input once
         graph = generate(config.graph, config.size, seed)
         if ids:
             graph.names = ids[0]
+    # 3. Their personas.
     on_step(f"making {graph.size:,} people")
     drawn = None if margins is None else DrawnMargins(margins, graph.size, seed)
-    personas = (
-        personas_from_profiles(joined.cast, seed, config)
-        if joined is not None
-        else SyntheticPeople(graph.size, seed, config, drawn)
+    personas: Sequence[Persona] = (
+        SyntheticPeople(graph.size, seed, config, drawn)
+        if joined is None
+        else personas_from_profiles(joined.cast, seed, config)
     )
-    graph, alike = _alike(config, graph, personas, seed, on_step)
+    # 4. The share of ties between equals.
+    by, share, alike = config.graph.homophily.by, config.graph.homophily.share, None
+    if by is not None:
+        on_step(f"joining people with the same {by}")
+        values = People(personas).column(f"agent.{by}")
+        if share is None or values is None:
+            problem = "expected an attribute that everybody has, and a share"
+            raise ConfigError("configuration", problem, key="population.graph.homophily.by")
+        graph, alike = wired(graph, values, by, share, seed, mutual=is_mutual(config.graph))
     return Population(
         personas=personas,
         graph=graph,
@@ -142,39 +152,6 @@ def build_population(  # each kind of input once
         ids=ids,
         joins=() if joined is None else joined.lines,
     )
-
-
-def _alike(
-    config: PopulationConfig, graph: FollowGraph, personas: Sequence[Persona], seed: int, on_step: Callable[[str], None]
-) -> tuple[FollowGraph, Homophily | None]:
-    """Return a graph with the configured share of ties between equals; itself if ties depend on no attribute.
-
-    Raises:
-        ConfigError: people have no such attribute.
-    """
-    by, share = config.graph.homophily.by, config.graph.homophily.share
-    if by is None:
-        return graph, None
-    on_step(f"joining people with the same {by}")
-    values = People(personas).column(f"agent.{by}")
-    if share is None or values is None:
-        raise ConfigError("configuration", "expected an attribute that everybody has, and a share", key=HOMOPHILY)
-    return wired(graph, values, by, share, seed, mutual=is_mutual(config.graph))
-
-
-def _check_all_read(config: PopulationConfig, hours: object, margins: object, posts: object) -> None:
-    """Refuse settings that name a file which nobody has read."""
-    if config.activity.hours is not None and hours is None:
-        raise _unread("activity.hours", f"figures of {config.activity.hours}")
-    if config.margins and margins is None:
-        raise _unread("margins", f"shares of {config.margins[0]}")
-    if config.posts.file is not None and posts is None:
-        raise _unread("posts.file", f"posts of {config.posts.file}")
-
-
-def _unread(name: str, needed: str) -> ConfigError:
-    """Return the error for a setting whose file was not read."""
-    return ConfigError("configuration", f"needs the {needed}: only a run reads files", key=f"population.{name}")
 
 
 def graph_of(profiles: tuple[Profile, ...] | None) -> FollowGraph:
@@ -189,13 +166,12 @@ def graph_of(profiles: tuple[Profile, ...] | None) -> FollowGraph:
             "`profiles` takes the ties from population.profiles, which is not set",
             key="population.graph.kind",
         )
-    number_of = {profile.key: number for number, profile in enumerate(profiles)}
-    follower: list[int] = []
-    followee: list[int] = []
-    for number, profile in enumerate(profiles):
+    place_of = {profile.key: place for place, profile in enumerate(profiles)}
+    follower, followee = list[int](), list[int]()
+    for place, profile in enumerate(profiles):
         # Ties to oneself were left out of `follows`; they are added here only so that the graph counts them.
-        listed = [number_of[key] for key in profile.follows] + [number] * profile.self_follows
-        follower.extend([number] * len(listed))
+        listed = [place_of[key] for key in profile.follows] + [place] * profile.self_follows
+        follower.extend([place] * len(listed))
         followee.extend(listed)
     graph = FollowGraph(len(profiles), follower, followee, names=[profile.key for profile in profiles])
     if not graph.edges:

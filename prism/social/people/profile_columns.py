@@ -1,4 +1,4 @@
-"""The columns of a profile file, or keys of its profiles, that the configuration names for attributes and thresholds.
+"""The columns of a file of profiles or posts that the configuration names for attributes and thresholds.
 
 A file is refused where a column is missing or a value does not fit: a person with another value than the file says
 would go unnoticed.
@@ -9,34 +9,19 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Final, NamedTuple
+from typing import Final
 
 from prism.checked import field_types
 from prism.config.attributes import NUMBER_MAX, PLACE, AttributeConfig, Value
 from prism.config.model import ColumnsConfig
 from prism.errors import InputError
+from prism.social.people.profile_rows import SHOWN_MAX, FileRows
 from prism.text_files import MISSING, TRUTHS
 from prism.wording import cut
 
 _NUMBER: Final = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?", re.ASCII)
-_COLUMNS_MAX: Final = 400
-"""The most characters of an error that lists columns."""
-
-
-class Row(NamedTuple):
-    """One profile as a file has it.
-
-    Args:
-        cells: `{column or key: value}`; a `.csv` has texts only.
-        who: the profile in words, as errors name it; empty where the line says it.
-        line: the line of a `.csv` on which it begins.
-    """
-
-    cells: Mapping[str, object]
-    who: str = ""
-    line: int | None = None
 
 
 class OwnColumns:
@@ -45,29 +30,22 @@ class OwnColumns:
     Args:
         declared: the attributes of people, or of posts.
         columns: the settings of further columns.
-        present: the columns of the file, or the keys that a profile of it has.
-        source: the name of the file.
-        line: the line of the header; None in a `.json`.
-        place: where the attributes are declared. Those of posts are never drawn.
+        setting: where the attributes are declared. Those of posts are never drawn.
 
     Raises:
         InputError: the file lacks a column, or has it twice.
     """
 
-    def __init__(  # what is read, and where it stands
+    def __init__(
         self,
+        table: FileRows,
         declared: Mapping[str, AttributeConfig],
         columns: ColumnsConfig,
-        present: Sequence[str],
-        source: str,
-        line: int | None = None,
-        place: str = PLACE,
+        setting: str = PLACE,
     ) -> None:
-        self._present = present
-        self._source = source
-        self._line = line
+        self._table = table
         self._declared = declared
-        self._place = place
+        self._setting = setting
         self.attributes: dict[str, str] = {}
         """`{attribute: the column that gives it}`."""
         self.given: dict[str, str] = {}
@@ -75,21 +53,34 @@ class OwnColumns:
         for name, declaration in declared.items():
             column = self._column_of(name, declaration)
             if column is not None:
-                self.attributes[name] = self._found(column, f"{place}.{name}")
+                self.attributes[name] = self._found(column, f"{setting}.{name}")
         for name in field_types(ColumnsConfig):
             column = getattr(columns, name)
             if column is not None:
                 self.given[name] = self._found(column, f"population.columns.{name}")
 
-    def values_of(self, row: Row) -> dict[str, Value]:
-        """Return the attributes of one profile that are read from columns.
+    def values_of(self, place: int, who: str = "") -> dict[str, Value]:
+        """Return the attributes in a row that are read from columns.
 
         Raises:
             InputError: a value is missing, or does not fit the declaration.
         """
-        return {name: self._attribute(name, column, row) for name, column in self.attributes.items()}
+        values: dict[str, Value] = {}
+        for name, column in self.attributes.items():
+            declaration, cell = self._declared[name], self._table.rows[place].get(column)
+            is_blank = _is_blank(cell, declaration)
+            value = declaration.default if is_blank else _read(cell, declaration)
+            if value is None:
+                got, way_out = _shown(cell), ""
+                if is_blank:
+                    got = f"{got}, which stands for a missing value" if cell else "nothing"
+                    way_out = f"; {self._setting}.{name}.default would stand for it"
+                problem = f"expected {declaration.expected}, got {got}{way_out}"
+                raise self._table.error(place, column, problem, who)
+            values[name] = value
+        return values
 
-    def given_of(self, row: Row) -> dict[str, float]:
+    def given_of(self, place: int, who: str = "") -> dict[str, float]:
         """Return the thresholds and so on of one profile that are read from columns, without those left blank.
 
         Raises:
@@ -97,79 +88,54 @@ class OwnColumns:
         """
         given: dict[str, float] = {}
         for name, column in self.given.items():
-            cell = row.cells.get(column)
-            if not _is_blank(cell, ColumnsConfig.holding(name)):
-                value = _read(cell, ColumnsConfig.holding(name))
-                if value is None:
-                    raise self._refusal(
-                        column, row, f"expected {ColumnsConfig.holding(name).expected}, got {_shown(cell)}"
-                    )
-                given[name] = float(value)
-        self._check_order(given, row)
+            declaration, cell = ColumnsConfig.holding(name), self._table.rows[place].get(column)
+            if _is_blank(cell, declaration):
+                continue
+            value = _read(cell, declaration)
+            if value is None:
+                raise self._table.error(place, column, f"expected {declaration.expected}, got {_shown(cell)}", who)
+            given[name] = float(value)
+        # The thresholds are in order, and the middle one is not missing.
+        middle = given.get("engagement_threshold")
+        for name, sign, bound in (("low_threshold", 1, "at most"), ("high_threshold", -1, "at least")):
+            edge, problem = given.get(name), ""
+            if edge is not None and middle is None:
+                problem = "expected an engagement threshold in the same profile"
+            elif edge is not None and middle is not None and sign * edge > sign * middle:
+                problem = f"expected {bound} the engagement threshold of {middle:g}, got {edge:g}"
+            if problem:
+                raise self._table.error(place, self.given[name], problem, who)
         return given
 
     def _column_of(self, name: str, declaration: AttributeConfig) -> str | None:
         """Return the column that gives an attribute; None if it is drawn."""
         if declaration.column is not None or declaration.is_drawn:
             return declaration.column
-        if name in self._present:
+        if name in self._table.columns:
             return name
         # A column in capitals would be passed over, and the attribute drawn in its place.
-        alike = next((column for column in self._present if column.lower() == name.lower()), None)
+        alike = next((column for column in self._table.columns if column.lower() == name.lower()), None)
         if alike is not None:
-            raise self._missing(name, f"{self._place}.{name}; `column: {alike}` reads {alike!r}", "")
-        has_value = declaration.is_complete if self._place == PLACE else declaration.default is not None
+            raise self._missing(name, f"{self._setting}.{name}; `column: {alike}` reads {alike!r}", "")
+        has_value = declaration.is_complete if self._setting == PLACE else declaration.default is not None
         return None if has_value else name
 
     def _found(self, column: str, setting: str) -> str:
         """Return a column that the file has once."""
-        if column not in self._present:
-            raise self._missing(column, setting)
-        if list(self._present).count(column) > 1:
-            raise InputError(self._source, f"stands twice, and {setting} reads it", key=column, line=self._line)
+        if column not in self._table.columns:
+            known = {present.lower(): present for present in self._table.columns}
+            close = get_close_matches(column.lower(), known, n=1)
+            raise self._missing(column, setting, f"; did you mean {known[close[0]]!r}?" if close else "")
+        if self._table.columns.count(column) > 1:
+            problem = f"stands twice, and {setting} reads it"
+            raise InputError(self._table.source, problem, key=column, line=self._table.header_line)
         return column
 
-    def _missing(self, column: str, setting: str, meant: str | None = None) -> InputError:
-        """Return the error for a column that a setting needs, with the nearest one that there is."""
-        if meant is None:
-            known = {present.lower(): present for present in self._present}
-            close = get_close_matches(column.lower(), known, n=1)
-            meant = f"; did you mean {known[close[0]]!r}?" if close else ""
-        listed = cut(", ".join(dict.fromkeys(self._present)), _COLUMNS_MAX)
-        kind = "key" if self._line is None else "column"
+    def _missing(self, column: str, setting: str, meant: str) -> InputError:
+        listed = cut(", ".join(dict.fromkeys(self._table.columns)), SHOWN_MAX)
+        kind = "key" if self._table.header_line is None else "column"
         problem = f"missing {kind}: {column}, for {setting}{meant}; the file has: {listed}"
-        return InputError(self._source, problem, line=self._line)
-
-    def _attribute(self, name: str, column: str, row: Row) -> Value:
-        declaration, cell = self._declared[name], row.cells.get(column)
-        if _is_blank(cell, declaration):
-            if declaration.default is None:
-                way_out = f"{self._place}.{name}.default would stand for it"
-                got = f"{_shown(cell)}, which stands for a missing value" if cell else "nothing"
-                problem = f"expected {declaration.expected}, got {got}; {way_out}"
-                raise self._refusal(column, row, problem)
-            return declaration.default
-        value = _read(cell, declaration)
-        if value is None:
-            raise self._refusal(column, row, f"expected {declaration.expected}, got {_shown(cell)}")
-        return value
-
-    def _check_order(self, given: Mapping[str, float], row: Row) -> None:
-        """Refuse thresholds of one person that are not in order, or whose middle is missing."""
-        middle, low, high = (given.get(f"{name}_threshold") for name in ("engagement", "low", "high"))
-        for name, edge in (("low_threshold", low), ("high_threshold", high)):
-            if edge is not None and middle is None:
-                raise self._refusal(self.given[name], row, "expected an engagement threshold in the same profile")
-        if middle is not None and low is not None and low > middle:
-            problem = f"expected at most the engagement threshold of {middle:g}, got {low:g}"
-            raise self._refusal(self.given["low_threshold"], row, problem)
-        if middle is not None and high is not None and high < middle:
-            problem = f"expected at least the engagement threshold of {middle:g}, got {high:g}"
-            raise self._refusal(self.given["high_threshold"], row, problem)
-
-    def _refusal(self, column: str, row: Row, problem: str) -> InputError:
-        told = f"{row.who}: {problem}" if row.who else problem
-        return InputError(self._source, told, key=column, line=row.line)
+        return InputError(self._table.source, problem, line=self._table.header_line)
 
 
 def _is_blank(cell: object, declaration: AttributeConfig) -> bool:
@@ -191,20 +157,13 @@ def _read(cell: object, declaration: AttributeConfig) -> Value | None:
         value = TRUTHS.get(text.lower())
     elif declaration.type in ("int", "float"):
         number = float(text) if _NUMBER.fullmatch(text) else cell
-        value = _as_number(number, declaration)
+        if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= NUMBER_MAX:
+            return None  # NaN, too, is not at most the largest number
+        if declaration.type == "int" and not float(number).is_integer():
+            return None
+        value = int(number) if declaration.type == "int" else float(number)
     return value if isinstance(value, float | int | bool | str) and declaration.holds(value) else None
 
 
-def _as_number(number: object, declaration: AttributeConfig) -> float | None:
-    if isinstance(number, bool) or not isinstance(number, int | float):
-        return None
-    if not abs(number) <= NUMBER_MAX:  # it may be no number at all
-        return None
-    if declaration.type == "float":
-        return float(number)
-    return int(number) if float(number).is_integer() else None
-
-
 def _shown(cell: object) -> str:
-    """Return a cell as an error shows it."""
     return json.dumps(cell, ensure_ascii=False)[:60] if not isinstance(cell, str) else repr(cell[:60])

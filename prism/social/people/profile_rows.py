@@ -31,7 +31,7 @@ KINDS: Final = {
 _DESCRIBING: Final = ("name", "username", "persona", "bio")
 """A file without any of these columns describes nobody."""
 FORMATS: Final = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
-_SHOWN_MAX: Final = 400
+SHOWN_MAX: Final = 400
 """The most characters of an error that lists columns."""
 DEPTH_MAX: Final = 32
 """Lists and objects inside one another in a JSON file; a profile needs 3."""
@@ -39,30 +39,31 @@ _BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
 """A text, or a bracket outside of texts."""
 
 Cells = Mapping[str, object]
-"""`{column or key: value}` of one profile; a table has texts only."""
+"""`{column or key: value}` of one row; a table has texts only."""
 
 
-class ProfileTable(NamedTuple):
-    """The rows of a profile file.
+class FileRows(NamedTuple):
+    """The rows of a file of which each describes one thing.
 
     Args:
-        source: the name of the file.
+        noun: what a row describes, as errors call it.
         columns: the columns, or all keys, as the file has them.
-        column_of: `{kind: its column}`, for those of `KINDS` that the file has.
-        rows: the profiles.
-        lines: the line of each profile; empty for a list of JSON.
+        rows: what the file says of each thing.
+        lines: the line of each; empty for a list of JSON.
         header_line: the line of the header; None in JSON.
+        column_of: `{kind: its column}`, for those of `KINDS` that a file of profiles has.
     """
 
     source: str
+    noun: str
     columns: tuple[str, ...]
-    column_of: Mapping[str, str]
     rows: list[Cells]
     lines: list[int]
     header_line: int | None
+    column_of: Mapping[str, str] = {}
 
     def value(self, place: int, kind: str) -> object:
-        """Return the value of a profile in the column of a kind; None without the column."""
+        """Return the value of a row in the column of a kind; None without the column."""
         column = self.column_of.get(kind)
         return None if column is None else self.rows[place].get(column)
 
@@ -74,42 +75,44 @@ class ProfileTable(NamedTuple):
         text = str(value).strip()
         return "" if text in MISSING else text
 
-    def line(self, place: int) -> int | None:
-        """Return the line of a profile, if its file has one for each."""
-        return self.lines[place] if self.lines else None
-
-    def error(self, place: int, kind: str, problem: str) -> InputError:
-        """Return the error for a value of a profile in the column of a kind."""
-        told = problem if self.lines else f"profile {place + 1}: {problem}"
-        return InputError(self.source, told, key=self.column_of[kind], line=self.line(place))
+    def error(self, place: int, column: str, problem: str, name: str = "") -> InputError:
+        """Return the error for a row's value in a column. Where no line tells the row, its number and name do."""
+        if self.lines:
+            return InputError(self.source, problem, key=column, line=self.lines[place])
+        who = f"{self.noun} {place + 1}" + (f" ({name})" if name else "")
+        return InputError(self.source, f"{who}: {problem}", key=column)
 
 
-def profile_table(text: str, source: str) -> ProfileTable:
-    """Return the rows of a profile file. A text that begins with a bracket is JSON, whatever its name.
+def profile_rows(text: str, source: str) -> FileRows:
+    """Return the rows of a profile file.
 
     Raises:
         InputError: the file cannot be read, or has no column that describes people.
     """
-    known = {name for names in KINDS.values() for name in names if name}
-    found = read_rows(text, source, known)
-    column_of = _columns_of(found.columns, source, found.header_line) if found.rows or found.header_line else {}
-    return ProfileTable(source, found.columns, column_of, found.rows, found.lines, found.header_line)
-
-
-class FileRows(NamedTuple):
-    """The rows of a file of which each describes one thing.
-
-    Args:
-        columns: the columns, or all keys, as the file has them.
-        rows: what the file says of each thing.
-        lines: the line of each; empty for a list of JSON.
-        header_line: the line of the header; None in JSON.
-    """
-
-    columns: tuple[str, ...]
-    rows: list[Cells]
-    lines: list[int]
-    header_line: int | None
+    found = read_rows(text, source, {name for names in KINDS.values() for name in names if name})
+    if not found.rows and not found.header_line:
+        return found
+    places = dict[str, str]()
+    for place, column in enumerate(found.columns):
+        plain = _plain(column)
+        if not plain and place:
+            continue  # a spreadsheet may end its rows with separators
+        if plain in places and any(plain in names for names in KINDS.values()):
+            problem = f"stands twice: expected one column {plain!r}"
+            raise InputError(source, problem, key=column, line=found.header_line)
+        places.setdefault(plain, column)
+    column_of = {
+        kind: next(places[name] for name in names if name in places)
+        for kind, names in KINDS.items()
+        if not places.keys().isdisjoint(names)
+    }
+    if column_of.keys().isdisjoint(_DESCRIBING):
+        expected = ", ".join(name for kind in _DESCRIBING for name in KINDS[kind])
+        listed = cut(", ".join(found.columns), SHOWN_MAX)
+        noun = "key" if found.header_line is None else "column"
+        problem = f"expected a {noun} that describes people ({expected}), got: {listed}"
+        raise InputError(source, problem, line=found.header_line)
+    return found._replace(column_of=column_of)
 
 
 def read_rows(text: str, source: str, known: Collection[str], noun: str = "profile") -> FileRows:
@@ -122,43 +125,17 @@ def read_rows(text: str, source: str, known: Collection[str], noun: str = "profi
     Raises:
         InputError: the file cannot be read.
     """
-    if file_format(source) in (".csv", ".tsv") and text.lstrip()[:1] not in ("[", "{"):
-        return _from_table(text, source, known)
-    rows, lines = _json_rows(text, source, noun)
-    return FileRows(tuple(dict.fromkeys(key for row in rows for key in row)), rows, lines, None)
-
-
-def _from_table(text: str, source: str, known: Collection[str]) -> FileRows:
+    if file_format(source) not in (".csv", ".tsv") or text.lstrip()[:1] in ("[", "{"):
+        entries, lines = _json_rows(text, source, noun)
+        return FileRows(source, noun, tuple(dict.fromkeys(key for row in entries for key in row)), entries, lines, None)
     rows = table_rows(text, source, separator_of(text, known))
     header_line, header = next(rows)
-    columns = tuple(column.strip() for column in header)
-    cells: list[Cells] = []
-    lines: list[int] = []
+    table = FileRows(source, noun, tuple(map(str.strip, header)), [], [], header_line)
     for line, values in rows:
-        check_width(values, len(columns), source, line)
-        cells.append(dict(zip(columns, map(str.strip, values), strict=True)))
-        lines.append(line)
-    return FileRows(columns, cells, lines, header_line)
-
-
-def _columns_of(columns: tuple[str, ...], source: str, line: int | None) -> dict[str, str]:
-    """Return the column of each kind that the file has."""
-    places = dict[str, str]()
-    for place, column in enumerate(columns):
-        plain = _plain(column)
-        if not plain and place:
-            continue  # a spreadsheet may end its rows with separators
-        if plain in places and any(plain in names for names in KINDS.values()):
-            raise InputError(source, f"stands twice: expected one column {plain!r}", key=column, line=line)
-        places.setdefault(plain, column)
-    held = {kind: next((places[name] for name in names if name in places), None) for kind, names in KINDS.items()}
-    found = {kind: column for kind, column in held.items() if column is not None}
-    if not any(kind in found for kind in _DESCRIBING):
-        expected = ", ".join(name for kind in _DESCRIBING for name in KINDS[kind])
-        listed = cut(", ".join(columns), _SHOWN_MAX)
-        kind = "key" if line is None else "column"
-        raise InputError(source, f"expected a {kind} that describes people ({expected}), got: {listed}", line=line)
-    return found
+        check_width(values, len(header), source, line)
+        table.rows.append(dict(zip(table.columns, map(str.strip, values), strict=True)))
+        table.lines.append(line)
+    return table
 
 
 def _plain(column: str) -> str:
@@ -174,8 +151,16 @@ def _json_rows(text: str, source: str, noun: str) -> tuple[list[Cells], list[int
         entries = [_decode_json(line, source, number) for number, line in numbered]
         lines = [number for number, _ in numbered]
     else:
-        document = _decode_json(text, source)
-        entries = document if isinstance(document, list) else _list_in(document, source, noun)
+        entries = _decode_json(text, source)
+        if not isinstance(entries, list):  # the list stands under a key, such as {"data": {"users": [...]}}
+            lists = dict(_lists_in(entries, "")) if isinstance(entries, dict) else {}
+            lists = {key: found for key, found in lists.items() if found} or lists
+            if len(lists) > 1:
+                listed = ", ".join(repr(key) for key in lists)
+                raise InputError(source, f"expected one list of {noun}s, got lists of objects under {listed}")
+            if not lists:
+                raise InputError(source, f"expected a list of {noun}s, got {_kind(entries)}")
+            [entries] = lists.values()
     for place, entry in enumerate(entries, 1):
         line = lines[place - 1] if lines else None
         if not isinstance(entry, dict):
@@ -201,18 +186,6 @@ def _is_json_lines(text: str, source: str) -> bool:
         return False
 
 
-def _list_in(document: object, source: str, noun: str) -> list[Any]:
-    """Return the list of objects that an object has under a key."""
-    lists = dict(_lists_in(document, "")) if isinstance(document, dict) else {}
-    lists = {key: found for key, found in lists.items() if found} or lists
-    if len(lists) > 1:
-        listed = ", ".join(repr(key) for key in lists)
-        raise InputError(source, f"expected one list of {noun}s, got lists of objects under {listed}")
-    if not lists:
-        raise InputError(source, f"expected a list of {noun}s, got {_kind(document)}")
-    return next(iter(lists.values()))
-
-
 def _lists_in(document: Mapping[str, Any], place: str) -> Iterator[tuple[str, list[Any]]]:
     """Yield the lists of objects within an object, each with its dotted key; a profile itself holds none."""
     if any(_plain(key) in names for kind, names in KINDS.items() if kind in _DESCRIBING for key in document):
@@ -224,20 +197,28 @@ def _lists_in(document: Mapping[str, Any], place: str) -> Iterator[tuple[str, li
             yield f"{place}{key}", value
 
 
-def _decode_json(text: str, source: str, first_line: int = 1) -> Any:
+def _decode_json(text: str, source: str, line: int = 1) -> Any:
     """Return the value of a JSON text, which begins on a line of the file."""
     try:
         document = json.loads(text)
+        is_shallow = _is_shallow(document, DEPTH_MAX)
     except RecursionError:
-        raise _too_deep(text, source, first_line) from None
+        is_shallow = False
     except json.JSONDecodeError as error:
         problem = f"bad JSON: {error.msg} (column {error.colno})"
-        raise InputError(source, problem, line=error.lineno + first_line - 1) from None
+        raise InputError(source, problem, line=error.lineno + line - 1) from None
     except ValueError as error:  # a number with thousands of digits
         raise InputError(source, f"bad JSON: {error}") from None
-    if not _is_shallow(document, DEPTH_MAX):
-        raise _too_deep(text, source, first_line)
-    return document
+    if is_shallow:
+        return document
+    # The error names the line of the first bracket that is nested too deeply.
+    depth = 0
+    for found in _BRACKET.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+        if depth > DEPTH_MAX:
+            line += text.count("\n", 0, found.start())
+            break
+    raise InputError(source, f"bad JSON: is nested more than {DEPTH_MAX} levels deep", line=line)
 
 
 def _is_shallow(value: object, levels: int) -> bool:
@@ -248,18 +229,6 @@ def _is_shallow(value: object, levels: int) -> bool:
     return levels > 0 and all(_is_shallow(each, levels - 1) for each in inner)
 
 
-def _too_deep(text: str, source: str, line: int) -> InputError:
-    """Return the error that names the line of the first bracket that is nested too deeply."""
-    depth = 0
-    for found in _BRACKET.finditer(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
-        if depth > DEPTH_MAX:
-            line += text.count("\n", 0, found.start())
-            break
-    return InputError(source, f"bad JSON: is nested more than {DEPTH_MAX} levels deep", line=line)
-
-
 def _kind(value: object) -> str:
-    """Return the name of a value's JSON type, with its article."""
     kinds = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
     return kinds.get(type(value), "a number")

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import cached_property
+from operator import eq
 from typing import Final, overload
 
 import numpy as np
@@ -20,7 +21,7 @@ from prism.columns import Floats, Ints, ascending, distinct, places_in_lists, ru
 from prism.config.attributes import Value
 from prism.config.model import PopulationConfig
 from prism.rng import Draw, integers, mapped, normals, pick, uniforms
-from prism.social.people.attributes import Attributes, draw_attribute, drawn_attributes
+from prism.social.people.attributes import draw_attribute, drawn_attributes
 from prism.social.people.margins import DrawnMargins
 from prism.social.people.persona import (
     FIRST_NAMES,
@@ -43,17 +44,11 @@ class SyntheticPeople(Sequence[Persona]):
     """The people of a seed.
 
     Args:
-        size: the number of people.
-        seed: the run's seed.
-        config: how people are drawn.
-        margins: the values of their attributes that come from margins, and the others; None without margins.
+        margins: the values of their attributes, if there are margins.
     """
 
     def __init__(self, size: int, seed: int, config: PopulationConfig, margins: DrawnMargins | None = None) -> None:
-        self._size = size
-        self._seed = seed
-        self._config = config
-        self._margins = margins
+        self._size, self._seed, self._config, self._margins = size, seed, config, margins
         self._made: dict[int, Persona] = {}
 
     def __len__(self) -> int:
@@ -64,11 +59,6 @@ class SyntheticPeople(Sequence[Persona]):
     @overload
     def __getitem__(self, person: slice) -> tuple[Persona, ...]: ...
     def __getitem__(self, person: int | slice) -> Persona | tuple[Persona, ...]:
-        """Return a person, or those of a slice.
-
-        Raises:
-            IndexError: there is nobody with this number.
-        """
         if isinstance(person, slice):
             return tuple(self[each] for each in range(*person.indices(self._size)))
         found = self._made.get(person)
@@ -83,28 +73,24 @@ class SyntheticPeople(Sequence[Persona]):
         return map(self._persona, range(self._size))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and len(other) == self._size and all(map(_same, self, other))
+        return isinstance(other, Sequence) and len(other) == self._size and all(map(eq, self, other))
 
     __hash__ = None  # type: ignore[assignment]  # it equals other sequences, which have other hashes
 
     def name(self, person: int) -> str:
-        """Return a person's name."""
         first, last, number = self.name_codes[:, person].tolist()
         name = f"{FIRST_NAMES[first]} {LAST_NAMES[last]}"
         return f"{name} {number + 1}" if number else name
 
     def interests(self, person: int) -> tuple[str, ...]:
-        """Return a person's interests."""
         return tuple(map(self.topics.__getitem__, self.interest_codes[person].tolist()))
 
     @cached_property
     def topics(self) -> list[str]:
-        """The topics of all interests."""
         return list(dict.fromkeys(self._config.topics))
 
     @cached_property
     def activity(self) -> Floats:
-        """The activity of each person."""
         activity, sigma = self._config.activity, self._config.activity.sigma
         shifts = sigma * normals(self._seed, self._everybody, 0, Draw.ACTIVITY) - sigma * sigma / 2.0
         least = min(activity.least, activity.mean)
@@ -113,23 +99,19 @@ class SyntheticPeople(Sequence[Persona]):
 
     @cached_property
     def engagement_threshold(self) -> Floats:
-        """The engagement threshold of each person."""
         config = self._config
         shifts = config.threshold_spread * normals(self._seed, self._everybody, 0, Draw.THRESHOLD)
         return _shares(config.engagement_threshold + shifts)
 
     @property
     def low_threshold(self) -> Floats:
-        """The low threshold of each person."""
         return _shares(self.engagement_threshold - self._config.ambiguity / 2.0)
 
     @property
     def high_threshold(self) -> Floats:
-        """The high threshold of each person."""
         return _shares(self.engagement_threshold + self._config.ambiguity / 2.0)
 
     def trait(self, name: str) -> Floats:
-        """Return a trait of each person."""
         return np.array([getattr(TRAITS_OF[each], name) for each in PERSONALITIES])[self.personality]
 
     @cached_property
@@ -180,6 +162,11 @@ class SyntheticPeople(Sequence[Persona]):
     def _persona(self, person: int) -> Persona:
         personality = PERSONALITIES[int(self.personality[person])]
         threshold = float(self.engagement_threshold[person])
+        attributes = (
+            drawn_attributes(person, self._seed, self._config.attributes)
+            if self._margins is None
+            else self._margins.attributes(person)
+        )
         made = copy(_ANYBODY)  # a copy is not checked, which takes longer than all the rest: what is drawn is in range
         for field, value in (
             ("name", self.name(person)),
@@ -189,30 +176,18 @@ class SyntheticPeople(Sequence[Persona]):
             *band_around(threshold, self._config).items(),
             ("activity", float(self.activity[person])),
             ("traits", TRAITS_OF[personality]),
-            ("attributes", self._attributes(person)),
+            ("attributes", attributes),
         ):
             force_setattr(made, field, value)
         return made
 
     def attribute(self, name: str) -> Sequence[Value | None]:
-        """Return the value that each person has of an attribute; None if people do not have it."""
-        if name not in self._config.attributes:
-            return [None] * self._size
-        if self._margins is not None:
+        declaration = self._config.attributes.get(name)
+        if declaration is not None and self._margins is not None:
             return self._margins.attribute(name)
-        declaration = self._config.attributes[name]
-        if not declaration.is_complete:
+        if declaration is None or not declaration.is_complete:
             return [None] * self._size
         return [draw_attribute(person, self._seed, name, declaration) for person in range(self._size)]
-
-    def _attributes(self, person: int) -> Attributes:
-        if self._margins is not None:
-            return self._margins.attributes(person)
-        return drawn_attributes(person, self._seed, self._config.attributes)
-
-
-def _same(one: object, other: object) -> bool:
-    return one == other
 
 
 def _shares(values: Floats) -> Floats:

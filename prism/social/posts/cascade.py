@@ -56,9 +56,6 @@ class Cascades:
     They are numbered from 0 in the order in which they begin. Most live equally long, and a few very long. So the table
     has two parts: first the few, whose numbers are in `early`, then every number from CASCADE_FIRST on, living or
     forgotten, whose row is the number less SHIFT.
-
-    Args:
-        state: the tables.
     """
 
     def __init__(self, state: SocialState) -> None:
@@ -74,7 +71,10 @@ class Cascades:
         return self._state.t.counts.cascades
 
     def __getitem__(self, root: int) -> Cascade:
-        return self._at(self._rows[self._row(root)].tolist())
+        found = np.flatnonzero((self._rows[:, col.ROOT] == root) & (self._rows[:, col.SIZE] > 0))
+        if not len(found):
+            raise KeyError(root)
+        return self._at(self._rows[found[0]].tolist())
 
     def __contains__(self, root: int) -> bool:
         return bool(((self._rows[:, col.ROOT] == root) & (self._rows[:, col.SIZE] > 0)).any())
@@ -90,29 +90,19 @@ class Cascades:
 
     @property
     def length(self) -> int:
-        """The rows of the table, with those of forgotten cascades that are still in it."""
         return int(self._counts[col.ROWS])
 
     @property
     def largest(self) -> CascadeSize:
-        """The largest cascade so far."""
-        return CascadeSize(*(int(self._counts[each]) for each in (col.LARGEST, col.LARGEST_SIZE, col.LARGEST_DEPTH)))
+        return CascadeSize(*self._counts[[col.LARGEST, col.LARGEST_SIZE, col.LARGEST_DEPTH]].tolist())
 
     @property
     def deepest(self) -> int:
-        """The depth of the deepest cascade so far."""
         return int(self._counts[col.DEEPEST_OF_ALL])
 
     @property
     def branched(self) -> int:
-        """The number of cascades with at least one reply or reshare."""
         return int(self._counts[col.BRANCHED])
-
-    def _row(self, root: int) -> int:
-        found = np.flatnonzero((self._rows[:, col.ROOT] == root) & (self._rows[:, col.SIZE] > 0))
-        if not len(found):
-            raise KeyError(root)
-        return int(found[0])
 
     def _at(self, row: list[int]) -> Cascade:
         return Cascade(
@@ -162,17 +152,13 @@ class Cascades:
 
     def retire(self, before: int) -> None:
         """Forget cascades without an engagement since before that tick. So a long run does not grow."""
-        living = self._forget(before)
-        if self.length > MOST * len(living):
-            self._drop(living)
-
-    def _forget(self, before: int) -> NDArray[np.intp]:
-        """Forget the cascades that are too old, and return the rows of the others."""
         rows = self._rows
         old = np.flatnonzero((rows[:, col.TOUCHED] < before) & (rows[:, col.SIZE] > 0))
         self._retired.update(rows[old, col.SIZE].tolist())
         rows[old, col.SIZE] = 0
-        return np.flatnonzero(rows[:, col.SIZE])
+        living = np.flatnonzero(rows[:, col.SIZE])
+        if self.length > MOST * len(living):
+            self._drop(living)
 
     def _drop(self, living: NDArray[np.intp]) -> None:
         """Drop forgotten cascades from the table: a quarter of the rows at least, so it pays for the copying.
@@ -207,18 +193,17 @@ class Cascades:
         """Take over the cascades that these columns hold."""
         cascades = columns.values("cascades", Cascade)
         self._state.make_room(len(cascades))
-        rows, counts = self._state.t.cascades, self._counts
-        for row, cascade in zip(rows, cascades, strict=False):
-            row[col.ROOT], row[col.TOUCHED], row[col.SIZE] = cascade.root, cascade.touched, cascade.posts
-            row[col.DEEPEST], row[col.ENGAGEMENTS] = cascade.depth, cascade.engagements
+        counts = self._counts
+        if cascades:
+            columns_of = [col.ROOT, col.TOUCHED, col.SIZE, col.DEEPEST, col.ENGAGEMENTS]
+            self._state.t.cascades[: len(cascades), columns_of] = [
+                (each.root, each.touched, each.posts, each.depth, each.engagements) for each in cascades
+            ]
         self._state.t.worth[: len(cascades), col.QUALITY] = 1.0
         counts[col.ROWS] = len(cascades)
         self._retired = Counter(columns.items("cascades_retired", int, int))
         counts[col.BRANCHED] = columns.value("cascades_branched", int)
         largest = columns.value("cascade_largest", CascadeSize)
-        counts[col.LARGEST], counts[col.LARGEST_SIZE], counts[col.LARGEST_DEPTH] = (
-            largest.root,
-            largest.size,
-            largest.depth,
-        )
+        sizes = [col.LARGEST, col.LARGEST_SIZE, col.LARGEST_DEPTH]
+        counts[sizes] = largest.root, largest.size, largest.depth
         counts[col.DEEPEST_OF_ALL] = columns.value("cascade_deepest", int)

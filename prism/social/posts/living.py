@@ -19,11 +19,7 @@ AT_ONCE: Final = 4096
 
 
 class LivingPosts:
-    """A queue of posts: they are numbered from 0 in the order in which they are made, and forgotten in the same order.
-
-    Args:
-        state: the tables.
-    """
+    """A queue of posts: they are numbered from 0 in the order in which they are made, and forgotten in that order."""
 
     def __init__(self, state: SocialState) -> None:
         self._state = state
@@ -37,12 +33,10 @@ class LivingPosts:
 
     @property
     def first(self) -> int:
-        """The number of the oldest post that is not forgotten."""
         return int(self._state.t.counts.posts[col.FIRST])
 
     @property
     def end(self) -> int:
-        """The number of the next post."""
         return int(self._state.t.counts.posts[col.END])
 
     def get(self, number: int) -> Post | None:
@@ -50,7 +44,6 @@ class LivingPosts:
         return self.made(np.array([number]))[0] if self.first <= number < self.end else None
 
     def made(self, numbers: Ints) -> list[Post]:
-        """Return posts that are not forgotten, as they are now."""
         state = self._state
         rows = state.t.posts[self.rows(numbers)]
         roots = state.t.cascades[state.cascade_rows(rows[:, col.CASCADE]), col.ROOT].tolist()
@@ -76,7 +69,6 @@ class LivingPosts:
         ]
 
     def rows(self, numbers: Ints) -> Ints:
-        """Return the rows of posts in the table."""
         return np.asarray(numbers - self._state.t.counts.posts[col.BASE])
 
     def number(self, post: int) -> int:
@@ -93,7 +85,6 @@ class LivingPosts:
         return np.asarray(self._state.t.posts[self.first - base : self.end - base, col.ID])
 
     def ids(self, numbers: Ints) -> Ints:
-        """Return the ids of posts that are not forgotten."""
         return np.asarray(self._state.t.posts[self.rows(numbers), col.ID])
 
     def ids_or(self, numbers: Ints, missing: int) -> Ints:
@@ -116,23 +107,25 @@ class LivingPosts:
         state.make_room(len(posts))
         cascades = state.cascade_numbers(np.array([post.root for post in posts], dtype=np.int64)).tolist()
         topics = state.codes_of(post.topics for post in posts)
-        for number, (post, cascade, code) in enumerate(zip(posts, cascades, topics, strict=True)):
-            row = state.t.posts[number]
-            row[col.ID], row[col.AUTHOR], row[col.CREATED], row[col.ORIGIN] = (
-                post.id,
-                post.author,
-                post.created,
-                post.origin,
-            )
-            row[col.CASCADE], row[col.TOPICS], row[col.KIND] = cascade, code, KINDS.index(post.kind)
-            row[col.PARENT] = NO_POST if post.parent is None else post.parent
-            row[col.DEPTH], row[col.LIKES], row[col.REPLIES], row[col.RESHARES] = (
-                post.depth,
-                post.likes,
-                post.replies,
-                post.reshares,
-            )
-            row[col.GIVEN] = post.given
-            if post.text:
-                state.texts[number] = post.text
+        rows = [
+            {
+                col.ID: post.id,
+                col.AUTHOR: post.author,
+                col.CREATED: post.created,
+                col.ORIGIN: post.origin,
+                col.CASCADE: cascade,
+                col.TOPICS: code,
+                col.KIND: KINDS.index(post.kind),
+                col.PARENT: NO_POST if post.parent is None else post.parent,
+                col.DEPTH: post.depth,
+                col.LIKES: post.likes,
+                col.REPLIES: post.replies,
+                col.RESHARES: post.reshares,
+                col.GIVEN: post.given,
+            }
+            for post, cascade, code in zip(posts, cascades, topics, strict=True)
+        ]
+        if rows:
+            state.t.posts[: len(rows), [*rows[0]]] = [[*row.values()] for row in rows]
+        state.texts.update({number: post.text for number, post in enumerate(posts) if post.text})
         state.t.counts.posts[col.END] = len(posts)

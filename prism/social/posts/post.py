@@ -40,10 +40,8 @@ class Post(msgspec.Struct, kw_only=True, gc=False):
     """A post and the counts of its engagements.
 
     Args:
-        id: the author's number and the author's count of posts before it, as `post_id` says.
-        author: the author's number.
+        id: as `post_id` makes it; author: the author's number.
         text: what the author wrote; empty for a sentence from a template, which `Network.text` gives.
-        topics: the topics of the post.
         created: the tick of the post.
         parent: the post that it answers or reshares; None for an original.
         root: the original at the head of its cascade; its own id for an original.
@@ -70,7 +68,6 @@ class Post(msgspec.Struct, kw_only=True, gc=False):
 
     @property
     def engagements(self) -> int:
-        """The likes, replies and reshares together."""
         return self.likes + self.replies + self.reshares
 
 
@@ -187,7 +184,6 @@ def origin_of(author: int, tick: int, number: int, *, from_outside: bool = False
 
 
 def author_of(post: int) -> int:
-    """Return the author's number in a post's id."""
     return post >> NUMBER_BITS
 
 

@@ -51,7 +51,6 @@ def kind_of(cells: Collection[str]) -> Kind:
 
 
 def _is_whole(cell: str) -> bool:
-    """Return whether a cell is a whole number, as a number, a float or in scientific notation."""
     return bool(re.fullmatch(r"-?[0-9]+", cell) or WHOLE_FLOAT.fullmatch(cell) or SCIENTIFIC.fullmatch(cell))
 
 
@@ -69,10 +68,8 @@ def without_last_digits(ids: Iterable[str]) -> str | None:
 
 
 def is_number(cell: str) -> bool:
-    """Return whether a cell is a number in any notation."""
     return _NUMBER.fullmatch(cell) is not None
 
 
 def has_digit(cell: str) -> bool:
-    """Return whether a cell has a digit in it."""
     return any(map(str.isdigit, cell))

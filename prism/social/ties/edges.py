@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from prism.config.model import GraphConfig
 from prism.errors import InputError
 from prism.social.ties.cells import DIGITS_KEPT, INTEGER, SCIENTIFIC, WHOLE_FLOAT, plain, without_last_digits
-from prism.social.ties.graph import FollowGraph, check_people, shown, understood
+from prism.social.ties.graph import FollowGraph, check_people, graph_of_file, shown
 from prism.social.ties.reading import SEPARATORS, SPACES, Reading, Sample, UnclearError, cells_of, find_reading
 from prism.social.ties.tie_columns import directed_ends
 from prism.text_files import CELL_CHARS_MAX, MISSING, decode_text
@@ -40,6 +40,7 @@ _BLANK = " \t,;|"
 _SHOWN = 60
 """The most characters of a wrong line in a message."""
 _FIRST_LINES = 3
+_FLOAT = re.compile(r"-?[0-9]+[.,][0-9]+")
 
 
 class _Table(NamedTuple):
@@ -65,9 +66,13 @@ class _Table(NamedTuple):
         kept = (number for number, line in enumerate(self.text.split("\n"), 1) if _is_tie(line))
         return next(islice(kept, at + bool(self.separator), None))
 
-    def error(self, problem: str, at: int | None = None) -> InputError:
-        """Return the error about a line of the table, or about all of it."""
-        return InputError(self.source, problem, line=None if at is None else self.number(at))
+    def error(self, problem: str, at: int) -> InputError:
+        return InputError(self.source, f"{problem}: {_cut(self.lines[at])}", line=self.number(at))
+
+    def short(self, separator: str, at: int) -> InputError:
+        between = {SPACES: "spaces or a tab", "\t": "a tab", ",": "a comma", ";": "a semicolon"}
+        problem = f"expected two ids with {between.get(separator, separator)} between them"
+        return InputError(self.source, f"{problem}, got {_cut(self.lines[at])}", line=self.number(at))
 
 
 def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
@@ -78,21 +83,21 @@ def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
 
     Args:
         data: the file's contents, not compressed.
-        source: the file's name, for messages.
         config: the user's settings of how to read it, if any.
 
     Raises:
         InputError: the text is not UTF-8, the table can be read in no way or in more than one, an id is missing or has
             lost digits, or there is no tie.
     """
+    # 1. What the comments say, and how the table is read.
     table = _table(decode_text(data, source), source)
     konect = next((found[1] for line in table.comments if (found := _KONECT.match(line))), "")
     if konect == "bip":
-        raise InputError(
-            source, "its first line says `bip`: expected ties between people, not of people to other things"
-        )
+        problem = "its first line says `bip`: expected ties between people, not of people to other things"
+        raise InputError(source, problem)
     reading = _reading(table, config, is_konect=bool(konect))
     _check_comments(table, reading)
+    # 2. Its ties, and which of them go both ways.
     raw, ends, undirected = _ends(table, reading)
     names, ends = _people(table, reading, raw, ends)
     mutual = not config.directed if not konect else konect == "sym"
@@ -100,15 +105,23 @@ def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
         mutual = bool(undirected.all())
         if not mutual and undirected.any():  # both kinds: those without a direction are followed both ways
             ends = np.concatenate((ends, ends[undirected][:, ::-1]))
-    graph = FollowGraph(len(names), ends[:, 0], ends[:, 1], names=names, mutual=mutual)
-    if not graph.edges:
-        raise InputError(source, "holds no ties: expected lines with two different ids")
-    first = (names[ends[0, 0]], names[ends[0, 1]])
-    is_said = konect or undirected is not None
-    graph.understood = understood(
-        graph, _said(table, reading), first, mutual=mutual, by_setting=not is_said, comments=len(table.within)
+    # 3. How it was understood.
+    one, other = reading.ends
+    said = ["no header", f"ends are columns {one + 1} and {other + 1}"]
+    if reading.names:
+        called = [shown(reading.names[end] or f"column {end + 1}") for end in reading.ends]
+        header = f"line {table.number(0)} is a header" if reading.headers else "a comment names the columns"
+        said = [header, f"ends are `{called[0]}` and `{called[1]}`"]
+    return graph_of_file(
+        source,
+        names,
+        ends,
+        said,
+        "lines with two different ids",
+        mutual=mutual,
+        by_setting=not konect and undirected is None,
+        comments=len(table.within),
     )
-    return graph
 
 
 def _table(text: str, source: str) -> _Table:
@@ -127,23 +140,25 @@ def _table(text: str, source: str) -> _Table:
 
 
 def _is_tie(line: str) -> bool:
-    """Return whether a line is neither blank nor a comment."""
     said = line.strip(_BLANK)
     return said != "" and said[0] not in _COMMENTS
 
 
-def _reading(table: _Table, config: GraphConfig, *, is_konect: bool) -> Reading:
-    """Return how the table is read.
+def _cut(line: str) -> str:
+    line = line.strip()
+    return repr(line if len(line) <= _SHOWN else line[:_SHOWN] + "...")
 
-    Raises:
-        InputError: it can be read in no way, or in more than one; the message shows the first lines.
-    """
+
+def _reading(table: _Table, config: GraphConfig, *, is_konect: bool) -> Reading:
     lines, total = table.lines, len(table.lines)
     if not total:
         why = ": all its lines begin with # or %, and are comments" if table.comments else ""
-        raise table.error(f"holds no ties{why or ': expected lines with two different ids'}")
+        raise InputError(table.source, f"holds no ties{why or ': expected lines with two different ids'}")
     at = [*range(min(total, SAMPLE_FIRST)), *range(SAMPLE_FIRST, total, -(-total // SAMPLE))]
-    names = _names_above(table.comments)
+    # The last comment above the table may name the columns, among them the ends.
+    last = table.comments[-1].lstrip("#% ") if table.comments else ""
+    names = [cell.strip() for cell in next((last.split(each) for each in "\t;|," if each in last), last.split())]
+    names = names if len(directed_ends(names)) == 1 else []
     sample = Sample([lines[each] for each in at], at, total, names, ends_first=is_konect)
     told = GraphConfig(
         columns=config.columns, separator=config.separator or table.separator or None, header=config.header
@@ -151,12 +166,14 @@ def _reading(table: _Table, config: GraphConfig, *, is_konect: bool) -> Reading:
     try:
         return find_reading(sample, told)
     except UnclearError as error:
-        if not error.problem:
-            raise _no_two_ids(table, told.separator) from None
+        if not error.problem:  # the first line without two ids, by the separator that is told, or that of the first
+            separator = told.separator or next((each for each in SEPARATORS if each in lines[0]), SPACES)
+            short = next((place for place in range(total) if _is_short(table, separator, place)), 0)
+            raise table.short(separator, short) from None
         if error.at is not None:
-            raise table.error(f"{error.problem}: {_cut(lines[error.at])}", error.at) from None
+            raise table.error(error.problem, error.at) from None
         first = " / ".join(_cut(line) for line in lines[:_FIRST_LINES])
-        raise table.error(f"{error.problem}; it begins {first}") from None
+        raise InputError(table.source, f"{error.problem}; it begins {first}") from None
 
 
 def _check_comments(table: _Table, reading: Reading) -> None:
@@ -175,28 +192,6 @@ def _check_comments(table: _Table, reading: Reading) -> None:
             raise InputError(table.source, f"{problem}: {_cut(line)}", line=number)
 
 
-def _names_above(comments: Sequence[str]) -> Sequence[str]:
-    """Return the names of the columns in the last comment above a table, if it has those of the ends."""
-    if not comments:
-        return ()
-    last = comments[-1].lstrip("#% ")
-    cells = next((last.split(each) for each in "\t;|," if each in last), last.split())
-    names = [cell.strip() for cell in cells]
-    return names if len(directed_ends(names)) == 1 else ()
-
-
-def _no_two_ids(table: _Table, told: str | None) -> InputError:
-    """Return the error about the first line with fewer than two ids.
-
-    Args:
-        told: the separator of the configuration or of the file; without one, that of the first line counts.
-    """
-    separator = told or next((each for each in SEPARATORS if each in table.lines[0]), SPACES)
-    return _short_line(
-        table, separator, next((at for at in range(len(table.lines)) if _is_short(table, separator, at)), 0)
-    )
-
-
 def _is_short(table: _Table, separator: str, at: int) -> bool:
     """Return whether a line has fewer than two ids, or a quote that is not closed."""
     try:
@@ -206,44 +201,21 @@ def _is_short(table: _Table, separator: str, at: int) -> bool:
     return len(cells) < 2 or not (cells[0].strip() and cells[1].strip())
 
 
-def _short_line(table: _Table, separator: str, at: int) -> InputError:
-    between = {SPACES: "spaces or a tab", "\t": "a tab", ",": "a comma", ";": "a semicolon"}.get(separator, separator)
-    shown_line = _cut(table.lines[at])
-    return table.error(f"expected two ids with {between} between them, got {shown_line}", at)
-
-
-def _cut(line: str) -> str:
-    """Return the beginning of a line as an error shows it."""
-    line = line.strip()
-    return repr(line if len(line) <= _SHOWN else line[:_SHOWN] + "...")
-
-
 def _pieces(table: _Table, reading: Reading) -> Iterator[tuple[int, list[list[str]]]]:
-    """Yield the cells of the ties, some lines at a time, each with the place of the first of them.
-
-    Raises:
-        InputError: a line has too few cells or too many, or a quote in it is not closed.
-    """
+    """Yield the cells of the ties, some lines at a time, each with the place of the first of them."""
     for start in range(reading.headers, len(table.lines), PIECE):
-        lines = table.lines[start : start + PIECE]
         try:
-            rows = cells_of(lines, reading.separator)
+            rows = cells_of(table.lines[start : start + PIECE], reading.separator)
         except UnclearError:
             wrong = next(at for at in range(start, len(table.lines)) if _is_short(table, reading.separator, at))
-            raise _short_line(table, reading.separator, wrong) from None
-        if {*map(len, rows)} != {reading.width}:
-            _check_widths(table, reading, rows, start)
+            raise table.short(reading.separator, wrong) from None
+        for at, row in enumerate(rows, start) if {*map(len, rows)} != {reading.width} else ():
+            if len(row) < 2:
+                raise table.short(reading.separator, at)
+            is_longer = not reading.is_told and any(cell.strip() for cell in row[reading.width :])
+            if len(row) < reading.width or is_longer:
+                raise table.error(f"expected {reading.width} columns as in other lines, got {len(row)}", at)
         yield start, rows
-
-
-def _check_widths(table: _Table, reading: Reading, rows: Sequence[Sequence[str]], start: int) -> None:
-    for at, row in enumerate(rows, start):
-        if len(row) < 2:
-            raise _short_line(table, reading.separator, at)
-        is_longer = not reading.is_told and any(cell.strip() for cell in row[reading.width :])
-        if len(row) < reading.width or is_longer:
-            problem = f"expected {reading.width} columns as in other lines, got {len(row)}"
-            raise table.error(f"{problem}: {_cut(table.lines[at])}", at)
 
 
 def _ends(table: _Table, reading: Reading) -> tuple[list[str], NDArray[np.int64], Flags | None]:
@@ -256,23 +228,20 @@ def _ends(table: _Table, reading: Reading) -> tuple[list[str], NDArray[np.int64]
     # A dictionary that numbers what it has not seen: each new id gets the number of ids before it.
     number_of: defaultdict[str, int] = defaultdict()
     number_of.default_factory = number_of.__len__
-    ends, undirected = list[NDArray[np.int64]](), list[Flags]()
+    ends, undirected = list[NDArray[np.int64]](), list[bool]()
     take = itemgetter(*reading.ends)
     for start, rows in _pieces(table, reading):
         cells = chain.from_iterable(map(take, rows))
         ends.append(np.fromiter(map(number_of.__getitem__, cells), dtype=np.int64, count=2 * len(rows)))
         check_people(len(number_of), table.source)
-        if reading.kinds is not None:
-            undirected.append(_undirected(table, [row[reading.kinds].strip().lower() for row in rows], start))
+        kinds = () if reading.kinds is None else [row[reading.kinds].strip().lower() for row in rows]
+        for at, kind in enumerate(kinds, start):
+            if kind not in ("directed", "undirected"):
+                problem = f"expected `Directed` or `Undirected` as in other lines, got {kind!r}"
+                raise InputError(table.source, problem, line=table.number(at))
+            undirected.append(kind == "undirected")
     together = np.concatenate(ends or [np.empty(0, dtype=np.int64)]).reshape(-1, 2)
-    return [*number_of], together, np.concatenate(undirected) if undirected else None
-
-
-def _undirected(table: _Table, kinds: Sequence[str], start: int) -> Flags:
-    for at, kind in enumerate(kinds, start):
-        if kind not in ("directed", "undirected"):
-            raise table.error(f"expected `Directed` or `Undirected` as in other lines, got {kind!r}", at)
-    return np.array([kind == "undirected" for kind in kinds])
+    return [*number_of], together, np.array(undirected) if undirected else None
 
 
 def _people(
@@ -281,9 +250,6 @@ def _people(
     """Return the people's ids and the ties between them, of shape (ties, 2).
 
     Ids that are all integers are sorted by value. A whole float becomes the integer that it stands for.
-
-    Raises:
-        InputError: an id is missing, is no id, or has lost digits.
     """
     # 1. Ids that are not all plain integers: checked, and those that are one and the same, such as 7 and 7.0, united.
     names = raw
@@ -293,9 +259,13 @@ def _people(
         whole = (plain(name.strip()) for name in raw)
         same = np.array([number_of.setdefault(name, len(number_of)) for name in whole], dtype=np.int64)
         names, ends = [*number_of], same[ends]
-    _check_long(table, names, ends)
+    # 2. A column whose long ids have nothing but zeros after the digits that a spreadsheet keeps is refused.
+    for column in ends.T if max(map(len, names), default=0) > DIGITS_KEPT else ():
+        if (long := without_last_digits(map(names.__getitem__, np.unique(column).tolist()))) is not None:
+            problem = f"ids such as {long} have lost all digits after the first {DIGITS_KEPT}: export ids as text"
+            raise InputError(table.source, problem)
+    # 3. In order of value: person 0 is then the smallest id, in whatever order the ties of the file stand.
     if all(map(INTEGER.fullmatch, names)):
-        # 2. In order of value: person 0 is then the smallest id, in whatever order the ties of the file stand.
         values = np.fromiter(map(int, names), dtype=np.int64, count=len(names))
         order = np.argsort(values, kind="stable")
         rank = np.empty(len(names), dtype=np.int64)
@@ -307,53 +277,22 @@ def _people(
 def _check_ids(table: _Table, reading: Reading, raw: Sequence[str], ends: NDArray[np.int64]) -> None:
     """Refuse texts that cannot be ids. The error names the first line with one."""
     ids = [*map(str.strip, raw)]
-    is_numeric = all(INTEGER.fullmatch(name) or SCIENTIFIC.fullmatch(name) or _is_float(name) for name in ids)
+    is_numeric = all(INTEGER.fullmatch(name) or SCIENTIFIC.fullmatch(name) or _FLOAT.fullmatch(name) for name in ids)
+    headers = {reading.names[end] for end in reading.ends} if reading.names else set()
     for number, name in enumerate(ids):
-        problem = _problem(name, reading, is_numeric=is_numeric)
-        if problem is None:
+        whole = WHOLE_FLOAT.fullmatch(name)
+        is_scientific = SCIENTIFIC.fullmatch(name) is not None and (is_numeric or "." in name or "," in name)
+        if not name:
+            problem = ""
+        elif name in MISSING:
+            problem = f"expected an id, got {name!r}, which stands for a missing one"
+        elif is_scientific or (whole is not None and abs(int(whole[1])) >= 2**53):
+            problem = f"{name!r} has lost digits, so that different people look the same: export ids as text"
+        elif whole is None and is_numeric and _FLOAT.fullmatch(name):
+            problem = f"expected ids, got the number {name!r}: set population.graph.columns"
+        elif name in headers:
+            problem = "repeats the header: expected a tie"
+        else:
             continue
         at = int(np.argmax((ends == number).any(axis=1))) + reading.headers
-        if not problem:
-            raise _short_line(table, reading.separator, at)
-        raise table.error(f"{problem}: {_cut(table.lines[at])}", at)
-
-
-def _is_float(name: str) -> bool:
-    return re.fullmatch(r"-?[0-9]+[.,][0-9]+", name) is not None
-
-
-def _problem(name: str, reading: Reading, *, is_numeric: bool) -> str | None:
-    """Return the problem with an id: empty if the id is missing, None if it can be used."""
-    if not name:
-        return ""
-    if name in MISSING:
-        return f"expected an id, got {name!r}, which stands for a missing one"
-    whole = WHOLE_FLOAT.fullmatch(name)
-    is_scientific = SCIENTIFIC.fullmatch(name) is not None and (is_numeric or "." in name or "," in name)
-    if is_scientific or (whole is not None and abs(int(whole[1])) >= 2**53):
-        return f"{name!r} has lost digits, so that different people look the same: export ids as text"
-    if whole is None and is_numeric and _is_float(name):
-        return f"expected ids, got the number {name!r}: set population.graph.columns"
-    if reading.names and name in {reading.names[end] for end in reading.ends}:
-        return "repeats the header: expected a tie"
-    return None
-
-
-def _check_long(table: _Table, names: Sequence[str], ends: NDArray[np.int64]) -> None:
-    """Refuse a column whose long ids have nothing but zeros after the digits that a spreadsheet keeps."""
-    if max(map(len, names), default=0) <= DIGITS_KEPT:
-        return
-    for column in ends.T:
-        if (shown := without_last_digits(map(names.__getitem__, np.unique(column).tolist()))) is not None:
-            problem = f"ids such as {shown} have lost all digits after the first {DIGITS_KEPT}: export ids as text"
-            raise table.error(problem)
-
-
-def _said(table: _Table, reading: Reading) -> list[str]:
-    """Return how the table was read."""
-    ends = reading.ends
-    if not reading.names:
-        return ["no header", f"ends are columns {ends.follower + 1} and {ends.followee + 1}"]
-    header = f"line {table.number(0)} is a header" if reading.headers else "a comment names the columns"
-    named = [reading.names[end] or f"column {end + 1}" for end in ends]
-    return [header, f"ends are `{shown(named[0])}` and `{shown(named[1])}`"]
+        raise table.error(problem, at) if problem else table.short(reading.separator, at)

@@ -65,15 +65,10 @@ class Rows(Mapping[str, int]):
     """The people by the numbers of their rows, as lists write them: `{"0": 0, ...}`.
 
     They are computed and not stored: a file may have a million.
-
-    Args:
-        size: the number of rows.
-        first: the number of the first row.
     """
 
     def __init__(self, size: int, first: int) -> None:
-        self._size = size
-        self._first = first
+        self._size, self._first = size, first
 
     def __getitem__(self, text: str) -> int:
         number = int(text) - self._first if text.isdecimal() and text.isascii() and len(text) < ROW_DIGITS else -1
@@ -155,39 +150,26 @@ def chosen(lists: Sequence[Sequence[str]], readings: Sequence[Reading]) -> Readi
     first, *others = fitting or usual
     for other in others:
         if known[other.name] != known[first.name]:
-            raise AmbiguousListsError(_ways(entries, first, other))
+            counts = [f"{sum(each in way.number_of for each in entries):,} by {way.name}" for way in (first, other)]
+            apart = next(each for each in entries if first.number_of.get(each) != other.number_of.get(each))
+            numbers = [way.number_of.get(apart) for way in (first, other)]
+            people = ["nobody in it" if number is None else f"profile {number + 1}" for number in numbers]
+            told = f"{' and '.join(counts)} of {len(entries):,} entries name people of this file"
+            raise AmbiguousListsError(f"{told}, and {apart!r} is {' or '.join(people)}")
     return first
-
-
-def _ways(entries: Sequence[str], first: Reading, other: Reading) -> str:
-    """Return both ways to read some entries, in words, with the first entry that they read as two people."""
-    counts = [f"{sum(each in way.number_of for each in entries):,} by {way.name}" for way in (first, other)]
-    apart = next(each for each in entries if first.number_of.get(each) != other.number_of.get(each))
-    people = " or ".join(_person(way.number_of.get(apart)) for way in (first, other))
-    return f"{' and '.join(counts)} of {len(entries):,} entries name people of this file, and {apart!r} is {people}"
-
-
-def _person(number: int | None) -> str:
-    return "nobody in it" if number is None else f"profile {number + 1}"
 
 
 def _split(text: str) -> list[str] | None:
     """Return the entries of a list as Python, numpy, pandas or JSON print it; None for any other text."""
     if not text or text in MISSING or text in EMPTY:
         return []
-    wrapped = _WRAPPER.fullmatch(text)
-    if wrapped is not None:
+    if (wrapped := _WRAPPER.fullmatch(text)) is not None:
         text = wrapped["list"]
     if len(text) < 2 or _BRACKETS.get(text[0]) != text[-1]:
         return None
     pieces = _pieces(text[1:-1])
-    if pieces is None or "," in pieces:
-        return None if pieces is None else _between_commas(pieces)
-    return [each[1:] for each in pieces]  # numpy puts spaces between the entries
-
-
-def _between_commas(pieces: Sequence[str]) -> list[str] | None:
-    """Return the entries of a list with commas; None if one is empty, or has a quoted text beside other words."""
+    if pieces is None or "," not in pieces:
+        return pieces and [each[1:] for each in pieces]  # numpy puts spaces between the entries
     entries: list[list[str]] = [[]]
     for piece in pieces:
         if piece == ",":
@@ -196,7 +178,7 @@ def _between_commas(pieces: Sequence[str]) -> list[str] | None:
             entries[-1].append(piece)
     if not entries[-1]:
         entries.pop()  # (1,) has a comma at its end
-    # An id without quotes may have spaces in it; a quoted one is whole.
+    # None is empty. An id without quotes may have spaces in it; a quoted one is whole.
     if any(not each or (len(each) > 1 and any(piece[0] != "w" for piece in each)) for each in entries):
         return None
     return [" ".join(piece[1:] for piece in each) for each in entries]
@@ -208,10 +190,13 @@ def _pieces(text: str) -> list[str] | None:
     None stands for a text that is no list.
     """
     pieces: list[str] = []
-    for found in _tokens(text):
+    place, end = 0, len(text)
+    while place < end:
+        found = _TOKEN.match(text, place)
         # numpy prints "..." for the middle of a long list; with a colon it is a mapping and no list
         if found is None or (found["word"] or "").startswith(("...", ":")):
             return None
+        place = found.end()
         if found["comma"]:
             pieces.append(",")
         elif found["quoted"] is not None:
@@ -220,14 +205,3 @@ def _pieces(text: str) -> list[str] | None:
             word = found["word"] if found["wrapped"] is None else found["wrapped"].strip("'\" ")
             pieces.append("w" + word)
     return pieces
-
-
-def _tokens(text: str) -> Iterator[re.Match[str] | None]:
-    """Yield the pieces of a text; None, as the last one, for a character that no list has."""
-    place = 0
-    while place < len(text):
-        found = _TOKEN.match(text, place)
-        yield found
-        if found is None:
-            return
-        place = found.end()

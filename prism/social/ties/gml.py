@@ -15,7 +15,7 @@ import numpy as np
 
 from prism.errors import InputError
 from prism.social.ties.cells import plain
-from prism.social.ties.graph import FollowGraph, check_people, understood
+from prism.social.ties.graph import FollowGraph, check_people, graph_of_file
 from prism.text_files import decode_text, without_entities
 
 _TOKEN = re.compile(r"(?P<comment>^[ \t]*#[^\n]*)|\"[^\"]*\"|[\[\]\"]|[^\s\"\[\]]+", re.MULTILINE)
@@ -56,12 +56,8 @@ def parse_gml(data: bytes, source: str) -> FollowGraph:
     mutual, are_names = graphs[0] != "1", all(labels) and len({*labels}) == len(labels)
     names = labels if are_names else [*map(str, number_of)]
     ties = np.array([(number_of[one], number_of[other]) for one, other, _ in edges], dtype=np.int64).reshape(-1, 2)
-    graph = FollowGraph(len(names), ties[:, 0], ties[:, 1], names=names, mutual=mutual)
-    if not graph.edges:
-        raise InputError(source, "holds no ties: expected edges between different nodes")
     said = [f"GML, {'un' if mutual else ''}directed", f"people are called by their {'labels' if are_names else 'ids'}"]
-    graph.understood = understood(graph, said, (names[ties[0, 0]], names[ties[0, 1]]), mutual=mutual)
-    return graph
+    return graph_of_file(source, names, ties, said, "edges between different nodes", mutual=mutual)
 
 
 def _blocks(text: str, source: str) -> Iterator[tuple[str, Mapping[str, str], int]]:
@@ -98,7 +94,6 @@ def _blocks(text: str, source: str) -> Iterator[tuple[str, Mapping[str, str], in
 
 
 def _id(values: Mapping[str, str], key: str, source: str, line: int) -> int:
-    """Return the id of a node under a key of its block."""
     text = values.get(key, "")
     number = int(plain(text)) if _WHOLE.fullmatch(plain(text)) and len(text) < 1000 else None
     if number is None or (number >= _EXACT_MAX and not _WHOLE.fullmatch(text)):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,18 +64,14 @@ class FollowGraph:
 
     Args:
         size: the number of people; some may have no tie.
-        follower: the person who follows, one entry a tie.
-        followee: the person who is followed, in the same order.
+        follower, followee: the two people of each tie.
         names: each person's id as the file has it; none: "0" to "size - 1".
         mutual: the ties are friendships, each given once: both people follow each other.
 
     Attributes:
-        size: the number of people.
         edges: the number of follow ties; a friendship counts as two.
-        names: each person's external id.
-        duplicates: the number of given ties that were dropped because they repeat another (with `mutual`, in either
-            order).
-        self_loops: the number of given ties that were dropped because they link a person to themselves.
+        duplicates, self_loops: the number of given ties that were dropped because they repeat another (with `mutual`,
+            in either order), or link a person to themselves.
         understood: how the file of the graph was understood, in words; empty for a graph that is not from a file.
 
     Raises:
@@ -111,11 +107,15 @@ class FollowGraph:
         self.names: Sequence[str] = names if isinstance(names, Numbered) else tuple(names)
         if len(self.names) != size:
             raise ValueError(f"names: expected one for each of {size} people, got {len(self.names)}")
-        tails, heads = _ends(size, follower), _ends(size, followee)
+        tails, heads = np.asarray(follower, dtype=np.int64), np.asarray(followee, dtype=np.int64)
         if len(tails) != len(heads):
             raise ValueError(f"follower and followee: expected equal lengths, got {len(tails)} and {len(heads)}")
-        # Each tie is one number, follower * size + followee: sorted, they are the rows of followees, one after the
-        # other, and what repeats stands together. Of a friendship the pair in ascending order counts, then both ways.
+        for ends in (tails, heads):
+            if ends.size and (ends.min() < 0 or ends.max() >= size):
+                raise ValueError(f"ties: expected people 0 to {size - 1}, got {ends.min()} to {ends.max()}")
+        # 1. Each tie is one number, follower * size + followee: sorted, they are the rows of followees, one after the
+        #    other, and what repeats stands together. Of a friendship the pair in ascending order counts, then both
+        #    ways.
         apart = tails != heads
         self.self_loops = int(len(tails) - np.count_nonzero(apart))
         tails, heads = tails[apart], heads[apart]
@@ -127,17 +127,14 @@ class FollowGraph:
         if mutual:
             tails = ties // max(size, 1)
             ties = np.sort(np.concatenate((ties, (ties - tails * size) * size + tails)))
-        self._store(ties, mutual=mutual)
-
-    def _store(self, ties: Keys, *, mutual: bool) -> None:
-        """Store sorted `ties`, each follower * size + followee, as rows of followees and rows of followers."""
-        tails = ties // max(self.size, 1)
-        heads = ties - tails * self.size
+        # 2. Rows of followees, and rows of followers.
+        tails = ties // max(size, 1)
+        heads = ties - tails * size
         self.edges = len(ties)
-        out_offsets, followees = _offsets(tails, self.size), heads.astype(np.int32)
+        out_offsets, followees = _offsets(tails, size), heads.astype(np.int32)
         in_offsets, followers = out_offsets, followees  # of mutual ties: whom one follows is who follows one
         if not mutual:
-            in_offsets = _offsets(heads, self.size)
+            in_offsets = _offsets(heads, size)
             # A stable sort keeps the followers of one person in ascending order.
             followers = tails[np.argsort(heads, kind="stable")].astype(np.int32)
         self._arrays = out_offsets, followees, in_offsets, followers
@@ -153,11 +150,9 @@ class FollowGraph:
         return self._followers[self._in_offsets[person] : self._in_offsets[person + 1]]
 
     def follower_counts(self) -> Ints:
-        """Return the number of followers of each person."""
         return np.diff(self._in_offsets)
 
     def follows(self, person: int, other: int) -> bool:
-        """Return whether `person` follows `other`."""
         row = self.following(person)
         place = int(np.searchsorted(row, other))
         return place < len(row) and int(row[place]) == other
@@ -185,7 +180,6 @@ class FollowGraph:
 
 
 def _unchanging(array: NDArray[N]) -> NDArray[N]:
-    """Return a read-only view of an array."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -214,52 +208,40 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
         raise ConfigError("configuration", misfit.problem, key=misfit.keys[0])
     if config.kind == "barabasi_albert":
         return FollowGraph(size, *friendships(size, max(1, config.degree // 2), seed), mutual=True)
-    with _drawing_from(seed):
+    with _drawing_from(seed) as igraph:
         if config.kind == "power_law":
-            made = _power_law(config, size)
+            made = igraph.Graph.Static_Power_Law(
+                size,
+                size * config.degree,
+                exponent_out=config.following_exponent,
+                exponent_in=config.exponent,
+                finite_size_correction=False,
+            )
         elif config.kind == "watts_strogatz":
-            made = _watts_strogatz(config, size)
+            made = igraph.Graph.Watts_Strogatz(dim=1, size=size, nei=config.degree // 2, p=config.rewiring)
         else:
-            made = _stochastic_block(config, size)
-    return from_igraph(made, mutual=is_mutual(config))
+            count = config.blocks
+            sizes = [size // count + (block < size % count) for block in range(count)]
+            inside, between = (ties.density for ties in block_ties(config, size))
+            preferences = [[inside if row == column else between for column in range(count)] for row in range(count)]
+            made = igraph.Graph.SBM(pref_matrix=preferences, block_sizes=sizes)
+    ends = ends_of(made)
+    return FollowGraph(size, ends[:, 0], ends[:, 1], mutual=is_mutual(config))
 
 
 def is_mutual(config: GraphConfig) -> bool:
-    """Return whether all ties of the generator are friendships."""
     return config.kind != "power_law"
 
 
-def from_igraph(graph: igraph.Graph, *, mutual: bool, names: Sequence[str] | None = None) -> FollowGraph:
-    """Return the ties of an igraph graph: friendships if `mutual`, else source follows target."""
+def ends_of(graph: igraph.Graph) -> Keys:
+    """Return the source and the target of each tie of an igraph graph, of shape (ties, 2)."""
     ends = np.fromiter(chain.from_iterable(graph.get_edgelist()), dtype=np.int64, count=2 * graph.ecount())
-    return FollowGraph(graph.vcount(), ends[0::2], ends[1::2], names=names, mutual=mutual)
-
-
-def _watts_strogatz(config: GraphConfig, size: int) -> igraph.Graph:
-    return load_igraph().Graph.Watts_Strogatz(dim=1, size=size, nei=config.degree // 2, p=config.rewiring)
-
-
-def _power_law(config: GraphConfig, size: int) -> igraph.Graph:
-    return load_igraph().Graph.Static_Power_Law(
-        size,
-        size * config.degree,
-        exponent_out=config.following_exponent,
-        exponent_in=config.exponent,
-        finite_size_correction=False,
-    )
-
-
-def _stochastic_block(config: GraphConfig, size: int) -> igraph.Graph:
-    blocks = config.blocks
-    sizes = [size // blocks + (block < size % blocks) for block in range(blocks)]
-    inside, between = (ties.density for ties in block_ties(config, size))
-    preferences = [[inside if row == column else between for column in range(blocks)] for row in range(blocks)]
-    return load_igraph().Graph.SBM(pref_matrix=preferences, block_sizes=sizes)
+    return ends.reshape(-1, 2)
 
 
 @contextmanager
-def _drawing_from(seed: int) -> Iterator[None]:
-    """Return a context in which igraph draws from `seed`, and for nobody else.
+def _drawing_from(seed: int) -> Iterator[Any]:
+    """Return a context in which igraph, its value, draws from `seed`, and for nobody else.
 
     Its generator serves the whole process, so one thread at a time has it, and it is restored.
     """
@@ -267,17 +249,9 @@ def _drawing_from(seed: int) -> Iterator[None]:
     with _drawing:
         igraph.set_random_number_generator(GraphRandom(seed))
         try:
-            yield
+            yield igraph
         finally:
             igraph.set_random_number_generator(random)
-
-
-def _ends(size: int, people: ArrayLike) -> Keys:
-    """Return one end of each tie as 64-bit numbers, all checked to be people."""
-    ends = np.asarray(people, dtype=np.int64)
-    if ends.size and (ends.min() < 0 or ends.max() >= size):
-        raise ValueError(f"ties: expected people 0 to {size - 1}, got {ends.min()} to {ends.max()}")
-    return ends
 
 
 def _offsets(rows: Keys, size: int) -> Keys:
@@ -301,44 +275,47 @@ _SHOWN = 40
 """The most characters of a name."""
 
 
-def understood(
-    graph: FollowGraph,
+def graph_of_file(
+    source: str,
+    names: Sequence[str],
+    ends: Keys,
     said: Sequence[str],
-    first: tuple[str, str],
+    expected: str,
     *,
     mutual: bool,
     by_setting: bool = False,
     comments: int = 0,
-) -> str:
-    """Return what was understood of a file: how it was read, the people and ties, and the first tie.
+) -> FollowGraph:
+    """Return the graph in a file, with how it was understood: how it was read, the people and ties, and the first tie.
 
     Args:
-        said: how it was read, in parts.
-        first: the ids of its first tie, the one who follows in front.
-        mutual: the ties are friendships.
-        by_setting: the settings say so, because the file does not.
+        names: the people's ids.
+        ends: who follows, and whom, of shape (ties, 2).
+        said: how the file was read, in parts.
+        expected: what makes a tie, for the error.
+        mutual: the ties are friendships; by_setting: the settings say so, because the file does not.
         comments: the number of comments between its rows.
+
+    Raises:
+        InputError: there is no tie.
     """
+    graph = FollowGraph(len(names), ends[:, 0], ends[:, 1], names=names, mutual=mutual)
+    if not graph.edges:
+        raise InputError(source, f"holds no ties: expected {expected}")
     ties = graph.edges // 2 if mutual else graph.edges
-    parts = [
-        *said,
-        f"{counted(graph.size, 'person', 'people')}, {counted(ties, 'tie')}",
-        f"first: {shown(first[0])} -> {shown(first[1])}",
-    ]
+    one, other = (shown(names[end]) for end in ends[0])
+    parts = [*said, f"{counted(graph.size, 'person', 'people')}, {counted(ties, 'tie')}", f"first: {one} -> {other}"]
     if mutual:
         parts.append("both follow each other" + " (population.graph.directed: false)" * by_setting)
-    left_out = [
-        words
-        for count, words in (
-            (graph.duplicates, f"{graph.duplicates:,} repeated"),
-            (graph.self_loops, f"{graph.self_loops:,} of people to themselves"),
-            (comments, f"{counted(comments, 'comment')} between rows"),
-        )
-        if count
-    ]
-    if left_out:
-        parts.append(f"left out: {' and '.join(left_out)}")
-    return "; ".join(parts)
+    left_out = {
+        f"{graph.duplicates:,} repeated": graph.duplicates,
+        f"{graph.self_loops:,} of people to themselves": graph.self_loops,
+        f"{counted(comments, 'comment')} between rows": comments,
+    }
+    if any(left_out.values()):
+        parts.append(f"left out: {' and '.join(words for words, count in left_out.items() if count)}")
+    graph.understood = "; ".join(parts)
+    return graph
 
 
 def graph_lines(path: str | None, graph: FollowGraph | None) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ Nothing here draws, and most commands need no graph at all.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.abc import MetaPathFinder
@@ -37,7 +37,7 @@ def _without_plotting() -> Iterator[None]:
     A finder that refuses them leaves no trace when it is removed. An entry None in `sys.modules` would have the same
     effect, but every thread would see it, and it is hard to tell from an entry that was there before.
     """
-    finder = _NotInstalled()
+    finder = _NotInstalled(get_ident())
     sys.meta_path.insert(0, finder)
     try:
         yield
@@ -46,17 +46,12 @@ def _without_plotting() -> Iterator[None]:
 
 
 class _NotInstalled(MetaPathFinder):
-    """A finder that refuses the plotting libraries to the thread that made it, as if they were not installed."""
+    """A finder that refuses the plotting libraries to one thread, as if they were not installed."""
 
-    def __init__(self) -> None:
-        self._thread = get_ident()
+    def __init__(self, thread: int) -> None:
+        self._thread = thread
 
-    def find_spec(
-        self,
-        fullname: str,
-        path: Sequence[str] | None,  # noqa: ARG002  # the interface's
-        target: object = None,  # noqa: ARG002
-    ) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: object, target: object = None) -> ModuleSpec | None:  # noqa: ARG002
         # Called only for what is not in `sys.modules`. Parts such as `matplotlib.pyplot` are let through: igraph asks
         # for them only where matplotlib itself is there already.
         if fullname in PLOTTING_LIBRARIES and get_ident() == self._thread:

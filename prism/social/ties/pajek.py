@@ -6,13 +6,12 @@ Source: Batagelj & Mrvar, "Pajek: a program for large network analysis" (1998).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from prism.errors import InputError
 from prism.social.ties.cells import COUNT
-from prism.social.ties.graph import FollowGraph, Numbered, check_people, understood
+from prism.social.ties.graph import FollowGraph, Numbered, check_people, graph_of_file
 from prism.text_files import decode_text, without_entities
 
 _SECTIONS = ("network", "vertices", "arcs", "edges", "arcslist", "edgeslist")
@@ -33,91 +32,51 @@ def parse_pajek(data: bytes, source: str) -> FollowGraph:
     Raises:
         InputError: the file has several networks or vertices of two kinds, a line is wrong, or there is no tie.
     """
-    parser = _Parser(source)
+
+    def wrong(problem: str) -> InputError:
+        return InputError(source, f"bad Pajek: {problem}, got {line.strip()[:60]!r}", line=number)
+
+    section, size, names = "", 0, dict[int, str]()
+    arcs, edges = list[tuple[int, int]](), list[tuple[int, int]]()
     for number, line in enumerate(decode_text(data, source).split("\n"), 1):
-        if line.strip() and not line.lstrip().startswith("%"):
-            parser.read(line, number)
-    return parser.graph()
-
-
-class _Parser:
-    """A reader of the lines of one file."""
-
-    def __init__(self, source: str) -> None:
-        self._source = source
-        self._section = ""
-        self._size = 0
-        self._labels = dict[int, str]()
-        self._arcs = list[tuple[int, int]]()
-        self._edges = list[tuple[int, int]]()
-        self._first: tuple[int, int] | None = None
-
-    def read(self, line: str, number: int) -> None:
-        """Read a line that is neither blank nor a comment."""
-        if line.lstrip().startswith("*"):
-            self._open(line.split(), number)
-        elif self._section == "vertices":
-            self._name(line, number)
-        elif self._section:
-            self._tie(line.split(), number)
+        cells = line.split()
+        if not cells or cells[0].startswith("%"):
+            continue
+        # 1. The beginning of a section.
+        if cells[0].startswith("*"):
+            section = cells[0][1:].lower()
+            if section not in _SECTIONS or (section in ("network", "vertices") and size > 0):
+                raise wrong("expected one network with *Vertices, *Arcs, *Edges, *Arcslist or *Edgeslist")
+            if section == "vertices":
+                if len(cells) != 2 or not COUNT.fullmatch(cells[1]) or not int(cells[1]):
+                    raise wrong("expected the number of vertices, all of one kind")
+                size = int(cells[1])
+                check_people(size, source, number)
+        # 2. A vertex, by number and label.
+        elif section == "vertices":
+            found = _VERTEX.fullmatch(line)
+            if found is None or (found["rest"] and _REST.match(found["rest"]) is None):
+                raise wrong("expected a number and a label, in quotes if it has spaces, with &#34; for a quote")
+            if not 0 < int(found[1]) <= size or int(found[1]) in names:
+                raise wrong(f"expected a new vertex from 1 to {size} and its label")
+            names[int(found[1])] = without_entities((found[2] or found[3] or "").strip())
+        elif section in ("", "network"):
+            raise wrong("expected `*Vertices`")
+        # 3. A tie, or a list of those whom the first one follows.
         else:
-            raise self._error("expected `*Vertices`", line, number)
-
-    def graph(self) -> FollowGraph:
-        """Return the graph that the lines made."""
-        size, arcs, edges = self._size, self._arcs, self._edges
-        labels = [self._labels[person] for person in sorted(self._labels)]
-        are_names = all(labels) and len({*labels}) == size
-        names = labels if are_names else Numbered(size, 1)
-        mutual = not arcs
-        ties = np.array(edges if mutual else [*arcs, *_both(edges)], dtype=np.int64).reshape(-1, 2)
-        graph = FollowGraph(size, ties[:, 0], ties[:, 1], names=names, mutual=mutual)
-        if not graph.edges or self._first is None:
-            raise InputError(self._source, "holds no ties: expected arcs or edges between different vertices")
-        kinds = " and ".join(name for name, ties in (("arcs", arcs), ("edges", edges)) if ties)
-        said = [f"Pajek, {kinds}", f"people are called by their {'labels' if are_names else 'numbers'}"]
-        first = (names[self._first[0]], names[self._first[1]])
-        graph.understood = understood(graph, said, first, mutual=mutual)
-        return graph
-
-    def _open(self, words: Sequence[str], number: int) -> None:
-        section = words[0][1:].lower()
-        again = section in ("network", "vertices") and self._size > 0
-        if section not in _SECTIONS or again:
-            wanted = "one network with *Vertices, *Arcs, *Edges, *Arcslist or *Edgeslist"
-            raise self._error(f"expected {wanted}", " ".join(words), number)
-        if section == "vertices":
-            if len(words) != 2 or not COUNT.fullmatch(words[1]) or not int(words[1]):
-                raise self._error("expected the number of vertices, all of one kind", " ".join(words), number)
-            check_people(int(words[1]), self._source, number)
-            self._size = int(words[1])
-        self._section = section if section != "network" else ""
-
-    def _name(self, line: str, number: int) -> None:
-        found = _VERTEX.fullmatch(line)
-        if found is None or (found["rest"] and _REST.match(found["rest"]) is None):
-            problem = "expected a number and a label, in quotes if it has spaces, with &#34; for a quote"
-            raise self._error(problem, line, number)
-        if not 0 < int(found[1]) <= self._size or int(found[1]) - 1 in self._labels:
-            raise self._error(f"expected a new vertex from 1 to {self._size} and its label", line, number)
-        self._labels[int(found[1]) - 1] = without_entities((found[2] or found[3] or "").strip())
-
-    def _tie(self, cells: Sequence[str], number: int) -> None:
-        is_list = self._section.endswith("list")
-        ends = cells if is_list else cells[:2]
-        if len(ends) < 2 or not all(COUNT.fullmatch(cell) and 0 < int(cell) <= self._size for cell in ends):
-            raise self._error(f"expected vertices from 1 to {self._size}", " ".join(cells), number)
-        people = [int(cell) - 1 for cell in ends]
-        ties = self._arcs if self._section.startswith("arcs") else self._edges
-        ties += [(people[0], other) for other in people[1:]]
-        self._first = self._first or (people[0], people[1])
-
-    def _error(self, problem: str, line: str, number: int) -> InputError:
-        return InputError(self._source, f"bad Pajek: {problem}, got {line.strip()[:60]!r}", line=number)
-
-
-def _both(edges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield each edge in both directions."""
-    for one, other in edges:
-        yield one, other
-        yield other, one
+            ends = cells if section.endswith("list") else cells[:2]
+            if len(ends) < 2 or not all(COUNT.fullmatch(cell) and 0 < int(cell) <= size for cell in ends):
+                raise wrong(f"expected vertices from 1 to {size}")
+            one, *others = (int(cell) - 1 for cell in ends)
+            ties = arcs if section.startswith("arcs") else edges
+            ties += [(one, other) for other in others]
+    # 4. The graph. An edge beside arcs is a tie each way.
+    labels = [names[vertex] for vertex in sorted(names)]
+    are_names = all(labels) and len({*labels}) == size
+    called = labels if are_names else Numbered(size, 1)
+    both = [tie for one, other in edges for tie in ((one, other), (other, one))]
+    pairs = np.array([*arcs, *both] if arcs else edges, dtype=np.int64).reshape(-1, 2)
+    kinds = " and ".join(name for name, ties in (("arcs", arcs), ("edges", edges)) if ties)
+    said = [f"Pajek, {kinds}", f"people are called by their {'labels' if are_names else 'numbers'}"]
+    expected = "arcs or edges between different vertices"
+    return graph_of_file(source, called, pairs, said, expected, mutual=not arcs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import combinations
 from typing import Final, NamedTuple
@@ -60,10 +60,8 @@ class UnclearError(Exception):
     """
 
     def __init__(self, problem: str, rank: int = 0, at: int | None = None) -> None:
-        self.at = at
-        self.problem = problem
-        self.rank = rank
         super().__init__(problem)
+        self.problem, self.rank, self.at = problem, rank, at
 
 
 class Sample(NamedTuple):
@@ -137,7 +135,7 @@ def find_reading(sample: Sample, config: GraphConfig) -> Reading:
     # 1. Every separator that splits all lines of the sample is tried; what it fails with is kept.
     found, failed = list[tuple[Reading, bool]](), list[tuple[UnclearError, str]]()
     for separator in (config.separator,) if config.separator else SEPARATORS:
-        if all(map(_parted_by(separator), sample.lines)):
+        if all(len(line.split()) > 1 if separator == SPACES else separator in line for line in sample.lines):
             try:
                 found.append(_read_as(separator, sample, config))
             except UnclearError as error:
@@ -145,26 +143,18 @@ def find_reading(sample: Sample, config: GraphConfig) -> Reading:
     # 2. None fits: the problem of the one that came furthest, by rank, helps a user most.
     if not found:
         raise max((error for error, _ in failed), key=lambda error: error.rank, default=UnclearError(""))
-    # 3. One fits, but a stronger one splits all lines, too, and fails for what stands in its columns.
-    for problem, separator in failed:  # a separator that splits all lines alike is not part of an id
+    # 3. One fits, but a stronger one splits all lines, too, and fails for what stands in its columns: a separator that
+    #    splits all lines alike is not part of an id.
+    for problem, separator in failed:
         if problem.rank > 1 and SEPARATORS.index(separator) < SEPARATORS.index(found[0][0].separator):
             raise problem
-    return _plainest(found)
-
-
-def _plainest(found: Sequence[tuple[Reading, bool]]) -> Reading:
-    """Return the reading with tabs, or the only one in which no id has spaces."""
+    # 4. Of several, the one with tabs, or the only one in which no id has spaces.
     if len(found) == 1 or found[0][0].separator == "\t":
         return found[0][0]
-    plain = [reading for reading, is_spaced in found if not is_spaced]
-    if len(plain) != 1:
+    plain_ones = [reading for reading, is_spaced in found if not is_spaced]
+    if len(plain_ones) != 1:
         raise UnclearError("more than one separator fits: set population.graph.separator", 2)
-    return plain[0]
-
-
-def _parted_by(separator: str) -> Callable[[str], bool]:
-    """Return a test of whether a line has more than one cell."""
-    return (lambda line: len(line.split()) > 1) if separator == SPACES else (lambda line: separator in line)
+    return plain_ones[0]
 
 
 def _read_as(separator: str, sample: Sample, config: GraphConfig) -> tuple[Reading, bool]:
@@ -181,34 +171,33 @@ def _read_as(separator: str, sample: Sample, config: GraphConfig) -> tuple[Readi
     ends = _ends(names, columns, sample, config)
     cells = {cell for end in ends for cell in columns.distinct[end]}
     cells |= {cell for column in columns.distinct for cell in column & {*SEPARATORS}}
-    strange = next((cell for cell in cells if _is_strange(cell, sample.lines)), None)
-    if strange is not None:
-        raise UnclearError(f"{strange!r} is no id: set population.graph.separator", 1)
+    is_quoted = any('"' in line for line in sample.lines)
+    for cell in sorted(cells):
+        # A separator in a cell, or quotes that no line has as quotes within quotes.
+        is_foreign = _FOREIGN.search(cell) is not None and _COMMA_NUMBER.fullmatch(cell) is None and not is_quoted
+        if '"' in cell:
+            doubled = cell.replace('"', '""')
+            is_foreign = not any(doubled in line for line in sample.lines)
+        if is_foreign:
+            raise UnclearError(f"{cell!r} is no id: set population.graph.separator", 1)
     for end in ends:
-        if columns.kinds[end] in ("decimal", "date", "flag", "blank"):
-            kind = columns.kinds[end]
-            held = {"blank": "is empty", "flag": "holds true or false and no ids"}.get(
-                kind, f"holds {kind}s and no ids"
-            )
-            raise UnclearError(f"column {end + 1} {held}: set population.graph.columns", 3)
+        kind = columns.kinds[end]
+        if kind in ("decimal", "date", "flag", "blank"):
+            held = {"blank": "is empty", "flag": "holds true or false and no ids"}
+            problem = f"column {end + 1} {held.get(kind, f'holds {kind}s and no ids')}: set population.graph.columns"
+            raise UnclearError(problem, 3)
     # 3. A column `type` as Gephi writes it: whether each tie goes both ways.
-    kinds = next((at for at, name in enumerate(names) if name.lower() == "type" and _are_kinds(columns, at)), None)
+    directions = {"directed", "undirected"}
+    kinds = next(
+        (
+            at
+            for at, name in enumerate(names)
+            if name.lower() == "type" and {cell.lower() for cell in columns.distinct[at]} <= directions
+        ),
+        None,
+    )
     reading = Reading(separator, names, headers, ends, width, kinds, config.columns is not None)
     return reading, any(" " in cell for cell in cells)
-
-
-def _is_strange(cell: str, lines: Sequence[str]) -> bool:
-    """Return whether a cell has a separator in it, or quotes that no line has as quotes within quotes."""
-    if '"' in cell:
-        doubled = cell.replace('"', '""')
-        return not any(doubled in line for line in lines)
-    if _FOREIGN.search(cell) is None or _COMMA_NUMBER.fullmatch(cell) is not None:
-        return False
-    return not any('"' in line for line in lines)
-
-
-def _are_kinds(columns: _Columns, at: int) -> bool:
-    return {cell.lower() for cell in columns.distinct[at]} <= {"directed", "undirected"}
 
 
 def _width(rows: Sequence[Sequence[str]], at: Sequence[int], *, is_told: bool) -> int:
@@ -236,13 +225,7 @@ def _filled(row: Sequence[str]) -> int:
 
 
 class _Columns:
-    """The columns of the lines below a header.
-
-    Args:
-        rows: the cells of each line.
-        at: the place of each line in the table.
-        width: the number of columns.
-    """
+    """The columns of the lines below a header; `at` is the place of each line in the table."""
 
     def __init__(self, rows: Sequence[Sequence[str]], at: Sequence[int], width: int) -> None:
         self.rows = rows
@@ -255,18 +238,15 @@ class _Columns:
     @cached_property
     def counting(self) -> set[int]:
         """The columns that count the lines, from 0 or 1 on."""
-        return {column for column in range(self.width) if self._counts(self.cells[column])}
-
-    def _counts(self, cells: Sequence[str]) -> bool:
-        if not all(cell.isdecimal() and len(cell) < 19 for cell in cells):
-            return False
-        first = int(cells[0])
-        return first in (0, 1) and all(
-            int(cell) - first == at - self._at[0] for cell, at in zip(cells, self._at, strict=True)
-        )
+        found = set[int]()
+        for column, cells in enumerate(self.cells):
+            if all(cell.isdecimal() and len(cell) < 19 for cell in cells) and int(cells[0]) in (0, 1):
+                offset = int(cells[0]) - self._at[0]
+                if all(int(cell) - at == offset for cell, at in zip(cells, self._at, strict=True)):
+                    found.add(column)
+        return found
 
     def shared(self, one: int, other: int) -> int:
-        """Return the number of different cells that are in both columns."""
         return len(self.distinct[one] & self.distinct[other])
 
     def similarity(self, one: int, other: int) -> float:
@@ -295,63 +275,54 @@ def _names(first: Sequence[str], columns: _Columns, sample: Sample, config: Grap
 
 
 def _is_header(first: Sequence[str], columns: _Columns, sample: Sample) -> bool:
-    """Return whether the first line differs in kind from those below it.
-
-    Raises:
-        UnclearError: it may be a header and may be a tie.
-    """
+    """Return whether the first line differs in kind from those below it."""
     if directed_ends(first) or (not first[0] and 0 in columns.counting):
         return True
-    if _are_counts(first, columns, sample):
-        problem = "the first line may be the numbers of people and ties: set population.graph.header to true to leave"
-        raise UnclearError(f"{problem} it out, or to false", 2)
-    differ = {_differs(cell, columns, at) for at, cell in enumerate(first)}
-    if differ in ({None}, {True, False}):
-        if differ == {None} and _recurs(first, columns):
-            return False
+    # 1. Numbers that may be those of people, once or twice, and of ties.
+    if all(cell.isdecimal() for cell in first) and len(first) <= 3:
+        people = columns.distinct[0] | columns.distinct[1]
+        fits = int(first[-1]) == sample.total - 1 and int(first[0]) >= len(people) and len({*first[:-1]}) == 1
+        if fits and any(row[0] != row[1] for row in columns.rows):
+            problem = "the first line may be the numbers of people and ties: set population.graph.header to true to"
+            raise UnclearError(f"{problem} leave it out, or to false", 2)
+    # 2. Whether each cell differs in kind from those below it; None if that cannot be said.
+    differ = set[bool | None]()
+    for cell, kind, below in zip(first, columns.kinds, columns.distinct, strict=False):
+        if not cell or kind == "blank":
+            differ.add(None)
+        elif kind != "text":
+            differ.add(kind_of({cell}) == "text")
+        else:
+            differ.add(True if all(map(has_digit, below)) and not has_digit(cell) else None)
+    if differ not in ({None}, {True, False}):
+        return True in differ
+    # 3. A cell that stands in another line, too, is an id: names of columns do not.
+    others = [row for row in columns.rows if row[: len(first)] != [*first]]
+    recurs = (
+        any(cell in first for row in others for cell in row[:2])
+        if columns.width == 2
+        else any(cell and row[at] == cell for row in others for at, cell in enumerate(first))
+    )
+    if differ != {None} or not recurs:
         problem = "the first line may be a header and may be a tie: set population.graph.header to true or false"
         raise UnclearError(problem, 2)
-    return True in differ
-
-
-def _differs(cell: str, columns: _Columns, at: int) -> bool | None:
-    """Return whether a cell differs in kind from those below it; None if that cannot be said."""
-    below = columns.distinct[at]
-    if not cell or columns.kinds[at] == "blank":
-        return None
-    if columns.kinds[at] != "text":
-        return kind_of({cell}) == "text"
-    if all(map(has_digit, below)) and not has_digit(cell):
-        return True
-    return None
-
-
-def _recurs(first: Sequence[str], columns: _Columns) -> bool:
-    """Return whether a cell of the first line stands in another line, too: ids do, and names of columns do not."""
-    others = [row for row in columns.rows if row[: len(first)] != [*first]]
-    if columns.width == 2:
-        return any(cell in first for row in others for cell in row[:2])
-    return any(cell and row[at] == cell for row in others for at, cell in enumerate(first))
-
-
-def _are_counts(first: Sequence[str], columns: _Columns, sample: Sample) -> bool:
-    """Return whether the first line may be the numbers of people (once or twice) and of ties."""
-    if not all(cell.isdecimal() for cell in first) or len(first) > 3:
-        return False
-    people = columns.distinct[0] | columns.distinct[1]
-    fits = int(first[-1]) == sample.total - 1 and int(first[0]) >= len(people) and len({*first[:-1]}) == 1
-    return fits and any(row[0] != row[1] for row in columns.rows)
+    return False
 
 
 def _ends(names: Sequence[str], columns: _Columns, sample: Sample, config: GraphConfig) -> Ends:
-    """Return the columns of the ends: as configured, by their names, or the only ones whose values fit.
-
-    Raises:
-        UnclearError: more than one pair of columns fits, or none.
-    """
-    if config.columns is not None:
-        return _told_ends(config.columns, names, columns)
-    # 1. By names: first those that say who follows whom, then those that only count the ends, such as id1 and id2.
+    """Return the columns of the ends: as configured, by their names, or the only ones whose values fit."""
+    # 1. As configured.
+    told = list[int]()
+    for each in config.columns or ():
+        if isinstance(each, str) and each not in names:
+            have = f"the header has {', '.join(names)}" if names else "no header was found"
+            raise UnclearError(f"population.graph.columns: there is no column {each!r}: {have}", 4)
+        told.append(names.index(each) if isinstance(each, str) else each - 1)
+        if told[-1] >= columns.width:
+            raise UnclearError(f"population.graph.columns: {each} is beyond the {columns.width} columns", 4)
+    if told:
+        return Ends(*told)
+    # 2. By names: first those that say who follows whom, then those that only count the ends, such as id1 and id2.
     for find in (directed_ends, ordered_ends):
         named = find(names)
         if len(named) > 1:
@@ -360,33 +331,15 @@ def _ends(names: Sequence[str], columns: _Columns, sample: Sample, config: Graph
             return named[0]
         if named:
             raise UnclearError("more than two columns are named as ends: set population.graph.columns", 3)
-    # 2. By a comment above the table, or else by what stands in the columns.
+    # 3. By a comment above the table, or else by what stands in the columns.
     if sample.ends_first:
         return Ends(0, 1)
     if names and {*names[1:]} == columns.distinct[0]:
         raise UnclearError("is a table of people by people: expected one tie a line", 4)
-    return _by_values(names, columns)
-
-
-def _by_values(names: Sequence[str], columns: _Columns) -> Ends:
-    """Return the only columns that can be the ends, in the order of the file."""
     ends = _only_two(names, columns) if columns.width == 2 else _alike(names, columns)
     if names and may_be_reversed(names, ends):
         raise UnclearError("the names of the columns do not tell who follows whom: set population.graph.columns", 3)
     return ends
-
-
-def _told_ends(told: Sequence[int | str], names: Sequence[str], columns: _Columns) -> Ends:
-    found = list[int]()
-    for each in told:
-        if isinstance(each, str) and each not in names:
-            have = f"the header has {', '.join(names)}" if names else "no header was found"
-            raise UnclearError(f"population.graph.columns: there is no column {each!r}: {have}", 4)
-        place = names.index(each) if isinstance(each, str) else each - 1
-        if place >= columns.width:
-            raise UnclearError(f"population.graph.columns: {each} is beyond the {columns.width} columns", 4)
-        found.append(place)
-    return Ends(*found)
 
 
 def _only_two(names: Sequence[str], columns: _Columns) -> Ends:
@@ -416,8 +369,8 @@ def _alike(names: Sequence[str], columns: _Columns) -> Ends:
     excluded = {*of_no_person(names)}
     possible = [
         at
-        for at in range(columns.width)
-        if columns.kinds[at] in ("whole", "text") and not (names and names[at] in excluded)
+        for at, kind in enumerate(columns.kinds)
+        if kind in ("whole", "text") and not (names and names[at] in excluded)
     ]
     pairs = [pair for pair in combinations(possible, 2) if columns.kinds[pair[0]] == columns.kinds[pair[1]]]
     best = max(pairs, key=lambda pair: columns.similarity(*pair), default=None)
@@ -425,8 +378,9 @@ def _alike(names: Sequence[str], columns: _Columns) -> Ends:
         if len(pairs) == 1:
             is_first = len(possible) == 2 and best == (0, 1)
             is_clear = (columns.shared(*best) > 0 or is_first) and not _is_list(columns, *best)
-        else:
-            is_clear = _stands_out(best, pairs, columns) and (bool(names) or _may_be_first(best, columns))
+        else:  # columns of numbers without names can only be the first two
+            may_be = bool(names) or columns.kinds[best[0]] == "text" or best == (0, 1)
+            is_clear = may_be and _stands_out(best, pairs, columns)
         if is_clear:
             return Ends(*best)
     likely = [2, 3] if 0 in columns.counting and columns.width > 2 else [1, 2]
@@ -452,8 +406,3 @@ def _stands_out(best: tuple[int, int], pairs: Sequence[tuple[int, int]], columns
         if pair != best and clear * columns.similarity(*pair) > columns.similarity(*best):
             return False
     return is_text or all(plain(row[best[0]]) != plain(row[best[1]]) for row in columns.rows)
-
-
-def _may_be_first(best: tuple[int, int], columns: _Columns) -> bool:
-    """Return whether columns without names may be the ends: columns of numbers only if they are the first two."""
-    return columns.kinds[best[0]] == "text" or best == (0, 1)

@@ -26,7 +26,6 @@ class Rings:
         self._counts = counts
 
     def of(self, person: int) -> list[int]:
-        """Return one person's numbers, oldest first."""
         places = (self._ends[person] - self._counts[person] + np.arange(self._counts[person])) % self.rows.shape[1]
         found: list[int] = self.rows[person, places].tolist()
         return found
