@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from actors.runs.ray_shards import ENDED
-from tests.actors.studies.experiments.cluster import in_namespace, why_impossible, why_not
+from tests.actors.studies.experiments.cluster import in_namespace, why_not
 from tests.durability.sharded_runs import assert_same
 from tests.tiers import Size
 
@@ -22,10 +22,6 @@ def played(scene: str, whole: Path, place: Path) -> dict[str, Any]:
     """Return what a scene has found."""
     if reason := why_not("ray"):
         pytest.skip(reason)
-    return in_place(scene, whole, place)
-
-
-def in_place(scene: str, whole: Path, place: Path) -> dict[str, Any]:
     shutil.copy(whole.parent / "config.yaml", place)
     return in_namespace(place, f"tests.durability.shards_cluster {scene}")
 
@@ -38,9 +34,7 @@ def assert_line(found: dict[str, Any]) -> None:
 
 
 def test_a_run_goes_on_by_itself_when_a_node_is_killed(short: Path, whole: Path) -> None:
-    if reason := why_impossible("ray"):
-        pytest.skip(reason)
-    found = in_place("a_node_is_killed", whole, short)
+    found = played("a_node_is_killed", whole, short)
     assert found["is_spread"], "each shard on a node of its own"
     assert found["lost"] == 1
     assert_same(short / "run", whole)

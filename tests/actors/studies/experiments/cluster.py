@@ -41,11 +41,6 @@ def why_not(*modules: str) -> str:
     """Return why no such cluster is started here, with these modules; empty if it is."""
     if not os.environ.get("PRISM_TEST_CLUSTER"):
         return "whole clusters take ten minutes: `make test-cluster`"
-    return why_impossible(*modules)
-
-
-def why_impossible(*modules: str) -> str:
-    """Return why no such cluster can be started here, with these modules; empty if it can."""
     if shutil.which("unshare") is None or shutil.which("ip") is None:
         return "needs unshare and ip"
     tried = subprocess.run([*NAMESPACE, "ip", "link", "set", "lo", "up"], capture_output=True, text=True, check=False)
