@@ -28,9 +28,14 @@ from prism.experiment.design import Range
 from prism.experiment.sampling import sampled_conditions, unit_points
 from prism.scorecard import Feed, Matching, Tree, social_facts
 from prism.scorecard.concentration import month_interval, top_share
-from prism.scorecard.macro import interval_of_runs
+from prism.scorecard.facts import interval_of_runs
 from prism.scorecard.matched import Comparison, distance, weighted_median
-from prism.scorecard.social import LARGE_PER, LARGE_POSTS, correlation_interval, rank_correlation
+from prism.scorecard.social import (
+    LARGE_PER,
+    LARGE_POSTS,
+    correlation_interval,
+    rank_correlation,
+)
 from prism.sharing.audit import mean_with_interval
 from prism.survey.outcome import mcnemar
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from actors.studies.experiments.batches import first_seeds, look
+from actors.studies.experiments.driver import first_seeds, look
 from actors.studies.experiments.outcome import Outcome, outcome_of
 from actors.studies.experiments.plan import Plan, make_plan
 from prism.experiment import (

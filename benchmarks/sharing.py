@@ -33,9 +33,9 @@ from actors.factory.oracle_backends import open_oracle
 from actors.oracle.queue import WaitingQuestion
 from actors.pages.sharing_words import interval
 from actors.runtime.simulation import Simulation
-from actors.studies.causes.course import STATES
 from actors.studies.causes.futures import Futures
 from actors.studies.causes.shared_outcomes import LEAST, AskedEach, shared_outcomes
+from actors.studies.causes.track import STATES
 from prism.config import Config, load_config
 from prism.divergence import jensen_shannon, jensen_shannon_rows
 from prism.statechart import AgentState

@@ -27,19 +27,18 @@ from actors.display.words import duration
 from actors.logs.output import output, say
 from actors.record.lock import locked
 from actors.runs.forecast import forecast
-from actors.studies.calibration.files import CONFIGURATION, PAGE, RESULT, write_result
-from actors.studies.calibration.page import page_of
-from actors.studies.calibration.plan import (
+from actors.studies.calibration.calibration_plan import (
     CalibrationPlan,
     asking_of_calibration,
     cell_of,
     make_calibration_plan,
     middle_of,
 )
+from actors.studies.calibration.files import CONFIGURATION, PAGE, RESULT, page_of, write_result
 from actors.studies.calibration.run import Told, run_calibration
 from actors.studies.experiments.cells import count_done
 from actors.studies.experiments.driver import Where, opened
-from actors.studies.experiments.measures import keep_own
+from actors.studies.experiments.run_measures import keep_own
 from actors.studies.experiments.shared_oracle import gateway_of
 from prism.calibration import few_for_intervals, planned_runs, reasons, required_steps
 from prism.quoting import printable

@@ -22,12 +22,10 @@ from actors.core.errors import DiskFailedError, RunDirectoryError
 from actors.core.extras import not_installed
 from actors.display.console import SafeConsole
 from actors.logs.output import say
-from actors.studies.causes.asked import tape_beside
 from actors.studies.causes.candidates import KINDS
-from actors.studies.causes.kept import keep
-from actors.studies.causes.record import Causes
+from actors.studies.causes.oracles import tape_beside
+from actors.studies.causes.record import Causes, keep
 from actors.studies.causes.search import causes
-from actors.studies.experiments.driver import PROCESSES
 
 
 def _kinds(_: click.Context, __: click.Parameter, value: str) -> Sequence[str]:
@@ -95,14 +93,9 @@ class _Outcome(click.ParamType[str]):
     "--jobs",
     type=click.IntRange(1, 1024),
     metavar="N",
-    help="Run N futures at once; the result is the same.  [default: 1; on a cluster as many as it has room for]",
-)
-@click.option(
-    "--on",
-    default=PROCESSES,
+    default=1,
     show_default=True,
-    metavar="PLACE",
-    help="Where futures are run: processes, ray, ray://HOST:PORT or HOST:PORT. docs/experiments.md.",
+    help="Run N futures at once; the result is the same.",
 )
 @click.option(
     "--ask",
@@ -125,8 +118,7 @@ def cause(  # one for each option
     budget: int,
     top: int,
     draws: int,
-    jobs: int | None,
-    on: str,
+    jobs: int,
     ask: int,
     json_path: Path | None,
 ) -> None:
@@ -145,10 +137,10 @@ def cause(  # one for each option
     """
     if find_spec("scipy") is None:
         raise click.ClickException(not_installed("prism cause has intervals by scipy", "experiments"))
-    if ask and (on != PROCESSES or (jobs or 1) > 1):
-        raise click.UsageError("--ask goes without --on and --jobs: one process has to count the questions")
+    if ask and jobs > 1:
+        raise click.UsageError("--ask goes without --jobs: one process has to count the questions")
     ask_to_run_code(path)
-    where: dict[str, Any] = {"jobs": jobs, "on": on, "ask": ask, "tape": tape_beside(shown(path))}
+    where: dict[str, Any] = {"jobs": jobs, "ask": ask, "tape": tape_beside(shown(path))}
     numbers: dict[str, Any] = {"since": since, "budget": budget, "top": top, "draws": draws, **where}
     found = anyio.run(with_progress, partial(causes, path, of, by=by, groups=groups, **numbers))
     found = msgspec.structs.replace(found, run=str(shown(path)))

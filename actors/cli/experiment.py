@@ -40,11 +40,9 @@ from actors.display.progress_bar import ProgressBar
 from actors.display.words import duration
 from actors.logs.output import output, say
 from actors.record.lock import locked
-from actors.studies.experiments.answers import remarks_of
-from actors.studies.experiments.batches import run_batches
+from actors.studies.experiments.batch import Standing
 from actors.studies.experiments.cells import CELLS, Done, cell_path, count_done
-from actors.studies.experiments.driver import Where, cells_to_do, opened
-from actors.studies.experiments.measures import keep_own, measured
+from actors.studies.experiments.driver import Where, cells_to_do, opened, run_batches
 from actors.studies.experiments.outcome import (
     OUTCOME,
     Outcome,
@@ -57,10 +55,10 @@ from actors.studies.experiments.outcome import (
 from actors.studies.experiments.plan import Cell, Plan, make_plan
 from actors.studies.experiments.plan_record import notes_on_plans, promised_so_far, record_plan
 from actors.studies.experiments.processes import room
-from actors.studies.experiments.scores import scores_of_runs
-from actors.studies.experiments.seal_record import register
+from actors.studies.experiments.run_measures import keep_own, measured
+from actors.studies.experiments.scores import register, scores_of_runs
+from actors.studies.experiments.sentences import remarks_of
 from actors.studies.experiments.shared_oracle import asking_of, counts_of, gateway_of, use_of_model
-from actors.studies.experiments.standing import Standing
 from prism.quoting import printable
 from prism.wording import counted
 

@@ -16,9 +16,8 @@ from actors.cli.experiment_tables import twins
 from actors.display.console import unwrapped_console
 from actors.display.words import duration
 from actors.runs.forecast import Forecast, forecast
-from actors.studies.experiments.batches import first_seeds
 from actors.studies.experiments.cells import count_done
-from actors.studies.experiments.driver import cells_to_do
+from actors.studies.experiments.driver import cells_to_do, first_seeds
 from actors.studies.experiments.plan import Cell, Plan
 from actors.studies.experiments.plan_record import promised_so_far
 from actors.studies.experiments.shared_oracle import asking_of, asks_model

@@ -17,8 +17,7 @@ from actors.core.errors import RunDirectoryError
 from actors.display.console import unwrapped_console
 from actors.studies.experiments.plan import make_plan
 from actors.studies.experiments.record import has_results_of, read_experiment_record
-from actors.studies.experiments.scores import scores_of_data, scores_of_runs
-from actors.studies.experiments.seal_record import register
+from actors.studies.experiments.scores import register, scores_of_data, scores_of_runs
 from actors.studies.experiments.sealed_file import notes_on_plan, read_sealed
 from prism.experiment import PredictionScores
 from prism.quoting import printable

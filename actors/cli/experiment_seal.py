@@ -14,7 +14,7 @@ from actors.core.files import write_json
 from actors.display.console import echo
 from actors.factory.file_kinds import PREDICTIONS, telling_kind
 from actors.studies.experiments.plan import make_plan, text_of
-from actors.studies.experiments.seal_record import cells_begun, register
+from actors.studies.experiments.scores import cells_begun, register
 from actors.studies.experiments.sealed_file import sealed_now
 from prism.experiment import read_predictions
 from prism.wording import counted

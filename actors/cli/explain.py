@@ -36,7 +36,7 @@ from actors.results.explained_quarter import explain_quarter
 from actors.results.explained_tie import explain_tie
 from actors.results.what_if import what_if
 from actors.runtime.simulation import Simulation
-from actors.studies.causes.of_agent import causes_of_agent
+from actors.studies.causes.search import causes_of_agent
 
 T = TypeVar("T")
 SHOWN_AFTER_S = 2.0

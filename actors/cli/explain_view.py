@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from actors.display.words import usd
 from actors.results import explanation
 from actors.studies.causes.candidates import DECISIONS, PEOPLE
-from actors.studies.causes.of_agent import AgentCauses
+from actors.studies.causes.search import AgentCauses
 from actors.studies.causes.words import added_words, tried_words
 from actors.studies.causes.words import number as amount
 from prism.economy.embedded import EMBEDDED

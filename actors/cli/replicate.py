@@ -19,21 +19,24 @@ from actors.display.words import duration
 from actors.factory.shipped import replications
 from actors.logs.output import say
 from actors.studies.experiments.driver import Where
-from actors.studies.experiments.measures import keep_own
+from actors.studies.experiments.run_measures import keep_own
 from actors.studies.replications.ledger import (
     HERE_SAID,
+    LINE,
     NONE,
     OUT,
     Entry,
+    Line,
     entries,
     hits,
     kind_of,
+    line_of,
     outcome_of_figure,
     page_of,
     said_here,
+    write_line,
 )
-from actors.studies.replications.line import LINE, Line, line_of, write_line
-from actors.studies.replications.plan import load_replication, make_replication_plan
+from actors.studies.replications.replication_plan import load_replication, make_replication_plan
 from prism.experiment import Replication
 from prism.quoting import printable
 

@@ -14,9 +14,8 @@ from actors.pages.page_frame import grid, missing
 from actors.pages.picture import LINE, TEXT
 from actors.pages.words import count, plural, share
 from actors.record.course import MadePost
-from actors.studies.causes.course import CASCADE
-from actors.studies.causes.kept import Kept
-from actors.studies.causes.record import Cause, Causes
+from actors.studies.causes.record import Cause, Causes, Kept
+from actors.studies.causes.track import CASCADE
 from actors.studies.causes.words import answered_words, chance_words, number, signed, tried_words
 from prism.experiment.intervals import Interval
 from prism.palette import BLUE, ORANGE, PURPLE, SKY, VERMILION

@@ -28,7 +28,7 @@ from actors.pages.picture import (
 from actors.pages.series import GROUP_DASHES, color_of, dashes_note, draw_seeds, mark_places
 from actors.pages.words import NO_VALUE, count, plural
 from actors.pages.words import figure as digits
-from actors.studies.experiments.courses import Band, Courses
+from actors.studies.experiments.over_time import Band, OverTime
 from actors.studies.experiments.record import ExperimentRecord
 from prism.answers import NumberName, named
 from prism.experiment import P_WORDS, Comparison, Interval, conditions_for, described
@@ -476,7 +476,7 @@ def _level_ticks(axes: Axes, levels: Sequence[_Level]) -> None:
 SEEDS_AND_BANDS = "A thin line is a seed, a thick one the median; bands hold nine of ten seeds."
 
 
-def size_chart(courses: Courses) -> Chart | None:
+def size_chart(courses: OverTime) -> Chart | None:
     """Return the distributions of cascade sizes as bands, one for each condition; None without cascades."""
     if not courses.sizes:
         return None
@@ -535,7 +535,7 @@ def _lines_key(names: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
     return tuple(("", color_of(place), f"{name}{dashes_note(place)}") for place, name in enumerate(names))
 
 
-def course_charts(courses: Courses) -> list[Chart]:
+def course_charts(courses: OverTime) -> list[Chart]:
     """Return the chosen columns over the rounds, as a band for each condition."""
     return [
         _course(named(column, courses.columns), bands, courses.interventions)

@@ -28,11 +28,22 @@ from actors.pages.picture import style
 from actors.pages.sensitivity_charts import sensitivity_charts, variance_chart
 from actors.pages.words import count, listed, place_of, plural
 from actors.studies.experiments.cells import CELLS
-from actors.studies.experiments.courses import Courses, read_courses
-from actors.studies.experiments.record import CellState, ExperimentRecord, PlannedCondition
+from actors.studies.experiments.over_time import OverTime, read_over_time
+from actors.studies.experiments.plan_record import PlannedCondition
+from actors.studies.experiments.record import CellState, ExperimentRecord
 from actors.studies.experiments.scores import SCORE_COLUMNS, SCORES_SAID, score_cells
-from actors.studies.replications.ledger import HERE_SAID, NONE, OUT, hits, kind_of, outcome_of_figure, said_here
-from actors.studies.replications.line import LINE, Line, read_line
+from actors.studies.replications.ledger import (
+    HERE_SAID,
+    LINE,
+    NONE,
+    OUT,
+    Line,
+    hits,
+    kind_of,
+    outcome_of_figure,
+    read_line,
+    said_here,
+)
 from prism.experiment import Comparison, SeveralCompared
 from prism.quoting import as_text
 
@@ -111,7 +122,7 @@ def experiment_sections(record: ExperimentRecord, on_step: Callable[[str], None]
     """Yield the sections of the page; those without content are left out."""
     compared = [name for each in record.plan.experiment.hypotheses for name in each.names]
     chosen = list(dict.fromkeys([*compared, *record.conditions]))
-    courses = read_courses(record, chosen[:LINES_MAX])
+    courses = read_over_time(record, chosen[:LINES_MAX])
     line = read_line(record.path / LINE)
     makers: list[Callable[[], Section | None]] = [
         lambda: None if line is None else _published(line),
@@ -290,7 +301,7 @@ def _effects(record: ExperimentRecord) -> Section | None:
 _INCOMPLETE = "no seed has a result in every condition, and means over unequal conditions would be no effects."
 
 
-def _cells_in_pictures(courses: Courses) -> Section | None:
+def _cells_in_pictures(courses: OverTime) -> Section | None:
     sizes = size_chart(courses)
     charts = [*([sizes] if sizes else []), *course_charts(courses)]
     if not charts:

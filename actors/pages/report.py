@@ -30,8 +30,8 @@ from actors.results.compared import compared_runs, side_in_words
 from actors.results.real_figures import Real
 from actors.results.run_groups import Difference, RunGroup, groups_of
 from actors.results.run_record import RunRecord, feed_of_run
-from actors.studies.causes.course import CASCADE
-from actors.studies.causes.kept import kept_causes
+from actors.studies.causes.record import kept_causes
+from actors.studies.causes.track import CASCADE
 from prism.economy.moments import QUARTERS_MIN
 from prism.experiment import Answer
 from prism.scorecard import Feed, social_facts

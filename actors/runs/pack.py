@@ -55,7 +55,6 @@ OF_A_STUDY = (
         "plans/*.json",
         "seals/*.json",
         "results.csv",
-        "results.parquet",
         "outcome.json",
         "tape.sqlite",
         "tape.sqlite-wal",

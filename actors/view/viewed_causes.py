@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from actors.record.course import read_course
-from actors.studies.causes.course import CASCADE
-from actors.studies.causes.kept import CAUSES, Kept, kept_causes
+from actors.studies.causes.record import CAUSES, Kept, kept_causes
+from actors.studies.causes.track import CASCADE
 from actors.studies.causes.words import added_words
 from actors.view.drawing import problem_of_drawing
 from prism.config import Config

@@ -215,7 +215,14 @@ def _of_summary(name: str, place: str) -> MeasureWords:
     if first == "cascades" and rest:
         return _of_cascades(name, rest)
     if first == "by" and rest:
-        return _of_people(name, rest)
+        attribute, *value, total = rest.split(".")
+        per_person = total.endswith("_per_person")
+        act = _ACTS.get(total.removesuffix("_per_person"))
+        if act is None:
+            return MeasureWords(subject=name.replace("_", " "))
+        whose = f"people of {attribute} {'.'.join(value)}"
+        subject = f"each of the {whose}" if per_person else whose
+        return MeasureWords(subject=subject, verb=act[0], unit=act[1], units=act[2], degrees=NUMBER)
     return MeasureWords(subject=name.replace("_", " "))
 
 
@@ -227,17 +234,6 @@ def _of_cascades(name: str, rest: str) -> MeasureWords:
         return MeasureWords(subject=name.replace("_", " "))
     unit, degrees = _UNITS[shape]
     return MeasureWords(subject=f"{statistic_in_words(over)} {shape} of cascades", unit=unit, degrees=degrees, sizes=1)
-
-
-def _of_people(name: str, rest: str) -> MeasureWords:
-    attribute, *value, total = rest.split(".")
-    per_person = total.endswith("_per_person")
-    act = _ACTS.get(total.removesuffix("_per_person"))
-    if act is None:
-        return MeasureWords(subject=name.replace("_", " "))
-    whose = f"people of {attribute} {'.'.join(value)}"
-    subject = f"each of the {whose}" if per_person else whose
-    return MeasureWords(subject=subject, verb=act[0], unit=act[1], units=act[2], degrees=NUMBER)
 
 
 def _of_rounds(rest: str) -> MeasureWords:

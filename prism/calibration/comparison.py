@@ -48,15 +48,12 @@ def parted(trees: Sequence[Tree], holdout: float) -> Real:
         holdout: the share that is not fitted, about; 0 to 1.
     """
     rows = rows_of(trees)
-    is_out = [_hash_share(tree) < holdout for tree in trees]
+    shares = [int.from_bytes(sha256(msgspec.json.encode(tree)).digest()[:8]) / 2**64 for tree in trees]
+    is_out = [share < holdout for share in shares]
     return Real(
         fitted=tuple(row for row, out in zip(rows, is_out, strict=True) if not out),
         holdout=tuple(row for row, out in zip(rows, is_out, strict=True) if out),
     )
-
-
-def _hash_share(tree: Tree) -> float:
-    return int.from_bytes(sha256(msgspec.json.encode(tree)).digest()[:8]) / 2**64
 
 
 class Comparer:

@@ -30,8 +30,16 @@ from prism.calibration.parameters import (
     snapped,
     trajectories_of,
 )
-from prism.calibration.posterior import INTERVAL, Inference, Posterior
-from prism.calibration.ranks import CORRELATED, COVERED, IDENTIFIED, TruthRanks, ranked
+from prism.calibration.posterior import (
+    CORRELATED,
+    COVERED,
+    IDENTIFIED,
+    INTERVAL,
+    Inference,
+    Posterior,
+    TruthRanks,
+    ranked,
+)
 from prism.columns import Floats
 
 SEEDS_A_STEP: Final = 1_000_000

@@ -9,10 +9,8 @@ from prism.experiment.answer import (
     condition_in_words,
     described_by,
 )
-from prism.experiment.compatible import Compared, compare, pseudo_values
-from prism.experiment.decomposition import Share, decomposed
 from prism.experiment.design import SAMPLED, Condition, Design, conditions_of
-from prism.experiment.effects import Effect, Effects, effects_on
+from prism.experiment.effects import Effect, Effects, Share, decomposed, effects_on
 from prism.experiment.experiment_file import Experiment, SharedOracle, Threshold, key_of_setting, read_experiment
 from prism.experiment.hypothesis import OF_SEVERAL, UNPAIRED, Hypothesis, conditions_for, groups_of
 from prism.experiment.hypothesis_tests import (
@@ -36,7 +34,15 @@ from prism.experiment.predictions import (
     scored_predictions,
     scores_in_words,
 )
-from prism.experiment.replication import Published, Replication, check_answers, read_replication
+from prism.experiment.replication import (
+    Compared,
+    Published,
+    Replication,
+    check_answers,
+    compare,
+    pseudo_values,
+    read_replication,
+)
 from prism.experiment.scoring import SHARES
 from prism.experiment.sequential import Sequential, Stopped, stopped
 

@@ -1,17 +1,28 @@
-"""The file of a replication: a published study, the experiment that does it again, and the published figures."""
+"""A replication: its file with the published figures of a study, and their comparison with the runs of an experiment.
+
+A number is compatible if it lies in the prediction interval that the runs and the published noise make: the mean of
+the runs, and Student's t times the standard deviation of (mean of the runs - published number). Without published noise
+the number is taken for `worlds` runs of the same world, which vary as ours do. A direction is compatible if the 95%
+interval of the mean, or of the mean difference, lies on its side of 0.
+
+Source: Student (1908), Satterthwaite (1946), Tukey (1958). docs/decisions/010-evidence.md has the reasons.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from collections.abc import Callable, Sequence
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
+import numpy as np
 from msgspec import Meta
 
+from prism.answers import figure
 from prism.config.places import read_as
 from prism.errors import SettingError
 from prism.experiment.experiment_file import Experiment
+from prism.experiment.intervals import CONFIDENCE, spread
 
 PUBLISHED = ("value", "range", "direction", "computed")  # the keys with what was published; each figure has one of them
 
@@ -87,55 +98,135 @@ def check_answers(replication: Replication, experiment: Experiment) -> None:
     measures = [*experiment.measures, *replication.over_worlds]
     if twice := [name for name in replication.over_worlds if name in experiment.measures]:
         raise _wrong(f"over_worlds.{twice[0]}", "is the name of a measure of the experiment, too")
-    for name, figure in replication.figures.items():
-        if figure.measure not in measures:
-            problem = f"expected one of the measures: {', '.join(measures)}, got {figure.measure!r}"
+    for name, each in replication.figures.items():
+        if each.measure not in measures:
+            problem = f"expected one of the measures: {', '.join(measures)}, got {each.measure!r}"
             raise _wrong(f"figures.{name}.measure", problem)
-        key = "condition" if figure.contrast is None else "contrast"
-        for condition in figure.contrast or (figure.condition,):
+        key = "condition" if each.contrast is None else "contrast"
+        for condition in each.contrast or (each.condition,):
             if condition not in conditions:
                 problem = f"expected one of the conditions: {', '.join(conditions)}, got {condition!r}"
                 raise _wrong(f"figures.{name}.{key}", problem)
 
 
 def _checked(replication: Replication) -> Replication:
-    for name, figure in replication.figures.items():
-        _check_figure(figure, f"figures.{name}", has_data=replication.data is not None)
+    for name, each in replication.figures.items():
+        key = f"figures.{name}"
+        for names in (("condition", "contrast"), PUBLISHED):
+            given = [one for one in names if getattr(each, one) is not None]
+            if len(given) != 1:
+                said = f"got {' and '.join(given)}" if given else "got none of them"
+                raise _wrong(key, f"expected {', '.join(names[:-1])} or {names[-1]}, {said}")
+        if each.contrast is not None and each.contrast[0] == each.contrast[1]:
+            raise _wrong(f"{key}.contrast", "expected two different conditions")
+        if each.computed is not None and replication.data is None:
+            raise _wrong(f"{key}.computed", "is computed from the file at the key data, which is not given")
+        noise = [one for one in ("se", "interval") if getattr(each, one) is not None]
+        if len(noise) > 1 or (noise and (each.direction or each.computed)):
+            raise _wrong(f"{key}.{noise[0]}", "expected se or interval, and neither with direction or computed")
+        if each.worlds > 1 and (noise or each.direction):
+            raise _wrong(f"{key}.worlds", "is for a number without published noise: no se, interval or direction")
+        _check_numbers(each, key)
     return replication
 
 
-def _check_figure(figure: Published, key: str, *, has_data: bool) -> None:
-    _check_one_of(figure, ("condition", "contrast"), key)
-    _check_one_of(figure, PUBLISHED, key)
-    if figure.contrast is not None and figure.contrast[0] == figure.contrast[1]:
-        raise _wrong(f"{key}.contrast", "expected two different conditions")
-    if figure.computed is not None and not has_data:
-        raise _wrong(f"{key}.computed", "is computed from the file at the key data, which is not given")
-    noise = [name for name in ("se", "interval") if getattr(figure, name) is not None]
-    if len(noise) > 1 or (noise and (figure.direction or figure.computed)):
-        raise _wrong(f"{key}.{noise[0]}", "expected se or interval, and neither with direction or computed")
-    if figure.worlds > 1 and (noise or figure.direction):
-        raise _wrong(f"{key}.worlds", "is for a number without published noise: no se, interval or direction")
-    _check_numbers(figure, key)
-
-
-def _check_numbers(figure: Published, key: str) -> None:
+def _check_numbers(published: Published, key: str) -> None:
     for name in ("range", "interval"):
-        ends: Ends | None = getattr(figure, name)
+        ends: Ends | None = getattr(published, name)
         if ends is not None and not -math.inf < ends[0] < ends[1] < math.inf:
             raise _wrong(f"{key}.{name}", f"expected two finite numbers, the lower one first, got {list(ends)}")
     for name in ("value", "se"):
-        number: float | None = getattr(figure, name)
+        number: float | None = getattr(published, name)
         if number is not None and not math.isfinite(number):
             raise _wrong(f"{key}.{name}", f"expected a finite number, got {number}")
 
 
-def _check_one_of(figure: Published, names: Sequence[str], key: str) -> None:
-    given = [name for name in names if getattr(figure, name) is not None]
-    if len(given) != 1:
-        said = f"got {' and '.join(given)}" if given else "got none of them"
-        raise _wrong(key, f"expected {', '.join(names[:-1])} or {names[-1]}, {said}")
-
-
 def _wrong(key: str, problem: str) -> SettingError:
     return SettingError("replication", problem, keys=[key])
+
+
+NORMAL_95 = 1.959964  # half of the width of a 95% interval in standard errors, for intervals that were published
+T = TypeVar("T")
+Computed = tuple[float, float | None]  # a number that is computed from data, and its standard error
+
+
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """A published figure beside what the runs say."""
+
+    figure: str  # the figure in words
+    published: str  # what was published, in words
+    here: float  # the mean over the runs, or the mean difference
+    # low, high: the ends between which a compatible figure lies; of a direction, the 95% interval
+    low: float
+    high: float
+    is_hit: bool  # whether the two are compatible
+    why: str  # the reason of a miss; empty for a hit
+    fitted: bool  # whether the experiment was fitted to the figure
+    source: str  # the table, figure or page of the study
+
+
+def pseudo_values(runs: Sequence[T], statistic: Callable[[Sequence[T]], float]) -> list[float]:
+    """Return a value for each run, whose mean and spread are those of a number that is worked out from all runs."""
+    count, whole = len(runs), statistic(runs)
+    rest = (statistic([*runs[:left], *runs[left + 1 :]]) for left in range(count))
+    return [count * whole - (count - 1) * each for each in rest]
+
+
+def compare(name: str, asked: Published, values: Sequence[float], computed: Computed | None) -> Compared:
+    """Return a published figure beside the values of the runs.
+
+    Args:
+        values: one for each seed, two or more; of a contrast, the differences.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    mean, sd, count = float(array.mean()), spread(array), len(array)
+    ours = sd**2 / count
+    if asked.direction is not None:
+        low, high = _ends(mean, ours, ours, count)
+        is_hit = low > 0.0 if asked.direction == "greater" else high < 0.0
+        why = "" if is_hit else "neither sign found" if low <= 0.0 <= high else "the opposite sign"
+        published = f"{asked.direction} than 0"
+    else:
+        (first, last), error = _published(asked, computed)
+        theirs = sd**2 / asked.worlds if error is None else error**2
+        low, high = _ends(mean, ours + theirs, ours + theirs if error is None else ours, count)
+        why = "too high" if low > last else "too low" if high < first else ""
+        published = f"{first:,g}" if first == last else f"{first:,g} to {last:,g}"
+        published += "" if error is None else f", se {figure(error, 2)}"
+    return Compared(
+        figure=name,
+        published=published,
+        here=mean,
+        low=low,
+        high=high,
+        is_hit=not why,
+        why=why,
+        fitted=asked.fitted,
+        source=asked.source,
+    )
+
+
+def _published(asked: Published, computed: Computed | None) -> tuple[tuple[float, float], float | None]:
+    """Return the ends between which a published number lies, and its standard error; None if it has none."""
+    if computed is not None:
+        return (computed[0], computed[0]), computed[1]
+    value = asked.value
+    ends = (value, value) if value is not None else asked.range or (math.nan, math.nan)
+    if asked.interval is not None:
+        return ends, (asked.interval[1] - asked.interval[0]) / (2 * NORMAL_95)
+    return ends, asked.se
+
+
+def _ends(mean: float, variance: float, of_runs: float, count: int) -> tuple[float, float]:
+    """Return the ends of an interval around the mean.
+
+    Args:
+        variance: the whole of it; `of_runs`: the part that is estimated from the runs, so that it is uncertain.
+    """
+    from scipy.stats import t  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
+
+    if variance == 0.0:
+        return mean, mean
+    freedom = np.inf if of_runs == 0.0 else (count - 1) * (variance / of_runs) ** 2
+    reach = float(np.sqrt(variance) * t.ppf((1 + CONFIDENCE) / 2, freedom))
+    return mean - reach, mean + reach

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from prism.scorecard.facts import Agreement, Fact
-from prism.scorecard.macro import macro_facts
+from prism.scorecard.facts import Agreement, Fact, macro_facts
 from prism.scorecard.matched import Matching
 from prism.scorecard.real_data import parse_cascades
 from prism.scorecard.social import Feed, social_facts

@@ -132,7 +132,10 @@ class Matching:
             distances.append(distance(values, drawn, real, self.real_weights(drawn)))
         low, high = np.percentile(medians, INTERVAL)
         found = distance(values, whole, real, weights)
-        distance_low, distance_high = moved_interval(np.array(distances), found, self._widening())
+        # An interval from few resampled authors is too narrow: widen it as Student's is wider than the normal curve.
+        count = max(FEWEST, effective_number(np.bincount(self._authors).astype(np.float64)))
+        widening = student(count - 1.0) / NORMAL * math.sqrt(count / (count - 1.0))
+        distance_low, distance_high = moved_interval(np.array(distances), found, widening)
         return Comparison(
             matched=len(self),
             authors=self.authors,
@@ -147,11 +150,6 @@ class Matching:
             distance_high=distance_high,
             between_halves=float(np.nanmedian([self._halves_apart(real[self._order]) for _ in range(RESAMPLES)])),
         )
-
-    def _widening(self) -> float:
-        """Return the factor that widens an interval from resampled authors; it is large if authors are few."""
-        count = max(FEWEST, effective_number(np.bincount(self._authors).astype(np.float64)))
-        return student(count - 1.0) / NORMAL * math.sqrt(count / (count - 1.0))
 
     def _halves_apart(self, real: Floats) -> float:
         """Return the distance of two random halves of the real cascades, whose numbers are in the order of size.

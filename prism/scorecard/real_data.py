@@ -33,28 +33,24 @@ def parse_cascades(data: bytes, source: str) -> tuple[Tree, ...]:
     trees: list[Tree] = []
     seen: dict[str, None] = {}
     for name, rows in groupby(table.rows, key=lambda row: row[1][table.places[0]]):
-        trees.append(_tree(name, rows, table, source, is_known=name in seen))
+        parents: list[int] = []
+        minutes: list[float] = []
+        for line, fields in rows:
+            if name in seen:
+                raise InputError(source, f"expected the rows of cascade {name} together", line=line)
+            node, parent = (_number(fields[place], source, line, "node or parent") for place in table.places[1:3])
+            if node != len(parents):
+                raise InputError(source, f"expected node {len(parents)} of cascade {name}, got {node:g}", line=line)
+            if parent != ROOT if node == 0 else not 0 <= parent < node or parent % 1:
+                expected = "-1, as of a root" if node == 0 else f"a node before {node:g}"
+                raise InputError(source, f"expected {expected}, got {parent:g}", key="parent", line=line)
+            parents.append(int(parent))
+            minutes.append(_number(fields[table.places[3]], source, line, CASCADE_COLUMNS[3]))
+        trees.append(Tree(tuple(parents), tuple(minutes)))
         seen[name] = None
     if not trees:
         raise InputError(source, "holds no cascades: expected at least one line below the header")
     return tuple(trees)
-
-
-def _tree(name: str, rows: Iterator[_Row], table: _Table, source: str, *, is_known: bool) -> Tree:
-    parents: list[int] = []
-    minutes: list[float] = []
-    for line, fields in rows:
-        if is_known:
-            raise InputError(source, f"expected the rows of cascade {name} together", line=line)
-        node, parent = (_number(fields[place], source, line, "node or parent") for place in table.places[1:3])
-        if node != len(parents):
-            raise InputError(source, f"expected node {len(parents)} of cascade {name}, got {node:g}", line=line)
-        if parent != ROOT if node == 0 else not 0 <= parent < node or parent % 1:
-            expected = "-1, as of a root" if node == 0 else f"a node before {node:g}"
-            raise InputError(source, f"expected {expected}, got {parent:g}", key="parent", line=line)
-        parents.append(int(parent))
-        minutes.append(_number(fields[table.places[3]], source, line, CASCADE_COLUMNS[3]))
-    return Tree(tuple(parents), tuple(minutes))
 
 
 def _table(data: bytes, source: str, wanted: Sequence[str]) -> _Table:

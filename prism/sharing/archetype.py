@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from prism.errors import ExpressionError
 from prism.expressions import Field
-from prism.sharing.fields import Fields, Value, in_words
+from prism.sharing.records import Fields, Value, in_words
 from prism.statechart.behaviour import Reader
 
 EXACT: Final = "exact"
@@ -64,7 +64,12 @@ def grouping(name: str, text: str, known: Mapping[str, tuple[Field, Reader]]) ->
     if bins is not None and field.is_number and _is_bounded(field) and int(bins[1]) <= BINS_MAX:
         low, high = field.bounds
         return Grouping(full, text, read, _binning(low, high, int(bins[1])), _bin_words(low, high, int(bins[1])))
-    raise ExpressionError(text, 1, f"{full} is grouped by {_ways(field)}, got {text!r}")
+    ways = [EXACT]
+    if _is_counted(field):
+        ways.append(LOG2)
+    if field.is_number and _is_bounded(field):
+        ways.append(f"1 to {BINS_MAX} bins, such as `{DEFAULT_BINS} bins`")
+    raise ExpressionError(text, 1, f"{full} is grouped by {' or '.join(ways)}, got {text!r}")
 
 
 def default_groupings(names: Iterable[str], known: Mapping[str, tuple[Field, Reader]]) -> list[Grouping]:
@@ -168,15 +173,6 @@ def _of_texts(name: str, known: Mapping[str, tuple[Field, Reader]]) -> str:
     close = get_close_matches(name, single, n=1, cutoff=NEAR)
     instead = f"name another field, such as {close[0]}" if close else "leave it out, or name another field"
     return f"{name} has several texts at a time, and groups are of single values: {instead}"
-
-
-def _ways(field: Field) -> str:
-    ways = [EXACT]
-    if _is_counted(field):
-        ways.append(LOG2)
-    if field.is_number and _is_bounded(field):
-        ways.append(f"1 to {BINS_MAX} bins, such as `{DEFAULT_BINS} bins`")
-    return " or ".join(ways)
 
 
 def _same(value: Value) -> Value:

@@ -22,8 +22,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.sharing.fields import Fields, Value
-from prism.sharing.records import Judged
+from prism.sharing.records import Fields, Judged, Value
 
 VALUES_MAX: Final = 12  # the most values of a text that has columns
 FEWEST_OF_VALUE: Final = 3  # the fewest judgements of a value that has a column

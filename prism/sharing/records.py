@@ -1,8 +1,29 @@
-"""The record of a judgement, as it stands in the oracle's log."""
+"""The fields of questions, and the record of a judgement as it stands in the oracle's log."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
 import msgspec
+
+Value = float | int | bool | str  # the value of a field: a number, a truth value or a text
+
+
+def in_words(value: Value) -> str:
+    """Return a value in words: a truth value is `yes` or `no`."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+class Fields(NamedTuple):
+    """The fields of questions, as a logit uses them."""
+
+    names: Sequence[str]  # all of them, in the order of a judgement's values
+    stated: Collection[str]  # those that an oracle may judge by
+    multiplied: Collection[str]  # those of them whose columns are multiplied with each other
+
 
 Name = tuple[int, int, str]  # the name of a question: its agent, tick and trigger
 

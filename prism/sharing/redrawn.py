@@ -25,9 +25,8 @@ from xxhash import xxh3_64_intdigest
 
 from prism.columns import Floats
 from prism.rng import WORLD, Draw, integer, uniform
-from prism.sharing.fields import Fields, Value
 from prism.sharing.logit import fit_logit
-from prism.sharing.records import Judged, Name
+from prism.sharing.records import Fields, Judged, Name, Value
 from prism.sharing.table import Key
 
 FOLDS: Final = 10  # the parts of the judgements; each is left out once, to see how far away the logit of the others is

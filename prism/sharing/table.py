@@ -23,8 +23,7 @@ from typing import Any, Final, NamedTuple
 from prism.agents import Question
 from prism.rng import Draw, uniform
 from prism.sharing.archetype import Archetypes
-from prism.sharing.fields import Value
-from prism.sharing.records import Judged, Name
+from prism.sharing.records import Judged, Name, Value
 
 Key = tuple[Value, ...]  # the state, trigger and options of a question, and the group of each field
 
@@ -102,8 +101,17 @@ class SharingTable:
 
     def place(self, agent: Any, question: Question[Any]) -> Place:
         """Return the place of the next question. It is called once for each, in the order of questions."""
-        key, values = self._archetype(agent, question), self.archetypes.values(agent, question.context)
-        self._advance(question.tick)
+        of_fields = self.archetypes.key(agent, question.context)
+        found = question.state, question.trigger, *question.options, *of_fields
+        key, values = found, self.archetypes.values(agent, question.context)
+        # Go on to a tick: count the judgements whose deliberation has ended, and repeat earlier questions for
+        # all.
+        tick = question.tick
+        while self._tick < tick:
+            self._tick += 1
+            self._count(self._tick - self.rules.deliberation - 1)
+            for judged in self._earlier.pop(self._tick, ()):
+                self._bases[judged.key] = Basis(judged.key, judged.name, judged.probabilities)
         name = question.agent, question.tick, question.trigger
         basis = self._bases.get(key)
         if basis is None:
@@ -128,18 +136,6 @@ class SharingTable:
     @property
     def known(self) -> int:
         return len(self._known)
-
-    def _archetype(self, agent: Any, question: Question[Any]) -> Key:
-        of_fields = self.archetypes.key(agent, question.context)
-        return question.state, question.trigger, *question.options, *of_fields
-
-    def _advance(self, tick: int) -> None:
-        """Go on to a tick: count the judgements whose deliberation has ended, and repeat earlier questions for all."""
-        while self._tick < tick:
-            self._tick += 1
-            self._count(self._tick - self.rules.deliberation - 1)
-            for judged in self._earlier.pop(self._tick, ()):
-                self._bases[judged.key] = Basis(judged.key, judged.name, judged.probabilities)
 
     def _count(self, tick: int) -> None:
         """Count the judgements of a tick: their archetypes share the mean of all that count."""

@@ -58,7 +58,11 @@ def _answer_of(
     if item.answer is None:
         problem = "is missing: without a model a question is answered by an expression, such as agent.opinion * 3 + 4"
         raise questionnaire.refusal(item, "answer", problem)
-    kinds: list[ValueKind] = ["text"] if item.open else ["number", *_conditions(item), *_texts(item)]
+    kinds: list[ValueKind] = ["text"] if item.open else ["number"]
+    if len(item.options) == 2:
+        kinds.append("bool")
+    if item.options:
+        kinds.append("text")
     wrong = ""
     for kind in kinds:
         try:
@@ -76,14 +80,6 @@ def _answer_of(
             raise questionnaire.refusal(item, "answer", f"may give {other[0]!r}, which is none of the options")
         return lambda person: taken(item, read(person, None))
     raise questionnaire.refusal(item, "answer", wrong)
-
-
-def _conditions(item: Item) -> list[ValueKind]:
-    return ["bool"] if len(item.options) == 2 else []
-
-
-def _texts(item: Item) -> list[ValueKind]:
-    return ["text"] if item.options else []
 
 
 def _by_number(item: Item, value: float) -> Answered:

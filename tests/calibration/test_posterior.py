@@ -10,8 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from prism.calibration.parameters import Parameter, design_places
-from prism.calibration.posterior import Datum, Inference, Posterior
-from prism.calibration.ranks import ranked
+from prism.calibration.posterior import Datum, Inference, Posterior, ranked
 from prism.columns import Floats
 
 threadpoolctl = pytest.importorskip("threadpoolctl")

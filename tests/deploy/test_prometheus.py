@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import pytest
 
+from actors.studies.experiments.batch import Progress
 from actors.studies.experiments.cells import Done
 from actors.studies.experiments.endpoint import ExperimentCollector, served
 from actors.studies.experiments.machine import Load
-from actors.studies.experiments.standing import Progress
 from deploy.prometheus_process import SHIPPED, Prometheus, prometheus, quickened
 from tests.deploy.expressions import Expression, every_expression
 from tests.deploy.tools import alerts, eventually, needs, recordings

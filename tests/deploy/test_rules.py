@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from actors.metrics.instruments import INSTRUMENTS, TIMINGS
+from actors.studies.experiments.batch import Progress
 from actors.studies.experiments.endpoint import ExperimentCollector
-from actors.studies.experiments.standing import Progress
 from deploy.prometheus_rule import RULE, RULE_FILES, prometheus_rule
 from tests.catalogue import catalogue
 from tests.deploy.expressions import every_expression

@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 
 from actors.factory.shipped import replications
-from actors.studies.replications.ledger import Entry, page_of
-from actors.studies.replications.line import LINE, read_line
+from actors.studies.replications.ledger import LINE, Entry, page_of, read_line
 from tests.paths import ROOT
 
 PAGE = ROOT / "docs" / "ledger.md"

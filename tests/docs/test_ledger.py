@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from actors.studies.replications.ledger import Entry, page_of
-from actors.studies.replications.plan import load_replication, make_replication_plan
+from actors.studies.replications.replication_plan import load_replication, make_replication_plan
 from prism.experiment import read_replication
 from tests.docs.pages import blocks, read
 from tests.docs.refresh_ledger import PAGE, kept

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from prism.experiment import Condition, Design, conditions_of, decomposed, effects_on
-from prism.experiment.decomposition import noise_share
 from prism.experiment.design import Range
+from prism.experiment.effects import noise_share
 from prism.experiment.sampling import sampled_conditions, unit_points
 
 PHONES = [

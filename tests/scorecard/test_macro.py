@@ -5,7 +5,7 @@ from __future__ import annotations
 from prism.economy.moments import moments, real_columns
 from prism.quarter import Period, Quarter
 from prism.scorecard import Agreement, macro_facts
-from prism.scorecard.macro import RUNS_MIN
+from prism.scorecard.facts import RUNS_MIN
 from tests.economy.history import us_series
 
 START = Quarter.parse("1985q1")

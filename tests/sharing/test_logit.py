@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from prism.divergence import jensen_shannon
-from prism.sharing.fields import Fields
 from prism.sharing.logit import fit_logit
-from prism.sharing.records import Judged
+from prism.sharing.records import Fields, Judged
 
 NAMES = ("agent.age", "agent.region", "post.followed", "post.likes", "post.text")
 FIELDS = Fields(NAMES, set(NAMES[:4]), {"agent.age", "post.followed"})

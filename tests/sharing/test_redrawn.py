@@ -10,7 +10,7 @@ import pytest
 
 from prism.columns import Floats
 from prism.sharing import Judged
-from prism.sharing.fields import Fields
+from prism.sharing.records import Fields
 from prism.sharing.redrawn import Drawn, Possible
 from tests.catalogue import catalogue
 from tests.tiers import Size

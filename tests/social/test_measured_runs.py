@@ -15,7 +15,7 @@ from actors.record.manifest import read_summary
 from actors.record.rounds import read_rounds
 from actors.results.measures import RunNumbers
 from actors.results.run_record import RunRecord
-from actors.studies.experiments.known_measures import KnownMeasures
+from actors.studies.experiments.run_measures import KnownMeasures
 from prism.columns import Columns
 from prism.config import Config
 from prism.errors import SettingError

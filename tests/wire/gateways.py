@@ -14,10 +14,9 @@ from actors.http.server import listen
 from actors.studies.experiments.cells import Done, Task, cell_path, work
 from actors.studies.experiments.plan import Cell, Plan, make_plan
 from actors.studies.experiments.shared_oracle import asking_of, limits_of
-from actors.studies.gateway.place import GatewayPlace
 from actors.studies.gateway.process import Plan as GatewayPlan
 from actors.studies.gateway.process import serve
-from actors.studies.gateway.service import service_name, service_of
+from actors.studies.gateway.service import GatewayPlace, service_name, service_of
 from actors.studies.gateway.tape import ExperimentTape
 from tests.actors.studies.experiments.files import write_experiment
 

@@ -13,13 +13,12 @@ import numpy as np
 from actors.core.errors import RunDirectoryError
 from actors.core.files import read_json, write_file
 from actors.results.observed import observed_feed
-from actors.studies.calibration.plan import FEED, CalibrationPlan, cell_of
+from actors.studies.calibration.calibration_plan import FEED, CalibrationPlan, cell_of
 from actors.studies.experiments.cells import CELLS, Done, cell_path, is_done
 from actors.studies.experiments.driver import Executor
-from actors.studies.experiments.measures import measured
 from actors.studies.experiments.plan import Cell
+from actors.studies.experiments.run_measures import measured
 from prism.calibration import SHAPES, Observed, Point, Result, calibrated, rows_of
-from prism.columns import Floats
 from prism.config import Config
 from prism.scorecard.concentration import month_share
 from prism.scorecard.social import rank_correlation
@@ -99,15 +98,12 @@ def _observed(plan: CalibrationPlan, path: Path, config: Config) -> Observed:
     found = {
         "feed.posts_without_reaction": float((table[:, 0] == 1.0).mean()) if len(table) else 1.0,
         "feed.posts_of_top_tenth": month_share(np.array(feed.posts_by_person, dtype=np.float64), feed.days),
-        "feed.size_and_virality": _size_and_virality(rows),
+        "feed.size_and_virality": (
+            rank_correlation(rows[:, 0], rows[:, SHAPES.index("virality")]) if len(rows) > 1 else 0.0
+        ),
     }
     numbers |= {name: found[name] for name in places if name.startswith(FEED)}
     return Observed(numbers=numbers, cascades=tuple(tuple(map(float, row)) for row in rows))
-
-
-def _size_and_virality(rows: Floats) -> float:
-    """Return the rank correlation over cascades; (cascades, shapes). It is 0 for fewer than two."""
-    return rank_correlation(rows[:, 0], rows[:, SHAPES.index("virality")]) if len(rows) > 1 else 0.0
 
 
 def _least_size(plan: CalibrationPlan) -> float:

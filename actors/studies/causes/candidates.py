@@ -17,8 +17,8 @@ from actors.record.messages import those_of, ticks_of
 from actors.results.retrace import OpenRun
 from actors.results.what_if import answer_as
 from actors.runs.interventions import what as what_it_did
-from actors.studies.causes.course import LIKE, Course
 from actors.studies.causes.futures import Change
+from actors.studies.causes.track import LIKE, Track
 from prism.agents import DECIDED, Question, Source, Update
 from prism.config import InterventionConfig
 from prism.config.interventions import KINDS_OF, planned
@@ -65,11 +65,11 @@ def kinds_of(run: OpenRun) -> tuple[str, ...]:
     return tuple(kind for kind in KINDS if needs.get(kind, True))
 
 
-def candidates_of(run: OpenRun, course: Course, since: int, by: Collection[str]) -> list[Candidates]:
+def candidates_of(run: OpenRun, track: Track, since: int, by: Collection[str]) -> list[Candidates]:
     """Return the candidates of a run. It reads the journal, and blocks.
 
     Args:
-        course: of the measure; a cascade's candidates are weighed by what they did in it.
+        track: of the measure; a cascade's candidates are weighed by what they did in it.
         since: the tick from which people fall silent, ties end, and decisions and posts are undone.
         by: the kinds that are wanted.
     """
@@ -77,7 +77,7 @@ def candidates_of(run: OpenRun, course: Course, since: int, by: Collection[str])
         if kind not in kinds_of(run):
             can = ", ".join(kinds_of(run))
             raise RunDirectoryError(f"{run.path}: a run of {run.domain_name} has no {kind} to undo; expected {can}")
-    found = _Journal(run, course, since, with_decisions=DECISIONS in by)
+    found = _Journal(run, track, since, with_decisions=DECISIONS in by)
     made: dict[str, Callable[[], Candidates]] = {
         INTERVENTIONS: partial(_interventions, run),
         PEOPLE: found.people,
@@ -161,7 +161,7 @@ class _Taken(NamedTuple):
 class _Journal:
     """The journal of a run as candidates need it."""
 
-    def __init__(self, run: OpenRun, course: Course, since: int, *, with_decisions: bool) -> None:
+    def __init__(self, run: OpenRun, track: Track, since: int, *, with_decisions: bool) -> None:
         self._run, self._since = run, since
         self._events: list[PostEvent] = []
         self._from_outside: set[int] = set()  # the posts that interventions have published
@@ -182,7 +182,7 @@ class _Journal:
                 elif each.source in DECIDED and (each.agent, each.trigger) in asked:
                     self._take(_Taken(asked.pop((each.agent, each.trigger)), tick, str(each.to_state)))
         # How much followed from each event: itself, and all posts and likes below its post.
-        tree = _tree(self._events, course)
+        tree = _tree(self._events, track)
         below: dict[int, int] = {}
         parents = {event.post: event.parent for event in self._events if event.kind != LIKE}
         for event in self._events:
@@ -259,12 +259,12 @@ class _Journal:
         return Candidates(TIES, each, _weighed(weights, 1.0 + _followers(self._run)[tails]))
 
 
-def _tree(events: Iterable[PostEvent], course: Course) -> set[int] | None:
+def _tree(events: Iterable[PostEvent], track: Track) -> set[int] | None:
     """Return the posts of the cascade whose size is the measure; None for another measure."""
-    if course.root is None:
+    if track.root is None:
         return None
     tree: set[int] = set()
-    for event in _from(events, course.root):
+    for event in _from(events, track.root):
         if event.kind != LIKE and (not tree or event.parent in tree):
             tree.add(event.post)
     return tree

@@ -27,9 +27,8 @@ from actors.runs.compatibility import changed_code
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import Part, Replay, naming_changed_code, parts_of, run_parts
 from actors.runtime.simulation import Simulation
-from actors.studies.causes.asked import Asking, open_asking
-from actors.studies.causes.course import Course, course_of
-from actors.studies.causes.redrawn import Redrawn
+from actors.studies.causes.oracles import Asking, Redrawn, open_asking
+from actors.studies.causes.track import Track, track_of
 from prism.agents import Question
 from prism.bundles import Bundles
 from prism.columns import Columns
@@ -60,12 +59,12 @@ class Snapshot(NamedTuple):
     # state, columns: the actors and the world; None before tick 0
     state: RunState | None
     columns: Bundles
-    course: Course  # the course of the ticks so far
+    track: Track  # the track of the ticks so far
 
 
 class Outcome(NamedTuple):
     values: tuple[float, ...]  # the values of the measures
-    rounds: RoundsTable  # the columns of the rounds, empty if its course does not keep them
+    rounds: RoundsTable  # the columns of the rounds, empty if its track does not keep them
     kept: int  # the number of questions with a recorded answer
     computed: int = 0  # of those that the embedded oracle has answered
     redrawn: int = 0  # of those with a redrawn judgement
@@ -82,7 +81,7 @@ class Futures:
 
     def __init__(self, path: Path, *of: str, over_time: bool = False, ticks: int | None = None) -> None:
         self.run = OpenRun(path, until=ticks)
-        self.course = course_of(self.run, of, over_time=over_time)  # the course of the run before its first tick
+        self.track = track_of(self.run, of, over_time=over_time)  # the track of the run before its first tick
         self._parts = parts_of(RunDirectory(path), self.run.config, self.run.domain, self.run.length)
         self._bases = [each.domain for each in self._parts]
         self.known = KeptAnswers(path, self.run.length)
@@ -119,36 +118,36 @@ class Futures:
 
     async def recorded(self) -> Outcome:
         """Return the outcome of the run itself, and compare each of its ticks with the journal."""
-        course = self.course.copy()
-        start, record = await self.start(0, course)
-        values = course.values(await self._again(start, self.run.length, record, course))
-        return Outcome(values, course.rounds, len(self.known))
+        track = self.track.copy()
+        start, record = await self.start(0, track)
+        values = track.values(await self._again(start, self.run.length, record, track))
+        return Outcome(values, track.rounds, len(self.known))
 
-    async def start(self, before: int, course: Course) -> tuple[Snapshot, Replay]:
+    async def start(self, before: int, track: Track) -> tuple[Snapshot, Replay]:
         """Return the run at its latest checkpoint up to a tick, and a record that compares the ticks after it.
 
         What other code has made is done again from the start.
         """
-        latest = 0 if changed_code(self.run.manifest, self.run.now) else int(min(before, course.latest_start))
+        latest = 0 if changed_code(self.run.manifest, self.run.now) else int(min(before, track.latest_start))
         recovered = await to_thread.run_sync(recovered_run, self.run.path, latest)
 
         async def add(tick: int, frame: bytes) -> None:
-            course.add_tick(tick, frame)
+            track.add_tick(tick, frame)
 
         found, record = recovered.checkpoint, Replay(recovered.recorded, add)
         if found is None:
-            return Snapshot(0, None, Bundles([], []), course.copy()), record
-        return Snapshot(found.position.tick, found.state, found.columns, course.copy()), record
+            return Snapshot(0, None, Bundles([], []), track.copy()), record
+        return Snapshot(found.position.tick, found.state, found.columns, track.copy()), record
 
     async def walk(self, ticks: Sequence[int]) -> AsyncIterator[Snapshot]:
         """Do the run again from the nearest checkpoint, and yield it before each of these ticks, which ascend."""
-        course = self.course.copy()
-        now, record = await self.start(ticks[0] if ticks else 0, course)
+        track = self.track.copy()
+        now, record = await self.start(ticks[0] if ticks else 0, track)
         for tick in ticks:
             if tick > now.tick:
-                simulation = await self._again(now, tick, record, course)
+                simulation = await self._again(now, tick, record, track)
                 state, columns = await simulation.checkpoint()
-                now = Snapshot(tick, state, columns, course.copy())
+                now = Snapshot(tick, state, columns, track.copy())
             yield now
 
     async def future(self, at: Snapshot, change: Change, draws: int | None = None, drawn_at: int = 0) -> Outcome:
@@ -157,8 +156,8 @@ class Futures:
         Args:
             draws: the seed of all draws from tick `drawn_at` on; None for the run's own draws.
         """
-        course = at.course.copy()
-        record = _Departed(self.run.length, self.known, change, course)
+        track = at.track.copy()
+        record = _Departed(self.run.length, self.known, change, track)
         parts = self._parts_between(at.tick, self.run.length, change, draws, drawn_at)
         oracles: list[Oracle[Any]] = []
 
@@ -167,20 +166,20 @@ class Futures:
             return oracles[-1]
 
         begin, on_begin = partial(_restore, at=at), partial(_change, change=change, record=record)
-        simulation = await run_parts(parts, record, begin, on_begin, course.add_round, oracle_of)
+        simulation = await run_parts(parts, record, begin, on_begin, track.add_round, oracle_of)
         if simulation is None:
             raise ValueError(f"tick {at.tick} is not before the end of the run")
         asked = sum(each.asked_now for each in oracles if isinstance(each, Substitute))
         taped = sum(each.taped for each in oracles if isinstance(each, Substitute))
         computed = record.computed - asked - taped
         return Outcome(
-            course.values(simulation), course.rounds, record.kept, computed, record.redrawn, asked=asked, taped=taped
+            track.values(simulation), track.rounds, record.kept, computed, record.redrawn, asked=asked, taped=taped
         )
 
-    async def _again(self, now: Snapshot, until: int, record: Replay, course: Course) -> Simulation:
+    async def _again(self, now: Snapshot, until: int, record: Replay, track: Track) -> Simulation:
         parts = self._parts_between(now.tick, until)
         with naming_changed_code(self.run.manifest, self.run.now):
-            simulation = await run_parts(parts, record, partial(_restore, at=now), lambda _: None, course.add_round)
+            simulation = await run_parts(parts, record, partial(_restore, at=now), lambda _: None, track.add_round)
         if simulation is None:
             raise ValueError(f"tick {until} is not after tick {now.tick}")
         return simulation
@@ -220,8 +219,8 @@ class Futures:
 class _Departed(Record):
     """The record of a future: nothing is kept, and questions that are the same as in the run keep their answers."""
 
-    def __init__(self, ticks: int, known: KeptAnswers, change: Change, course: Course) -> None:
-        self.course = course
+    def __init__(self, ticks: int, known: KeptAnswers, change: Change, track: Track) -> None:
+        self.track = track
         self.kept = self.computed = self.redrawn = 0
         self.judgements_anew: Redrawn | None = None
         """The redrawn judgements of people who shared, for the domain of the present part; None if they keep theirs."""
@@ -259,7 +258,7 @@ class _Departed(Record):
     async def keep(self, *records: bytes) -> None: ...
 
     async def commit(self, tick: int, frame: bytes) -> None:
-        self.course.add_tick(tick, frame)
+        self.track.add_tick(tick, frame)
 
 
 def changed(config: Config, change: Change, *, asks: bool) -> Config:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
+from contextlib import AsyncExitStack
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import msgspec
 import numpy as np
 from anyio import to_thread
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
+from actors.factory.domains import look_at_domain, show_of
+from actors.record.course import read_course
+from actors.results.agent_path import chosen_agent
 from actors.results.retrace import OpenRun
-from actors.studies.causes.asked import tape_beside
 from actors.studies.causes.candidates import (
+    DECISIONS,
     KINDS,
+    PEOPLE,
     POSTS,
     Candidate,
     Candidates,
@@ -26,16 +31,13 @@ from actors.studies.causes.candidates import (
     words_of,
 )
 from actors.studies.causes.futures import Futures, Outcome
-from actors.studies.causes.groups import groups_of, orders_of, shares_of
-from actors.studies.causes.plan import sample, shares, total
-from actors.studies.causes.processes import Processes
+from actors.studies.causes.oracles import tape_beside
 from actors.studies.causes.record import Cause, Causes, GroupShare, Tried
-from actors.studies.causes.undone import Undone, outcomes_of
-from actors.studies.experiments.driver import PROCESSES, refuse_unless_ray
+from actors.studies.causes.sample import groups_of, orders_of, sample, shares, shares_of, total
+from actors.studies.causes.track import CASCADE
+from actors.studies.causes.undone import Processes, Undone, outcomes_of
+from prism.events import PostEvent
 from prism.experiment.intervals import Interval, described
-
-if TYPE_CHECKING:
-    from actors.studies.causes.on_ray import OnRay
 
 OnProgress = Callable[[int, int], None]  # called with the futures that are done, and how many there are to be so far
 
@@ -51,8 +53,7 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
     budget: int = 500,
     top: int = 10,
     draws: int = 10,
-    jobs: int | None = None,
-    on: str = PROCESSES,
+    jobs: int = 1,
     ask: int = 0,
     tape: Path | None = None,
     on_progress: OnProgress = lambda *_: None,
@@ -68,8 +69,7 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
         since: the tick from which people fall silent and ties end; by default 0, or that in which the post was made.
         budget: the most things that are undone under the run's own draws; and the most futures with silent groups.
         top: the causes that are returned; draws: the other draws under which each of these is looked at.
-        jobs: futures at once, by default one, and on a cluster as many as there is room for; the result is the same.
-        on: where futures are run: `processes` of this machine, or a Ray cluster, as experiments have it.
+        jobs: futures at once; the result is the same.
         ask: the most new questions that the run's model answers; above 0, one process alone runs futures.
         tape: where these answers are kept; by default beside the run.
         on_progress: called after each future.
@@ -78,28 +78,21 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
     async with AsyncExitStack() as stack:
         if ask:
             await stack.enter_async_context(futures.asking(ask, tape or tape_beside(path)))
-        place = None if ask else stack.enter_context(_place(futures.run, of, on, jobs))
+        place = None
+        if jobs > 1 and not ask:
+            place = stack.enter_context(Processes(path, (of,), futures.run.length, jobs))
         search = _Search(futures, of, since, on_progress, place)
         shared = await search.shared_out(groups, budget) if groups else {}
         found = await search.causes(by or (() if groups else kinds_of(futures.run)), agent, budget, top, draws)
     return replace(found, **shared)
 
 
-def _place(run: OpenRun, of: str, on: str, jobs: int | None) -> AbstractContextManager[Processes | OnRay | None]:
-    if on == PROCESSES:
-        return nullcontext() if (jobs or 1) == 1 else Processes(run.path, (of,), run.length, jobs or 1)
-    refuse_unless_ray(on)
-    from actors.studies.causes.on_ray import OnRay  # noqa: PLC0415  # an extra
-
-    return OnRay(run.path, of, run.length, on, jobs)
-
-
 class _Search:
     def __init__(
-        self, futures: Futures, of: str, since: int | None, on_progress: OnProgress, place: Processes | OnRay | None
+        self, futures: Futures, of: str, since: int | None, on_progress: OnProgress, place: Processes | None
     ) -> None:
         self._futures, self._of, self._on_progress, self._place = futures, of, on_progress, place
-        self._run, self._root = futures.run, futures.course.root
+        self._run, self._root = futures.run, futures.track.root
         self._since = (0 if self._root is None else self._root.tick) if since is None else since
         if not 0 <= self._since < self._run.length:
             problem = f"there is no tick {self._since:,}; the run has the ticks 0 to {self._run.length - 1:,}"
@@ -109,7 +102,7 @@ class _Search:
     async def causes(self, by: Collection[str], agent: int | None, budget: int, top: int, draws: int) -> Causes:
         """Undo candidates, look at the largest effects under other draws, and return the causes."""
         run, seed = self._run, self._run.config.simulation.seed
-        everything = await to_thread.run_sync(candidates_of, run, self._futures.course, self._since, by)
+        everything = await to_thread.run_sync(candidates_of, run, self._futures.track, self._since, by)
         everything = everything if agent is None else [only_of(each, agent) for each in everything]
         value = (await self._futures.recorded()).value
         numbers = shares([len(each.each) for each in everything], budget)
@@ -136,6 +129,9 @@ class _Search:
             self._cause(chosen[at][:2], outcomes[at], effects[at], interval)
             for at, interval in zip(shown, intervals, strict=True)
         ]
+        notes = [*self._run.notes]
+        if draws and not self._futures.may_draw_anew:
+            notes.append(f"a domain such as {self._run.domain_name} cannot be run under other draws")
         return Causes(
             run=str(run.path),
             of=self._of,
@@ -150,7 +146,7 @@ class _Search:
             computed=self._computed if self._futures.known else 0,
             asked=self._asked,
             taped=self._taped,
-            notes=tuple(self._notes(draws)),
+            notes=tuple(notes),
         )
 
     async def shared_out(self, attribute: str, budget: int) -> dict[str, Any]:
@@ -169,12 +165,6 @@ class _Search:
             for group, share in zip(groups, shares, strict=True)
         ]
         return {"attribute": attribute, "groups": tuple(found), "without_groups": values[frozenset()]}
-
-    def _notes(self, draws: int) -> list[str]:
-        notes = [*self._run.notes]
-        if draws and not self._futures.may_draw_anew:
-            notes.append(f"a domain such as {self._run.domain_name} cannot be run under other draws")
-        return notes
 
     def _cause(
         self, candidate: tuple[Candidate, float], outcome: Outcome, effect: float, other_draws: Interval | None
@@ -252,3 +242,45 @@ class _Search:
         self._asked += outcome.asked
         self._taped += outcome.taped
         self._on_progress(self._done, self._wanted + self._later)
+
+
+BUDGET, TOP = 200, 5
+
+
+class AgentCauses(msgspec.Struct, frozen=True, kw_only=True):
+    """The effects of an agent's presence and decisions on an outcome."""
+
+    # agent, name: its number and name
+    agent: int
+    name: str
+    why: str  # the reason for this outcome, in words; empty if it was asked for
+    found: Causes  # its presence and its decisions as causes
+
+
+async def causes_of_agent(
+    path: Path, agent: int | str, of: str | None = None, on_progress: Callable[[int, int], None] = lambda *_: None
+) -> AgentCauses:
+    """Return what an agent's presence and each of its decisions have added to an outcome."""
+    run = await to_thread.run_sync(OpenRun, path, look_at_domain)
+    number, name = chosen_agent(run, agent)
+    outcome, why = (of, "") if of is not None else await to_thread.run_sync(_outcome_for, run, number)
+    by = [kind for kind in (PEOPLE, DECISIONS) if kind in kinds_of(run)]
+    found = await causes(path, outcome, by=by, agent=number, budget=BUDGET, top=TOP, on_progress=on_progress)
+    return AgentCauses(agent=number, name=name, why=why, found=found)
+
+
+def _outcome_for(run: OpenRun, agent: int) -> tuple[str, str]:
+    """Return the outcome that matters most for an agent, and why. It reads the journal, and blocks."""
+    course = read_course(run.path, PostEvent)
+    roots = list(dict.fromkeys(course.roots[post.post] for post in course.posts if post.author == agent))
+    sizes = dict.fromkeys(roots, 0)
+    for root in course.roots.values():
+        if root in sizes:
+            sizes[root] += 1
+    largest = max(roots, key=lambda root: sizes[root], default=None)
+    if largest is not None and sizes[largest] > 1:
+        return f"{CASCADE}{largest}", "the largest cascade that the agent is in"
+    measures = show_of(run.config).compared
+    if not measures:
+        raise RunDirectoryError(f"{run.path}: no outcome is known for runs of {run.domain_name}; name one with --of")
+    return measures[-1], "the agent is in no cascade of several posts" if course.posts else ""

@@ -19,10 +19,9 @@ from anyio import to_thread
 from actors.core.errors import RunDirectoryError
 from actors.record.rounds import ENGINE_COLUMNS, RoundsTable
 from actors.results.measures import SHORT
-from actors.studies.causes.course import STATES
 from actors.studies.causes.futures import Futures, Outcome
-from actors.studies.causes.processes import Processes
-from actors.studies.causes.undone import Undone, outcomes_of
+from actors.studies.causes.track import STATES
+from actors.studies.causes.undone import Processes, Undone, outcomes_of
 from prism.sharing.audit import FEWEST
 
 OUTSIDE: Final = 0.025  # the share of outcomes below the interval, and of those above it
@@ -80,7 +79,7 @@ async def shared_outcomes(
         done += 1
         on_progress(done, futures)
 
-    names = opened.course.of
+    names = opened.track.of
     with nullcontext() if jobs == 1 else Processes(path, names, opened.run.length, jobs, over_time=True) as processes:
         run = outcomes_of(opened, wanted, note) if processes is None else processes.outcomes_of(wanted, note)
         found = await run
@@ -115,7 +114,7 @@ def _opened(path: Path, of: Sequence[str]) -> Futures:
         totals = futures.run.domain.world.totals()
         counts = [name for name, value in totals.items() if isinstance(value, int | float)]
         short = [name for name, place in SHORT.items() if place.split(".")[0] in totals and name not in counts]
-        futures.course.of = [*counts, *short]
+        futures.track.of = [*counts, *short]
     return futures
 
 

@@ -19,10 +19,10 @@ from actors.results.result import RunResult, read_result
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import at_once
 from actors.studies.experiments.plan import Cell, settings_hash
-from actors.studies.gateway.place import GatewayPlace
+from actors.studies.gateway.service import GatewayPlace
 from prism.config import Config
 from prism.errors import PrismError
-from prism.llm.gateway import Gateway, through
+from prism.llm.gateway import through
 
 CELLS = "cells"
 LOCKED_WAIT_S = 1.0
@@ -71,7 +71,9 @@ def work(task: Task) -> Done:
         begun = time.monotonic()
         for _ in range(LOCKED_TRIES):
             try:
-                with through(_gateway(task)):
+                gateway = task.gateway
+                asked = None if gateway is None else gateway.of_cell(task.config, settings_hash(task.config))
+                with through(asked):
                     result = _executed(task)
                 # Discard a run whose input files are not those of its key: they have changed since the plan
                 # was made.
@@ -99,11 +101,6 @@ def work(task: Task) -> Done:
         return Done(f"{task.path}: {error.strerror or error}")
     except Exception as error:  # noqa: BLE001  # a user's code, of a domain or a chart, may raise anything
         return Done(f"{task.path}: raised {raised(error)}")
-
-
-def _gateway(task: Task) -> Gateway | None:
-    """Return the gateway as the cell sees it; None if it asks for itself."""
-    return None if task.gateway is None else task.gateway.of_cell(task.config, settings_hash(task.config))
 
 
 def _executed(task: Task) -> RunResult:

@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from actors.metrics.exposition import histogram_family, rendered
 from actors.metrics.http_server import MetricsServer, Render
-from actors.studies.experiments.standing import Standing
+from actors.studies.experiments.batch import Standing
 from prism.config import MetricsConfig
 
 SCENARIO = "experiment"

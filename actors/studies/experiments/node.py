@@ -39,7 +39,7 @@ from actors.studies.experiments.machine import Load, LoadMeter, resident_bytes
 from actors.studies.experiments.parcels import Parcel, pack, piece
 from actors.studies.experiments.plan import Cell
 from actors.studies.experiments.shared_oracle import asks_model
-from actors.studies.gateway.place import GatewayPlace
+from actors.studies.gateway.service import GatewayPlace
 from prism.config import Config
 
 LEFT_S = 24 * 3600.0  # the time after which a node discards files of experiments that are no longer asked for
@@ -216,11 +216,6 @@ def _place(inputs: Mapping[str, str], fetch: Callable[[str], bytes], directory: 
             draft.replace(path)
         placed[name] = path
     return placed
-
-
-def place_run(name: str, files: Mapping[str, bytes]) -> Path:
-    """Write the files of a run that are not here yet, and return their directory on this node."""
-    return _place_all(files, _home(name) / _INPUTS)
 
 
 def _place_all(sources: Mapping[str, bytes], directory: Path) -> Path:

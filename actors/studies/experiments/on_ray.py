@@ -20,7 +20,7 @@ from actors.core.files import read_regular
 from actors.core.processors import processors
 from actors.factory.input_files import INPUT_BYTES_MAX, locate_input
 from actors.factory.ray_cluster import connected
-from actors.studies.experiments.batch import Batch, OnDone
+from actors.studies.experiments.batch import Batch, OnDone, Progress
 from actors.studies.experiments.cells import CELLS, Done, cell_path
 from actors.studies.experiments.machine import Load
 from actors.studies.experiments.node import (
@@ -36,8 +36,7 @@ from actors.studies.experiments.node import (
 from actors.studies.experiments.parcels import Arrival
 from actors.studies.experiments.plan import Cell
 from actors.studies.experiments.processes import cell_bytes
-from actors.studies.experiments.standing import Progress
-from actors.studies.gateway.place import GatewayPlace
+from actors.studies.gateway.service import GatewayPlace
 from prism.errors import PrismError
 
 LOAD_EVERY_S = 5.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,10 @@ from actors.core.files import write_file, write_json
 from actors.results.beside import Beside, made_of
 from actors.results.measures import has_rounds
 from actors.results.table_files import FORMULA_STARTS
-from actors.studies.experiments.answers import answers_of, caveats_of, read_all_beside
 from actors.studies.experiments.cells import cell_path
-from actors.studies.experiments.measures import measured, within_runs
 from actors.studies.experiments.plan import Plan
+from actors.studies.experiments.run_measures import measured, within_runs
+from actors.studies.experiments.sentences import Asked, answers_of, caveats_of, read_all_beside
 from actors.studies.experiments.shared_oracle import ModelUse
 from prism.answers import MadeOf
 from prism.errors import PrismError
@@ -48,7 +48,6 @@ from prism.experiment import (
     effects_on,
     groups_of,
 )
-from prism.quoting import as_text
 
 RESULTS, OUTCOME = "results.csv", "outcome.json"
 INTERVALS_MAX = 200
@@ -155,28 +154,24 @@ def outcome_of(  # what each file of the directory says
         lost: the hypotheses that were planned, too, and are no longer there or mean something else.
         beside: the context of the measures of the cells, for the answers in sentences.
     """
-    experiment, known = plan.experiment, list(planned)
+    experiment, known, cells = plan.experiment, list(planned), beside or {}
     comparisons = [
-        each for each in (_comparison(plan, values, one) for one in experiment.hypotheses) if each is not None
+        comparison
+        for each in experiment.hypotheses
+        if (comparison := comparison_of(each, _groups(plan, each), experiment.seeds, values)) is not None
     ]
     judged = corrected(comparisons, experiment.alpha, experiment.hypotheses, known, lost)
-    has_intervals = len(experiment.conditions) <= INTERVALS_MAX
     tables = {name: _table(plan, values, name) for name in experiment.measures}
     effects = {name: _effects(plan, name, table) for name, table in tables.items()}
     exploratory = [each.with_test for each in experiment.hypotheses if each not in known]
-    cells, missing = beside or {}, _missing(plan, values)
+    missing = missing_in(((cell.condition, cell.seed) for cell in plan.cells), values)
     return Outcome(
         question=experiment.question,
         plan=plan.hash,
         answers=answers_of(experiment, experiment.seeds, values, cells, judged, exploratory=exploratory),
         caveats=caveats_of(experiment, cells, missing, exploratory),
         made_of=made_of(cells.values()),
-        conditions=[
-            Described(condition=each.name, measure=name, over_seeds=described(found, with_interval=has_intervals))
-            for each in experiment.conditions
-            for name in experiment.measures
-            if (found := _of(plan, values, each.name, name))
-        ],
+        conditions=descriptions(experiment, experiment.seeds, values),
         comparisons=[each for each in judged if isinstance(each, Comparison)],
         several=[each for each in judged if isinstance(each, SeveralCompared)],
         exploratory=exploratory,
@@ -188,21 +183,27 @@ def outcome_of(  # what each file of the directory says
     )
 
 
-def _of(plan: Plan, values: Values, condition: str, measure: str) -> list[float]:
-    seeds = plan.experiment.seeds
-    return [values[condition, seed][measure] for seed in seeds if (condition, seed) in values]
+def descriptions(asked: Asked, seeds: Sequence[int], values: Values) -> list[Described]:
+    """Return each measure of each condition over the seeds that have it."""
+    has_intervals = len(asked.conditions) <= INTERVALS_MAX
+    return [
+        Described(condition=each.name, measure=name, over_seeds=described(found, with_interval=has_intervals))
+        for each in asked.conditions
+        for name in asked.measures
+        if (found := list(_by_seed(values, (each.name,), name, seeds).values()))
+    ]
 
 
-def _comparison(plan: Plan, values: Values, hypothesis: Hypothesis) -> Comparison | SeveralCompared | None:
-    """Return the comparison; None if a group has fewer than two seeds.
+def comparison_of(
+    hypothesis: Hypothesis, groups: Mapping[str, Sequence[str]], seeds: Sequence[int], values: Values
+) -> Comparison | SeveralCompared | None:
+    """Return the comparison of groups of conditions; None if one has fewer than two seeds.
 
-    A seed has one value in a group: the mean over the group's conditions, all of which have to be done. Paired tests
-    take the seeds that all groups have.
+    Paired tests take the seeds that all groups have.
     """
-    groups = groups_of(hypothesis, plan.experiment.design, plan.experiment.conditions)
-    found = {name: _by_seed(plan, values, names, hypothesis.measure) for name, names in groups.items()}
+    found = {name: _by_seed(values, names, hypothesis.measure, seeds) for name, names in groups.items()}
     if hypothesis.test not in UNPAIRED:
-        shared = [seed for seed in plan.experiment.seeds if all(seed in each for each in found.values())]
+        shared = [seed for seed in seeds if all(seed in each for each in found.values())]
         found = {name: {seed: each[seed] for seed in shared} for name, each in found.items()}
     lists = {name: list(each.values()) for name, each in found.items()}
     if min(map(len, lists.values())) < 2:
@@ -213,17 +214,26 @@ def _comparison(plan: Plan, values: Values, hypothesis: Hypothesis) -> Compariso
     return compared(hypothesis, first, second)
 
 
-def _by_seed(plan: Plan, values: Values, conditions: Sequence[str], measure: str) -> dict[int, float]:
+def missing_in(places: Iterable[tuple[str, int]], values: Values) -> dict[str, list[int]]:
+    """Return `{condition: seeds without a result}`, of the condition and the seed of each cell."""
+    found: dict[str, list[int]] = {}
+    for condition, seed in places:
+        if (condition, seed) not in values:
+            found.setdefault(condition, []).append(seed)
+    return found
+
+
+def _groups(plan: Plan, hypothesis: Hypothesis) -> Mapping[str, Sequence[str]]:
+    return groups_of(hypothesis, plan.experiment.design, plan.experiment.conditions)
+
+
+def _by_seed(values: Values, names: Sequence[str], measure: str, seeds: Sequence[int]) -> dict[int, float]:
+    """Return one value a seed: the mean over some conditions, all of which have to have it."""
     return {
-        seed: sum(values[name, seed][measure] for name in conditions) / len(conditions)
-        for seed in plan.experiment.seeds
-        if all((name, seed) in values for name in conditions)
+        seed: sum(values[name, seed][measure] for name in names) / len(names)
+        for seed in seeds
+        if all(measure in values.get((name, seed), {}) for name in names)
     }
-
-
-def _seeds_of_all(plan: Plan, values: Values) -> list[int]:
-    names = [each.name for each in plan.experiment.conditions]
-    return [seed for seed in plan.experiment.seeds if all((name, seed) in values for name in names)]
 
 
 def _table(plan: Plan, values: Values, measure: str) -> Array:
@@ -231,6 +241,11 @@ def _table(plan: Plan, values: Values, measure: str) -> Array:
     seeds = _seeds_of_all(plan, values)
     rows = [[values[each.name, seed][measure] for seed in seeds] for each in plan.experiment.conditions]
     return np.array(rows, dtype=np.float64)
+
+
+def _seeds_of_all(plan: Plan, values: Values) -> list[int]:
+    names = [each.name for each in plan.experiment.conditions]
+    return [seed for seed in plan.experiment.seeds if all((name, seed) in values for name in names)]
 
 
 def _decomposed(plan: Plan, measure: str, table: Array, within: Values) -> Decomposed | None:
@@ -254,8 +269,7 @@ def _effects(plan: Plan, measure: str, table: Array) -> Effects:
 def _notes(plan: Plan, values: Values, comparisons: Sequence[Comparison | SeveralCompared]) -> Iterator[str]:
     """Yield notes for a reader of the tables: on missing cells, and on tests that could not be made."""
     experiment = plan.experiment
-    missing = _missing(plan, values)
-    if missing:
+    if missing_in(((cell.condition, cell.seed) for cell in plan.cells), values):
         shared, of = len(_seeds_of_all(plan, values)), len(experiment.seeds)
         yield (
             "cells are missing: means are over different seeds; paired tests take the seeds that their conditions "
@@ -268,12 +282,15 @@ def _notes(plan: Plan, values: Values, comparisons: Sequence[Comparison | Severa
         if problem:
             yield f"not tested, but counted by Holm's correction: {each.with_test}: {problem}"
     for test in comparisons:
-        if isinstance(test, Comparison) and test.supported and _holds_zero(test):
+        if not isinstance(test, Comparison) or not test.supported or test.hypothesis.test == "equivalence":
+            continue
+        low, high = test.difference.low, test.difference.high
+        if low is not None and high is not None and low <= 0.0 <= high:
             yield (
                 f"{test.hypothesis.with_test}: supported by its test, though the interval of the difference holds "
                 "0: the interval is two-sided and of the mean, the test may have a direction or look at ranks"
             )
-    counts = [len(found) for each in experiment.conditions if (found := _seeds_done(plan, values, each.name))]
+    counts = Counter(condition for condition, _ in values).values()
     if counts and min(counts) < FEW_SEEDS:
         yield (
             f"an interval of {min(counts):,} seeds is rough: below {FEW_SEEDS} that of skewed values, such as the "
@@ -281,51 +298,32 @@ def _notes(plan: Plan, values: Values, comparisons: Sequence[Comparison | Severa
         )
 
 
-def _seeds_done(plan: Plan, values: Values, condition: str) -> list[int]:
-    return [seed for seed in plan.experiment.seeds if (condition, seed) in values]
-
-
-def _holds_zero(comparison: Comparison) -> bool:
-    """Return whether the interval of a difference that a hypothesis looks for holds 0."""
-    low, high = comparison.difference.low, comparison.difference.high
-    return comparison.hypothesis.test != "equivalence" and low is not None and high is not None and low <= 0.0 <= high
-
-
 def _judged(plan: Plan, values: Values, threshold: Threshold) -> Judged | None:
     names = (
         [threshold.condition] if threshold.condition is not None else [each.name for each in plan.experiment.conditions]
     )
-    means = {name: sum(found) / len(found) for name in names if (found := _of(plan, values, name, threshold.measure))}
+    columns = {name: _by_seed(values, (name,), threshold.measure, plan.experiment.seeds) for name in names}
+    means = {name: sum(found.values()) / len(found) for name, found in columns.items() if found}
     if not means:
         return None
-    name = max(means, key=lambda each: _excess(threshold, means[each]))
-    return Judged(threshold=threshold, condition=name, mean=means[name], is_met=_excess(threshold, means[name]) <= 0)
 
+    def excess(mean: float) -> float:  # how far it is beyond the limits; 0 or less within them
+        above = -float("inf") if threshold.most is None else mean - threshold.most
+        below = -float("inf") if threshold.least is None else threshold.least - mean
+        return max(above, below)
 
-def _excess(threshold: Threshold, mean: float) -> float:
-    """Return how far a mean is beyond the limits; 0 or less within them."""
-    above = -float("inf") if threshold.most is None else mean - threshold.most
-    below = -float("inf") if threshold.least is None else threshold.least - mean
-    return max(above, below)
-
-
-def _missing(plan: Plan, values: Values) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for cell in plan.cells:
-        if (cell.condition, cell.seed) not in values:
-            found.setdefault(cell.condition, []).append(cell.seed)
-    return found
+    name = max(means, key=lambda each: excess(means[each]))
+    return Judged(threshold=threshold, condition=name, mean=means[name], is_met=excess(means[name]) <= 0)
 
 
 def write_outcome(out: Path, plan: Plan, values: Values, outcome: Outcome) -> None:
-    """Write the tidy table, also as Parquet where pyarrow is, and the outcome; each whole or not at all."""
+    """Write the tidy table and the outcome, each whole or not at all."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     factors = factors_of(plan)
     writer.writerow(["condition", *factors, "seed", "measure", "value"])
     writer.writerows(_rows(plan, values, factors))
     write_file(out / RESULTS, text.getvalue().encode())
-    write_parquet(out, plan, values)
     write_json(out / OUTCOME, outcome)
 
 
@@ -346,42 +344,6 @@ def _cell(value: Any) -> Any:
     return value if is_number else msgspec.json.encode(value).decode()
 
 
-PARQUET = "results.parquet"
-COLUMNS: Mapping[str, str] = {
-    "condition": "string",
-    "seed": "int64",
-    "measure": "string",
-    "value": "double",
-    "cell": "string",
-}
-"""`{column: its type}` of the columns that every experiment has; those of factors stand after `condition`."""
-INT_BITS = 63
-
-
-def write_parquet(out: Path, plan: Plan, values: Mapping[tuple[str, int], Mapping[str, float]]) -> bool:
-    """Write the table, whole or not at all, and return whether it was written: not without pyarrow."""
-    if find_spec("pyarrow") is None:
-        return False
-    import pyarrow as pa  # noqa: PLC0415  # an extra, and slow to import
-    from pyarrow import parquet  # noqa: PLC0415
-
-    names = factors_of(plan)
-    kinds = {name: factor_type([levels_of(each).get(name) for each in plan.experiment.conditions]) for name in names}
-    types = {"condition": COLUMNS["condition"], **kinds, **COLUMNS}
-    columns: dict[str, list[Any]] = {name: [] for name in types}
-    for row in _typed_rows(plan, values, kinds):
-        for name, value in zip(types, row, strict=True):
-            columns[name].append(value)
-    schema = pa.schema(
-        [(name, pa.type_for_alias(kind)) for name, kind in types.items()],
-        metadata={"question": plan.experiment.question, "plan": plan.hash},
-    )
-    file = io.BytesIO()
-    parquet.write_table(pa.table(columns, schema=schema), file, compression="zstd")
-    write_file(out / PARQUET, file.getvalue())
-    return True
-
-
 def factors_of(plan: Plan) -> list[str]:
     """Return the factors of the design, in its order; of a list, the settings that its conditions give."""
     return list(dict.fromkeys(name for each in plan.experiment.conditions for name in levels_of(each)))
@@ -390,33 +352,3 @@ def factors_of(plan: Plan) -> list[str]:
 def levels_of(condition: Condition) -> dict[str, Any]:
     """Return the level of each factor of a condition; in a list, each setting that it gives."""
     return condition.factors or condition.settings
-
-
-def factor_type(levels: Sequence[Any]) -> str:
-    """Return the type of a factor's column: of whole numbers, numbers, yes and no, or texts; other levels are JSON."""
-    given = [level for level in levels if level is not None]
-    if given and all(isinstance(level, bool) for level in given):
-        return "bool"
-    if any(isinstance(level, bool) or not isinstance(level, int | float) for level in given) or not given:
-        return "string"
-    are_whole = all(isinstance(level, int) and level.bit_length() <= INT_BITS for level in given)
-    return "int64" if are_whole else "double"
-
-
-def _typed_rows(
-    plan: Plan, values: Mapping[tuple[str, int], Mapping[str, float]], kinds: Mapping[str, str]
-) -> Iterator[list[Any]]:
-    keys = {(cell.condition, cell.seed): cell.key for cell in plan.cells}
-    for condition in plan.experiment.conditions:
-        levels = [_level(levels_of(condition).get(name), kind) for name, kind in kinds.items()]
-        for seed in plan.experiment.seeds:
-            found = values.get((condition.name, seed))
-            for measure in plan.experiment.measures if found is not None else ():
-                value = found[measure] if found else None
-                yield [condition.name, *levels, seed, measure, value, keys[condition.name, seed]]
-
-
-def _level(level: Any, kind: str) -> Any:
-    if level is None or kind != "string":
-        return float(level) if kind == "double" and level is not None else level
-    return as_text(level)

@@ -22,12 +22,11 @@ from actors.core.processors import processors
 from actors.core.safe_path import safe_path
 from actors.factory.checks import check_domain
 from actors.factory.input_files import inputs_shared, kept_inputs, place_of
-from actors.studies.experiments.batch import Batch, OnDone
+from actors.studies.experiments.batch import Batch, OnDone, Progress
 from actors.studies.experiments.cells import Done, Task, cell_path, work
 from actors.studies.experiments.machine import LoadMeter, available_bytes, resident_bytes
 from actors.studies.experiments.plan import Cell
-from actors.studies.experiments.standing import Progress
-from actors.studies.gateway.place import GatewayPlace
+from actors.studies.gateway.service import GatewayPlace
 from prism.config import Config
 from prism.errors import PrismError
 

@@ -21,14 +21,21 @@ from actors.record.lock import reader_sees_holder
 from actors.record.manifest import read_summary
 from actors.results.beside import made_of
 from actors.results.measures import BY
-from actors.studies.experiments.answers import answers_of, caveats_of, read_all_beside, remarks_of
 from actors.studies.experiments.cells import CELLS
-from actors.studies.experiments.measures import measured
-from actors.studies.experiments.outcome import OUTCOME, RESULTS, Described, Outcome
+from actors.studies.experiments.outcome import OUTCOME, RESULTS, Outcome, comparison_of, descriptions, missing_in
 from actors.studies.experiments.plan import Plan
-from actors.studies.experiments.plan_record import PLANS, lost_since, notes_on_plans, planned_first
+from actors.studies.experiments.plan_record import (
+    PLANS,
+    PlanFile,
+    lost_since,
+    notes_on_plans,
+    planned_first,
+    read_plans,
+)
+from actors.studies.experiments.run_measures import measured
+from actors.studies.experiments.sentences import answers_of, caveats_of, read_all_beside, remarks_of
 from prism.errors import PrismError
-from prism.experiment import UNPAIRED, Comparison, Hypothesis, Threshold, compared, corrected, described
+from prism.experiment import Comparison, corrected
 
 BYTES_MAX = 1 << 30  # the most bytes of a plan, a table or a summary that is read
 APOSTROPHE = "'"
@@ -49,44 +56,6 @@ class CellLine(NamedTuple):
     seed: int
     key: str  # the name of its directory in `cells`
     state: CellState
-
-
-class PlanFile(msgspec.Struct, frozen=True, kw_only=True):
-    hash: str  # the hash of all that was planned
-    cells_done: int  # the cells that had a result when it was made; 0 of a plan that came before all results
-    experiment: PlannedExperiment  # the file of the experiment as it was read
-    own_code: dict[str, str]  # `{measure: SHA-256}` of the modules of the user's own measures
-    meanings: dict[str, str]  # `{condition: hash}` of the content of each
-    cells: list[tuple[str, int, str]]  # `(condition, seed, key)` of each
-
-
-class PlannedExperiment(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of the experiment's file that a plan keeps."""
-
-    source: str
-    question: str
-    base: str
-    settings: dict[str, Any] = {}
-    design: PlannedDesign | None = None
-    conditions: list[PlannedCondition]
-    measures: dict[str, str]
-    hypotheses: list[Hypothesis] = []
-    thresholds: list[Threshold] = []
-    alpha: float = 0.05
-
-
-class PlannedDesign(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a plan's design that a report needs: its kind, which says what the levels of a factor share."""
-
-    kind: str = "list"
-
-
-class PlannedCondition(msgspec.Struct, frozen=True, kw_only=True):
-    """A condition of a plan: its settings, and the levels of its factors, if the design has factors."""
-
-    name: str
-    settings: dict[str, Any]
-    factors: dict[str, Any] = {}
 
 
 Values = dict[tuple[str, int], dict[str, float]]  # `{(condition, seed): {measure: value}}`
@@ -135,8 +104,6 @@ def read_experiment_record(path: Path, on_cell: Callable[[int, int], None] = lam
     if not is_final:
         values.update(_measured(path, plan, cells, values))
     outcome = _outcome(path, raw) if is_final else _worked_out(path, plans, plan, cells, values)
-    if not is_final:
-        outcome = msgspec.structs.replace(outcome, notes=notes_on_plans(path, plan.hash))
     return ExperimentRecord(
         path=path,
         plan=plan,
@@ -165,7 +132,13 @@ def current_plan(path: Path) -> PlanFile:
 
 def _chosen(path: Path) -> tuple[list[PlanFile], PlanFile, dict[str, Any]]:
     """Return all plans, the plan that is followed, and its outcome as it is in the file; empty without an outcome."""
-    plans, raw = _plans(path), _raw_outcome(path)
+    try:
+        plans = read_plans(path)
+    except OSError as error:
+        raise RunDirectoryError(f"{path / PLANS}: holds a file that is no plan: {error.strerror or error}") from None
+    if not plans:
+        raise RunDirectoryError(f"{path}: holds no plan yet; `prism experiment FILE --out {path}` makes one")
+    raw = _raw_outcome(path)
     plan = next((each for each in plans if each.hash == raw.get("plan")), None)
     if plan is None or (plan is not plans[-1] and _written(path, OUTCOME) <= _written(path, PLANS)):
         return plans, plans[-1], {}
@@ -179,17 +152,6 @@ def _cells_run(plan: PlanFile, raw: Mapping[str, Any]) -> list[tuple[str, int, s
         return plan.cells
     seeds = list(dict.fromkeys(seed for _, seed, _ in plan.cells))[: int(stopped.get("seeds", len(plan.cells)))]
     return [cell for cell in plan.cells if cell[1] in seeds]
-
-
-def _plans(path: Path) -> list[PlanFile]:
-    try:
-        names = sorted((path / PLANS).glob("*.json"))
-        found = [read_json(name, PlanFile, strict=False) for name in names]
-    except OSError as error:
-        raise RunDirectoryError(f"{path / PLANS}: holds a file that is no plan: {error.strerror or error}") from None
-    if not found:
-        raise RunDirectoryError(f"{path}: holds no plan yet; `prism experiment FILE --out {path}` makes one")
-    return found
 
 
 def _raw_outcome(path: Path) -> dict[str, Any]:
@@ -266,22 +228,20 @@ def _measured(path: Path, plan: PlanFile, cells: Sequence[CellLine], known: Valu
 def _worked_out(
     path: Path, plans: Sequence[PlanFile], plan: PlanFile, cells: Sequence[CellLine], values: Values
 ) -> Outcome:
-    """Return the outcome so far, of the cells that have values; without thresholds, which are judged at the end."""
+    """Return the outcome so far, of the cells that have values.
+
+    It has no thresholds, which are judged at the end, and no comparison of several conditions.
+    """
     experiment = plan.experiment
     seeds = list(dict.fromkeys(cell.seed for cell in cells))
-    columns = {
-        (condition.name, measure): column
-        for condition in experiment.conditions
-        for measure in experiment.measures
-        if (column := _column(values, condition.name, measure, seeds))
-    }
-    comparisons = [each for hypothesis in experiment.hypotheses if (each := _compared(columns, hypothesis))]
-    promised = [_promised(each) for each in plans]
-    planned, lost = planned_first(promised, _promised(plan)), lost_since(promised, _promised(plan))
-    missing: dict[str, list[int]] = {}
-    for cell in cells:
-        if (cell.condition, cell.seed) not in values:
-            missing.setdefault(cell.condition, []).append(cell.seed)
+    comparisons = [
+        comparison
+        for each in experiment.hypotheses
+        if each.contrast is not None
+        and (comparison := comparison_of(each, {name: (name,) for name in each.contrast}, seeds, values)) is not None
+    ]
+    planned, lost = planned_first(plans, plan), lost_since(plans, plan)
+    missing = missing_in((cell[:2] for cell in cells), values)
     judged = corrected(comparisons, experiment.alpha, experiment.hypotheses, planned, lost)
     exploratory = [each.with_test for each in experiment.hypotheses if each not in planned]
     named = [((cell.condition, cell.seed), cell.key) for cell in cells]
@@ -293,36 +253,10 @@ def _worked_out(
         caveats=caveats_of(experiment, beside, missing, exploratory),
         remarks=remarks_of(experiment, named, path, values),
         made_of=made_of(beside.values()),
-        conditions=[
-            Described(condition=condition, measure=measure, over_seeds=described(list(column.values())))
-            for (condition, measure), column in columns.items()
-        ],
-        comparisons=judged,
+        conditions=descriptions(experiment, seeds, values),
+        comparisons=[each for each in judged if isinstance(each, Comparison)],
         exploratory=exploratory,
         thresholds=[],
         missing=missing,
+        notes=notes_on_plans(path, plan.hash),
     )
-
-
-def _promised(plan: PlanFile) -> dict[str, Any]:
-    return {name: msgspec.to_builtins(getattr(plan, name)) for name in PlanFile.__struct_fields__ if name != "cells"}
-
-
-def _column(values: Values, condition: str, measure: str, seeds: Sequence[int]) -> dict[int, float]:
-    found = {seed: values.get((condition, seed), {}).get(measure) for seed in seeds}
-    return {seed: value for seed, value in found.items() if value is not None}
-
-
-def _compared(columns: Mapping[tuple[str, str], Mapping[int, float]], hypothesis: Hypothesis) -> Comparison | None:
-    """Return the comparison over the pairs that there are; None for fewer than two, and for several conditions."""
-    if hypothesis.contrast is None:
-        return None
-    first, second = (columns.get((name, hypothesis.measure), {}) for name in hypothesis.contrast)
-    if hypothesis.test in UNPAIRED:
-        if min(len(first), len(second)) < 2:
-            return None
-        return compared(hypothesis, list(first.values()), list(second.values()))
-    seeds = [seed for seed in first if seed in second]
-    if len(seeds) < 2:
-        return None
-    return compared(hypothesis, [first[seed] for seed in seeds], [second[seed] for seed in seeds])

@@ -6,33 +6,20 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from actors.core.files import NotJsonError, content_hash, read_json
 from prism.errors import ConfigError
-from prism.experiment import Experiment, Predictions
+from prism.experiment import Predictions
+
+if TYPE_CHECKING:
+    from actors.studies.experiments.plan import Plan
 
 FREE = ("hypotheses", "thresholds")
 """The parts of a plan that may change after the sealing: no predicted outcome depends on them."""
-
-
-class Planned(Protocol):
-    """A plan, as far as a seal covers it."""
-
-    @property
-    def experiment(self) -> Experiment: ...
-
-    @property
-    def own_code(self) -> Mapping[str, str]: ...
-
-    @property
-    def meanings(self) -> Mapping[str, str]: ...
-
-    @property
-    def hash(self) -> str: ...
 
 
 class Sealed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,7 +46,7 @@ class Sealed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return f"{len(self.predictions.predictions):,} by {self.predictions.by}, sealed {self.at}, {self.seal[:16]}"
 
 
-def sealed_now(plan: Planned, predictions: Predictions, cells_begun: int) -> Sealed:
+def sealed_now(plan: Plan, predictions: Predictions, cells_begun: int) -> Sealed:
     """Return predictions of the outcomes of a plan, sealed."""
     sealed = Sealed(
         seal="",
@@ -100,7 +87,7 @@ def read_sealed(path: Path) -> Sealed:
     return sealed
 
 
-def notes_on_plan(path: Path, sealed: Sealed, plan: Planned) -> list[str]:
+def notes_on_plan(path: Path, sealed: Sealed, plan: Plan) -> list[str]:
     """Return a note for each change of the plan after the sealing on which no predicted outcome depends."""
     if plan.hash == sealed.plan:
         return []
@@ -124,7 +111,7 @@ def _told(name: str, before: Mapping[str, str], now: Mapping[str, str]) -> str:
     return f"the {name}{what if name.startswith('condition ') else ''} was changed"
 
 
-def parts_of(plan: Planned) -> dict[str, str]:
+def parts_of(plan: Plan) -> dict[str, str]:
     """Return `{part of a plan: hash}`. PRISM's own code is in no part: another version asks the same question."""
     experiment = plan.experiment
     parts: dict[str, Any] = {

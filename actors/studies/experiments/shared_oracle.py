@@ -15,8 +15,7 @@ from actors.record.manifest import read_summary
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import Plan
 from actors.studies.experiments.processes import forkserver
-from actors.studies.gateway.place import GatewayPlace, GatewayStatistics, Limits
-from actors.studies.gateway.service import service_name, service_of
+from actors.studies.gateway.service import GatewayPlace, GatewayStatistics, Limits, service_name, service_of
 from actors.studies.gateway.tape import ExperimentTape, Totals
 from prism.agents import FALLBACKS
 from prism.config import Config

@@ -1,25 +1,100 @@
-"""The broker: it answers a cell's request from the tape, from a call that is under way, or by a call of its own."""
+"""The broker: it answers a cell's request from the tape, from a call under way, or by a call in the cell's turn."""
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import anyio
 import anyio.abc
 import msgspec
 from anyio import to_thread
 
-from actors.studies.gateway.place import GatewayStatistics, Limits
-from actors.studies.gateway.places import Places
-from actors.studies.gateway.service import Service, origin
+from actors.oracle.pace import TokenBucket
+from actors.studies.gateway.service import GatewayStatistics, Limits, Service, origin
 from actors.studies.gateway.tape import ExperimentTape, Kept
 from actors.studies.gateway.upstream import Request
 from prism.llm.http import retry_after_s
 from prism.llm.tape_file import TapeError
+
+
+class _Waiting(NamedTuple):
+    service: str
+    granted: anyio.Event
+
+
+class Places:
+    """Places for calls. A cell that has many requests gets no more places than one that has few."""
+
+    def __init__(self, places: int, rate_per_s: float | None = None) -> None:
+        self.free = places
+        self._bucket = TokenBucket(rate_per_s)
+        self._has_waited = False
+        self._queues: dict[str, deque[_Waiting]] = {}
+        """`{cell: its requests}`; the first cell has had no turn for the longest time."""
+        self._paused: dict[str, float] = {}  # `{service: the time until which it wants no calls}`
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def waiting(self) -> int:
+        return sum(map(len, self._queues.values()))
+
+    async def take(self, cell: str, service: str) -> None:
+        """Wait for a place. It has to be given back."""
+        waiting = _Waiting(service, anyio.Event())
+        self._queues.setdefault(cell, deque()).append(waiting)
+        self._grant()
+        try:
+            await waiting.granted.wait()
+        except BaseException:
+            if waiting.granted.is_set():
+                self.give_back()
+            else:
+                queue = self._queues[cell]
+                queue.remove(waiting)
+                if not queue:
+                    del self._queues[cell]
+            raise
+
+    def give_back(self) -> None:
+        self.free += 1
+        self._grant()
+
+    def pause(self, service: str, seconds: float) -> None:
+        """Start no call of a service for a time, as its server asks for."""
+        until = asyncio.get_running_loop().time() + seconds
+        self._paused[service] = max(until, self._paused.get(service, until))
+
+    def _grant(self) -> None:
+        """Let every request begin that may, and set a timer for the next one."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        loop = asyncio.get_running_loop()
+        while self.free and self._queues:
+            now = loop.time()
+            if (delay_s := self._bucket.delay(now)) > 0.0:
+                self._has_waited = True
+                self._timer = loop.call_later(delay_s, self._grant)
+                return
+            free = (each for each, queue in self._queues.items() if self._paused.get(queue[0].service, now) <= now)
+            cell = next(free, None)
+            if cell is None:
+                first = min(self._paused[queue[0].service] for queue in self._queues.values())
+                self._timer = loop.call_later(max(0.0, first - now), self._grant)
+                return
+            self._bucket.take(now, waited=self._has_waited)
+            self._has_waited = False
+            self.free -= 1
+            queue = self._queues.pop(cell)
+            queue.popleft().granted.set()
+            if queue:
+                self._queues[cell] = queue  # the cell goes behind all others
+
 
 SERVED_MAX = 200_000
 """The most questions whose number of answers is remembered. It is only used if a question is asked again."""
@@ -127,7 +202,8 @@ class Broker:
             whose = [request.cell, _sampled(request.question, digits=True)]
         elif request.question and not _names_its_draw(request):
             whose = [_sampled(request.question, digits=False)]
-        parts = [self._services[request.service].key, request.method, _path(request.place), whose]
+        path = "/" + request.place.partition("://")[2].partition("/")[2]
+        parts = [self._services[request.service].key, request.method, path, whose]
         return blake2b(msgspec.json.encode(parts) + request.body, digest_size=16).hexdigest()
 
     async def _read(self, read: Callable[..., Kept | None], key: str, *number: int) -> Kept | None:
@@ -223,10 +299,6 @@ class Broker:
 
 def _stop(key: str, failure: str, detail: str) -> Kept:
     return Kept(key=key, failure=failure, body=detail)
-
-
-def _path(place: str) -> str:
-    return "/" + place.partition("://")[2].partition("/")[2]
 
 
 def _sampled(question: str, *, digits: bool) -> str:

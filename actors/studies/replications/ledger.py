@@ -1,17 +1,141 @@
-"""The ledger of replications: the last line of each, and a page in Markdown with all lines."""
+"""The ledger of replications: a line for each, with its figures beside the published ones, and a page of all lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
+from actors.core.errors import RunDirectoryError
+from actors.core.files import read_json, write_json
 from actors.display.words import duration
+from actors.factory.own_code import raised
 from actors.factory.shipped import replications
-from actors.studies.replications.line import LINE, Line, read_line
-from actors.studies.replications.plan import load_replication
+from actors.record.manifest import read_summary
+from actors.studies.experiments.cells import cell_path
+from actors.studies.experiments.outcome import Outcome, Values
+from actors.studies.experiments.plan import Plan
+from actors.studies.replications.replication_plan import ReplicationPlan, computed_from_data, load_replication
 from prism.answers import figure
-from prism.experiment import Compared, Replication
+from prism.experiment import Compared, Published, Replication, compare, pseudo_values
+
+LINE = "replication.json"
+DIGITS = 6  # significant digits of written numbers: the last digits of a sum depend on the processor
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line of the ledger.
+
+    Args:
+        name: the name of the replication.
+        figures: the figures beside the published ones.
+        runs, calls: the number of runs, and of calls to a model.
+        seconds: the sum of the times of all runs.
+        digest: the hash of the digests of all runs: equal digests mean equal runs.
+        asked: the hash of the plan, which tells whether the file has changed since.
+        prism: the versions of PRISM that made the runs.
+    """
+
+    name: str
+    figures: list[Compared]
+    runs: int
+    calls: int
+    seconds: float
+    digest: str
+    asked: str
+    prism: list[str]
+
+    def hits(self, *, fitted: bool) -> tuple[int, int]:
+        """Return the number of hits among the fitted or the predicted figures, and the number of these figures."""
+        found = [each.is_hit for each in self.figures if each.fitted == fitted]
+        return sum(found), len(found)
+
+
+def line_of(plan: ReplicationPlan, out: Path, part: Plan, values: Values, outcome: Outcome) -> Line:
+    """Return the line of a replication whose cells all have a result."""
+    experiment = part.experiment
+    by_condition = {
+        (measure, each.name): [values[each.name, seed][measure] for seed in experiment.seeds]
+        for measure in experiment.measures
+        for each in experiment.conditions
+    }
+    tables = {**by_condition, **_over_worlds(plan, out, part)}
+    figures = []
+    for name, asked in plan.replication.figures.items():
+        computed = None if asked.computed is None else computed_from_data(plan, asked.computed)
+        figures.append(compare(name, asked, _values(asked, tables), computed))
+    summaries = [(cell, read_summary(cell_path(out, cell))) for cell in part.cells]
+    digests = [[cell.condition, cell.seed, summary["digest"]] for cell, summary in summaries]
+    return Line(
+        name=plan.path.stem,
+        figures=[_rounded(each) for each in figures],
+        runs=len({cell.key for cell in part.cells}),
+        calls=0 if outcome.model is None else outcome.model.calls,
+        seconds=round(sum({cell.key: summary["wall_s"] for cell, summary in summaries}.values()), 1),
+        digest=sha256(msgspec.json.encode(digests)).hexdigest()[:32],
+        asked=plan.hash,
+        prism=outcome.made_of.prism,
+    )
+
+
+Tables = Mapping[tuple[str, str], list[float]]  # `{(measure, condition): a value for each seed}`
+
+
+def _values(asked: Published, tables: Tables) -> list[float]:
+    if asked.contrast is None:
+        return tables[asked.measure, asked.condition or ""]
+    first, second = (tables[asked.measure, condition] for condition in asked.contrast)
+    return [one - other for one, other in zip(first, second, strict=True)]
+
+
+def _over_worlds(plan: ReplicationPlan, out: Path, part: Plan) -> Tables:
+    """Return the numbers that are worked out from all runs of a condition, as a value for each run.
+
+    Only the conditions that a figure is about are read.
+    """
+    figures = plan.replication.figures.values()
+    asked = {(each.measure, name) for each in figures for name in each.contrast or (each.condition or "",)}
+    found = {}
+    for measure, condition in sorted(asked):
+        place = plan.replication.over_worlds.get(measure)
+        if place is None:
+            continue
+        runs = [cell_path(out, cell) for cell in part.cells if cell.condition == condition]
+        try:
+            found[measure, condition] = pseudo_values(runs, partial(_number, plan, place))
+        except Exception as error:  # a user's code may raise anything
+            raise RunDirectoryError(f"{out}: {place} ({condition}) raised {raised(error)}") from error
+    return found
+
+
+def _number(plan: ReplicationPlan, place: str, runs: object) -> float:
+    return float(plan.functions[place](runs))
+
+
+def _rounded(each: Compared) -> Compared:
+    ends = {name: float(f"{getattr(each, name):.{DIGITS}g}") for name in ("here", "low", "high")}
+    return msgspec.structs.replace(each, **ends)
+
+
+def write_line(out: Path, line: Line) -> None:
+    write_json(out / LINE, line)
+
+
+def read_line(path: Path) -> Line | None:
+    """Return the line in a file; None if there is no file."""
+    try:
+        return read_json(path, Line)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise RunDirectoryError(
+            f"{path}: is no line of a ledger: {error.strerror or error}; remove it, and replicate again"
+        ) from None
+
 
 OUT = Path("replications")
 NONE = "-"

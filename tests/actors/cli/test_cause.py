@@ -15,8 +15,7 @@ import pytest
 from actors.cli import cause as command
 from actors.cli.cause_view import causes_view
 from actors.display.console import SafeConsole
-from actors.studies.causes.kept import kept_causes
-from actors.studies.causes.record import Cause, Causes, Tried
+from actors.studies.causes.record import Cause, Causes, Tried, kept_causes
 from prism.experiment.intervals import Interval
 from tests.catalogue import catalogue
 from tests.command import Prism
@@ -142,8 +141,7 @@ def test_a_search_that_cannot_be_kept_is_printed_all_the_same(own: Path, prism: 
         (("--of", "likez"), "did you mean likes"),
         (("--of", "likes", "--since", "48"), "there is no tick 48; the run has the ticks 0 to 47"),
         (("--of", "cascade:12"), "there is no post 12"),
-        (("--of", "likes", "--ask", "3", "--jobs", "2"), "--ask goes without --on and --jobs"),
-        (("--of", "likes", "--on", "rey"), "--on rey: expected processes, ray, ray://HOST:PORT or HOST:PORT"),
+        (("--of", "likes", "--ask", "3", "--jobs", "2"), "--ask goes without --jobs"),
         (("--of", "cascade.alone"), "did you mean cascades.alone?"),
         ((), "Missing option '--of'. Expected an outcome, such as likes, rounds.mean.likes or cascade:POST"),
     ],

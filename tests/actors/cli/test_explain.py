@@ -29,9 +29,9 @@ from actors.results.explanation import (
     WhatIf,
 )
 from actors.runtime.simulation import Progress
-from actors.studies.causes.of_agent import AgentCauses
 from actors.studies.causes.record import Cause as CauseFound
 from actors.studies.causes.record import Causes, Tried
+from actors.studies.causes.search import AgentCauses
 from prism.experiment.intervals import Interval, described
 from tests.catalogue import catalogue
 from tests.command import Prism

@@ -13,7 +13,7 @@ import yaml
 
 from actors.factory.domains import DOMAINS
 from actors.factory.shipped import examples, studies
-from actors.studies.calibration.plan import make_calibration_plan
+from actors.studies.calibration.calibration_plan import make_calibration_plan
 from actors.studies.experiments.plan import make_plan
 from prism.config import FIRST_SETTINGS, Config, load_config, settings
 from prism.config.describe import STARTER_WIDTH

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from actors.studies.experiments.measures import code_of_own
+from actors.studies.experiments.run_measures import code_of_own
 from tests.actors.studies.experiments.files import BASE, EXPERIMENT, write_experiment
 from tests.command import Prism, run_prism
 

@@ -11,7 +11,7 @@ import pytest
 from actors.factory.checks import check_domain
 from actors.factory.config_file import read_config
 from actors.factory.domains import build_domain
-from actors.studies.calibration.plan import make_calibration_plan
+from actors.studies.calibration.calibration_plan import make_calibration_plan
 from actors.studies.experiments.plan import make_plan
 from prism.config import load_config
 from prism.errors import ConfigError

@@ -20,8 +20,7 @@ from actors.pages.cause_charts import (
 from actors.pages.html import rendered
 from actors.pages.picture import style
 from actors.record.course import MadePost
-from actors.studies.causes.kept import Kept
-from actors.studies.causes.record import Cause, Causes, GroupShare, Tried
+from actors.studies.causes.record import Cause, Causes, GroupShare, Kept, Tried
 from prism.experiment.intervals import Interval
 from tests.catalogue import catalogue
 from tests.hostile_texts import MARKUP

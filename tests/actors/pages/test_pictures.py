@@ -10,7 +10,7 @@ from actors.pages.experiment_charts import Row, course_charts, rows_picture
 from actors.pages.page_frame import _sizes
 from actors.pages.picture import WORDS, figure, style, wrapped
 from actors.pages.series import GROUP_COLORS, GROUP_DASHES, Line, color_of, draw_line
-from actors.studies.experiments.courses import Courses, _over_time
+from actors.studies.experiments.over_time import OverTime, _over_time
 from prism.answers import INDICATORS
 from tests.catalogue import catalogue
 
@@ -57,7 +57,7 @@ def test_authors_with_as_many_followers_have_one_place(followers: float) -> None
 def test_an_indicator_has_its_name_also_where_not_all_are_drawn() -> None:
     bands = {"gdp_growth": {"strong": _over_time([np.arange(4.0)])}}
     with style():
-        (chart,) = course_charts(Courses({}, bands, frozenset(INDICATORS), {}, 0))
+        (chart,) = course_charts(OverTime({}, bands, frozenset(INDICATORS), {}, 0))
     assert chart.title == "Growth of output by round"
 
 

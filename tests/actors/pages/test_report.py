@@ -25,7 +25,7 @@ from actors.record.run import Recorded
 from actors.results.frames import read_tables
 from actors.results.run_groups import groups_of
 from actors.results.run_record import RunRecord
-from actors.studies.causes.kept import keep
+from actors.studies.causes.record import keep
 from tests.actors.studies.causes.test_kept import LIKES
 from tests.catalogue import catalogue
 from tests.command import prism_alone

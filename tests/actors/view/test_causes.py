@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from actors.record.course import read_course
-from actors.studies.causes.kept import keep
+from actors.studies.causes.record import keep
 from prism.events import PostEvent
 from tests.actors.studies.causes.test_kept import LIKES
 from tests.actors.view.asking import Asked, copied

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from actors.factory.config_file import read_config
-from actors.studies.calibration.files import CONFIGURATION, PAGE, RESULT, write_result
-from actors.studies.calibration.page import page_of
-from actors.studies.calibration.plan import make_calibration_plan
+from actors.studies.calibration.calibration_plan import make_calibration_plan
+from actors.studies.calibration.files import CONFIGURATION, PAGE, RESULT, page_of, write_result
 from prism.calibration import Budget, Observed, Point, Result, calibrated
 from prism.config import calibration_label
 from tests.actors.studies.calibration.files import CALIBRATION, write_calibration

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from actors.cli.calibrate import calibrate
-from actors.studies.calibration.plan import cell_of, make_calibration_plan
+from actors.studies.calibration.calibration_plan import cell_of, make_calibration_plan
 from prism.calibration import Point
 from prism.errors import ConfigError, InputError
 from tests.actors.studies.calibration.files import CALIBRATION, write_calibration

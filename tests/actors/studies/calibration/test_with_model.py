@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from actors.cli.calibrate import calibrate
-from actors.studies.calibration.plan import make_calibration_plan
+from actors.studies.calibration.calibration_plan import make_calibration_plan
 from prism.errors import ConfigError
 from tests.actors.studies.calibration.files import CALIBRATION, write_calibration
 from tests.standin import Latency, ModelServer, ServerSettings

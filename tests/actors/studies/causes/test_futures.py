@@ -95,7 +95,7 @@ def test_a_future_with_nothing_changed_is_the_run(tmp_path: Path, make: MakeRun,
 async def start(run: Path, of: str, tick: int) -> int:
     """Return the tick from which a run is done again for the futures that fork off it at a tick."""
     futures = Futures(run, of)
-    return (await futures.start(tick, futures.course.copy()))[0].tick
+    return (await futures.start(tick, futures.track.copy()))[0].tick
 
 
 def test_a_run_is_done_again_from_the_nearest_checkpoint_unless_the_measure_is_of_its_rounds(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ async def withheld(run: Path, number: int) -> list[list[float]]:
     the cascade of the post.
     """
     futures = Futures(run, "posts")
-    (found,) = candidates_of(futures.run, futures.course, 0, ("posts",))
+    (found,) = candidates_of(futures.run, futures.track, 0, ("posts",))
     begin = await anext(futures.walk([0]))
     told = []
     for each in found.each[:: max(1, len(found.each) // number)][:number]:
@@ -136,7 +136,7 @@ async def withheld(run: Path, number: int) -> list[list[float]]:
         async for at in futures.walk([each.tick]):
             values = [(await futures.future(start, change)).value for start in (at, begin)]
         cascade = Futures(run, f"cascade:{each.post}")
-        told.append([*values, (await cascade.future(begin._replace(course=cascade.course), change)).value])
+        told.append([*values, (await cascade.future(begin._replace(track=cascade.track), change)).value])
     return told
 
 
@@ -156,7 +156,7 @@ def test_a_future_of_a_run_with_a_model_with_nothing_changed_is_the_run(live: Pa
 async def decided_otherwise(run: Path, of: str, number: int) -> list[tuple[Candidate, Outcome]]:
     """Return some decisions of a run, and the futures in which each is another one."""
     futures = Futures(run, of)
-    (found,) = candidates_of(futures.run, futures.course, 0, ("decisions",))
+    (found,) = candidates_of(futures.run, futures.track, 0, ("decisions",))
     some = found.each[:: max(1, len(found.each) // number)][:number]
     outcomes = await outcomes_of(futures, [Undone(each.tick, each) for each in some])
     return [*zip(some, outcomes, strict=True)]

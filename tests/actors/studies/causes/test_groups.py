@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from actors.core.errors import RunDirectoryError
 from actors.results.retrace import OpenRun
-from actors.studies.causes.groups import Coalition, orders_of, shares_of
+from actors.studies.causes.sample import Coalition, orders_of, shares_of
 from actors.studies.causes.search import causes
 from tests.actors.studies.causes.worlds import measured, run_of
 from tests.recorded import FEW, content

@@ -8,8 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
-from actors.studies.causes.kept import Kept, keep, kept_causes
-from actors.studies.causes.record import Cause, Causes, GroupShare, Tried
+from actors.studies.causes.record import Cause, Causes, GroupShare, Kept, Tried, keep, kept_causes
 from prism.experiment.intervals import Interval
 from tests.catalogue import catalogue
 

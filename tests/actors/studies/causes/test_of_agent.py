@@ -12,8 +12,8 @@ from actors.core.errors import RunDirectoryError
 from actors.record.course import read_course
 from actors.results.agent_path import decisions, messages_of, path_of
 from actors.results.retrace import OpenRun
-from actors.studies.causes import of_agent
-from actors.studies.causes.of_agent import AgentCauses, causes_of_agent
+from actors.studies.causes import search
+from actors.studies.causes.search import AgentCauses, causes_of_agent
 from prism.events import PostEvent
 
 
@@ -29,7 +29,7 @@ def added(run: Path, agent: int | str, of: str | None = None) -> AgentCauses:
 def test_the_outcome_is_the_largest_cascade_of_the_agent_and_only_the_agent_is_looked_at(
     embedded: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(of_agent, "TOP", 1)
+    monkeypatch.setattr(search, "TOP", 1)
     course = read_course(embedded, PostEvent)
     sizes = {root: [*course.roots.values()].count(root) for root in course.roots.values()}
     largest = max(sizes, key=lambda root: sizes[root])

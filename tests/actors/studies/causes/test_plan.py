@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.studies.causes.plan import inclusion, sample, shares, total
+from actors.studies.causes.sample import inclusion, sample, shares, total
 from tests.tiers import Size
 
 

@@ -11,11 +11,10 @@ import pytest
 from actors.core.errors import PlaceError
 from actors.factory import ray_cluster
 from actors.studies.experiments import on_ray
-from actors.studies.experiments.batch import KILLS_MAX, LOSSES_MAX, Batch
+from actors.studies.experiments.batch import KILLS_MAX, LOSSES_MAX, Batch, Progress
 from actors.studies.experiments.cells import Done
 from actors.studies.experiments.driver import Where, is_ray, opened
 from actors.studies.experiments.plan import Cell, make_plan
-from actors.studies.experiments.standing import Progress
 from tests.actors.studies.experiments.cluster import in_namespace, why_not
 from tests.actors.studies.experiments.files import EXPERIMENT, write_experiment
 

@@ -16,10 +16,10 @@ from actors.record.lock import locked
 from actors.results.result import read_result
 from actors.studies.experiments.cells import Done, Task, cell_path, count_done, work
 from actors.studies.experiments.driver import Where, opened
-from actors.studies.experiments.measures import measured
 from actors.studies.experiments.outcome import _cell
 from actors.studies.experiments.plan import Cell, make_plan
 from actors.studies.experiments.processes import room
+from actors.studies.experiments.run_measures import measured
 from tests.actors.studies.experiments.files import write_experiment
 from tests.catalogue import catalogue
 

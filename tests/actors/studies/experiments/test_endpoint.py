@@ -9,10 +9,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from actors.core.errors import AddressError
+from actors.studies.experiments.batch import Progress
 from actors.studies.experiments.cells import Done
 from actors.studies.experiments.endpoint import ExperimentCollector, served
 from actors.studies.experiments.machine import Load
-from actors.studies.experiments.standing import Progress
 from tests.paths import ROOT
 
 

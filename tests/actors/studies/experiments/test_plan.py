@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
 from actors.cli.experiment import experiment
 from actors.cli.experiment_tables import print_outcome
 from actors.runs.forecast import Forecast, forecast
-from actors.studies.experiments.batches import run_batches
-from actors.studies.experiments.outcome import PARQUET, outcome_of, write_outcome
+from actors.studies.experiments.driver import run_batches
+from actors.studies.experiments.outcome import outcome_of
 from actors.studies.experiments.plan import Plan, make_plan
 from actors.studies.experiments.plan_record import notes_on_plans, promised_so_far, record_plan
 from actors.studies.experiments.record import read_experiment_record
@@ -258,36 +256,6 @@ def test_a_table_beside_the_file_is_a_design_and_its_errors_name_line_and_column
         make_plan(write_experiment(tmp_path, text))
 
 
-def test_the_parquet_table_has_typed_columns_and_the_keys_of_cells(tmp_path: Path) -> None:
-    text = EXPERIMENT[: EXPERIMENT.index("design:")] + (
-        "design: {kind: factorial, factors: {feed.size: [2, 5], feed.algorithm: [hot, random], "
-        "population.ambiguity: [0, 0.25]}}\nseeds: 2\nmeasures: {likes: likes}\n"
-    )
-    made = make_plan(write_experiment(tmp_path, text))
-    values = {(cell.condition, cell.seed): {"likes": cell.seed * 1.5} for cell in made.cells[1:]}
-    write_outcome(tmp_path, made, values, outcome_of(made, values, []))
-    first = (tmp_path / PARQUET).read_bytes()
-    found = pq.read_table(tmp_path / PARQUET)
-    assert [(field.name, str(field.type)) for field in found.schema] == [
-        ("condition", "string"),
-        ("feed.size", "int64"),
-        ("feed.algorithm", "string"),
-        ("population.ambiguity", "double"),
-        ("seed", "int64"),
-        ("measure", "string"),
-        ("value", "double"),
-        ("cell", "string"),
-    ]
-    rows = found.to_pylist()
-    assert len(rows) == 15
-    assert rows[0]["cell"] == made.cells[1].key
-    assert (rows[0]["population.ambiguity"], rows[-1]["value"]) == (0.0, 3.0)
-    with (tmp_path / "results.csv").open() as file:
-        assert [row["value"] for row in csv.DictReader(file)] == [str(row["value"]) for row in rows]
-    write_outcome(tmp_path, made, values, outcome_of(made, values, []))
-    assert (tmp_path / PARQUET).read_bytes() == first
-
-
 def test_seeds_that_were_added_after_results_are_said(tmp_path: Path) -> None:
     first = make_plan(write_experiment(tmp_path))
     record_plan(tmp_path, first, 0)
@@ -398,7 +366,7 @@ def test_sequential_seeds_stop_at_the_same_seed_whatever_was_done_before(tmp_pat
         return {cell: {"likes": drawn[cell], "engagement": 0.5, "posts": 1.0} for cell in cells}, {}
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("actors.studies.experiments.batches.read_values", read)
+        patched.setattr("actors.studies.experiments.driver.read_values", read)
         part, values, problems, end = run_batches(made, tmp_path, run)
         again, _, _, _ = run_batches(made, tmp_path, lambda _: {})
     assert end is not None

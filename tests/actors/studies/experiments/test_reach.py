@@ -11,7 +11,7 @@ import pytest
 from actors.studies.experiments import node
 from actors.studies.experiments.node import Order, network_here, no_way_to, run_order, sort_here
 from actors.studies.experiments.plan import make_plan
-from actors.studies.gateway.place import GatewayPlace
+from actors.studies.gateway.service import GatewayPlace
 from prism.errors import ConfigError
 from tests.actors.studies.experiments.files import write_experiment
 from tests.catalogue import catalogue

@@ -10,7 +10,7 @@ import pytest
 
 from actors.core.errors import RunDirectoryError
 from actors.pages.experiment_charts import course_charts
-from actors.studies.experiments.courses import read_courses
+from actors.studies.experiments.over_time import read_over_time
 from actors.studies.experiments.record import CellState, read_experiment_record
 from tests.actors.studies.experiments.files import write_experiment
 from tests.actors.studies.experiments.written import (
@@ -131,7 +131,7 @@ def test_a_directory_without_a_plan_is_refused(tmp_path: Path) -> None:
 
 def test_bands_are_quantiles_of_the_cells(tmp_path: Path) -> None:
     record = read_experiment_record(write_experiment_directory(tmp_path / "e"))
-    courses = read_courses(record, [SHORT, LONG])
+    courses = read_over_time(record, [SHORT, LONG])
     likes = courses.over_time["likes"][LONG]
     assert list(likes.x) == [1, 2, 3, 4, 5, 6]
     values = [10 + seed for seed in range(1, SEEDS + 1)]  # in each round as many as in the first
@@ -150,7 +150,7 @@ def test_a_cell_whose_files_cannot_be_read_is_left_out_of_the_bands(tmp_path: Pa
     write_cell(path / "cells" / keys[0], likes=4)
     write_cell(path / "cells" / keys[1], likes=4)
     (path / "cells" / keys[1] / "rounds.csv").write_text("round,tick\n1,x\n")
-    courses = read_courses(read_experiment_record(path), [SHORT])
+    courses = read_over_time(read_experiment_record(path), [SHORT])
     assert courses.over_time["likes"][SHORT].cells == 1
     assert courses.sizes[SHORT].cells == 2
 
@@ -162,7 +162,7 @@ def test_the_interventions_of_a_condition_are_those_of_its_first_cell(tmp_path: 
     fields = json.loads(summary.read_bytes())
     fields["interventions"] = [{"round": number, "tick": 0, "kind": "silence"} for number in (3, 5, 5)]
     summary.write_text(json.dumps(fields))
-    courses = read_courses(record, [SHORT, LONG])
+    courses = read_over_time(record, [SHORT, LONG])
     assert courses.interventions == {SHORT: [], LONG: [3, 5]}
     reading = [chart.reading for chart in course_charts(courses)]
     assert all("Dotted lines: interventions." in each for each in reading)

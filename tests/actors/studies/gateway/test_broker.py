@@ -12,8 +12,7 @@ import pytest
 from anyio import to_thread
 
 from actors.studies.gateway.broker import Broker
-from actors.studies.gateway.place import Limits
-from actors.studies.gateway.service import Service
+from actors.studies.gateway.service import Limits, Service
 from actors.studies.gateway.tape import ExperimentTape, Kept
 from actors.studies.gateway.upstream import Request
 from prism.config.model import PricesConfig

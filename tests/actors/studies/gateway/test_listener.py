@@ -11,7 +11,7 @@ from starlette.types import Message
 
 from actors.http.connection import STILL_THERE
 from actors.studies.gateway.broker import Broker
-from actors.studies.gateway.listener import BODY_MAX_BYTES, application
+from actors.studies.gateway.process import BODY_MAX_BYTES, application
 from tests.actors.studies.gateway.conftest import Tapes
 from tests.actors.studies.gateway.test_broker import HOST, Server, broker_of, question, told
 from tests.catalogue import catalogue
@@ -74,7 +74,7 @@ async def test_the_call_of_a_client_that_is_gone_is_kept_and_its_answer_is_there
 async def test_a_client_that_waits_is_told_that_the_gateway_is_there(
     tapes: Tapes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("actors.studies.gateway.listener.HEARTBEAT_S", 0.0)
+    monkeypatch.setattr("actors.studies.gateway.process.HEARTBEAT_S", 0.0)
     server, client = Server(), Client()
     server.gate = anyio.Event()
     tape = await tapes()

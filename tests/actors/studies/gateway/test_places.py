@@ -6,7 +6,7 @@ from collections import Counter
 
 import anyio
 
-from actors.studies.gateway.places import Places
+from actors.studies.gateway.broker import Places
 from tests.schedules import in_schedules
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.studies.replications.ledger import Entry, page_of
-from actors.studies.replications.line import read_line
-from actors.studies.replications.plan import make_replication_plan
+from actors.studies.replications.ledger import Entry, page_of, read_line
+from actors.studies.replications.replication_plan import make_replication_plan
 from tests.actors.studies.experiments.files import write_experiment
 from tests.command import Prism, run_prism
 

@@ -13,15 +13,14 @@ from actors.factory.config_file import read_config
 from actors.factory.domains import show_of
 from actors.factory.file_kinds import CALIBRATION, telling_kind
 from actors.factory.input_files import fitting_memory, read_input
-from actors.studies.experiments.measures import OwnMeasure, code_of_own, load_own
 from actors.studies.experiments.plan import Cell, cells_of, check_measures, found_beside, placed, text_of
+from actors.studies.experiments.run_measures import OwnMeasure, code_of_own, load_own
 from actors.studies.experiments.shared_oracle import Asking, asks_model
 from prism.calibration import Calibration, Point, Real, parted, point_at, read_calibration
 from prism.config import Config
 from prism.config.load import MAPPING_SOURCE
 from prism.config.yaml_text import flat
 from prism.errors import ConfigError, SettingError
-from prism.experiment import SharedOracle
 from prism.scorecard import parse_cascades
 
 FEED = "feed."
@@ -61,7 +60,12 @@ def make_calibration_plan(path: Path) -> CalibrationPlan:
     numbers = {key: each for key, each in settings if isinstance(each, int | float) and not isinstance(each, bool)}
     real, data_hash = _real(calibration, path)
     own_code = {place: code_of_own(place) for place in own}
-    planned = [_deciding(calibration), config, data_hash, own_code]
+    # Of the limits on a model, the hash has only whether runs share answers: the others change no result.
+    deciding: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(calibration, source="", base="", data=None))
+    del deciding["oracle"]
+    if calibration.oracle.ask_once:
+        deciding["ask_once"] = True
+    planned = [deciding, config, data_hash, own_code]
     return CalibrationPlan(
         path=path,
         calibration=calibration,
@@ -90,15 +94,6 @@ def asking_of_calibration(plan: CalibrationPlan) -> Asking:
     """Return the runs of a calibration that ask models: all or none, and of the same servers."""
     configs = [plan.config] if asks_model(plan.config) else []
     return Asking(plan.calibration.source, plan.calibration.oracle, configs)
-
-
-def _deciding(calibration: Calibration) -> dict[str, Any]:
-    """Return all that decides the result, for its hash; of the limits on a model, only whether runs share answers."""
-    found: dict[str, Any] = msgspec.to_builtins(
-        msgspec.structs.replace(calibration, source="", base="", data=None, oracle=SharedOracle())
-    )
-    del found["oracle"]
-    return {**found, "ask_once": True} if calibration.oracle.ask_once else found
 
 
 def _config(calibration: Calibration, base: Path, values: dict[str, Any]) -> Config:

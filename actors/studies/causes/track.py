@@ -1,4 +1,4 @@
-"""The course of a future as far as its measures need it, and the values of these measures at the end."""
+"""The track of a future as far as its measures need it, and the values of these measures at the end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from actors.results.retrace import OpenRun
 from actors.runs.rounds_csv import round_of
 from actors.runs.summary import summarise
 from actors.runtime.simulation import Simulation
-from actors.studies.experiments.known_measures import known_measures
+from actors.studies.experiments.run_measures import known_measures
 from prism.events import PostEvent
 
 CASCADE = "cascade:"
@@ -36,8 +36,8 @@ class Root(NamedTuple):
     place: int  # of the post among those of its kind that the person made in the tick
 
 
-class Course:
-    """The course of a future so far.
+class Track:
+    """The track of a future so far.
 
     Args:
         of: the measures.
@@ -60,8 +60,8 @@ class Course:
             return 0
         return math.inf if self.root is None else self.root.tick
 
-    def copy(self) -> Course:
-        other = Course(self.of, self.root, over_time=self.over_time)
+    def copy(self) -> Track:
+        other = Track(self.of, self.root, over_time=self.over_time)
         other.rounds = {name: [*values] for name, values in self.rounds.items()}
         other._tree, other._events = {*self._tree}, [*self._events]
         return other
@@ -106,19 +106,19 @@ class Course:
         return any(of.startswith(OF_POSTS) for of in self.of)
 
 
-def course_of(run: OpenRun, of: Sequence[str], *, over_time: bool = False) -> Course:
-    """Return the course of a run before its first tick. It may read the whole journal, and blocks.
+def track_of(run: OpenRun, of: Sequence[str], *, over_time: bool = False) -> Track:
+    """Return the track of a run before its first tick. It may read the whole journal, and blocks.
 
     Args:
         of: measures as experiments name them, or `cascade:POST` alone.
     """
     if len(of) == 1 and of[0].startswith(CASCADE):
-        return Course(of, _root(run, of[0].removeprefix(CASCADE)), over_time=over_time)
+        return Track(of, _root(run, of[0].removeprefix(CASCADE)), over_time=over_time)
     known = known_measures(run.config)
     for each in of:
         if known is not None and (problem := known.problem(each, (f"{CASCADE}POST",))):
             raise RunDirectoryError(f"{run.path}: {problem}")
-    return Course(of, over_time=over_time)
+    return Track(of, over_time=over_time)
 
 
 def _root(run: OpenRun, post: str) -> Root:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Protocol
+from typing import Any
 
 from actors.record.manifest import read_summary
 from actors.results.beside import Beside, companions, read_beside
 from actors.studies.experiments.cells import CELLS
+from actors.studies.experiments.plan_record import PlannedExperiment
 from prism.answers import caveats, words_of
 from prism.experiment import (
     UNPAIRED,
     Answer,
     Comparison,
+    Experiment,
     Hypothesis,
     SeveralCompared,
     Side,
@@ -31,30 +33,7 @@ Key = tuple[str, int]  # a condition and a seed
 Values = Mapping[Key, Mapping[str, float]]
 
 
-class HasSettings(Protocol):
-    """A condition, of an experiment or of a plan that was kept."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def settings(self) -> Mapping[str, Any]: ...
-
-
-class Asked(Protocol):
-    """The parts of an experiment, or of a plan that was kept, that its answers need."""
-
-    @property
-    def conditions(self) -> Sequence[HasSettings]: ...
-
-    @property
-    def measures(self) -> Mapping[str, str]: ...
-
-    @property
-    def hypotheses(self) -> Sequence[Hypothesis]: ...
-
-    @property
-    def alpha(self) -> float: ...
+Asked = Experiment | PlannedExperiment  # what was asked, as the file has it, or as a kept plan has it
 
 
 def read_all_beside(asked: Asked, cells: Iterable[tuple[Key, str]], out: Path, values: Values) -> dict[Key, Beside]:

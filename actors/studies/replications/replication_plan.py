@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from actors.core.files import content_hash, sha256_of
 from actors.factory.file_kinds import REPLICATION, telling_kind
-from actors.studies.experiments.measures import code_of_own, load_own
 from actors.studies.experiments.plan import Plan, found_beside, make_plan, placed, text_of
+from actors.studies.experiments.run_measures import code_of_own, load_own
 from prism.errors import ConfigError, SettingError
 from prism.experiment import Replication, check_answers, read_replication
 
@@ -53,13 +53,19 @@ def make_replication_plan(path: Path) -> ReplicationPlan:
     except SettingError as error:
         raise placed(text, path, error) from error.__cause__
     code = {place: code_of_own(place) for place in functions}
+    asked = replace(replication, experiment="", remarks=[], data=None, data_from="")
+    planned = replace(
+        experiment.experiment, source="", base="", hypotheses=(), thresholds=(), question="", predictions=None
+    )
+    told = {key: value for key, value in msgspec.to_builtins(planned).items() if value}  # a new key changes no hash
+    parts = [asked, told, experiment.own_code, experiment.meanings, code, None if data is None else sha256_of(data)]
     return ReplicationPlan(
         path=path,
         replication=replication,
         experiment=experiment,
         functions=functions,
         data=data,
-        hash=_hash(replication, experiment, code, data),
+        hash=content_hash(parts),
     )
 
 
@@ -84,14 +90,6 @@ def _data(replication: Replication, path: Path) -> Path | None:
         )
         raise SettingError("replication", problem, keys=["data"])
     return found
-
-
-def _hash(replication: Replication, made: Plan, code: Mapping[str, str], data: Path | None) -> str:
-    asked = replace(replication, experiment="", remarks=[], data=None, data_from="")
-    planned = replace(made.experiment, source="", base="", hypotheses=(), thresholds=(), question="", predictions=None)
-    told = {key: value for key, value in msgspec.to_builtins(planned).items() if value}  # a new key changes no hash
-    parts = [asked, told, made.own_code, made.meanings, code, None if data is None else sha256_of(data)]
-    return content_hash(parts)
 
 
 def computed_from_data(plan: ReplicationPlan, place: str) -> tuple[float, float | None]:

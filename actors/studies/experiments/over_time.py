@@ -38,7 +38,7 @@ class Band(NamedTuple):
     each: Floats  # the values of the first `LINES_MAX` of them, a row for each
 
 
-class Courses(NamedTuple):
+class OverTime(NamedTuple):
     """The courses of the chosen conditions, and the sizes of their cascades."""
 
     # `{condition: the share of its cascades that have at least x posts}`; empty for other domains
@@ -50,7 +50,7 @@ class Courses(NamedTuple):
     left_out: int  # cells that were not read, because there are so many
 
 
-def read_courses(record: ExperimentRecord, conditions: Sequence[str]) -> Courses:
+def read_over_time(record: ExperimentRecord, conditions: Sequence[str]) -> OverTime:
     chosen, left_out = _chosen(record, conditions)
     places = list(record.plan.experiment.measures.values())
     wanted = list(dict.fromkeys([*(place.removeprefix("rounds.") for place in places), *COUNTED, *LEVELS]))
@@ -76,7 +76,7 @@ def read_courses(record: ExperimentRecord, conditions: Sequence[str]) -> Courses
             if any(name in table for table in tables)
         }
     tails = {name: _tail(each) for name, each in sizes.items()}
-    return Courses(tails, over_time, frozenset(columns), interventions, left_out)
+    return OverTime(tails, over_time, frozenset(columns), interventions, left_out)
 
 
 def _chosen(record: ExperimentRecord, conditions: Sequence[str]) -> tuple[list[CellLine], int]:

@@ -1,0 +1,255 @@
+"""The measures of runs: their values, users' own functions, and the names that are known before the first run."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import statistics
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec import inspect
+from msgspec.structs import replace
+
+from actors.core.errors import RunDirectoryError
+from actors.core.files import read_regular
+from actors.factory.domains import build_domain, is_own
+from actors.factory.input_files import SOURCE_BYTES_MAX
+from actors.factory.own_code import is_installed, paths_of, raised, sources_sha256
+from actors.record.rounds import ROUNDS
+from actors.results.measures import (
+    BY,
+    CASCADES,
+    CASCADES_KNOWN,
+    ROUNDS_PREFIX,
+    SHORT,
+    RunNumbers,
+    by_problem,
+    cascades_problem,
+    has_rounds,
+    numbers_of,
+    rounds_place,
+)
+from actors.runs.directory import RunDirectory
+from actors.runs.inputs import keep_files
+from actors.runs.rounds_csv import columns_of_rounds
+from actors.runs.summary import Summary
+from prism.config import Config, PopulationConfig
+from prism.config.measures import measure_name, unknown_measure
+from prism.domain import Domain
+from prism.errors import PrismError, SettingError
+from prism.expectations import guess
+
+OwnMeasure = Callable[[Path], float]
+NOT_OWN: Final = frozenset({"prism", "actors", *sys.stdlib_module_names})
+
+
+def load_own(place: str, beside: Path, key: str) -> OwnMeasure:
+    """Import and return a user's own measure: `module:function`, a function of the directory of a run."""
+    module, _, name = place.partition(":")
+    if str(beside.resolve()) not in sys.path:
+        sys.path.append(str(beside.resolve()))
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except Exception as error:  # a user's code may raise anything
+        raise SettingError("measures", f"{place} cannot be imported: {raised(error)}", keys=[key]) from error
+    if not callable(found):
+        raise SettingError("measures", f"{place} is no function", keys=[key])
+    own: OwnMeasure = found
+    return own
+
+
+def code_of_own(place: str) -> str:
+    """Return the SHA-256 of all code of the user's that a measure can import, by the names that stand in it.
+
+    Code that it reads in another way, such as with `exec`, is not found.
+    """
+    files = own_files(place)
+    return sources_sha256({f"{at} {file.name}": read_regular(file, SOURCE_BYTES_MAX) for at, file in enumerate(files)})
+
+
+def keep_own(out: Path, places: Iterable[str]) -> None:
+    """Keep the modules of the user's own measures in the directory of the experiment; its plans have their hashes."""
+    keep_files(RunDirectory(out), dict.fromkeys(file for place in places for file in own_files(place)))
+
+
+def own_files(place: str) -> list[Path]:
+    """Return the files of the module of a measure, and of all modules of the user's that these name, in order of names.
+
+    A module is named by an import anywhere in a file, or by a text: `import_module("helper")`. Of a package all files
+    count. What is installed, and PRISM, is not the user's own.
+    """
+    found: dict[str, list[Path]] = {}
+    names = [(place.partition(":")[0], True)]
+    while names:
+        name, is_import = names.pop()
+        if (top := name.partition(".")[0]) in found or top in NOT_OWN:
+            continue
+        try:
+            spec = find_spec(top)
+        except (ImportError, ValueError, AttributeError):
+            spec = None
+        if spec is None or (spec.origin is None and not is_import):  # a text may be the name of any directory
+            continue
+        places = [each for each in paths_of(spec) if not any(is_installed(above) for above in each.parents)]
+        found[top] = [file for each in places for file in ([each] if each.is_file() else _modules_below(each))]
+        names += (named for file in found[top] if file.suffix == ".py" for named in _named_in(file))
+    return [*dict.fromkeys(file for _, files in sorted(found.items()) for file in files)]
+
+
+def _modules_below(package: Path) -> list[Path]:
+    """Return the files of a package that Python could import, its own ones first."""
+    files = [path for path in package.rglob("*") if path.name.endswith((*SOURCE_SUFFIXES, *EXTENSION_SUFFIXES))]
+    return sorted(files, key=lambda path: (path.parent != package, path))
+
+
+def _named_in(file: Path) -> Iterator[tuple[str, bool]]:
+    """Yield the modules that a file of Python may import, and whether each stands in an import."""
+    try:
+        tree = ast.parse(read_regular(file, SOURCE_BYTES_MAX))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # then it cannot be imported either
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, True) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            yield node.module, True
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            name = node.value.partition(":")[0]
+            if all(part.isidentifier() for part in name.split(".")):
+                yield name, False
+
+
+def measured(path: Path, measures: Mapping[str, str], own: Mapping[str, OwnMeasure]) -> dict[str, float]:
+    """Return `{measure: its value}` of a run that has ended.
+
+    Args:
+        measures: `{name: place}`: a place of `actors.results.measures`; or `module:function`, which `own` has by the
+            name.
+    """
+    numbers = numbers_of(path)
+    return {name: _value(path, numbers, place, own.get(name)) for name, place in measures.items()}
+
+
+def _value(path: Path, numbers: RunNumbers, place: str, own: OwnMeasure | None) -> float:
+    if own is None:
+        return numbers.value(place)
+    try:
+        value = own(path)
+    except Exception as error:  # a user's code may raise anything
+        raise RunDirectoryError(f"{path}: {place} raised {raised(error)}") from error
+    return numbers.number(place, value)
+
+
+def within_runs(path: Path, measures: Mapping[str, str]) -> dict[str, float]:
+    """Return `{measure: the variance of its values over the rounds}` of a run, for the measures that have several."""
+    numbers = numbers_of(path)
+    found = {name: numbers.over_rounds(place) for name, place in measures.items() if has_rounds(place)}
+    return {name: statistics.variance(values) if len(values) > 1 else 0.0 for name, values in found.items()}
+
+
+AGENTS = 30  # the number of people in the small world that is built to find the measures
+NAMED_BY_RUNS = ("cascade_sizes", "behaviour.time_by_state", "behaviour.dwell")
+"""The entries of a shipped domain whose names a run finds."""
+NUMBER, ANYTHING = "a number", "anything"
+
+Entries = Mapping[str, Any]  # `{name: entries below it, or a description in words}`
+
+
+class KnownMeasures:
+    """The measures of the runs of a configuration."""
+
+    def __init__(self, config: Config) -> None:
+        domain = _small(config)
+        totals = domain.world.totals()
+        measures = config.population.measures
+        self._columns = (*columns_of_rounds(domain), *measures)
+        self._attributes = config.population.attributes
+        world = _own_entries(totals) if is_own(config) else _entries(totals, "")
+        self._is_social = "cascade_sizes" in totals
+        self._summary: Entries = {**_fields(inspect.type_info(Summary)), **world, **dict.fromkeys(measures, NUMBER)}
+
+    def problem(self, place: str, others: Sequence[str] = ()) -> str:
+        """Return the problem of a measure; empty if runs have it, or if only a run can tell."""
+        if place.startswith(ROUNDS_PREFIX):
+            column = rounds_place(place).column
+            is_known = column in self._columns
+            if is_known:
+                return ""
+            if self._is_social and measure_name(column) is not None:
+                return unknown_measure(column, (), self._attributes)
+            return f"no column {column!r} in {ROUNDS}: {guess(column, self._columns)}"
+        if self._is_social and place.startswith(CASCADES):
+            return cascades_problem(place)
+        if self._is_social and place.startswith(BY):
+            return by_problem(place, self._attributes)
+        return self._problem_in_summary(place, others)
+
+    def _problem_in_summary(self, place: str, others: Sequence[str]) -> str:
+        found: Any = self._summary
+        path = SHORT.get(place, place).split(".")
+        for depth, name in enumerate(path):
+            if not isinstance(found, Mapping):
+                return "" if found == ANYTHING else f"{'.'.join(path[:depth])} is {found}, with nothing below it"
+            if name not in found:
+                if self._is_social and measure_name(place) is not None:
+                    return unknown_measure(place, (), self._attributes)
+                return f"no measure {place!r}: {self._meant(place, path[:depth], found, others)}"
+            found = found[name]
+        if isinstance(found, Mapping):
+            return f"{place} is no number: expected one of {', '.join(f'{place}.{name}' for name in found)}"
+        return "" if found in (NUMBER, ANYTHING) else f"{place} is {found}, and no number"
+
+    def _meant(self, place: str, above: Sequence[str], known: Entries, others: Sequence[str]) -> str:
+        """Return the name that was probably meant: one at this depth, or one that stands for itself."""
+        here = [".".join([*above, name]) for name, kind in known.items() if kind not in _OTHERS.values()]
+        cascades = CASCADES_KNOWN if "cascade_sizes" in known and place.startswith("cascade") else ()
+        return guess(place, [*here, *others, *cascades, *(() if above else SHORT)])
+
+
+def known_measures(config: Config) -> KnownMeasures | None:
+    """Return the measures of the runs of a configuration; None if its domain cannot be built: its runs report why."""
+    try:
+        return KnownMeasures(config)
+    except PrismError:
+        return None
+
+
+def _small(config: Config) -> Domain:
+    """Return the domain of a configuration. One that is shipped counts the same with any settings, so it is small."""
+    if not is_own(config):
+        plain = replace(Config().simulation, domain=config.simulation.domain)
+        config = replace(Config(), simulation=plain, population=PopulationConfig(size=AGENTS))
+    return build_domain(config).domain
+
+
+def _fields(kind: inspect.Type) -> Any:
+    """Return the entries of a record, or a description of a value of another type."""
+    if isinstance(kind, inspect.StructType):
+        return {field.encode_name: _fields(field.type) for field in kind.fields if field.name != "world"}
+    if isinstance(kind, inspect.UnionType):
+        return _fields(next(each for each in kind.types if not isinstance(each, inspect.NoneType)))
+    if isinstance(kind, inspect.IntType | inspect.FloatType):
+        return NUMBER
+    return ANYTHING if isinstance(kind, inspect.DictType) else _OTHERS[type(kind)]
+
+
+_OTHERS = {inspect.StrType: "a text", inspect.BoolType: "true or false", inspect.ListType: "a list"}
+"""`{type: its description}` of types that are no numbers."""
+
+
+def _entries(value: Any, place: str) -> Any:
+    if place in NAMED_BY_RUNS:
+        return ANYTHING
+    if isinstance(value, Mapping):
+        return {name: _entries(each, f"{place}.{name}".lstrip(".")) for name, each in value.items()}
+    return NUMBER if isinstance(value, int | float) and not isinstance(value, bool) else "a text"
+
+
+def _own_entries(totals: Mapping[str, Any]) -> Entries:
+    """Return the entries of a user's own domain: an entry that is no number now may change by the end of a run."""
+    return {name: NUMBER if isinstance(each, int | float) else ANYTHING for name, each in totals.items()}
