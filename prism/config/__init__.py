@@ -3,7 +3,7 @@
 from prism.config.attributes import AttributeConfig
 from prism.config.calibrated import calibration_label, fitted_settings
 from prism.config.config import Config
-from prism.config.describe import FIRST_SETTINGS, Setting, settings, starter_yaml
+from prism.config.describe import Setting, settings
 from prism.config.interventions import InterventionConfig, PublishConfig
 from prism.config.load import load_config
 from prism.config.model import (
@@ -35,7 +35,6 @@ from prism.config.section import Section
 from prism.config.yaml_text import LENGTH_MAX
 
 __all__ = [
-    "FIRST_SETTINGS",
     "LENGTH_MAX",
     "ActivityConfig",
     "AttributeConfig",
@@ -70,5 +69,4 @@ __all__ = [
     "fitted_settings",
     "load_config",
     "settings",
-    "starter_yaml",
 ]

@@ -1,12 +1,11 @@
-"""The settings as data, for `prism init` and for docs/settings.md."""
+"""The settings as data, for docs/settings.md, designs and checks."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from functools import cache
-from itertools import groupby
-from typing import Final, cast
+from typing import cast
 
 import msgspec
 import yaml
@@ -14,27 +13,6 @@ from msgspec import inspect
 
 from prism.config.config import Config
 from prism.expectations import item_type_of, type_text
-
-FIRST_SETTINGS: Final = (
-    "simulation.seed",
-    "simulation.rounds",
-    "population.size",
-    "population.ambiguity",
-    "population.graph.kind",
-    "population.graph.degree",
-    "feed.algorithm",
-    "feed.size",
-    "feed.out_of_network",
-    "oracle.backend",
-    "llm.model",
-    "run.question",
-)
-"""The settings that a first study of people changes."""
-
-STARTER_WIDTH = 120
-STARTER_HEADER = """\
-Every setting of a PRISM run, at its default. Delete what you do not change: an absent key keeps its default.
-`null` is how YAML writes none."""
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,31 +51,6 @@ def settings() -> tuple[Setting, ...]:
     return tuple(_settings_of(cast(inspect.StructType, inspect.type_info(Config)), Config(), ""))
 
 
-def starter_yaml(only: Container[str] | None = None, header: str = STARTER_HEADER) -> str:
-    """Return a YAML file with settings at their defaults, each below a comment with its meaning and range.
-
-    Args:
-        only: the dotted paths of the settings; None for all.
-        header: the comment at the top.
-    """
-    lines = _comment(header, "")
-    opened: tuple[str, ...] = ()
-    chosen = [setting for setting in settings() if only is None or setting.path in only]
-    for section, members in groupby(chosen, key=lambda setting: setting.section):
-        listed, parts = tuple(members), tuple(section.split("."))
-        outer, indent = "  " * (len(parts) - 1), "  " * len(parts)
-        # A section with no settings of its own is opened by the first section inside it.
-        for depth in range(len(parts) - 1):
-            if parts[: depth + 1] != opened[: depth + 1]:
-                lines += ["", f"{'  ' * depth}{parts[depth]}:"]
-        opened = parts
-        lines += ["", *_comment(listed[0].section_description, outer), f"{outer}{parts[-1]}:"]
-        for setting in listed:
-            lines += _comment(f"{setting.description} ({setting.type})", indent)
-            lines.append(f"{indent}{setting.name}: {setting.default}")
-    return "\n".join(lines) + "\n"
-
-
 def _settings_of(section: inspect.StructType, defaults: msgspec.Struct, prefix: str) -> Iterator[Setting]:
     inner = []
     for field in section.fields:
@@ -133,10 +86,3 @@ def yaml_text(value: object) -> str:
     plain = list(value) if isinstance(value, tuple) else value
     text = yaml.safe_dump(plain, default_flow_style=True, width=float("inf"), allow_unicode=True)
     return text.removesuffix("...\n").strip()
-
-
-def _comment(text: str, indent: str) -> list[str]:
-    prefix = f"{indent}# "
-    width = STARTER_WIDTH - len(prefix)
-    lines = [line for paragraph in text.splitlines() for line in textwrap.wrap(paragraph, width) or [""]]
-    return [(prefix + line).rstrip() for line in lines]

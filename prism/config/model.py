@@ -1,4 +1,4 @@
-"""Every setting of a run: type, range, default and meaning. `docs/settings.md` and `prism init` are made from it.
+"""Every setting of a run: type, range, default and meaning. `docs/settings.md` is made from it.
 
 Floats from 0 to 1 are probabilities or shares. Times are in ticks, or in seconds if a name ends in `_s`. In an economy,
 rates, inflation, growth and unemployment are in percent; a point is a percentage point.

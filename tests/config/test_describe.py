@@ -4,10 +4,8 @@ from typing import Annotated
 
 import msgspec
 import pytest
-import yaml
 
-from prism.config import FIRST_SETTINGS, Config, Setting, load_config, settings, starter_yaml
-from prism.config.describe import STARTER_WIDTH
+from prism.config import Config, Setting, load_config, settings
 from prism.expectations import type_text
 from tests.catalogue import catalogue
 from tests.config.refresh_docs import DOCUMENT, with_table
@@ -43,58 +41,6 @@ def test_the_settings_are_all_that_the_model_holds() -> None:
     own = {"domain", "interventions"}  # what a domain of one's own says, and a list with a table of its own
     assert {setting.path for setting in settings()} == paths(Config(), "") - own
     assert len(settings()) == len({setting.path for setting in settings()})
-
-
-def test_the_starter_file_means_the_defaults() -> None:
-    assert load_config(starter_yaml(), "starter.yaml", environment={}, overrides=()) == Config()
-
-
-def test_the_starter_file_sets_every_setting() -> None:
-    known = [setting.path for setting in settings()]
-
-    def paths(section: dict[str, object], prefix: str) -> list[str]:
-        found = []
-        for name, value in section.items():
-            path = f"{prefix}{name}"
-            found += paths(value, f"{path}.") if isinstance(value, dict) and path not in known else [path]
-        return found
-
-    assert paths(yaml.safe_load(starter_yaml()), "") == known
-
-
-def test_a_starter_file_of_some_settings_has_them_alone_below_its_own_comment() -> None:
-    assert (
-        starter_yaml({"feed.size", "population.graph.degree"}, "Two.\n\nAll else: elsewhere.")
-        == """\
-# Two.
-#
-# All else: elsewhere.
-
-population:
-
-  # The follow graph: generated, read from a file, or taken from the profiles.
-  graph:
-    # mean number of people that a person follows; even for watts_strogatz (int >= 1)
-    degree: 10
-
-# The feed: the posts that people see. Formulas and sources: docs/people.md.
-feed:
-  # most posts shown in one session (int 1 to 1000)
-  size: 5
-"""
-    )
-
-
-def test_the_first_settings_are_settings_in_the_order_of_all() -> None:
-    assert [setting.path for setting in settings() if setting.path in FIRST_SETTINGS] == [*FIRST_SETTINGS]
-
-
-def test_the_starter_file_fits_the_screen_and_explains_each_setting() -> None:
-    lines = starter_yaml().splitlines()
-    assert max(map(len, lines)) <= STARTER_WIDTH
-    for number, line in enumerate(lines):
-        if line and not line.lstrip().startswith("#") and not line.endswith(":"):
-            assert lines[number - 1].lstrip().startswith("#"), line
 
 
 @catalogue("setting", settings())
