@@ -92,7 +92,7 @@ def left_alone(prism: Prism, server: ModelServer) -> int:
     return prism("resume", "run", "--quiet").code
 
 
-@pytest.mark.everyday(2)
+@pytest.mark.slow
 @pytest.mark.timeout(10 * HANG_S)  # eight ways to stop, each with several runs
 @pytest.mark.parametrize(("domain", "has_model"), [(PEOPLE, True), (NATIONS, True), (PEOPLE, False), (NATIONS, False)])
 def test_a_run_resumed_after_any_stop_is_the_run_that_nothing_stopped(
