@@ -31,9 +31,8 @@ from actors.core.extras import not_installed
 from actors.display.console import echo
 from actors.display.starting import step_shown
 from actors.results.explain import explain_path, explain_turn
-from actors.results.explained_post import explain_post
+from actors.results.explained_post import explain_post, explain_tie
 from actors.results.explained_quarter import explain_quarter
-from actors.results.explained_tie import explain_tie
 from actors.results.what_if import what_if
 from actors.runtime.simulation import Simulation
 from actors.studies.causes.search import causes_of_agent

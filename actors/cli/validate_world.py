@@ -17,8 +17,7 @@ from actors.cli.options import PackedOrDirectory
 from actors.core.files import write_json
 from actors.display.console import SafeConsole
 from actors.factory.domains import show_of
-from actors.results.observed import observed_configs, observed_economy, observed_feed, start_quarter
-from actors.results.real_figures import Real, read_real
+from actors.results.observed import Real, observed_configs, observed_economy, observed_feed, read_real, start_quarter
 from prism.config import Config
 from prism.economy.backtest import Score, backtest, score
 from prism.economy.series import Figures

@@ -15,8 +15,7 @@ from actors.pages.picture import TEXT, figure, label, plain_numbers
 from actors.pages.series import GROUP_DASHES, color_of, dashes_note, interventions_note, mark_places
 from actors.pages.words import count, listed, share
 from actors.results.distributions import AttributeCourse, Moment, NumberCourse, ValueCourse
-from actors.results.run_groups import RunGroup
-from actors.results.run_record import RunRecord
+from actors.results.run_record import RunGroup, RunRecord
 from prism.answers.measure_words import figure as digits
 from prism.columns import Floats
 from prism.palette import BLUE

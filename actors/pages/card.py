@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from actors.pages.html import Element, Node, tag
 from actors.pages.picture import picture
-from actors.pages.table_style import room_for
+from actors.pages.style import room_for
 
 COLUMN = 1140
 """The width of the page's column in pixels; a wider picture is as wide as the window."""

@@ -18,9 +18,7 @@ from actors.pages.series import GROUP_DASHES, color_of, group_key
 from actors.pages.words import count, listed, plural, share
 from actors.pages.words import figure as digits
 from actors.record.course import MadePost
-from actors.results.audience import Audience
-from actors.results.run_groups import RunGroup
-from actors.results.run_record import RunRecord
+from actors.results.run_record import Audience, RunGroup, RunRecord
 from prism.columns import Floats
 from prism.palette import BLUE, GREEN, VERMILION
 from prism.scorecard import Feed, Tree, TreeShape, shape_of

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from actors.factory.shipped import replications
-from actors.pages.answer import SHOWN_MAX, lead_of
 from actors.pages.card import Table, table_of
 from actors.pages.experiment_charts import (
     LINES_MAX,
@@ -23,7 +22,7 @@ from actors.pages.experiment_charts import (
     span,
 )
 from actors.pages.html import Element, Node, tag
-from actors.pages.page_frame import Section, document, figures, grid, missing
+from actors.pages.page_frame import SHOWN_MAX, Section, document, figures, grid, lead_of, missing
 from actors.pages.picture import style
 from actors.pages.sensitivity_charts import sensitivity_charts, variance_chart
 from actors.pages.words import count, listed, place_of, plural

@@ -13,8 +13,7 @@ from actors.pages.picture import LINE, SMALL, TEXT, figure, label, log_numbers, 
 from actors.pages.series import GROUP_DASHES, color_of, group_key
 from actors.pages.words import count, listed, plural, share
 from actors.pages.words import figure as digits
-from actors.results.run_groups import RunGroup
-from actors.results.run_record import RunRecord
+from actors.results.run_record import RunGroup, RunRecord
 from prism.agents import DECIDED
 from prism.divergence import EMBEDDED, RULE, Distance
 from prism.palette import BLUE, SOURCES, VERMILION

@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 from actors.pages.card import Chart, card
 from actors.pages.html import Element, Node, page, tag
-from actors.pages.report_style import report_css
+from actors.pages.style import report_css
+from actors.pages.words import plural
+from prism.experiment import Answer
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """The policy of the page, for browsers: it loads nothing."""
@@ -75,3 +77,23 @@ def figures(told: Sequence[tuple[str, str]]) -> Element:
         for name, value in told
     ]
     return tag("dl", *items, class_="figures")
+
+
+SHOWN_MAX = 4
+"""The most answers at the top of a page."""
+
+
+def lead_of(answers: Sequence[Answer], limits: str) -> Element:
+    """Return the answers to the hypotheses, and their limits in one paragraph.
+
+    Args:
+        limits: caveats, versions and inputs.
+    """
+    several = len(answers) > 1
+    parts: list[Node] = []
+    for answer in answers[:SHOWN_MAX]:
+        named = [tag("span", answer.hypothesis, class_="quiet")] if several and answer.hypothesis else []
+        parts.append(tag("p", f"{answer.text} ", *named, class_="answer"))
+    if len(answers) > SHOWN_MAX:
+        parts.append(tag("p", f"{plural(len(answers) - SHOWN_MAX, 'answer')} more stand below.", class_="quiet"))
+    return tag("div", *parts, tag("p", limits, class_="limits quiet"), class_="answers")

@@ -35,7 +35,7 @@ _DOTS: Final = 72.0
 """Pixels of an inch: with this number, matplotlib's points are pixels."""
 
 TEXT, QUIET, LINE, GROUND, PANEL = "#010203", "#010204", "#010205", "#010206", "#010207"
-"""Stand-ins for the colours of `actors.pages.theme`."""
+"""Stand-ins for the colours of `actors.pages.style`."""
 _ROLES = {TEXT: "text", QUIET: "quiet", LINE: "line", GROUND: "ground", PANEL: "panel"}
 _STYLE: Final[Any] = {
     "svg.fonttype": "none",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from actors.pages import run_tables
-from actors.pages.answer import lead_of
 from actors.pages.attribute_charts import attribute_charts, attributes_in_words
 from actors.pages.card import Chart, Table, table_of
 from actors.pages.cascade_charts import reach_chart, shape_charts, tree_charts
@@ -18,18 +17,15 @@ from actors.pages.oracle_charts import (
     model_charts,
     shadow_charts,
 )
-from actors.pages.page_frame import Section, document, figures, grid, missing
+from actors.pages.page_frame import Section, document, figures, grid, lead_of, missing
 from actors.pages.picture import style
 from actors.pages.sharing_charts import sharing_charts
 from actors.pages.state_charts import chart_with_counts, only_state, state_charts
 from actors.pages.words import count, listed, plural
 from actors.pages.world_charts import economy_charts, measures_chart, world_chart
-from actors.results.audience import Audience
-from actors.results.beside import made_of, read_beside
-from actors.results.compared import compared_runs, side_in_words
-from actors.results.real_figures import Real
-from actors.results.run_groups import Difference, RunGroup, groups_of
-from actors.results.run_record import RunRecord, feed_of_run
+from actors.results.beside import compared_runs, made_of, read_beside, side_in_words
+from actors.results.observed import Real
+from actors.results.run_record import Audience, Difference, RunGroup, RunRecord, feed_of_run, groups_of
 from actors.studies.causes.record import kept_causes
 from actors.studies.causes.track import CASCADE
 from prism.economy.moments import QUARTERS_MIN

@@ -17,8 +17,7 @@ from actors.record.listing import RunStatus
 from actors.record.rounds import ENGINE_COLUMNS
 from actors.record.run import Recorded
 from actors.results.frames import read_tables
-from actors.results.run_groups import RunGroup
-from actors.results.run_record import RunRecord
+from actors.results.run_record import RunGroup, RunRecord
 from prism.distribution import SIZE_TOTALS
 from prism.llm.spending import cost_usd
 from prism.no_effect import remarks, remarks_on_many

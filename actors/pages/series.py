@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 
 from actors.pages.picture import TEXT
 from actors.pages.words import plural
-from actors.results.run_groups import RunGroup
-from actors.results.run_record import RunRecord
+from actors.results.run_record import RunGroup, RunRecord
 from prism.columns import Floats
 from prism.palette import BLUE, BROWN, GREEN, GREY, INDIGO, ORANGE, PLUM, PURPLE, SKY, VERMILION
 

@@ -8,7 +8,7 @@ from actors.pages.card import Chart, Table
 from actors.pages.picture import SMALL, TEXT, figure, label, plain_numbers
 from actors.pages.sharing_words import in_short, interval
 from actors.pages.words import count, plural
-from actors.results.run_groups import RunGroup
+from actors.results.run_record import RunGroup
 from prism.palette import BLUE, VERMILION
 from prism.sharing.audit import FEWEST
 from prism.sharing.summary import SharingSummary

@@ -29,8 +29,7 @@ from actors.pages.picture import (
 )
 from actors.pages.series import band_note, draw_line, group_key, interventions_note, line_of, mark_interventions
 from actors.pages.words import count, listed, plural, share
-from actors.results.run_groups import RunGroup
-from actors.results.run_record import RunRecord
+from actors.results.run_record import RunGroup, RunRecord
 from prism.drawing import svg
 from prism.palette import BLUE, state_styles
 from prism.show import Show

@@ -25,8 +25,7 @@ from actors.pages.words import NO_VALUE, count, plural
 from actors.pages.words import figure as digits
 from actors.record.rounds import numbers_of
 from actors.results.observed import start_quarter
-from actors.results.run_groups import RunGroup
-from actors.results.run_record import RunRecord
+from actors.results.run_record import RunGroup, RunRecord
 from prism.answers import INDICATORS, moment_in_words
 from prism.economy.moments import COLUMNS, QUARTERS_MIN, equal_windows, moments, real_columns
 from prism.economy.series import YEAR_QUARTERS, Figures

@@ -9,8 +9,7 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError
 from actors.record.messages import decoded, of_agent, ticks_of
-from actors.results.explanation import PathTurn
-from actors.results.plain import plain
+from actors.results.explanation import PathTurn, plain
 from actors.results.retrace import OpenRun
 from prism.agents import DECIDED, STALE, Question, Update
 from prism.events import Event

@@ -28,8 +28,7 @@ from actors.results.agent_path import (
     refuse_ticks,
 )
 from actors.results.explained_turn import explained_turns
-from actors.results.explanation import AgentPath, ExplainedTurn, Explanation
-from actors.results.plain import plain
+from actors.results.explanation import AgentPath, ExplainedTurn, Explanation, plain
 from actors.results.retrace import OnBegin, OpenRun, Trace, retrace
 from prism.quoting import shown
 

@@ -13,8 +13,7 @@ from actors.core.frames import HEAD
 from actors.core.messages import name_of_question
 from actors.record.messages import messages_in
 from actors.results.explained_turn import explained_turns
-from actors.results.explanation import ExplainedProposal, ExplainedQuarter, ExplainedTurn
-from actors.results.plain import plain
+from actors.results.explanation import ExplainedProposal, ExplainedQuarter, ExplainedTurn, plain
 from actors.results.retrace import OnBegin, OpenRun, Trace, TracedTurn, retrace
 from actors.runtime.simulation import Simulation
 from prism.agents import MOVED, Update

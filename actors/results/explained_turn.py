@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -10,26 +10,27 @@ import msgspec
 from actors.core.files import json_value
 from actors.core.messages import LATE, Codec, QuestionName, Retried, name_of_question
 from actors.persistence.oracle_log import LoggedAnswer
-from actors.record.answers import logged_in
+from actors.record.answers import judgements_in, logged_in
 from actors.results.agent_path import QUESTION, event_of
-from actors.results.explained_sharing import SHARED, sharing_of
 from actors.results.explanation import (
     ExplainedAnswer,
     ExplainedChange,
     ExplainedQuestion,
     ExplainedRow,
+    ExplainedSharing,
     ExplainedTurn,
     ModelCalls,
     ModelRequest,
+    plain,
 )
-from actors.results.plain import plain
 from actors.results.requests import Requests, requests_of
-from actors.results.retrace import OpenRun, Trace, TracedTurn
-from prism.agents import MOVED, Source, Update
+from actors.results.retrace import OpenRun, PlacedQuestion, Trace, TracedTurn
+from prism.agents import MOVED, Question, Source, Update
 from prism.config import PricesConfig
 from prism.events import AttributeSet
 from prism.llm.question_id import question_id
 from prism.llm.spending import Ledger, cost_usd
+from prism.sharing import Judged
 from prism.statechart import ENABLED, Choice, Guard, RowOutcome
 
 EMBEDDED: Final = "embedded"
@@ -252,3 +253,45 @@ def _taken(traced: TracedTurn) -> int | None:
     enabled = [(index, each.row) for index, each in enumerate(traced.outcomes) if each.outcome in ENABLED]
     of_any_target = [index for index, each in enabled if each.target is None]
     return next((index for index, each in enabled if each == row), next(iter(of_any_target), None))
+
+
+OWNED, AUDITED, SHARED = "asked for all", "audited", "shared"
+"""The parts of a question. The last one is the method of an answer, too."""
+
+
+def sharing_of(
+    run: OpenRun,
+    asked: Mapping[QuestionName, Question[Any]],
+    places: Mapping[QuestionName, PlacedQuestion],
+    drawn: Collection[QuestionName],
+) -> dict[QuestionName, ExplainedSharing]:
+    """Return the place of each question that has one. Blocks.
+
+    Args:
+        places: where they were placed when their ticks were done again.
+    """
+    if run.config.oracle.sharing.by == "none":
+        return {}
+    own = {each.name: each for each in judgements_in(run.path) if each.name in asked}
+    parts = {name: AUDITED if each.is_audit else OWNED for name, each in own.items()} | dict.fromkeys(drawn, SHARED)
+    return {
+        name: _sharing(asked[name], places.get(name), own.get(name), part)
+        for name, part in parts.items()
+        if name in asked
+    }
+
+
+def _sharing(question: Question[Any], placed: PlacedQuestion | None, own: Judged | None, part: str) -> ExplainedSharing:
+    shared: Sequence[float] = () if own is None else own.shared or own.probabilities
+    if placed is not None:
+        shared = shared or placed.place.basis.probabilities
+    return ExplainedSharing(
+        part=part,
+        archetype="" if placed is None else placed.archetype,
+        shared=_by_option(question, shared),
+        judged=None if own is None else _by_option(question, own.probabilities),
+    )
+
+
+def _by_option(question: Question[Any], shares: Sequence[float]) -> dict[str, float] | None:
+    return dict(zip(map(str, question.options), shares, strict=True)) if shares else None

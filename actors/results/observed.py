@@ -5,20 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from actors.core.errors import JournalError, RunDirectoryError
+from actors.factory.domains import show_of
+from actors.factory.input_files import fitting_memory, read_input
 from actors.record.course import Course, read_course
 from actors.record.manifest import read_summary
 from actors.record.rounds import ROUNDS, RoundsTable, read_rounds
 from actors.record.run import Recorded
 from prism.config import Config
 from prism.economy.moments import COLUMNS, QUARTERS_MIN
+from prism.economy.series import YEAR_QUARTERS, Figures
+from prism.economy.series_file import EXPECTED, is_series, parse_series
+from prism.errors import InputError
 from prism.events import PostEvent
 from prism.quarter import Quarter
-from prism.scorecard import Feed, trees_of
+from prism.scorecard import Feed, Tree, parse_cascades, trees_of
+from prism.scorecard.real_data import CASCADE_COLUMNS, columns_in
+from prism.social.people.hours import COLUMNS as HOUR_COLUMNS
+from prism.social.people.hours import parse_accounts
 from prism.social.posts.post import author_of
 
 SECONDS_A_MINUTE = 60.0
@@ -129,3 +137,47 @@ def observed_economy(path: Path) -> RoundsTable:
     if quarters < QUARTERS_MIN:
         raise RunDirectoryError(f"{path}: expected an economy of at least {QUARTERS_MIN} quarters, got {quarters}")
     return rounds
+
+
+KINDS = (
+    f"cascades ({','.join(CASCADE_COLUMNS)}), hours ({HOUR_COLUMNS[0]} to {HOUR_COLUMNS[-1]}) or quarters ({EXPECTED})"
+)
+
+
+class Real(NamedTuple):
+    """The real figures of the files."""
+
+    cascades: tuple[Tree, ...] = ()
+    hours: tuple[tuple[float, ...], ...] = ()
+    quarters: tuple[Figures, ...] = ()
+    source: str = ""
+
+
+def read_real(files: Sequence[str], config: Config) -> Real:
+    """Return the real figures of files, recognised by their columns; no figures without a file."""
+    real, pictures = Real(), show_of(config).pictures
+    for file in files:
+        with fitting_memory(file):
+            source = read_input(file)
+            columns = columns_in(source.data, source.name)
+            if set(CASCADE_COLUMNS) <= {*columns}:
+                kind, real = "cascades", real._replace(cascades=parse_cascades(source.data, source.name))
+            elif set(HOUR_COLUMNS) <= {*columns}:
+                kind, real = "cascades", real._replace(hours=parse_accounts(source.data, source.name))
+            elif is_series(columns):
+                quarters = parse_series(source.data, source.name).quarters
+                _check_length(quarters, source.name)
+                kind, real = "quarters", real._replace(quarters=quarters, source=Path(source.name).name)
+            else:
+                raise InputError(source.name, f"expected the columns of {KINDS}, got {','.join(columns[:6])}", line=1)
+        if kind not in pictures:
+            problem = f"has figures for runs with {kind}, and these are {config.simulation.domain} runs"
+            raise InputError(source.name, problem)
+    return real
+
+
+def _check_length(quarters: Sequence[Figures], source: str) -> None:
+    """Refuse a series that is too short for moments, which begin after its first year."""
+    least = YEAR_QUARTERS + QUARTERS_MIN
+    if len(quarters) < least:
+        raise InputError(source, f"expected at least {least} quarters, got {len(quarters)}")

@@ -1,24 +1,182 @@
-"""The agents of a run as a table."""
+"""The agents of a run as a table: the domain is made again when it is first needed, and moves are counted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Final
 
 import msgspec
 
+from actors.core.errors import UntrustedCodeError
 from actors.factory.charts import look_at_chart
-from actors.record.run import Recorded
-from actors.results.built_once import BuiltOnce
+from actors.factory.domains import look_at_domain
+from actors.record.run import Recorded, RecordedTick
 from actors.results.change_tables import AttributeChanges, TieTables
-from actors.results.movements import FinalStates
-from actors.results.rows import Rows
+from actors.results.table_files import Rows
+from prism.agents import MOVED, Question, Update
 from prism.config import Config
 from prism.config.attributes import AttributeConfig
-from prism.errors import PrismError
+from prism.divergence import Reference
+from prism.domain import Domain, reference_of
+from prism.errors import ConfigError, InputError, PrismError
+from prism.events import Intervened, PostEvent
 from prism.show import Show
 from prism.social.people.persona import Persona
+from prism.social.people.population import Population
 from prism.tables import Column, Kind, Value
+
+
+class BuiltOnce:
+    """The domain of a run, made again when it is first asked for."""
+
+    def __init__(self, run: Recorded) -> None:
+        self._run = run
+        self._built: Domain | None = None
+        self._is_embedded = run.config.oracle.backend == "choice"
+        self._reference: Callable[[Question[Any]], Reference] | None = None
+
+    @property
+    def domain(self) -> Domain:
+        """The domain."""
+        if self._built is None:
+            hint = "; --tables without agents, edges, attribute_changes, questions and judgements needs no input files"
+            try:
+                self._built = look_at_domain(self._run.config).domain
+            except InputError as error:
+                raise ConfigError(str(self._run.path), f"{error}{hint}") from None
+        return self._built
+
+    @property
+    def initial(self) -> str | None:
+        """The state in which all agents begin; None if it depends on code that may not be run."""
+        return None if self.is_untrusted else str(self.domain.chart.initial.value)
+
+    @cached_property
+    def is_untrusted(self) -> bool:
+        """True if the domain is not built because it is code that this user has not allowed; then a note says so."""
+        try:
+            _ = self.domain
+        except UntrustedCodeError as error:
+            self._run.notes.append(
+                f"without judgements, and without the state of agents that never moved: {error.reason}"
+            )
+            return True
+        return False
+
+    @property
+    def population(self) -> Population | None:
+        """The people on a feed; None in another domain."""
+        found = None if self.is_untrusted else getattr(self.domain, "population", None)
+        return found if isinstance(found, Population) else None
+
+    def probabilities(self, question: Question[Any]) -> str | None:
+        """Return the probabilities that the embedded oracle gave the options of a question, as JSON; None if unknown.
+
+        They are unknown where a model was asked, and in ticks that a fork has from its parent, whose settings may
+        differ.
+        """
+        if not self._is_embedded or question.tick < self._run.shared_ticks or self.is_untrusted:
+            return None
+        if self._reference is None:
+            self._reference = reference_of(self.domain)
+        seen = question.context
+        context = None if seen is None else msgspec.convert(seen, self.domain.context_type)
+        typed = Question(question.tick, question.agent, question.trigger, question.state, question.options, context)
+        shares = self._reference(typed).probabilities
+        if shares is None:
+            return None
+        return msgspec.json.encode(dict(zip(question.options, shares, strict=True))).decode()
+
+
+class FinalStates:
+    """The state of each agent that has moved.
+
+    Attributes:
+        state: `{agent: its state}`; `since`: the tick in which it entered it; `moves`: the updates that moved it.
+    """
+
+    def __init__(self) -> None:
+        self.state: dict[int, str] = {}
+        self.since: dict[int, int] = {}
+        self.moves: Counter[int] = Counter()
+
+    def take(self, tick: RecordedTick) -> None:
+        """Take over the moves of a tick."""
+        moved = tick.moved
+        agents = [update.agent for update in moved]
+        self.state.update(zip(agents, [update.to_state for update in moved], strict=True))
+        self.since.update(dict.fromkeys(agents, tick.tick))
+        self.moves.update(agents)
+
+
+class Transitions:
+    """The rows of `transitions`."""
+
+    def __init__(self, run: Recorded, rows: Rows, show: Show) -> None:
+        self._name = run.name
+        self._effect_name = show.effect_name
+        self._rows = rows
+
+    def take(self, tick: RecordedTick) -> None:
+        """Add the rows of a tick."""
+        moved = tick.moved
+        count = len(moved)
+        if not count:
+            return
+        effects = [None if update.effect is None else self._effect_name(update.effect) for update in moved]
+        self._rows.extend(
+            (
+                [self._name] * count,
+                [tick.tick] * count,
+                [tick.time] * count,
+                [update.agent for update in moved],
+                [update.trigger for update in moved],
+                [update.from_state for update in moved],
+                [update.to_state for update in moved],
+                [update.source for update in moved],
+                effects,
+                _posts(tick, moved) if tick.others else [None] * count,
+                [update.reason or None for update in moved],
+            )
+        )
+
+
+def _posts(tick: RecordedTick, moved: Sequence[Update[Any]]) -> list[int | None]:
+    """Return for each update the post that it made or liked: the effect stands after the last update of its agent."""
+    found: list[int | None] = [None] * len(moved)
+    events = [each for each in tick.others if isinstance(each, PostEvent)]
+    if not events:
+        return found
+    if any(isinstance(each, Intervened) for each in tick.others):
+        return _posts_in_order(tick, found)
+    agents = {event.agent for event in events}
+    places = [(update.agent, place) for place, update in enumerate(moved) if update.agent in agents]
+    place_of = dict(places)
+    if len(place_of) < len(places):  # an agent moved twice
+        return _posts_in_order(tick, found)
+    for event in events:
+        if event.agent in place_of:
+            found[place_of[event.agent]] = event.post
+    return found
+
+
+def _posts_in_order(tick: RecordedTick, found: list[int | None]) -> list[int | None]:
+    """Fill in the posts of a tick in which only the order of messages tells the update of an effect.
+
+    A post that an intervention publishes stands before all updates, and belongs to none.
+    """
+    place_of: dict[int, int] = {}
+    place = 0
+    for message in tick.messages:
+        if isinstance(message, Update) and message.source in MOVED:
+            place_of[message.agent] = place
+            place += 1
+        elif isinstance(message, PostEvent) and message.agent in place_of:
+            found[place_of[message.agent]] = message.post
+    return found
+
 
 _KINDS: Final[Mapping[str, Kind]] = {"float": Kind.NUMBER, "int": Kind.INTEGER, "bool": Kind.BOOLEAN, "text": Kind.TEXT}
 _ACTS: Final = {"publish": "posts", "reply": "replies", "reshare": "reshares", "like": "likes"}

@@ -18,7 +18,7 @@ import msgspec
 
 from actors.factory.input_files import load_posts
 from actors.record.run import Recorded, RecordedTick
-from actors.results.rows import Rows, Tables
+from actors.results.table_files import Rows, Tables
 from prism.agents import Update
 from prism.events import FeedShown, Intervened, PostEvent, PostTaken
 from prism.social.posts.post import NUMBER_BITS, PostKind

@@ -13,12 +13,16 @@ import msgspec
 
 from actors.core.messages import Decided
 from actors.persistence.oracle_log import ANSWERS
-from actors.record.answers import answers_by_question
+from actors.record.answers import answers_by_question, judgements_in
 from actors.record.run import Recorded, RecordedTick
-from actors.results.rows import Rows
+from actors.results.table_files import Rows
 from prism.agents import DECIDED, STALE, Question, Update
+from prism.domain import Domain
 from prism.llm.question_id import question_id
 from prism.llm.spending import USEFUL, cost_usd
+from prism.sharing.audit import divergence_from
+from prism.sharing.settings import archetypes_of, fields_of
+from prism.sharing.table import words_of
 from prism.show import Show
 from prism.tables import Value
 
@@ -147,3 +151,32 @@ def _outcome(effect: Update[Any] | None, answer: Decided | None) -> tuple[Value,
         return (effect.to_state, effect.source, effect.reason or None, method, effect.tick)
     source = None if answer is None else answer.source
     return (None, source, effect.reason, method, effect.tick)
+
+
+def add_judgements(run: Recorded, rows: Rows, domain: Domain) -> None:
+    """Add the judgements of the oracle's log up to the end of the journal, by tick and agent."""
+    archetypes = archetypes_of(run.config, fields_of(run.config, domain))
+    for judged in sorted(judgements_in(run.path), key=lambda each: (each.asked, each.name)):
+        if judged.asked >= run.length:
+            continue
+        state, _, *options = map(str, judged.kind)
+        rows.add(
+            run.name,
+            judged.asked,
+            run.time_at(judged.asked),
+            judged.agent,
+            judged.trigger,
+            state,
+            words_of(archetypes, judged.key),
+            judged.is_audit,
+            _shares(options, judged.probabilities),
+            _shares(options, judged.shared) if judged.is_audit else None,
+            divergence_from(judged, judged.shared) if judged.is_audit else None,
+            judged.chance,
+            judged.samples,
+            msgspec.json.encode(dict(zip(archetypes.names, judged.values, strict=False))).decode(),
+        )
+
+
+def _shares(options: list[str], shares: tuple[float, ...]) -> str:
+    return msgspec.json.encode(dict(zip(options, shares, strict=True))).decode()

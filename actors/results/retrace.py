@@ -29,7 +29,7 @@ from actors.persistence.journal import answers_of
 from actors.record.messages import encoded_in
 from actors.record.recovery import Recovered, recover
 from actors.record.run import Recorded
-from actors.results.plain import plain
+from actors.results.explanation import plain
 from actors.runs.checkpointing import restore
 from actors.runs.compatibility import refuse_unless_compatible
 from actors.runs.directory import RunDirectory

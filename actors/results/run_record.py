@@ -2,31 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from actors.core.errors import RunDirectoryError, UntrustedCodeError
 from actors.core.messages import Decided
 from actors.factory.domains import chart_of
+from actors.factory.input_files import INPUTS, KEPT, load_population
 from actors.record.answers import logged_in
 from actors.record.course import point_ticks, read_course
 from actors.record.listing import RunStatus, list_run
 from actors.record.run import Recorded
 from actors.record.shadow import read_shadow
-from actors.results.audience import Audience, audience_of
 from actors.results.distributions import AttributeCourse, read_distributions
 from actors.results.observed import feed_of
 from actors.runs.summary import Summary
+from prism.answers import setting_in_words
 from prism.config import Config
+from prism.config.attributes import Value
+from prism.config.calibrated import NOT_COMPARED
+from prism.config.yaml_text import flat
 from prism.drawing import outline
 from prism.errors import PrismError
 from prism.llm.spending import Ledger, Spent
+from prism.quoting import as_text
 from prism.scorecard import Feed
 from prism.sharing.records import Judged
 from prism.social.people.population import ignore_step
+
+
+class Audience(NamedTuple):
+    """The people of a run by number."""
+
+    names: tuple[str, ...]
+    followers: tuple[int, ...]  # how many followed each of them at the start
+    # `{attribute: each person's value at the start}` of the wanted attributes
+    attributes: Mapping[str, tuple[Value, ...]]
+
+
+def audience_of(
+    config: Config, attributes: Iterable[str], on_step: Callable[[str], None] = ignore_step
+) -> Audience | str:
+    """Return the people of a configuration; if their files can no longer be read, return the reason.
+
+    Args:
+        attributes: the wanted attributes, in the order of the configuration; undeclared ones are left out.
+        on_step: called with the next step, in words.
+    """
+    try:
+        population, _ = load_population(config.population, config.simulation.seed, on_step)
+    except PrismError as error:
+        return str(error)
+    names = tuple(persona.name for persona in population.personas)
+    followers = tuple(int(count) for count in population.graph.follower_counts())
+    asked = {*attributes}
+    wanted = [name for name in config.population.attributes if name in asked]
+    values = {name: tuple(persona.attributes[name] for persona in population.personas) for name in wanted}
+    return Audience(names, followers, values)
 
 
 class OracleTrace(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,3 +167,75 @@ def _oracle(path: Path) -> OracleTrace | None:
             latencies.append(record.latency_s)
     spent = sorted(ledger, key=lambda each: each.outcome)
     return OracleTrace(latencies_s=latencies, spent=spent) if spent else None
+
+
+_KEPT_IN_JSON = re.compile(rf'{INPUTS}/(?P<sha256>[0-9a-f]{{64}})(?:/(?P<name>(?:\\.|[^/"\\])+))?')
+"""As `KEPT`, in a text of JSON: there the quotes in a name are escaped, and the quote after it ends it."""
+
+
+class RunGroup(NamedTuple):
+    """Runs of one configuration with different seeds."""
+
+    label: str  # the settings that tell it from the other groups; empty if there is no other
+    runs: tuple[RunRecord, ...]  # at least one, in the order in which they were given
+
+    @property
+    def first(self) -> RunRecord:
+        """The run that is shown where a single run must represent the group."""
+        return self.runs[0]
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting that differs between runs, with its value in each run as text."""
+
+    key: str
+    values: list[str]
+
+
+def settings_in_words(config: dict[str, Any]) -> dict[str, str]:
+    """Return `{dotted key: value as text}` of all settings."""
+    return {key: as_text(value) for key, value in flat(config)}
+
+
+def differing(settings: Sequence[dict[str, str]], missing: str = "") -> list[Difference]:
+    """Return the settings that differ between runs.
+
+    Args:
+        settings: `{dotted key: value as text}` of each run.
+        missing: the text for a setting that a run does not have.
+    """
+    rows = {key: [each.get(key, missing) for each in settings] for key in dict.fromkeys(chain(*settings))}
+    return [Difference(key=key, values=plain_values(values)) for key, values in rows.items() if len({*values}) > 1]
+
+
+def plain_values(values: Sequence[str]) -> list[str]:
+    """Return values with kept inputs by the names of their files; with the hash, where two would look the same."""
+    kept = [(KEPT if KEPT.fullmatch(value) else _KEPT_IN_JSON, value) for value in values]
+    plain = [name.sub(lambda found: found["name"] or found["sha256"][:8], value) for name, value in kept]
+    if len({*plain}) == len({*values}):
+        return plain
+    return [name.sub(lambda found: f"{found['name'] or 'code'} ({found['sha256'][:8]})", value) for name, value in kept]
+
+
+def groups_of(runs: Sequence[RunRecord]) -> tuple[list[RunGroup], list[Difference]]:
+    """Return the groups of runs in the order of their first runs, and the settings in which they differ."""
+    by_settings: dict[tuple[tuple[str, str], ...], list[RunRecord]] = {}
+    for run in runs:
+        told = settings_in_words(msgspec.to_builtins(run.config)).items()
+        kept = tuple((key, value) for key, value in told if not key.startswith(NOT_COMPARED))
+        by_settings.setdefault(kept, []).append(run)
+    differences = differing([dict(each) for each in by_settings], "not set")
+    groups = [
+        RunGroup(_label(differences, place, len(by_settings)), tuple(each))
+        for place, each in enumerate(by_settings.values())
+    ]
+    return groups, differences
+
+
+def _label(differences: Sequence[Difference], place: int, groups: int) -> str:
+    """Return a short name of a group: its settings that differ, if these are few and short."""
+    if groups == 1:
+        return ""
+    named = [f"{setting_in_words(each.key)}: {each.values[place]}" for each in differences]
+    label = ", ".join(named)
+    return label if len(differences) <= 2 and len(label) <= 40 else f"configuration {place + 1}"

@@ -12,20 +12,17 @@ from actors.core.errors import ActorError
 from actors.factory.charts import look_at_chart
 from actors.factory.own_code import domain_error, raised
 from actors.record.listing import list_run
+from actors.record.rounds import ROUNDS
 from actors.record.run import Recorded, RecordedTick, shown_path
-from actors.results.built_once import BuiltOnce
 from actors.results.change_tables import AttributeChanges, TieTables
-from actors.results.judgement_table import add_judgements
-from actors.results.movements import FinalStates, Transitions
-from actors.results.people import AgentRows
+from actors.results.people import AgentRows, BuiltOnce, FinalStates, Transitions
 from actors.results.post_tables import Feeds, PostTables
-from actors.results.question_table import Questions
-from actors.results.rounds_table import RoundsTable
-from actors.results.rows import Tables
+from actors.results.question_table import Questions, add_judgements
 from actors.results.schema import OF_EVENTS, tables_of
+from actors.results.table_files import Rows, Tables
 from prism.errors import PrismError
 from prism.show import Gatherer, Row, Show
-from prism.tables import Column
+from prism.tables import Column, Kind
 
 
 class Attributes(NamedTuple):
@@ -170,3 +167,45 @@ def _run_row(run: Recorded) -> Iterator[Any]:
 
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
+
+
+_OWN = ("round", "tick")
+"""The columns that every run has."""
+
+
+class RoundsTable:
+    """The rows of a run's rounds.csv at the creation of this object: rows that a run adds later are not read."""
+
+    def __init__(self, run: Recorded) -> None:
+        self._run = run
+        self.kinds = {name: _kind(column) for name, column in run.rounds.items() if column}
+        """`{column: its kind}`."""
+
+    def read(self) -> dict[str, list[float]]:
+        """Return the columns of the rounds that end among the ticks that were read."""
+        return self._run.rounds_until(self._run.length)
+
+    def add_to(self, rows: Rows) -> None:
+        """Add the rows of the rounds that end among the ticks that were read."""
+        rounds = self.read()
+        own = [(column.name, float if column.kind is Kind.NUMBER else int) for column in rows.table.columns[4:]]
+        for place, number in enumerate(rounds.get("round", ())):
+            tick = int(rounds["tick"][place])
+            values = (number_of(rounds[name][place]) if name in rounds else None for name, number_of in own)
+            rows.add(self._run.name, number, tick, self._run.time_at(tick), *values)
+        if not rounds.get("round") and self._run.length >= self._run.config.simulation.ticks_per_round:
+            self._run.notes.append(f"{ROUNDS} has no rows; `prism resume` writes them again")
+
+
+def _kind(column: Sequence[float]) -> Kind:
+    return Kind.INTEGER if all(isinstance(cell, int) for cell in column) else Kind.NUMBER
+
+
+def columns_of(rounds: Sequence[RoundsTable]) -> list[Column]:
+    """Return the columns that rows of rounds have beyond round, tick and time, for all runs together."""
+    kinds: dict[str, Kind] = {}
+    for each in rounds:
+        for name, kind in each.kinds.items():
+            if name not in _OWN:
+                kinds[name] = Kind.NUMBER if Kind.NUMBER in (kind, kinds.get(name)) else kind
+    return [Column(name=name, kind=kind, about="as in rounds.csv") for name, kind in kinds.items()]

@@ -12,7 +12,7 @@ from actors.factory.domains import show_of
 from actors.record.answers import answers_in
 from actors.record.followed import Followed
 from actors.record.messages import decoded, of_agent
-from actors.results.changes import Changed, changes_in, tie_changes
+from actors.results.change_tables import Changed, changes_in, tie_changes
 from actors.view.viewed_run import ViewedRun
 from prism.agents import Question, Update
 from prism.config import Config

@@ -21,9 +21,7 @@ from starlette.routing import Route
 
 from actors.core.errors import ActorError
 from actors.factory.domains import show_of
-from actors.pages.report_style import GRID
-from actors.pages.table_style import tables_css
-from actors.pages.theme import theme_css
+from actors.pages.style import GRID, tables_css, theme_css
 from actors.record.followed import COUNTED, Followed
 from actors.record.manifest import read_summary
 from actors.record.messages import decoded

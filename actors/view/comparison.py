@@ -12,8 +12,8 @@ from actors.core.messages import Message
 from actors.record.followed import Followed
 from actors.record.manifest import read_summary
 from actors.record.messages import decoded
-from actors.results.compared import Compared, compared_runs, side_in_words
-from actors.results.run_groups import Difference, differing, settings_in_words
+from actors.results.beside import Compared, compared_runs, side_in_words
+from actors.results.run_record import Difference, differing, settings_in_words
 from prism.agents import Question, Update
 from prism.config.calibrated import NOT_COMPARED
 from prism.events import Event, Intervened

@@ -16,7 +16,7 @@ from actors.record.listing import ListedRun, Marks, RunStatus, list_run, marks_o
 from actors.record.lock import reader_sees_holder
 from actors.record.manifest import CONFIG, MANIFEST, read_summary
 from actors.record.run import header_in, read_resolved
-from actors.results.run_groups import Difference, differing, settings_in_words
+from actors.results.run_record import Difference, differing, settings_in_words
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.record import current_plan
 from actors.view.outcomes import Figure, figures_of

@@ -2,20 +2,137 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import ipaddress
 import secrets
 import signal
 import socket
 from collections.abc import Callable
 from contextlib import closing
+from http.cookies import CookieError, SimpleCookie
 from threading import Event
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, urlencode
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from actors.http.connection import ServerOptions
 from actors.http.server import Server, address_of, listen
 from actors.logs.setup import logging_to
-from actors.view.access import TOKEN, Guard, is_loopback
 from actors.view.app import Site
+
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; style-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS: Final = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+FOREIGN: Final = frozenset({"cross-site", "same-site"})
+"""The words by which a browser says that the page of another site asks. It cannot read the answer, but asking may
+begin work, such as that on an explanation; so it may only follow a link to the page."""
+LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+TOKEN: Final = "token"  # noqa: S105  # the name of the parameter
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether an address can only be reached from this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class Guard:
+    """The guard in front of the page.
+
+    Args:
+        port: its port; a cookie belongs to one port, though browsers share cookies among the ports of a host.
+        token: the token that every client must show; empty if no other machine can reach the address.
+    """
+
+    def __init__(self, app: ASGIApp, *, host: str, port: int, token: str = "") -> None:
+        self._app = app
+        self._names = LOOPBACK | {host.lower()} | (set() if is_loopback(host) else {socket.gethostname().lower()})
+        self._is_open = not is_loopback(host)
+        self._token = token
+        self._cookie = f"prism-view-{port}"
+        self._proof = hashlib.sha256(_bytes(token)).hexdigest()
+        """The value of the cookie: the token itself may have characters that no cookie can hold."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or pass the request on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        refusal = self._refusal(scope)
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        await (self._app if refusal is None else refusal)(scope, receive, with_headers)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        """Return the answer to a request that is not passed on; None for one that is."""
+        headers = Headers(scope=scope)
+        if not self._is_own(headers.get("host", "")):
+            return PlainTextResponse("prism view: this name is not that of this machine\n", 421)
+        if scope["method"] not in {"GET", "HEAD"}:
+            return PlainTextResponse("prism view: nothing can be changed here\n", 405, {"Allow": "GET, HEAD"})
+        if headers.get("sec-fetch-site") in FOREIGN and scope["path"] != "/":
+            return PlainTextResponse("prism view: another site may not ask\n", 403)
+        return self._unknown(scope, headers) if self._token else None
+
+    def _is_own(self, given: str) -> bool:
+        """Return whether the name in a `Host` header is this machine's; no other site has an address of digits."""
+        name = given.rsplit(":", 1)[0] if not given.endswith("]") else given
+        name = name.strip("[]").lower()
+        if name in self._names:
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return self._is_open
+
+    def _unknown(self, scope: Scope, headers: Headers) -> Response | None:
+        """Return the answer to a client that has no token, or has just shown it; None for a client with the cookie."""
+        query = parse_qsl(scope["query_string"].decode("latin-1"))
+        given = next((value for name, value in query if name == TOKEN), None)
+        if given is not None and hmac.compare_digest(_bytes(given), _bytes(self._token)):
+            rest = urlencode([(name, value) for name, value in query if name != TOKEN])
+            answer = RedirectResponse(f"/?{rest}" if rest else "/", 303)
+            answer.set_cookie(self._cookie, self._proof, httponly=True, samesite="strict", path="/")
+            return answer
+        if hmac.compare_digest(_bytes(_cookies(headers).get(self._cookie, "")), _bytes(self._proof)):
+            return None
+        return PlainTextResponse("prism view: open the address that was printed, with its token\n", 401)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _cookies(headers: Headers) -> dict[str, str]:
+    try:
+        return {name: morsel.value for name, morsel in SimpleCookie(headers.get("cookie", "")).items()}
+    except CookieError:
+        return {}
+
 
 TOKEN_BYTES = 24
 OPTIONS: Final = ServerOptions(name="view", workers=8, answer_max_s=600.0)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import msgspec
 
+from actors.core.extras import not_installed
 from actors.record.course import read_course
 from actors.studies.causes.record import CAUSES, Kept, kept_causes
 from actors.studies.causes.track import CASCADE
 from actors.studies.causes.words import added_words
-from actors.view.drawing import problem_of_drawing
 from prism.config import Config
 from prism.events import PostEvent
 
@@ -82,3 +83,11 @@ class ViewedCauses:
 
 def _has_cascade(kept: Kept) -> bool:
     return any(each.of.startswith(CASCADE) for each in kept.found)
+
+
+def problem_of_drawing(what: str) -> Any:
+    """Return an element that names the first package that is needed and missing; None if all are there."""
+    for package, extra in (("scipy", "experiments"), ("matplotlib", "plots")):
+        if find_spec(package) is None:
+            return "section", {}, [("p", {"class": "quiet"}, [not_installed(f"{what} need {package}", extra)])]
+    return None

@@ -10,8 +10,8 @@ import msgspec
 
 from actors.studies.experiments.outcome import OUTCOME
 from actors.studies.experiments.record import CellState, cell_state, current_plan, read_experiment_record
-from actors.view.drawing import problem_of_drawing
 from actors.view.run_list import shown
+from actors.view.viewed_causes import problem_of_drawing
 
 CELLS_SHOWN = 2000
 """The most cells that are listed."""

@@ -17,7 +17,7 @@ from typing import Final
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from actors.pages.theme import theme_css
+from actors.pages.style import theme_css
 from tests.browser import ARGUMENTS, NARROW, WIDE, Browser, Scheme
 from tests.docs.pages import blocks
 from tests.docs.view_images import take_all

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, Route
 
-from actors.pages.theme import DARK, LIGHT
+from actors.pages.style import DARK, LIGHT
 from actors.persistence.oracle_log import LoggedAnswer
 from prism.agents import Question, Update
 from prism.social.posts.post import PostView

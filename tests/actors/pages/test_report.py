@@ -23,8 +23,7 @@ from actors.record.course import point_ticks
 from actors.record.listing import ListedRun
 from actors.record.run import Recorded
 from actors.results.frames import read_tables
-from actors.results.run_groups import groups_of
-from actors.results.run_record import RunRecord
+from actors.results.run_record import RunRecord, groups_of
 from actors.studies.causes.record import keep
 from tests.actors.studies.causes.test_kept import LIKES
 from tests.catalogue import catalogue

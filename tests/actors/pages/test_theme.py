@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.pages.theme import DARK, LIGHT, theme_css
+from actors.pages.style import DARK, LIGHT, theme_css
 from tests.deploy.test_palette import linear
 
 TEXT, LINE = 4.5, 3.0

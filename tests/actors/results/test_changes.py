@@ -14,7 +14,7 @@ import anyio
 import pytest
 
 from actors.results.explain import explain_everybody, explain_path, explain_turn
-from actors.results.explained_tie import explain_tie
+from actors.results.explained_post import explain_tie
 from actors.results.retrace import OpenRun, Trace, retrace
 from actors.runtime.simulation import Simulation
 from actors.view import agent_panel

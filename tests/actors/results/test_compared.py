@@ -1,6 +1,6 @@
 """The names of runs in sentences that compare them."""
 
-from actors.results.compared import side_in_words
+from actors.results.beside import side_in_words
 from tests.catalogue import catalogue
 
 

@@ -12,7 +12,7 @@ import pytest
 from actors.core.errors import RunDirectoryError
 from actors.record.messages import ticks_of
 from actors.results.explained_quarter import explain_quarter
-from actors.results.plain import plain
+from actors.results.explanation import plain
 from prism.agents import Update
 from prism.economy.nation import PolicyStep
 

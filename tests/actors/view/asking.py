@@ -10,8 +10,8 @@ import anyio
 import httpx
 from starlette.types import ASGIApp
 
-from actors.view.access import Guard
 from actors.view.app import Site
+from actors.view.server import Guard
 from actors.view.viewed_run import ViewedRun
 
 HOST = "http://127.0.0.1:8480"

@@ -11,8 +11,8 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from actors.view.access import Guard
 from actors.view.app import STATIC, Site
+from actors.view.server import Guard
 from tests.actors.view.asking import Asked, get
 from tests.catalogue import catalogue
 

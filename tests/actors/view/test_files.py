@@ -19,7 +19,7 @@ from actors.persistence.journal import create_journal, read_header
 from actors.record.followed import Followed
 from actors.record.listing import runs_in
 from actors.record.lock import LOCK, reader_sees_holder
-from actors.results.run_groups import differing
+from actors.results.run_record import differing
 from tests.actors.view.asking import Asked, copied
 from tests.catalogue import catalogue
 
