@@ -1,9 +1,10 @@
-"""The examples of docs/people.md: the configurations load, the commands pass, and the Python runs."""
+"""The examples of docs/people.md: the configurations load, the commands print what the page shows, the Python runs."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -38,18 +39,32 @@ def test_the_overrides_of_the_page_change_one_attribute() -> None:
         )
 
 
+@catalogue(
+    ("heading", "files", "given", "options"),
+    [
+        ("Attributes", ("people.csv",), ("csv",), ()),
+        ("Shares from published tables", ("age.csv", "region_leaning.csv", "study.yaml"), ("csv", "yaml"), ()),
+        ("Homophily", ("study.yaml",), ("yaml",), ("--build",)),
+    ],
+)
 def test_validate_prints_what_the_page_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    heading: str,
+    files: Sequence[str],
+    given: Sequence[str],
+    options: Sequence[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (table,), (shown, _) = (
-        [block.text for block in blocks(PAGE, "Attributes") if block.info == kind] for kind in ("csv", "text")
-    )
-    Path("people.csv").write_text(table)
-    Path("study.yaml").write_text(f"simulation: {{seed: 5}}\n{YAML[1]}")
-    ended = run_prism(monkeypatch, capsys, "validate", "study.yaml")
+    if heading == "Attributes":
+        Path("study.yaml").write_text(f"simulation: {{seed: 5}}\n{YAML[1]}")
+    page = blocks(PAGE, heading)
+    for name, block in zip(files, (each for each in page if each.info in given), strict=False):
+        Path(name).write_text(block.text)
+    ended = run_prism(monkeypatch, capsys, "validate", "study.yaml", *options)
     assert ended.code == 0
-    assert shown in ended.out
+    assert next(block.text for block in page if block.info == "text") in ended.out
 
 
 def test_a_model_is_told_what_the_page_shows() -> None:

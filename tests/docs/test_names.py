@@ -78,14 +78,6 @@ def test_every_make_target_exists(page: Path) -> None:
     assert named <= known
 
 
-def test_what_does_not_exist_is_noticed() -> None:
-    assert exists("prism.domain.Domain")
-    assert not exists("prism.domain.Kingdom")
-    assert not exists("actors.nowhere")
-    assert FILE.findall("open `actors/runtime/engine.py`, not /srv/actors/x.py") == ["actors/runtime/engine.py"]
-    assert DOTTED.findall("`prism.rng.uniform` in my-study/prism.yaml and journal.prism.x") == ["prism.rng.uniform"]
-
-
 def test_the_readme_sets_up_in_two_commands() -> None:
     first = next(block for block in blocks(ROOT / "README.md") if block.info == "sh")
     assert first.text == "make run\nmake test\n"

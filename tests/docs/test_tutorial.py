@@ -126,16 +126,3 @@ def test_the_page_of_experiments_prints_what_it_says(study: Path, shell: Shell) 
         printed = " ".join(shell(run.text).split())
         for part in text.text.split("..."):
             assert " ".join(part.split()) in printed
-
-
-def test_a_line_that_is_not_printed_is_noticed() -> None:
-    printed = "a\nb  \nc\nd\n"
-    assert missing("a\nb\n...\nd\n", printed) == []
-    assert missing("a\nc\n", printed) == ["a", "c"]
-    assert missing("d\n...\na\n", printed) == ["a"]
-
-
-def test_every_block_of_the_tutorial_is_a_file_a_command_or_output() -> None:
-    kinds = {(block.info.split()[0], len(block.info.split())) for block in blocks(TUTORIAL)}
-    assert kinds <= {("sh", 1), ("text", 1), ("yaml", 2), ("python", 2)}
-    assert kinds >= {("sh", 1), ("text", 1)}

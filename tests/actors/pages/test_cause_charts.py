@@ -13,7 +13,6 @@ from actors.pages.cause_charts import (
     _effects,
     _groups,
     _tree,
-    _tree_of,
     anchor,
     cause_parts,
 )
@@ -53,8 +52,6 @@ def cause(kind: str, agent: int, effect: float, tick: int = 0, whom: int | None 
     )
 
 
-SURE = Interval(mean=2.5, low=1.5, high=3.5, sd=1.0, count=6)
-UNSURE = Interval(mean=0.5, low=-0.5, high=1.5, sd=1.0, count=6)
 FOUND = Causes(
     run="run",
     of="cascade:1",
@@ -81,12 +78,6 @@ def html(found: Causes, ticks: int = 10) -> str:
             Kept(found=(found,), problems=("causes/x.json: cannot be read",)), Shown(POSTS, ticks, 60.0)
         )
     return "".join(map(rendered, parts))
-
-
-def test_a_cascade_is_the_post_and_all_below_it() -> None:
-    assert _tree_of(POSTS, "cascade:1") == TREE
-    assert [post.post for post in _tree_of(POSTS, "cascade:3")] == [3, 4]
-    assert _tree_of(POSTS, "likes") == _tree_of(POSTS, "cascade:99") == []
 
 
 def test_each_post_has_the_largest_of_the_causes_that_made_it() -> None:

@@ -24,6 +24,7 @@ from tests.actors.studies.experiments.written import (
     write_end,
     write_experiment_directory,
 )
+from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.hostile_texts import HARM, TEXTS
 
@@ -88,7 +89,7 @@ def outcome_with(path: Path, *comparisons: Mapping[str, Any]) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@catalogue(
     ("hypothesis", "tested", "said"),
     [
         (
@@ -133,14 +134,6 @@ def test_interval_and_test_speak_with_one_voice(
 
 
 @pytest.mark.slow
-def test_a_clear_finding_needs_no_second_sentence(tmp_path: Path) -> None:
-    tested = {"p": 0.01, "p_holm": 0.01, "supported": True}
-    text = outcome_with(tmp_path / "e", {"hypothesis": {"alternative": "greater"}, **tested})
-    assert "leaves out 0 for" not in text
-    assert "the test decides" not in text
-
-
-@pytest.mark.slow
 def test_one_test_has_one_effect_size_and_tests_with_others_stand_apart(tmp_path: Path) -> None:
     wilcoxon = {"hypothesis": {}, "p": 0.5, "basis": {"p_from": "normal curve", "zeros": 11, "ties": 4}}
     t = {
@@ -159,15 +152,6 @@ def test_one_test_has_one_effect_size_and_tests_with_others_stand_apart(tmp_path
     assert "Effect sizes: d_z" in text
 
 
-@pytest.mark.slow
-def test_hypotheses_have_their_numbers_of_the_file(tmp_path: Path) -> None:
-    path = write_experiment_directory(
-        tmp_path / "e",
-        hypotheses=[{"measure": "likes", "conditions": list(CONDITIONS), "test": "kruskal_wallis"}, *HYPOTHESES],
-    )
-    assert f"H2. likes: {SHORT} is less than {LONG}" in experiment_report(read_experiment_record(path))
-
-
 def test_its_numbers_are_those_of_the_cells(html: str) -> None:
     rows = parsed(html).rows
     assert rows[SHORT][0] == "4.50"  # seeds 1 to 8
@@ -182,11 +166,6 @@ def test_it_loads_nothing_and_its_ids_are_different(html: str) -> None:
     assert re.findall(r"url\((?!#)", html) == []
     assert sorted(tables.ids) == sorted(set(tables.ids))
     assert {address.removeprefix("#") for address in tables.addresses} <= set(tables.ids)
-
-
-@pytest.mark.slow
-def test_the_same_files_give_the_same_bytes(experiment: Path, html: str) -> None:
-    assert experiment_report(read_experiment_record(experiment)) == html
 
 
 @pytest.mark.slow
@@ -257,13 +236,6 @@ def test_without_a_seed_in_all_conditions_levels_are_left_out_and_that_is_said(t
     record = read_experiment_record(path)
     assert effect_charts(record) == []
     assert "No main effects on likes: no seed has a result in every condition" in experiment_report(record)
-
-
-def test_at_the_end_levels_are_over_all_seeds_without_a_word(tmp_path: Path) -> None:
-    path = write_experiment_directory(tmp_path / "e", conditions=FOUR, hypotheses=[])
-    [chart] = effect_charts(read_experiment_record(path))
-    assert [row[2] for row in chart.table.rows] == ["9.50", "29.5", "14.5", "24.5"]
-    assert "seeds with a result" not in chart.reading
 
 
 def test_a_level_of_one_factor_at_a_time_has_the_others_at_their_first_levels(tmp_path: Path) -> None:

@@ -111,15 +111,6 @@ def test_originals_that_are_too_young_for_the_pictures_of_cascades_are_counted(r
     assert int(young.replace(",", "")) + int(kept.replace(",", "")) == summary["posts"]
 
 
-@pytest.mark.slow
-def test_the_journal_alone_gives_the_same_numbers(run: Path, html: str, tmp_path: Path) -> None:
-    copy = shutil.copytree(run, tmp_path / "run")
-    (copy / "summary.json").unlink()
-    rows = parsed(report([RunRecord(copy, "run")])).rows
-    for name, number in numbers_of(run):
-        assert rows[name][0] == number, name
-
-
 def test_it_loads_nothing(html: str) -> None:
     tables = parsed(html)
     assert "script" not in tables.elements
@@ -225,12 +216,6 @@ def test_cascades_are_those_of_the_summary(run: Path, html: str) -> None:
     summary = json.loads((run / "summary.json").read_text())
     largest = summary["largest_cascade"]
     assert f"{largest['size']} posts with the original, depth {largest['depth']}" in html
-
-
-def test_shares_of_cascades_are_in_percent_at_a_glance(run: Path, html: str) -> None:
-    alone = json.loads((run / "summary.json").read_text())["cascades_alone"]
-    assert 0 < alone < 1
-    assert f"<dt>cascades alone</dt><dd>{100 * alone:.1f}%</dd>" in html.replace("\n", "")
 
 
 def test_points_of_long_runs_are_whole_rounds() -> None:

@@ -19,11 +19,6 @@ def contrast(first: str, second: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_the_contrast_is_that_of_the_standard() -> None:
-    assert contrast("#000000", "#ffffff") == pytest.approx(21.0)
-    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
-
-
 @pytest.mark.parametrize("colors", [LIGHT, DARK], ids=["light", "dark"])
 def test_text_and_lines_can_be_read(colors: dict[str, str]) -> None:
     for ground in (colors["ground"], colors["panel"]):

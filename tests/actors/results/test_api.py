@@ -125,26 +125,11 @@ def test_a_run_goes_on_where_it_stands_as_if_it_had_never_stopped(whole: RunResu
     assert resume(tmp_path / "run").digest == whole.digest
 
 
-@pytest.mark.parametrize("name", ["study.yaml", "path"])
-def test_a_configuration_may_be_a_file(name: str, tmp_path: Path) -> None:
-    file = tmp_path / "study.yaml"
-    file.write_text(YAML)
-    result = run(file if name == "path" else str(file), ticks=4)
-    assert result.config == read_config(file, {"simulation.ticks": 4})
-    assert result.summary.agents == 20
-
-
 def test_a_file_is_read_as_the_command_line_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "study.yaml").write_text(YAML)
     monkeypatch.setenv("PRISM_SIMULATION__SEED", "5")
     assert run(tmp_path / "study.yaml", ticks=4).summary.seed == 5
     assert read_config(tmp_path / "study.yaml", environment={}).simulation.seed == 11
-
-
-def test_nothing_means_the_default_configuration() -> None:
-    result = run(ticks=1)
-    assert result.config.population == Config().population
-    assert result.summary.agents == 1000
 
 
 @catalogue(
@@ -415,15 +400,6 @@ def test_a_run_in_memory_has_no_place_for_a_tape() -> None:
     config = Config(oracle={"backend": "ollama", "tape": "record"})  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"^run: oracle\.tape_path: a run in memory has no directory for its tape"):
         run(config)
-
-
-def test_an_oracle_that_is_not_there_leaves_no_directory(tmp_path: Path) -> None:
-    config = Config(
-        oracle={"backend": "openai", "tape": "replay", "tape_path": str(tmp_path / "none.sqlite")}  # type: ignore[arg-type]
-    )
-    with pytest.raises(OracleError, match=r"none\.sqlite"):
-        run(config, out=tmp_path / "run")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_guard_that_raised_in_one_run_is_not_counted_in_the_next() -> None:

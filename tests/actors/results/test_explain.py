@@ -210,11 +210,6 @@ def test_a_tick_without_a_turn_names_the_nearest_ones(few_run: Path) -> None:
         anyio.run(explain_turn, few_run, 3, free)
 
 
-def test_an_agent_is_found_by_its_name(few_run: Path) -> None:
-    named = explain_path(few_run, 3)
-    assert explain_path(few_run, named.name) == named
-
-
 NAMED = """
 
 from prism.show import Show

@@ -5,11 +5,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from time import perf_counter, sleep
 from typing import Any
 
 import pytest
-import yaml
 
 from actors.core.errors import DamagedError, JournalError
 from actors.persistence.journal import JOURNAL
@@ -23,9 +21,6 @@ from tests.actors.results.exports import Read, exported
 from tests.actors.results.test_export import check_posts, check_questions, check_transitions
 from tests.catalogue import catalogue
 from tests.command import prism_alone
-from tests.durability.process_runs import KillableRun, ends
-from tests.patience import HANG_S
-from tests.recorded import EMBEDDED
 
 HAPPENED = ("transitions", "engagements", "feeds")
 GROWING = {
@@ -107,30 +102,6 @@ def test_a_run_under_way_says_so_and_is_not_disturbed(embedded: Path, tmp_path: 
         part = exported("csv", tmp_path / "part", run)[1]
         assert {path.name: path.read_bytes() for path in run.iterdir()} == before
     assert (part["runs"][0]["status"], part["runs"][0]["ticks"]) == ("running", 20)
-
-
-@pytest.mark.slow
-def test_a_run_that_is_going_on_in_another_process_has_the_first_rows_of_the_run_that_ended(tmp_path: Path) -> None:
-    settings = tmp_path / "settings.yaml"
-    settings.write_text(yaml.safe_dump({**EMBEDDED, "run": {"tick_s": 0.05, "sync": False}}))
-    run = KillableRun(settings, tmp_path / "run")
-    process = run.start()
-    try:
-        deadline = perf_counter() + HANG_S
-        while run.ticks < 6 and perf_counter() < deadline:
-            sleep(0.05)
-        parts = [exported("csv", tmp_path / f"part-{number}", run.run)[1] for number in range(3)]
-    finally:
-        process.kill()
-        process.communicate()
-    parts.append(exported("csv", tmp_path / "killed", run.run)[1])
-    ends(run.start())
-    whole = exported("csv", tmp_path / "whole", run.run)[1]
-    assert whole["runs"][0]["status"] == "done"
-    for part in parts:
-        check_begins(part, whole)
-    assert {part["runs"][0]["status"] for part in parts} == {"running", "crashed"}
-    assert 6 <= parts[0]["runs"][0]["ticks"] <= parts[-1]["runs"][0]["ticks"] < 48
 
 
 @pytest.mark.slow

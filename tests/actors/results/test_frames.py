@@ -59,14 +59,6 @@ def test_the_first_library_that_is_installed_is_taken_and_the_two_have_the_same_
     assert set(ours["to_state"]) <= {str(state) for state in result.summary.states_visited}
 
 
-def test_agents_have_their_attributes_and_lists_are_texts(result: RunResult) -> None:
-    pytest.importorskip("pandas")
-    agents = result.table("agents")
-    likes = agents.groupby("attribute_party")["likes"].sum().to_dict()
-    assert likes == {party: totals["likes"] for party, totals in result.by("party").items()}
-    assert "[" not in agents["interests"][0]
-
-
 def test_without_a_library_the_error_names_both(result: RunResult, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("actors.results.frames.find_spec", lambda _: None)
     with pytest.raises(ImportError) as refused:

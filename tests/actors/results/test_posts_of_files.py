@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.actors.results.exports import Read, exported
-from tests.actors.view.asking import Asked
 from tests.command import prism_alone
 from tests.recorded import make_run
 from tests.social.test_posts import CHART, POSTS, SETTINGS, rows
@@ -65,13 +64,6 @@ def test_the_table_of_posts_says_what_the_file_says(tables: Read) -> None:
     assert (breaking["author"], breaking["tick"], breaking["file_post"]) == (3, 12, BREAKING)
 
 
-def test_a_run_of_another_file_has_no_such_columns(tmp_path: Path) -> None:
-    plain = make_run(tmp_path, {"simulation": {"rounds": 1, "ticks_per_round": 8}, "population": {"size": 99}})
-    posts = exported("csv", tmp_path / "out", plain)[1]["posts"]
-    assert {row["file_post"] for row in posts} == {None}
-    assert not [name for name in posts[0] if name.startswith("attribute_")]
-
-
 def test_replay_and_explanation_need_the_run_alone(run: Path, tables: Read) -> None:
     ended = prism_alone("replay", str(run))
     assert ended.code == 0, ended.err
@@ -98,12 +90,3 @@ def test_an_explained_path_says_which_post_of_the_file_was_published(run: Path, 
     ticks = "--first", str(made["tick"]), "--last", str(made["tick"])
     told = " ".join(prism_alone("explain", str(run), "--agent", str(made["author"]), *ticks).out.split())
     assert f"post {made['post']} is post {made['file_post']} of the file" in told
-
-
-def test_the_page_of_the_run_shows_all_of_it_and_the_posts_of_a_person(run: Path, tables: Read) -> None:
-    asked = Asked(run, run.name)
-    page = asked.json(f"runs/{run.name}")
-    assert (page["problem"], page["is_reading"], page["read_share"]) == ("", False, 1.0)
-    author = tables["posts"][0]["author"]
-    panel = asked.json(f"runs/{run.name}/agent?agent={author}&tick={page['read_ticks'] - 1}")
-    assert panel["posts_in_all"] == len([row for row in tables["posts"] if row["author"] == author])

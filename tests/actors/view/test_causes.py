@@ -19,11 +19,6 @@ def _nothing_blocks() -> None:
     """Let these tests block: they read the disk."""
 
 
-def test_a_run_without_causes_has_none(embedded: Path) -> None:
-    asked = Asked(embedded, embedded.name)
-    assert asked.json(f"runs/{embedded.name}")["causes"] == 0
-
-
 def test_causes_are_shown_with_their_places_and_by_agent_and_new_ones_too(embedded: Path, tmp_path: Path) -> None:
     run = copied(embedded, tmp_path, "own")
     keep(run, LIKES)

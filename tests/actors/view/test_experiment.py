@@ -62,11 +62,3 @@ def test_cells_are_listed_by_condition_and_seed_and_not_by_their_hashes(tmp_path
         (cell / "manifest.json").write_text("{}")
     labels = [line["label"] for line in Asked(path).json("runs")["runs"]]
     assert labels == [*(f"{SHORT}, seed {seed}" for seed in range(1, SEEDS + 1)), f"{LONG}, seed 1"]
-
-
-def test_a_damaged_plan_is_a_problem_in_words(tmp_path: Path) -> None:
-    path = write_experiment_directory(tmp_path / "e", done=0)
-    next((path / "plans").iterdir()).write_text("{")
-    answer = Asked(path).get("/api/experiment")
-    assert answer.status_code == 422
-    assert "holds a file that is no plan" in answer.json()["problem"]

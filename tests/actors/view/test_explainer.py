@@ -57,7 +57,3 @@ def test_no_module_is_imported_from_the_directory_that_somebody_stands_in(tmp_pa
     ended = subprocess.run((*EXPLAIN, "--help"), cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "foreign code" not in ended.stderr
     assert ended.returncode == 0
-
-
-def test_without_a_command_nothing_is_worked_out() -> None:
-    assert Explainer(()).get(Path("run"), 1, 2).state == "failed"

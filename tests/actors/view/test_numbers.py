@@ -16,9 +16,7 @@ from actors.record import followed
 from actors.record.followed import Followed
 from actors.record.run import read_resolved
 from actors.results.run_record import RunRecord
-from actors.view.comparison import _parts
 from actors.view.outcomes import outcomes_of
-from prism.agents import Update
 from tests.actors.persistence.independent_reader import read_run
 from tests.actors.persistence.tree_reader import read_posts
 from tests.actors.view.asking import Asked, copied
@@ -150,11 +148,6 @@ def test_a_report_compares_two_runs_in_the_sentences_of_the_page(forks: Path) ->
         assert sentence.index("with a random feed") < sentence.index("with an interest feed")
 
 
-def test_a_run_is_the_same_as_itself(asked: Asked, embedded: Path) -> None:
-    found = asked.json(f"compare?left={embedded.name}&right={embedded.name}")
-    assert (found["first"], found["compared"], found["settings"]) == (None, 48, [])
-
-
 def test_the_council_says_what_each_nation_proposed_and_why(economy: Path) -> None:
     asked = Asked(economy, economy.name)
     council = asked.json(f"runs/{economy.name}/council?tick=3")
@@ -220,15 +213,6 @@ def test_two_messages_of_a_kind_are_compared_part_by_part(economy: Path, tmp_pat
     parts = {part["name"]: part["values"] for part in found["parts"]}
     assert all(one != other for one, other in parts.values())
     assert all(value.endswith("percentage points") for value in parts["effect.decision.action"])
-
-
-def test_a_long_part_is_shown_from_shortly_before_its_first_difference() -> None:
-    same = "word " * 200
-    one, other = (Update(0, 1, "t", "a", "b", "rule", f"{same}{end}") for end in ("left", "right"))
-    [part] = _parts(one, other)
-    assert [value[-5:] for value in part.values] == [" left", "right"]
-    assert {value[0] for value in part.values} == {"…"}
-    assert max(len(value) for value in part.values) < 400
 
 
 def test_every_tick_is_found_from_few_key_frames(embedded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
