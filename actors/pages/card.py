@@ -50,6 +50,8 @@ def card(chart: Chart, name: str, size: str) -> Element:
     frame = tag("div", drawn, class_="frame")
     if chart.is_wide:
         frame = scrolled(drawn, chart.title)
+    width = int(chart.drawn.attributes["width"]) if isinstance(chart.drawn, Element) else 0
+    classes = f"card {size} broad" if chart.is_wide and width > COLUMN else f"card {size}"
     return tag(
         "figure",
         tag("h3", chart.title),
@@ -57,14 +59,9 @@ def card(chart: Chart, name: str, size: str) -> Element:
         frame,
         tag("figcaption", chart.reading),
         tag("details", tag("summary", "Numbers"), table_of(chart.table, chart.title)),
-        class_=_classes(chart, size),
+        class_=classes,
         id=name,
     )
-
-
-def _classes(chart: Chart, size: str) -> str:
-    width = int(chart.drawn.attributes["width"]) if isinstance(chart.drawn, Element) else 0
-    return f"card {size} broad" if chart.is_wide and width > COLUMN else f"card {size}"
 
 
 def table_of(table: Table, caption: str, *, is_shown: bool = False, rows_max: int = ROWS_MAX) -> Element:
@@ -92,19 +89,16 @@ def table_of(table: Table, caption: str, *, is_shown: bool = False, rows_max: in
         for row in rows
     ]
     heading = tag("caption", caption, class_=None if is_shown else "unseen")
-    drawn = tag("table", heading, tag("thead", head), tag("tbody", *body), class_=_looks(table, rows))
-    boxed = scrolled(drawn, f"Table: {caption}")
-    note = tag("p", f"{rows_max} of {len(table.rows):,} rows, evenly chosen.", class_="quiet") if more else None
-    return tag("div", boxed, note)
-
-
-def _looks(table: Table, rows: Sequence[Sequence[Node]]) -> str | None:
-    """Return the classes of a table: one if its rows have names, and one for the width below which it is a list."""
+    # The classes of a table: one if its rows have names, and one for the width below which it is a list.
     columns = zip(*([_text(cell) for cell in row] for row in rows), strict=True) if rows else [()] * len(table.columns)
     named = zip(table.columns, columns, strict=True)
     room = room_for((name, cells, at in table.texts or not at) for at, (name, cells) in enumerate(named))
     is_named = any(len(word) >= NAME_LETTERS for row in rows for word in _text(row[0]).split())
-    return " ".join([*(["named"] if is_named else []), *([f"room-{room}"] if room else [])]) or None
+    looks = " ".join([*(["named"] if is_named else []), *([f"room-{room}"] if room else [])]) or None
+    drawn = tag("table", heading, tag("thead", head), tag("tbody", *body), class_=looks)
+    boxed = scrolled(drawn, f"Table: {caption}")
+    note = tag("p", f"{rows_max} of {len(table.rows):,} rows, evenly chosen.", class_="quiet") if more else None
+    return tag("div", boxed, note)
 
 
 def _text(cell: Node) -> str:

@@ -242,7 +242,10 @@ def tree_charts(run: RunRecord, people: Audience | None, causes: Mapping[int, st
 
 def _tree(run: RunRecord, posts: Sequence[MadePost], people: Audience | None, place: int, causes: str | None) -> Chart:
     """Return one cascade: time to the right, each post joined to the one that it answers or reshares."""
-    shape = shape_of(_as_tree(posts))
+    at = {post.post: index for index, post in enumerate(posts)}
+    parents = tuple(-1 if post.parent is None else at[post.parent] for post in posts)
+    as_tree = Tree(parents, tuple(float(post.tick - posts[0].tick) for post in posts))
+    shape = shape_of(as_tree)
     likes = sum(run.course.likes[post.post] for post in posts)
     reading = (
         f"By {name_of(people, posts[0].author)}, {when(run, posts[0].tick)}: {plural(len(posts), 'post')} with the "
@@ -313,12 +316,6 @@ def tree_picture(posts: Sequence[MadePost], tick_seconds: float, marks: Sequence
     plain_numbers(axes.xaxis)
     label(axes, f"{unit} after the original", grid="x")
     return drawn
-
-
-def _as_tree(posts: Sequence[MadePost]) -> Tree:
-    at = {post.post: index for index, post in enumerate(posts)}
-    parents = tuple(-1 if post.parent is None else at[post.parent] for post in posts)
-    return Tree(parents, tuple(float(post.tick - posts[0].tick) for post in posts))
 
 
 def name_of(people: Audience | None, person: int) -> str:

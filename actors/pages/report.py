@@ -53,7 +53,21 @@ def report(
     with style():
         sections = list(_sections(groups, differences, real, on_step))
     title = _title(runs)
-    return document(title, _header(runs, groups, title, _lead(groups, differences)), sections)
+    lead = _lead(groups, differences)
+    questions = list(dict.fromkeys(run.config.run.question for run in runs if run.config.run.question))
+    asked = [tag("p", question, class_="question") for question in questions[:3]]
+    if not asked:
+        asked = [
+            tag(
+                "p",
+                "No question is set. Put it into run.question of the configuration, and it stands here.",
+                class_="quiet",
+            )
+        ]
+    warned = [tag("p", text, class_="notice") for text in (*run_tables.notices(runs), *run_tables.remarks_of(groups))]
+    named = tag("p", listed([run.name for run in runs], 12), class_="quiet") if len(runs) > 1 else None
+    header = tag("header", tag("h1", title), named, *asked, lead, *warned, _figures(runs, groups))
+    return document(title, header, sections)
 
 
 def _lead(groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Element | None:
@@ -76,22 +90,6 @@ def _title(runs: Sequence[RunRecord]) -> str:
     if len(runs) == 1:
         return f"Report of run {runs[0].name}"
     return f"Report of {len(runs)} runs"
-
-
-def _header(runs: Sequence[RunRecord], groups: Sequence[RunGroup], title: str, lead: Element | None) -> Element:
-    questions = list(dict.fromkeys(run.config.run.question for run in runs if run.config.run.question))
-    asked = [tag("p", question, class_="question") for question in questions[:3]]
-    if not asked:
-        asked = [
-            tag(
-                "p",
-                "No question is set. Put it into run.question of the configuration, and it stands here.",
-                class_="quiet",
-            )
-        ]
-    warned = [tag("p", text, class_="notice") for text in (*run_tables.notices(runs), *run_tables.remarks_of(groups))]
-    named = tag("p", listed([run.name for run in runs], 12), class_="quiet") if len(runs) > 1 else None
-    return tag("header", tag("h1", title), named, *asked, lead, *warned, _figures(runs, groups))
 
 
 def _figures(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Element:
@@ -250,7 +248,10 @@ def _cascades(groups: Sequence[RunGroup], real: Real) -> Section | None:
     for place, group in enumerate(groups[:DETAILED_MAX]):
         run = group.first
         audience = run.audience if isinstance(run.audience, Audience) else None
-        trees = tree_charts(run, audience, _anchors(run, f"cause-{place}"))
+        name = f"cause-{place}"
+        posts = [each.of.removeprefix(CASCADE) for each in kept_causes(run.path).found if each.of.startswith(CASCADE)]
+        anchors = {int(post): anchor(f"{CASCADE}{post}", name) for post in posts if post.isdecimal()}
+        trees = tree_charts(run, audience, anchors)
         if isinstance(run.audience, str):
             parts.append(missing(f"The people of run {run.name} cannot be read again: {run.audience}"))
         if trees:
@@ -271,12 +272,6 @@ def _causes(groups: Sequence[RunGroup]) -> Section | None:
             parts.append(tag("p", f"Of run {run.name}:", class_="quiet"))
         parts += found
     return Section("causes", "Causes", parts) if parts else None
-
-
-def _anchors(run: RunRecord, name: str) -> dict[int, str]:
-    """Return `{original: the HTML id of the part with the causes of its cascade}`."""
-    posts = [each.of.removeprefix(CASCADE) for each in kept_causes(run.path).found if each.of.startswith(CASCADE)]
-    return {int(post): anchor(f"{CASCADE}{post}", name) for post in posts if post.isdecimal()}
 
 
 def _reach(group: RunGroup) -> list[Chart]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from actors.pages.card import Chart, Table
+from actors.pages.experiment_charts import Row, rows_picture
 from actors.pages.picture import SMALL, TEXT, figure, label, plain_numbers
 from actors.pages.sharing_words import in_short, interval
 from actors.pages.words import count, plural
@@ -27,7 +28,22 @@ def sharing_charts(groups: Sequence[RunGroup]) -> list[Chart]:
         of = f" ({group.label})" if len(groups) > 1 else ""
         charts.append(_shares(sharing, of))
         if sharing.furthest:
-            charts.append(_furthest(sharing, of))
+            texts = in_short([each.archetype for each in sharing.furthest])
+            bits = [each.divergence for each in sharing.furthest]
+            lines = [Row(text, each.mean, each.low, each.high, BLUE) for text, each in zip(texts, bits, strict=True)]
+            drawn = rows_picture(lines, "bits between shared and individual judgements")
+            first = sharing.furthest[0]
+            rows = [(each.archetype, count(each.audits), interval(each.divergence, 4)) for each in sharing.furthest]
+            furthest = Chart(
+                f"Archetypes with the most error{of}",
+                drawn,
+                f"{plural(sharing.archetypes, 'archetype')}. The largest part of the error "
+                f'is that of "{first.archetype}": {interval(first.divergence, 4)} bits by '
+                f"{plural(first.audits, 'audit')}. "
+                f"The others follow in the order of their parts. A dot without a line has fewer than {FEWEST} audits.",
+                Table(("archetype", "audits", "bits (95%)"), rows, frozenset({0, 2})),
+            )
+            charts.append(furthest)
     return charts
 
 
@@ -89,32 +105,3 @@ def _reading(sharing: SharingSummary) -> str:
     if sharing.audited >= FEWEST:
         parts.append("prism sharing RUN tells what likes, cascades and states would be if everybody had been asked.")
     return " ".join(parts)
-
-
-def _furthest(sharing: SharingSummary, of: str) -> Chart:
-    drawn = figure(height=56 + 36 * len(sharing.furthest))
-    axes = drawn.subplots()
-    most = max(each.divergence.high or each.divergence.mean for each in sharing.furthest) or 1e-6
-    texts = in_short([each.archetype for each in sharing.furthest])
-    for row, (each, text) in enumerate(zip(sharing.furthest, texts, strict=True)):
-        axes.text(0, row - 0.36, text, color=TEXT, fontsize=SMALL, va="center")
-        bits = each.divergence
-        if bits.low is not None and bits.high is not None:
-            axes.plot([bits.low, bits.high], [row, row], color=BLUE, linewidth=4, alpha=0.5)
-        axes.plot([bits.mean], [row], "o", color=BLUE, markersize=6)
-    axes.set_xlim(-0.02 * most, 1.05 * most)
-    axes.set_ylim(len(sharing.furthest) - 0.55, -0.8)
-    axes.set_yticks([])
-    axes.spines["left"].set_visible(False)
-    plain_numbers(axes.xaxis)
-    label(axes, "bits between shared and individual judgements", grid="x")
-    first = sharing.furthest[0]
-    rows = [(each.archetype, count(each.audits), interval(each.divergence, 4)) for each in sharing.furthest]
-    return Chart(
-        f"Archetypes with the most error{of}",
-        drawn,
-        f"{plural(sharing.archetypes, 'archetype')}. The largest part of the error "
-        f'is that of "{first.archetype}": {interval(first.divergence, 4)} bits by {plural(first.audits, "audit")}. '
-        f"The others follow in the order of their parts. A dot without a line has fewer than {FEWEST} audits.",
-        Table(("archetype", "audits", "bits (95%)"), rows, frozenset({0, 2})),
-    )

@@ -1,4 +1,4 @@
-"""The style of pages: colours of the theme, tables that become lists where they do not fit, and the rules of a report."""
+"""The style of pages: colours of the theme, tables that become lists where they do not fit, rules of a report."""
 
 from __future__ import annotations
 

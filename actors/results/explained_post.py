@@ -1,4 +1,4 @@
-"""A post's whole tree, and a tie between two people: each act, its author, its tick, and the turn that decided on it."""
+"""A post's whole tree, and a tie between two people: each act with its author, its tick, and its turn."""
 
 from __future__ import annotations
 

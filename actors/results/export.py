@@ -101,7 +101,11 @@ def export(
             rows = write_tables(runs, wanted, files, draft, on_progress)
             if not rows:
                 raise RunDirectoryError(_without_tables(paths, [tables[name] for name in wanted]))
-            files.close(_facts(runs))
+            told = [
+                {"run": run.name, "ticks": run.length, "digest": run.digest, "prism": run.header.prism} for run in runs
+            ]
+            facts = {"runs": msgspec.json.encode(told).decode(), "prism": version(OWN_PACKAGE)}
+            files.close(facts)
         finally:
             files.discard()
         size = sum(path.stat().st_size for path in draft.iterdir())
@@ -178,12 +182,6 @@ def files_of(form: str, directory: Path) -> TableFiles:
     if form == "sqlite":
         return SqliteFile(directory)
     return ParquetFiles(directory)
-
-
-def _facts(runs: Sequence[Recorded]) -> dict[str, str]:
-    """Return the runs whose data the files hold, and the version that made the files."""
-    told = [{"run": run.name, "ticks": run.length, "digest": run.digest, "prism": run.header.prism} for run in runs]
-    return {"runs": msgspec.json.encode(told).decode(), "prism": version(OWN_PACKAGE)}
 
 
 @contextmanager

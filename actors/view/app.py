@@ -171,10 +171,13 @@ class Site:
         problem = run.problem
         if journal is not None and journal.damage is not None and not problem:
             problem = _damage_words(journal, is_running=line.is_running)
+        path = run.path
+        told = read_summary(path).get("in_words")
+        in_words = [shown(str(each)) for each in told] if isinstance(told, list) else []
         return RunPage(
             line=line,
             path=shown(shlex.quote(str(self._given(run.path)))),
-            in_words=_in_words(run.path),
+            in_words=in_words,
             remarks=[*map(shown, remarks(read_summary(run.path)))],
             read_ticks=0 if journal is None else journal.ticks,
             read_share=read_share,
@@ -309,12 +312,6 @@ class Site:
         if run.journal is None:
             raise ProblemError(422, run.problem)
         return run.journal
-
-
-def _in_words(path: Path) -> list[str]:
-    """Return the sentences of a run's summary; none before its end."""
-    told = read_summary(path).get("in_words")
-    return [shown(str(each)) for each in told] if isinstance(told, list) else []
 
 
 def _damage_words(journal: Followed, *, is_running: bool) -> str:

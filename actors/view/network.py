@@ -40,7 +40,18 @@ def layout(size: int, tails: Ints, heads: Ints, on_step: Callable[[float], None]
     for step in range(STEPS):
         share = step / STEPS
         pull = _middles(places, tails, heads, degrees) - places
-        places += SPREAD * (1 - 0.6 * share) * pull + _push(places) * (1 - share)
+        # The vector by which the density of people pushes each person.
+        cells = ((places + 2) * (GRID / 4)).astype(np.int64).clip(1, GRID - 2)
+        density = np.bincount(cells[:, 0] * GRID + cells[:, 1], minlength=GRID * GRID).reshape(GRID, GRID)
+        waves = np.fft.fftfreq(GRID)[:, None] ** 2 + np.fft.rfftfreq(GRID)[None, :] ** 2
+        waves[0, 0] = np.inf  # the mean density pushes nobody
+        hill = np.fft.irfft2(np.fft.rfft2(density / len(places)) / waves, (GRID, GRID))
+        down, across = np.gradient(hill, axis=0), np.gradient(hill, axis=1)
+        pushed = -np.stack([slope[cells[:, 0], cells[:, 1]] for slope in (down, across)], axis=1)
+        lengths = np.hypot(pushed[:, 0], pushed[:, 1])
+        typical = float(np.median(lengths)) or 1.0
+        push = np.asarray(pushed * (0.09 / (typical + lengths))[:, None])
+        places += SPREAD * (1 - 0.6 * share) * pull + push * (1 - share)
         places = _centred(places)
         on_step((step + 1) / STEPS)
     # Places whose distances from the middle are spread evenly over a disc, so that no part is crowded.
@@ -71,20 +82,6 @@ def _middles(places: Floats, tails: Ints, heads: Ints, degrees: NDArray[np.int64
         total = np.bincount(tails, at[heads], size) + np.bincount(heads, at[tails], size)
         middles[tied, axis] = total[tied] / degrees[tied]
     return middles
-
-
-def _push(places: Floats) -> Floats:
-    """Return the vector by which the density of people pushes each person."""
-    cells = ((places + 2) * (GRID / 4)).astype(np.int64).clip(1, GRID - 2)
-    density = np.bincount(cells[:, 0] * GRID + cells[:, 1], minlength=GRID * GRID).reshape(GRID, GRID)
-    waves = np.fft.fftfreq(GRID)[:, None] ** 2 + np.fft.rfftfreq(GRID)[None, :] ** 2
-    waves[0, 0] = np.inf  # the mean density pushes nobody
-    hill = np.fft.irfft2(np.fft.rfft2(density / len(places)) / waves, (GRID, GRID))
-    down, across = np.gradient(hill, axis=0), np.gradient(hill, axis=1)
-    pushed = -np.stack([slope[cells[:, 0], cells[:, 1]] for slope in (down, across)], axis=1)
-    lengths = np.hypot(pushed[:, 0], pushed[:, 1])
-    typical = float(np.median(lengths)) or 1.0
-    return np.asarray(pushed * (0.09 / (typical + lengths))[:, None])
 
 
 def _centred(places: Floats) -> Floats:

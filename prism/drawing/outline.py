@@ -102,7 +102,16 @@ def outline(behaviour: Behaviour[Any] | Statechart[Any], activity: Activity | No
         definition = behaviour.definition
     else:
         definition = defined(behaviour.chart if isinstance(behaviour, Behaviour) else behaviour)
-    return Outline(definition=definition, arrows=tuple(_arrows(definition, activity)), activity=activity)
+    leaves = inner_states(definition)
+    found: list[Arrow] = []
+    for path in definition.walk():
+        state = path[-1]
+        targets = dict.fromkeys(row.target for row in state.rows)
+        for target in targets:
+            rows = tuple(row for row in state.rows if row.target == target)
+            count = None if activity is None else _count(activity, leaves, state.name, target, rows)
+            found.append(Arrow(source=state.name, target=target, rows=rows, count=count))
+    return Outline(definition=definition, arrows=tuple(found), activity=activity)
 
 
 def defined(chart: Statechart[Any]) -> ChartDefinition:
@@ -135,19 +144,6 @@ def _done(row: RowDefinition) -> str:
     """Return what a row does at once, in a word or two; empty for nothing."""
     done = [f"set {each.name}" for each in row.sets] + ([row.effect] if row.effect else [])
     return f" [{', '.join(done)}]" if done else ""
-
-
-def _arrows(definition: ChartDefinition, activity: Activity | None) -> list[Arrow]:
-    leaves = inner_states(definition)
-    found: list[Arrow] = []
-    for path in definition.walk():
-        state = path[-1]
-        targets = dict.fromkeys(row.target for row in state.rows)
-        for target in targets:
-            rows = tuple(row for row in state.rows if row.target == target)
-            count = None if activity is None else _count(activity, leaves, state.name, target, rows)
-            found.append(Arrow(source=state.name, target=target, rows=rows, count=count))
-    return found
 
 
 def _count(
