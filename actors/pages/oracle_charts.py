@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -54,7 +55,13 @@ def decision_charts(groups: Sequence[RunGroup]) -> list[Chart]:
 def _sources(groups: Sequence[RunGroup]) -> Chart:
     names = [name for name in SOURCES if any(group.first.course.sources.get(name) for group in groups)]
     names.sort(key=lambda name: -groups[0].first.course.sources.get(name, 0))
-    shares = {name: [100 * _mean([_part(run, name) for run in group.runs]) for group in groups] for name in names}
+    shares = {
+        name: [
+            100 * fmean(run.course.sources.get(name, 0) / max(1, run.course.sources.total()) for run in group.runs)
+            for group in groups
+        ]
+        for name in names
+    }
     colors = [SOURCES[name] for name in names] if len(groups) == 1 else None
     words = [_SOURCE_WORDS[name] for name in names]
     drawn = _bars(words, list(shares.values()), "% of transitions", colors)
@@ -78,14 +85,6 @@ def _sources(groups: Sequence[RunGroup]) -> Chart:
         Table(("decided by", *(run.name for run in every)), rows),
         key=group_key(groups, has_lines=False),
     )
-
-
-def _part(run: RunRecord, name: str) -> float:
-    return run.course.sources.get(name, 0) / max(1, run.course.sources.total())
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
 
 
 def _methods(methods: Mapping[str, Mapping[str, int]]) -> Chart:

@@ -213,9 +213,12 @@ def _cleaned(key: str, value: str, element: ElementTree.Element, name: str) -> s
     if key == "href":
         return f"#{name}-{value.removeprefix('#')}"
     if key in {"style", "fill", "stroke"}:
-        return _colored(value)
+        for stand_in, role in _ROLES.items():
+            value = value.replace(stand_in, f"var(--{role})")
+        return value
     if key in {"d", "points", "x", "y", "transform"}:
-        return _SPACE.sub(" ", _NUMBER.sub(_rounded, value)).strip()
+        rounded = _NUMBER.sub(lambda found: f"{float(found.group()):.2f}".rstrip("0").rstrip("."), value)
+        return _SPACE.sub(" ", rounded).strip()
     return value
 
 
@@ -232,16 +235,6 @@ def _plain_font(element: ElementTree.Element) -> None:
         elif not part.startswith("font-family"):
             kept.append(part)
     element.attrib["style"] = "; ".join(part for part in kept if part)
-
-
-def _colored(value: str) -> str:
-    for stand_in, role in _ROLES.items():
-        value = value.replace(stand_in, f"var(--{role})")
-    return value
-
-
-def _rounded(found: re.Match[str]) -> str:
-    return f"{float(found.group()):.2f}".rstrip("0").rstrip(".")
 
 
 def _local(name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from actors.pages import run_tables
 from actors.pages.attribute_charts import attribute_charts, attributes_in_words
-from actors.pages.card import Chart, Table, table_of
+from actors.pages.card import Table, table_of
 from actors.pages.cascade_charts import reach_chart, shape_charts, tree_charts
 from actors.pages.cause_charts import Shown, anchor, cause_parts
 from actors.pages.html import Element, Node, tag
@@ -52,7 +52,7 @@ def report(
     groups, differences = groups_of(runs)
     with style():
         sections = list(_sections(groups, differences, real, on_step))
-    title = _title(runs)
+    title = f"Report of run {runs[0].name}" if len(runs) == 1 else f"Report of {len(runs)} runs"
     lead = _lead(groups, differences)
     questions = list(dict.fromkeys(run.config.run.question for run in runs if run.config.run.question))
     asked = [tag("p", question, class_="question") for question in questions[:3]]
@@ -86,19 +86,15 @@ def _lead(groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Elem
     return lead_of(compared.answers, compared.limits) if compared.answers else None
 
 
-def _title(runs: Sequence[RunRecord]) -> str:
-    if len(runs) == 1:
-        return f"Report of run {runs[0].name}"
-    return f"Report of {len(runs)} runs"
-
-
 def _figures(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Element:
     """Return the few numbers that say what was run."""
     first = runs[0]
     course, simulation = first.course, first.config.simulation
     kind = first.show.agents
+    states = [run_tables.state_in_words(run) for run in runs]
+    counted = [f"{states.count(each)} {each}" for each in dict.fromkeys(states)]
     told = [
-        ("state", run_tables.state_in_words(first) if len(runs) == 1 else _states_of(runs)),
+        ("state", states[0] if len(runs) == 1 else listed(counted)),
         (kind, _range([run.course.header.agents for run in runs])),
         ("ticks", _range([run.course.ticks for run in runs])),
         ("simulated time", run_tables.simulated(course.ticks * simulation.tick_seconds)),
@@ -113,11 +109,6 @@ def _figures(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Element:
     if len(groups) > 1:
         told.append(("configurations", str(len(groups))))
     return figures(told)
-
-
-def _states_of(runs: Sequence[RunRecord]) -> str:
-    states = [run_tables.state_in_words(run) for run in runs]
-    return listed([f"{states.count(state)} {state}" for state in dict.fromkeys(states)])
 
 
 def _range(values: Sequence[int]) -> str:
@@ -193,14 +184,10 @@ def _states(groups: Sequence[RunGroup]) -> Section:
         chart = chart_with_counts(group.first, str(place))
         if group.first.chart_problem:
             parts.append(missing(f"The chart of run {group.first.name} cannot be read: {group.first.chart_problem}"))
-        if chart is not None and (place == 0 or _has_own_chart(group, groups[0])):
+        if chart is not None and (place == 0 or group.first.config.statechart != groups[0].first.config.statechart):
             parts.append(grid([chart], f"statechart-{place}"))
     parts.extend(_only_first(groups, "Flows and statecharts"))
     return Section("states", "States", parts)
-
-
-def _has_own_chart(group: RunGroup, first: RunGroup) -> bool:
-    return group.first.config.statechart != first.first.config.statechart
 
 
 def _decisions(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Section:
@@ -234,7 +221,10 @@ def _cascades(groups: Sequence[RunGroup], real: Real) -> Section | None:
     feeds = [[feed_of_run(run) for run in group.runs] for group in groups]
     world = world_chart(groups)
     charts = [*([world] if world else []), *shape_charts(groups, feeds, real.cascades)]
-    charts += [chart for group in groups[:DETAILED_MAX] for chart in _reach(group)]
+    for group in groups[:DETAILED_MAX]:
+        reached = group.first.audience
+        if isinstance(reached, Audience) and (reach := reach_chart(group.first, reached, group.label)) is not None:
+            charts.append(reach)
     parts: list[Node] = [grid(charts, "cascades")] if charts else []
     left_out = sum(feed.left_out for group in feeds for feed in group)
     if left_out:
@@ -272,12 +262,6 @@ def _causes(groups: Sequence[RunGroup]) -> Section | None:
             parts.append(tag("p", f"Of run {run.name}:", class_="quiet"))
         parts += found
     return Section("causes", "Causes", parts) if parts else None
-
-
-def _reach(group: RunGroup) -> list[Chart]:
-    run = group.first
-    chart = reach_chart(run, run.audience, group.label) if isinstance(run.audience, Audience) else None
-    return [chart] if chart else []
 
 
 def _facts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], real: Real) -> list[Node]:

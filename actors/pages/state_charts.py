@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Final
 from xml.etree import ElementTree
 
@@ -87,14 +88,15 @@ def _stack(group: RunGroup) -> Chart:
     axes.set_xlim(x[0], x[-1])
     plain_numbers(axes.xaxis, whole=True)
     plain_numbers(axes.yaxis)
-    label(axes, unit, f"% of {_agents(run)}")
+    label(axes, unit, f"% of {run.show.agents}")
     mark_interventions(axes, [group], _place)
     spent = run.course.activity.shares
     order = sorted(states, key=lambda state: -spent.get(state, 0.0))
-    reading = f"{_cap(_agents(run))} spend most of their time in {_most(order, spent)}."
+    most = listed([f"{state} ({share(spent.get(state, 0.0))})" for state in order[:2]])
+    reading = f"{run.show.agents[:1].upper()}{run.show.agents[1:]} spend most of their time in {most}."
     reading += interventions_note([group])
     table = Table(
-        ("state", "share of the time", f"{_agents(run)} at the end"),
+        ("state", "share of the time", f"{run.show.agents} at the end"),
         [(state, share(spent.get(state, 0.0)), count(run.course.inside.get(state, 0))) for state in states],
     )
     key = tuple((styles[state].text, styles[state].color, state) for state in states[: 2 * STATES_MAX])
@@ -104,10 +106,8 @@ def _stack(group: RunGroup) -> Chart:
 def _states(groups: Sequence[RunGroup]) -> Chart:
     """Return the agents in each state over time, a small panel for each state with a scale of its own."""
     first = groups[0].first
-    spent = {
-        state: max(group.first.course.activity.shares.get(state, 0.0) for group in groups) for state in _all(groups)
-    }
-    states = list(spent)
+    states = list(dict.fromkeys(state for group in groups for run in group.runs for state in run.states))
+    spent = {state: max(group.first.course.activity.shares.get(state, 0.0) for group in groups) for state in states}
     never = [state for state in states if not spent[state]]
     kept = sorted(states, key=lambda state: -spent[state])[:STATES_MAX]
     kept = [state for state in states if state in kept and spent[state]]
@@ -115,7 +115,7 @@ def _states(groups: Sequence[RunGroup]) -> Chart:
     drawn, rows = panels(PANEL_HEIGHT * len(kept) + 30, len(kept))
     for axes, state in zip(rows, kept, strict=True):
         for place, group in enumerate(groups):
-            line = line_of(group, lambda run, state=state: (times(run)[0], _shares(run, state)))  # type: ignore[misc]
+            line = line_of(group, partial(_part, state))
             own = styles[state].color if len(groups) == 1 and state in styles else None
             if own and len(line.x) > 1 and len(group.runs) == 1:
                 axes.fill_between(line.x, 0, line.middle, color=own, alpha=0.85, linewidth=0)
@@ -134,11 +134,16 @@ def _states(groups: Sequence[RunGroup]) -> Chart:
     rows[-1].title.set_color(TEXT)
     left = [state for state in states if state not in kept and spent[state]]
     reading = (
-        f"The share of {_agents(first)} in each state, as a mean of a {_point(first)}; each panel has its own scale."
+        f"The share of {first.show.agents} in each state, as a mean of a {_point(first)}; each panel has its own scale."
         f"{band_note(groups)}{interventions_note(groups)}{f' Not drawn: {listed(left)}.' if left else ''}"
         f"{f' Nobody was in {listed(never)} at the end of a tick.' if never else ''}"
     )
     return Chart("States over time", drawn, reading, _states_table(groups, states, unit), key=group_key(groups))
+
+
+def _part(state: str, run: RunRecord) -> tuple[list[float], list[float]]:
+    """Return the percentage of a run's agents in a state over time."""
+    return times(run)[0], [100.0 * point.get(state, 0.0) / run.course.header.agents for point in run.course.people]
 
 
 def _states_table(groups: Sequence[RunGroup], states: Sequence[str], unit: str) -> Table:
@@ -260,29 +265,9 @@ def _place(run: RunRecord, tick: int) -> float:
     return tick / (run.config.simulation.ticks_per_round if times(run)[1] != "tick" else 1)
 
 
-def _all(groups: Sequence[RunGroup]) -> list[str]:
-    return list(dict.fromkeys(state for group in groups for run in group.runs for state in run.states))
-
-
-def _shares(run: RunRecord, state: str) -> list[float]:
-    return [100.0 * point.get(state, 0.0) / run.course.header.agents for point in run.course.people]
-
-
-def _agents(run: RunRecord) -> str:
-    return run.show.agents
-
-
 def _point(run: RunRecord) -> str:
     length = run.config.simulation.ticks_per_round
     if run.course.point_ticks == length:
         return times(run)[1]
     ticks = run.course.point_ticks
     return "tick" if ticks == 1 else f"stretch of {plural(ticks, 'tick')}"
-
-
-def _most(order: Sequence[str], spent: Mapping[str, float]) -> str:
-    return listed([f"{state} ({share(spent.get(state, 0.0))})" for state in order[:2]])
-
-
-def _cap(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -241,7 +241,7 @@ def _moment_chart(groups: Sequence[RunGroup], history: Sequence[Figures], source
     rows = [
         (
             moment_in_words(name),
-            _number(real.get(name, math.nan)),
+            f"{real[name]:.3f}" if not math.isnan(real.get(name, math.nan)) else NO_VALUE,
             *(_spread([one[name] for one in each]) for each in found),
         )
         for name in names
@@ -291,10 +291,6 @@ def _moment_picture(found: Sequence[Sequence[dict[str, float]]], real: dict[str,
 
 def _middle(values: Sequence[float]) -> float:
     return float(np.median(values))
-
-
-def _number(value: float) -> str:
-    return NO_VALUE if math.isnan(value) else f"{value:.3f}"
 
 
 def _spread(values: Sequence[float]) -> str:

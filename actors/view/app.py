@@ -135,12 +135,13 @@ class Site:
             f"{runs}/causes": self.causes,
             f"{runs}/council": self.council,
         }
+        rules = theme_css() + GRID + tables_css()
         binary = {f"{runs}/states": self.states, f"{runs}/places": self.places}
         return Starlette(
             routes=[
                 Route("/", partial(_file, "index.html")),
-                Route("/static/theme.css", _theme),
-                Route("/static/{name}", _static),
+                Route("/static/theme.css", lambda _: Response(rules, media_type="text/css")),
+                Route("/static/{name}", lambda request: _file(request.path_params["name"], request)),
                 *(Route(path, partial(_answer, work)) for path, work in numbers.items()),
                 *(Route(path, partial(_bytes, work)) for path, work in binary.items()),
             ],
@@ -382,15 +383,9 @@ def _problem(status: int, error: Exception) -> Response:
 
 def _json(value: Any) -> bytes:
     """Return JSON. An infinite number becomes null, and a type that msgspec does not know becomes text."""
-    return msgspec.json.encode(value, enc_hook=_plain)
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else str(value)
-
-
-def _theme(_: Request) -> Response:
-    return Response(theme_css() + GRID + tables_css(), media_type="text/css")
+    return msgspec.json.encode(
+        value, enc_hook=lambda given: given.item() if isinstance(given, np.generic) else str(given)
+    )
 
 
 def _no_page(_: Request, __: Exception) -> Response:
@@ -402,10 +397,6 @@ def _no_page(_: Request, __: Exception) -> Response:
         '<body><main><h1>There is no such page</h1><p><a href="/">← All runs</a></p></main></body></html>'
     )
     return Response(page, 404, media_type="text/html")
-
-
-def _static(request: Request) -> Response:
-    return _file(request.path_params["name"], request)
 
 
 def _file(name: str, _: Request) -> Response:

@@ -79,7 +79,7 @@ def test_a_model_is_told_what_the_page_shows() -> None:
     assert shown in prompt
 
 
-@pytest.mark.parametrize("code", PYTHON)
+@catalogue("code", PYTHON)
 def test_an_example_in_python_prints_true(code: str) -> None:
     out = io.StringIO()
     with contextlib.redirect_stdout(out):

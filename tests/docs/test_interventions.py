@@ -9,6 +9,7 @@ import pytest
 from prism.config import load_config
 from prism.config.interventions import CHANGEABLE, KINDS
 from prism.config.load import load_interventions
+from tests.catalogue import catalogue
 from tests.command import run_prism
 from tests.docs.pages import blocks
 from tests.paths import ROOT
@@ -17,7 +18,7 @@ PAGE = ROOT / "docs" / "behaviour.md"
 STUDY, ECONOMY, NEWS = (block.text for block in blocks(PAGE, "Interventions") if block.info == "yaml")
 
 
-@pytest.mark.parametrize("text", [STUDY, ECONOMY])
+@catalogue("text", [STUDY, ECONOMY])
 def test_an_example_of_a_configuration_is_one_that_can_be_run(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,6 +17,7 @@ from prism.palette import PEOPLE, state_styles
 from prism.social.chart import SOCIAL_BEHAVIOUR, social_behaviour, social_definition
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Statechart, Transition, flatten, read_chart
+from tests.catalogue import catalogue
 from tests.statechart.test_flatten import vocabulary
 
 SCXML = "{http://www.w3.org/2005/07/scxml}"
@@ -174,7 +175,7 @@ def test_boxes_of_states_do_not_overlap() -> None:
             assert abs(x - other_x) >= width or abs(y - other_y) >= height
 
 
-@pytest.mark.parametrize("draw", [mermaid, dot, svg])
+@catalogue("draw", [mermaid, dot, svg])
 def test_a_run_is_drawn_on_its_chart(draw: object) -> None:
     assert callable(draw)
     text = draw(outline(SOCIAL_BEHAVIOUR, RUN))
@@ -185,7 +186,7 @@ def test_a_run_is_drawn_on_its_chart(draw: object) -> None:
         assert part in text
 
 
-@pytest.mark.parametrize("draw", [mermaid, dot, svg, scxml])
+@catalogue("draw", [mermaid, dot, svg, scxml])
 def test_a_chart_made_in_python_is_drawn_too(draw: object) -> None:
     assert callable(draw)
     text = draw(outline(ECONOMY_CHART))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser import NARROW, WIDE, Browser, browser, chromium
+from tests.catalogue import catalogue
 
 __all__ = ["browser", "chromium"]
 
@@ -30,7 +31,7 @@ def test_a_good_page_has_no_problems_even_if_it_allows_no_script(browser: Browse
     assert visit.violations() == []
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("content", "problem"),
     [
         ("<script>console.error('lost')</script>", "console: lost"),
@@ -45,7 +46,7 @@ def test_a_problem_of_a_page_is_found(browser: Browser, tmp_path: Path, content:
     assert any(problem in line for line in visit.problems()), visit.problems()
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("box", "cell", "problem"),
     [
         ("", "a" * 90, "wider than its box"),
@@ -64,7 +65,7 @@ def test_what_the_policy_forbids_is_found(browser: Browser, tmp_path: Path) -> N
     assert "Content Security Policy" in visit.problems()[0]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("content", "rule"),
     [
         ("<p style='color: #aaa; background: #fff'>faint</p>", "color-contrast"),

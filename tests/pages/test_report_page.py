@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tests.browser import NARROW, WIDE, Browser, Scheme, browser, chromium
+from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.hostile_texts import MARKUP, TEXTS
 from tests.paths import ROOT
@@ -124,8 +125,6 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("social", NARROW, "dark"),
         ("several", WIDE, "light"),
         ("economy", NARROW, "light"),
-        ("social", WIDE, "dark"),
-        ("social", NARROW, "light"),
         ("several", NARROW, "dark"),
         ("economy", WIDE, "dark"),
     ],
@@ -142,20 +141,20 @@ def test_a_report_is_whole_at_every_width_and_in_every_theme(
     assert visit.page.evaluate("() => window.harmed") is None
 
 
-@pytest.mark.parametrize("name", ["social", "several", "economy"])
+@catalogue("name", ["social", "several", "economy"])
 def test_letters_are_large_enough_on_a_phone(studies: Path, browser: Browser, name: str) -> None:
     visit = browser.open((studies / f"{name}.html").as_uri(), width=NARROW)
     assert visit.page.evaluate(SMALL) == []
 
 
-@pytest.mark.parametrize("name", REPORTS)
+@catalogue("name", REPORTS)
 def test_no_table_is_cut_on_a_phone(studies: Path, browser: Browser, name: str) -> None:
     visit = browser.open((studies / f"{name}.html").as_uri(), width=PHONE)
     assert visit.tables_cut() == []
     assert visit.overflow() == 0
 
 
-@pytest.mark.parametrize("name", ["social", "several", "economy"])
+@catalogue("name", ["social", "several", "economy"])
 def test_rows_of_charts_are_as_wide_as_the_page_and_what_matters_is_larger(
     studies: Path, browser: Browser, name: str
 ) -> None:
@@ -184,7 +183,7 @@ def test_the_largest_cascade_leads_to_what_made_it(studies: Path, browser: Brows
     assert page.get_by_role("img", name="Shares of groups by party").count() == 1
 
 
-@pytest.mark.parametrize("name", ["economy", "economies"])
+@catalogue("name", ["economy", "economies"])
 def test_an_economy_is_told_in_the_words_of_people(studies: Path, browser: Browser, name: str) -> None:
     page = browser.open((studies / f"{name}.html").as_uri()).page
     page.locator("details").evaluate_all("(all) => all.forEach((each) => (each.open = true))")

@@ -19,6 +19,7 @@ from actors.persistence.oracle_log import LoggedAnswer
 from prism.agents import Question, Update
 from prism.social.posts.post import PostView
 from tests.browser import NARROW, WIDE, Browser, Scheme, Visit, browser, chromium
+from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.hostile_texts import MARKUP
 from tests.pages.view_server import PRISM, serving, write_run
@@ -346,7 +347,7 @@ def test_the_way_back_is_whole_on_a_phone(browser: Browser, address: str, runs: 
     assert visit.problems() == []
 
 
-@pytest.mark.parametrize("place", ["#/run/nobody", "#/compare/nobody/run", "#/nowhere", "nowhere/at/all"])
+@catalogue("place", ["#/run/nobody", "#/compare/nobody/run", "#/nowhere", "nowhere/at/all"])
 def test_an_error_leads_back_to_the_runs(browser: Browser, address: str, place: str) -> None:
     page = browser.open(f"{address}/{place}").page
     page.get_by_role("link", name="All runs").click()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from io import StringIO
 
-import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
@@ -66,7 +65,7 @@ def test_without_audits_the_warning_says_that_nobody_knows() -> None:
     assert "without audits" in notice
 
 
-@pytest.mark.parametrize(("low", "is_told"), [(0.049, False), (0.051, True)])
+@catalogue(("low", "is_told"), [(0.049, False), (0.051, True)])
 def test_what_is_surely_far_from_individual_judgements_is_told(low: float, *, is_told: bool) -> None:
     found = replace(summary(0.5, 0.48, 0.52), divergence=Estimate(mean=0.06, low=low, high=0.07))
     assert ("0.060 (0.051 to 0.070) bits" in str(sharing_notice(found))) is is_told

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from actors.pages.style import DARK, LIGHT, theme_css
+from tests.catalogue import catalogue
 from tests.deploy.test_palette import linear
 
 TEXT, LINE = 4.5, 3.0
@@ -19,7 +18,7 @@ def contrast(first: str, second: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("colors", [LIGHT, DARK], ids=["light", "dark"])
+@catalogue("colors", [LIGHT, DARK])
 def test_text_and_lines_can_be_read(colors: dict[str, str]) -> None:
     for ground in (colors["ground"], colors["panel"]):
         assert all(contrast(colors[name], ground) >= TEXT for name in ("text", "quiet", "link"))

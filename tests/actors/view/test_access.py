@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from urllib.parse import quote
 
-import pytest
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
@@ -77,7 +76,7 @@ def test_an_address_that_others_reach_asks_for_its_token() -> None:
     assert get(guarded, "/", host="example.org", cookie=cookie.split(";")[0]).status_code == 421
 
 
-@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@catalogue("site", ["cross-site", "same-site"])
 def test_the_page_of_another_site_may_link_here_and_ask_for_nothing(tmp_path: Path, site: str) -> None:
     asked = Asked(tmp_path)
     for path, status in (("/", 200), ("/api/runs", 403), ("/static/main.js", 403)):
