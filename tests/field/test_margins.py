@@ -80,8 +80,8 @@ def test_a_table_of_one_attribute_comes_out_within_one_person(size: int) -> None
     config = PopulationConfig(attributes={name: ATTRIBUTES[name] for name in ("age", "member")})
     for table, outcomes in margins({"age.csv": AGE} | MEMBER, config).outcomes(size, 3):
         if table.source == "age.csv":  # the first attribute of the configuration, by which people are lined up
-            assert all(abs(each.asked - each.came_out) <= 1.0 / size for each in outcomes)
-        assert sum(each.came_out for each in outcomes) == pytest.approx(1.0)
+            assert all(abs(asked - came_out) <= 1.0 / size for _, asked, came_out in outcomes)
+        assert sum(came_out for *_, came_out in outcomes) == pytest.approx(1.0)
 
 
 def test_who_has_which_values_is_drawn_and_the_rest_is_as_without_margins() -> None:

@@ -106,19 +106,7 @@ async def test_a_404_for_a_schema_is_a_refusal_of_the_schema(quirks: tuple[str, 
         assert "next_state" in (await model.complete(asking())).text
 
 
-async def test_a_404_for_a_schema_is_a_refusal_where_the_path_is_the_users_own() -> None:
-    settings = ServerSettings(quirks=("strict_not_found", "other_path"), systemone=SystemOne.OFF)
-    path = {"path": "/api/v3/chat/completions"}
-    async with (
-        ModelServer(settings) as server,
-        aclosing(OpenAICompatClient(config_for(server, request=path), {})) as model,
-    ):
-        assert (await model.check()).changes == {"unsent": "strict"}
-
-
-@pytest.mark.parametrize(
-    "said", ["No endpoints support 'strict'.", "This model does not support response_format json_schema."]
-)
+@catalogue("said", ["No endpoints support 'strict'.", "This model does not support response_format json_schema."])
 async def test_a_404_that_names_a_field_is_a_refusal_of_it(said: str) -> None:
     def reply(_messages: object, _options: Mapping[str, object], form: object) -> str:
         if isinstance(form, dict):

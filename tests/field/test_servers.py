@@ -18,7 +18,6 @@ from tests.command import Prism
 from tests.llm.support import ADDRESS_IN_USE_BY_NOBODY
 from tests.standin import Exchange, ModelServer, ServerSettings
 from tests.standin.errors import ApiError
-from tests.standin.openai_api import _ERROR_TYPES
 from tests.wire.support import settings
 
 FILTERED = ApiError(400, "The response was filtered by the content management policy")
@@ -159,34 +158,8 @@ def test_what_no_wait_mends_ends_the_run_at_once_and_a_resume_goes_on(
 
 
 @pytest.mark.everyday(1)
-def test_a_quota_that_only_the_code_of_an_error_names_is_told_at_the_start_and_during_a_run(
-    prism: Prism, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(_ERROR_TYPES, 429, "insufficient_quota")
-    spent = ServerSettings(reply=_spent)
-
-    def spend(exchange: Exchange) -> None:
-        if exchange.call == 20:
-            server.settings = spent
-
-    with ModelServer(ServerSettings(reply=Refusing(FILTERED, most=0)), on_exchange=spend) as server:
-        configure(server.url, "openai")
-        during = prism("run", "wire.yaml", "--quiet", "--out", "run")
-        server.settings = spent
-        at_start = prism("run", "wire.yaml", "--quiet", "--out", "none")
-    assert (during.code, at_start.code) == (5, 5)
-    assert "You exceeded your current quota; the account has nothing left: add credit" in at_start.err
-    assert "; the account has nothing left: add credit" in during.err
-
-
-def _spent(*_: object) -> str:
-    raise ApiError(429, "You exceeded your current quota")
-
-
-@pytest.mark.everyday(1)
-@pytest.mark.parametrize("backend", ["ollama", "openai"])
 def test_a_server_that_loads_its_model_at_the_start_is_waited_for(
-    backend: str, prism: Prism, monkeypatch: pytest.MonkeyPatch
+    prism: Prism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("actors.factory.oracle_backends.LOADING_EVERY_S", 0.01)
     loading = ServerSettings(reply=_loading)
@@ -196,11 +169,11 @@ def test_a_server_that_loads_its_model_at_the_start_is_waited_for(
             server.settings = ServerSettings(reply=Refusing(FILTERED, most=0))
 
     with ModelServer(loading, on_exchange=load) as server:
-        configure(server.url, backend)
+        configure(server.url, "ollama")
         ended = prism("run", "wire.yaml", "--quiet", "--out", "run")
         assert ended.code == 0, ended.err
         server.settings = loading
-        configure(server.url, backend, on_outage="stop")
+        configure(server.url, "openai", on_outage="stop")
         stopped = prism("run", "wire.yaml", "--quiet", "--out", "stopped")
     assert summary()["fallbacks_by_reason"] == {}
     assert stopped.code == 5

@@ -175,49 +175,6 @@ def test_an_experiment_whose_base_is_a_runs_configuration_has_the_cells_of_its_s
     assert len(study_digests) == 4
 
 
-ORDERS = """
-import pickle, sys
-from pathlib import Path
-from actors.core.files import read_regular
-from actors.studies.experiments.node import order_of, read_by
-from actors.studies.experiments.plan import make_plan
-from actors.factory.input_files import INPUT_BYTES_MAX, locate_input
-
-cells = Path(sys.argv[2])
-for cell in make_plan(Path(sys.argv[1])).cells:
-    contents = {digest: read_regular(locate_input(name), INPUT_BYTES_MAX) for name, digest in read_by(cell).items()}
-    order = order_of(cell, str(cells / cell.key), "e")
-    (cells.parent / f"{cell.key}.order").write_bytes(pickle.dumps((order, contents)))
-"""
-NODE = """
-import pickle, sys
-from pathlib import Path
-from actors.studies.experiments.node import run_order
-
-for path in map(Path, sys.argv[1:]):
-    order, contents = pickle.loads(path.read_bytes())
-    problem = run_order(order, "n", contents.__getitem__).done.problem
-    assert not problem, problem
-"""
-
-
-@pytest.mark.slow
-def test_a_node_without_the_run_does_the_cells_of_its_configuration_with_its_code(
-    place: Path, digest: str, study_digests: dict[str, str], tmp_path: Path
-) -> None:
-    for name in ("cells", "node"):
-        (tmp_path / name).mkdir()
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path / "node")}
-    run = shutil.copytree(place / "there" / "run", tmp_path / "run")
-    file = write_experiment(tmp_path / "experiment", f"../run/{CONFIG}")
-    ordered = [sys.executable, "-P", "-c", ORDERS, str(file), str(tmp_path / "cells")]
-    subprocess.run(ordered, cwd="/", env=environment, check=True)
-    shutil.rmtree(run)
-    done = [sys.executable, "-P", "-c", NODE, *map(str, tmp_path.glob("*.order"))]
-    subprocess.run(done, cwd="/", env=environment, check=True)
-    assert digests_of(tmp_path) == study_digests
-
-
 def test_a_full_disk_while_inputs_are_kept_leaves_nothing_and_says_so(tmp_path: Path) -> None:
     config = write_study(tmp_path / "study")
     ended = short_of_room(700, "run", str(config), "--out", str(tmp_path / "run"), "-q", cwd=tmp_path)

@@ -15,6 +15,7 @@ from prism.social.network import Network
 from prism.social.people.population import Population
 from prism.social.posts.post import origin_of
 from prism.social.ties.graph import FollowGraph
+from tests.catalogue import catalogue
 from tests.social.in_view import opened
 from tests.social.people import persona
 from tests.social.scalar_feed import pool_of, roots_in, sampled
@@ -32,7 +33,7 @@ def strangers(people: int, **feed: Any) -> Network:
 
 
 @pytest.mark.everyday(1)
-@pytest.mark.parametrize("count", [501, 1000, 3000])
+@pytest.mark.parametrize("count", [501, 3000])
 def test_of_many_originals_a_part_is_sampled_and_over_readers_each_is_as_likely(count: int) -> None:
     kept, readers, seen, sizes = origins(count), 6000, Counter[int](), Counter[int]()
     for reader in range(readers):
@@ -49,7 +50,7 @@ def test_of_many_originals_a_part_is_sampled_and_over_readers_each_is_as_likely(
     assert 0.9 < first / second < 1.1, "neither early nor late originals, nor low or high numbers, are shown more"
 
 
-@pytest.mark.parametrize("recent", [30, 100])
+@catalogue("recent", [30, 100])
 def test_a_reader_is_shown_the_sample_that_the_definition_gives_whatever_has_been_forgotten(recent: int) -> None:
     net, random = strangers(60, recent=recent, horizon_rounds=2), Random(4)
     shown = Counter[int]()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism.config import AttributeConfig, PopulationConfig
+from prism.config import PopulationConfig
 from prism.errors import InputError, SettingError
 from prism.social.people.persona import Persona
 from prism.social.people.profiles import Profile, parse_profiles, personas_from_profiles
@@ -183,20 +183,3 @@ def test_every_value_that_may_be_is_read_as_it_was_written(case: tuple[str, Any]
     if kind != "text":
         (profile,) = from_csv(config, "own", str(value))
         assert profile.attributes["own"] == value
-
-
-@given(st.text(max_size=12) | st.integers() | st.floats() | st.none() | st.lists(st.integers(), max_size=2))
-def test_any_value_is_read_as_one_that_its_declaration_holds_or_refused_in_one_line(value: object) -> None:
-    for declaration in (
-        AttributeConfig(type="int", min=0),
-        AttributeConfig(type="float", max=1),
-        AttributeConfig(type="bool"),
-    ):
-        told = ""
-        try:
-            (profile,) = from_json(PopulationConfig(attributes={"own": declaration}), {"own": value})
-        except InputError as error:
-            told = str(error)
-        else:
-            assert declaration.holds(profile.attributes["own"])
-        assert len(told.splitlines()) <= 1

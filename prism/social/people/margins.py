@@ -92,24 +92,6 @@ class MarginTable(NamedTuple):
         """The categories of each attribute, in the order of the file."""
         return {name: tuple(dict.fromkeys(row[place] for row in self.shares)) for place, name in enumerate(self.names)}
 
-    def told(self, row: Sequence[Category]) -> str:
-        return _in_words(self.names, row)
-
-    def within(self, names: Sequence[str]) -> dict[tuple[Category, ...], float]:
-        places = [self.names.index(name) for name in names]
-        sums: dict[tuple[Category, ...], list[float]] = {}
-        for row, share in self.shares.items():
-            sums.setdefault(tuple(row[place] for place in places), []).append(share)
-        return {row: math.fsum(shares) for row, shares in sums.items()}
-
-
-class Outcome(NamedTuple):
-    """A row of a table, in words: its share in the table, and that of the people drawn."""
-
-    row: str
-    asked: float
-    came_out: float
-
 
 def parse_margin(data: bytes, source: str, config: PopulationConfig) -> MarginTable:
     """Return the table in a file: a column for each attribute, and one of `share`, `percent` or `count`.
@@ -139,8 +121,8 @@ def parse_margin(data: bytes, source: str, config: PopulationConfig) -> MarginTa
     table = MarginTable(source, names, figures, None)
     for row in product(*table.categories.values()):
         if row not in figures:
-            problem = f"has no row for {table.told(row)}: expected one for each combination, with 0 where nobody is"
-            raise InputError(source, problem)
+            problem = "expected one for each combination, with 0 where nobody is"
+            raise InputError(source, f"has no row for {_in_words(names, row)}: {problem}")
     # 3. Shares, which add up to 1.
     total, whole = math.fsum(figures.values()), FIGURES[figure]
     if not total > 0.0:
@@ -179,8 +161,15 @@ class Margins:
         if (cells := math.prod(self._shape)) > CELLS_MAX:
             problem = f"makes {cells:,} combinations of values with the other tables: expected {CELLS_MAX:,} at most"
             raise InputError(tables[-1].source, problem)
-        for one, other in combinations(tables, 2):
-            _refuse_contradiction(one, other)
+        for one, other in combinations(tables, 2):  # two tables that give an attribute different shares
+            both = [name for name in one.names if name in other.names]
+            here, there = _within(one, both), _within(other, both)
+            row = max(here, key=lambda each: abs(here[each] - there[each])) if both else ()
+            if both and abs(here[row] - there[row]) > TOLERANCE:
+                problem = (
+                    f"contradicts {one.source}: {_in_words(both, row)} is {there[row]:.1%} here and {here[row]:.1%}"
+                )
+                raise InputError(other.source, f"{problem} there; expected at most {TOLERANCE:.0%} between them")
         self._targets = [
             np.array([table.shares[row] for row in self._rows_of(table)]).reshape(
                 [len(self._categories[name]) for name in table.names]
@@ -214,13 +203,13 @@ class Margins:
         marks = (ends * size + integer(total, seed, WORLD, 0, Draw.MARGIN)) // total
         return np.diff(marks, prepend=0)
 
-    def outcomes(self, size: int, seed: int) -> Iterator[tuple[MarginTable, list[Outcome]]]:
-        """Yield each table with the shares that it asks for and those among `size` people."""
+    def outcomes(self, size: int, seed: int) -> Iterator[tuple[MarginTable, list[tuple[str, float, float]]]]:
+        """Yield each table with its rows in words, the shares that it asks for, and those among `size` people."""
         drawn = self.counts(size, seed).reshape(self._shape) / size
         for table, target in zip(self.tables, self._targets, strict=True):
+            rows = [_in_words(table.names, row) for row in self._rows_of(table)]
             came_out = drawn.sum(axis=self._axes_but(table)).ravel().tolist()
-            rows = zip(self._rows_of(table), target.ravel().tolist(), came_out, strict=True)
-            yield table, [Outcome(table.told(row), *each) for row, *each in rows]
+            yield table, [*zip(rows, target.ravel().tolist(), came_out, strict=True)]
 
     def lines(self, size: int | None, seed: int) -> Iterator[str]:
         """Yield a line for each table: the shares that it asks for, beside those that come out.
@@ -232,27 +221,13 @@ class Margins:
             yield f"population.margins: {counted(len(self.tables), 'table')}; --build counts the people"
             return
         for table, outcomes in self.outcomes(size, seed):
-            off = max(abs(each.asked - each.came_out) for each in outcomes)
-            shown = [f"{each.row} asked {each.asked:.1%}, came out {each.came_out:.1%}" for each in outcomes]
+            off = max(abs(asked - came_out) for _, asked, came_out in outcomes)
+            shown = [f"{row} asked {asked:.1%}, came out {came_out:.1%}" for row, asked, came_out in outcomes]
             others = f"; {counted(len(shown) - ROWS_SHOWN, 'more row')}" if len(shown) > ROWS_SHOWN else ""
             scaled = "" if table.total is None else f" (they add up to {table.total:.6g} and are scaled to 1)"
             shares = f"{counted(len(shown), 'share')} of {counted(size, 'person', 'people')}"
             head = f"population.margins: {table.source}: {shares}{scaled}"
             yield f"{head}, off by {100 * off:.2f} points at most: {'; '.join(shown[:ROWS_SHOWN])}{others}"
-
-    def records(self, size: int, seed: int) -> dict[str, Any]:
-        """Return the shares that each table asks for beside those that come out, as `summary.json` has them.
-
-        Tables are called by the names of their files alone: where these lie changes no result.
-        """
-        found: dict[str, Any] = {}
-        for table, outcomes in self.outcomes(size, seed):
-            name = PurePath(table.source).name
-            found[name if name not in found else f"{name} ({len(found) + 1})"] = [
-                {"row": each.row, "asked": round(each.asked, 6), "came_out": round(each.came_out, 6)}
-                for each in outcomes
-            ]
-        return found
 
     def _axes_but(self, table: MarginTable) -> tuple[int, ...]:
         return tuple(axis for axis, name in enumerate(self.names) if name not in table.names)
@@ -281,7 +256,7 @@ class Margins:
             place = int(np.abs(now - target).argmax())
             asked, left = float(target.ravel()[place]), float(now.ravel()[place])
             if abs(asked - left) > TOLERANCE:
-                row = table.told([*self._rows_of(table)][place])
+                row = _in_words(table.names, [*self._rows_of(table)][place])
                 problem = f"contradicts the other tables: {row} is {asked:.1%} here, and they leave {left:.1%}"
                 raise InputError(table.source, problem)
         return np.asarray(joint / joint.sum())
@@ -308,8 +283,18 @@ class DrawnMargins:
 
     @cached_property
     def records(self) -> dict[str, Any]:
-        """The same for `summary.json`; a run asks for it in every round."""
-        return self._margins.records(self._size, self._seed)
+        """The same for `summary.json`; a run asks for it in every round.
+
+        Tables are called by the names of their files alone: where these lie changes no result.
+        """
+        found: dict[str, Any] = {}
+        for table, outcomes in self._margins.outcomes(self._size, self._seed):
+            name = PurePath(table.source).name
+            found[name if name not in found else f"{name} ({len(found) + 1})"] = [
+                {"row": row, "asked": round(asked, 6), "came_out": round(came_out, 6)}
+                for row, asked, came_out in outcomes
+            ]
+        return found
 
     def attributes(self, person: int) -> dict[str, Value]:
         places = np.unravel_index(int(self._cell_of[person]), self._margins.shares.shape)
@@ -405,13 +390,13 @@ def _categories_of(name: str, tables: Sequence[MarginTable], declaration: Attrib
     return found
 
 
-def _refuse_contradiction(one: MarginTable, other: MarginTable) -> None:
-    both = [name for name in one.names if name in other.names]
-    here, there = one.within(both), other.within(both)
-    row = max(here, key=lambda each: abs(here[each] - there[each])) if both else ()
-    if both and abs(here[row] - there[row]) > TOLERANCE:
-        problem = f"contradicts {one.source}: {_in_words(both, row)} is {there[row]:.1%} here and {here[row]:.1%} there"
-        raise InputError(other.source, f"{problem}; expected at most {TOLERANCE:.0%} between them")
+def _within(table: MarginTable, names: Sequence[str]) -> dict[tuple[Category, ...], float]:
+    """Return the shares of some of a table's attributes alone."""
+    places = [table.names.index(name) for name in names]
+    sums: dict[tuple[Category, ...], list[float]] = {}
+    for row, share in table.shares.items():
+        sums.setdefault(tuple(row[place] for place in places), []).append(share)
+    return {row: math.fsum(shares) for row, shares in sums.items()}
 
 
 def _in_words(names: Sequence[str], row: Sequence[Category]) -> str:
