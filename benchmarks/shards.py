@@ -5,9 +5,7 @@ on Ray, in turn. The clock runs from the first tick to the last. The digests mus
 quiet processors only, one for each shard; so the work of the engine and of each shard is beside it.
 
 The second table is a simulation: the costs that `actors.runs.scaling` has, from ten million to a thousand million
-people and from 1 to 1,024 shards, each on a node of its own with a link of 10 Gbit/s. The third says what would change
-if shards hashed their own parts of the journal, and if posts were kept where they are read. `--simulate` prints these
-two alone.
+people and from 1 to 1,024 shards, each on a node of its own with a link of 10 Gbit/s. `--simulate` prints it alone.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ import anyio
 from actors.factory.config_file import read_config
 from actors.factory.domains import build_domain
 from actors.runs.ray_shards import engine_of
-from actors.runs.scaling import MEASURED, Design, tick_in
+from actors.runs.scaling import MEASURED, tick_in
 from actors.runtime.simulation import Simulation
 from prism.config import Config
 
@@ -38,11 +36,6 @@ PEOPLE: Final = (10**7, 10**8, 10**9)
 SHARDS: Final = (1, 2, 4, 8, 16, 64, 256, 1024)
 HEADS: Final = "shards | a tick | times as fast | most time is for | MB exchanged a tick | cores that seal"
 RULE: Final = "|---|---|---|---|---|---|---|"
-DESIGNS: Final = {
-    "as it is": Design(),
-    "parts hashed by shards": Design(hashes_apart=True),
-    "and posts where they are read": Design(hashes_apart=True, posts_apart=True),
-}
 
 
 class Measured(NamedTuple):
@@ -134,22 +127,17 @@ def _line(shards: int, measured: list[Measured]) -> str:
 
 
 def simulate() -> None:
-    """Print the second table, and the third: what other designs would change."""
+    """Print the second table."""
     print(f"| people | {HEADS} |\n{RULE}")
     for people in PEOPLE:
         for shards in SHARDS:
-            print(_row(f"{people:,}", people, shards, Design()))
-    print(f"\n| people, design | {HEADS} |\n{RULE}")
-    for people in (10**9, 10**10):
-        for name, design in DESIGNS.items():
-            for shards in (64, 1024):
-                print(_row(f"{people:,}, {name}", people, shards, design))
+            print(_row(f"{people:,}", people, shards))
 
 
-def _row(name: str, people: int, shards: int, design: Design) -> str:
+def _row(name: str, people: int, shards: int) -> str:
     """Return a row of the table: what takes most of a tick, and how many cores seal the journal meanwhile."""
     activations = people * ACTIVE
-    tick = tick_in(shards, activations, design=design)
+    tick = tick_in(shards, activations)
     parts = {"people": tick.people_s, "exchange": tick.acts_s + tick.exchange_s, "engine": tick.written_s}
     most = max(parts, key=parts.__getitem__)
     times, seal = tick_in(1, activations).all_s / tick.all_s, ceil(tick.seal_s / tick.all_s)

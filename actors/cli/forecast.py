@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from actors.display.words import amount_of, duration, plain, usd
 from actors.runs.forecast import FACTOR, Forecast
-from actors.runs.needs import Needs
 from actors.runs.scaling import STARTS_S, activations_in, memory_in, tick_in
 from prism.config import Config
 from prism.sharing.settings import calls_a_judgement
 
 
-def rows(config: Config, forecast: Forecast, needs: Needs | None = None) -> list[tuple[str, str]]:
-    """Return the calls, tokens, dollars and hours of a run, and the waits that deliberation hides, as names and texts.
-
-    Args:
-        needs: the time, memory and disk that the run takes, if known. Its time of a tick is better than that of the
-            forecast, which rehearses few agents and multiplies.
-    """
-    oracle, llm = config.oracle, config.llm
+def rows(config: Config, forecast: Forecast) -> list[tuple[str, str]]:
+    """Return the calls, tokens, dollars and hours of a run, and the waits that deliberation hides."""
+    oracle = config.oracle
     read, written = forecast.prompt_tokens, forecast.completion_tokens
-    calls = f"about {_rounded(forecast.calls)}{_cap(oracle.max_calls, forecast.calls, 'max_calls')}"
+    about = "at most about" if oracle.sharing.by == "archetype" else "about"
+    calls = f"{about} {_rounded(forecast.calls)}{_cap(oracle.max_calls, forecast.calls, 'max_calls')}"
     if oracle.sharing.by == "archetype":
         calls += f" ({_shared_by(config)}) for about {_rounded(forecast.questions)} questions"
     tokens = (
@@ -32,15 +27,11 @@ def rows(config: Config, forecast: Forecast, needs: Needs | None = None) -> list
         ("tokens", tokens),
         ("cost", _cost(config, forecast.usd)),
         ("time", f"at least {duration(forecast.hours * 3600)}, at {at_once}"),
-        ("forecast from", f"{rehearsal}; calls and tokens are usually right within a factor of {FACTOR}"),
+        ("forecast from", f"{rehearsal}; usually right within a factor of {FACTOR}"),
     ]
-    tick_s = forecast.tick_s if needs is None else needs.run_s / config.simulation.length
     calls_per_tick = forecast.calls / config.simulation.length
-    if (hidden := hidden_row(config, tick_s, forecast.latency_s, calls_per_tick)) is not None:
+    if (hidden := hidden_row(config, forecast.tick_s, forecast.latency_s, calls_per_tick)) is not None:
         found.insert(-1, hidden)
-    if oracle.backend == "ollama" and forecast.window_tokens > llm.num_ctx:
-        window = f"prompt and answer may take {forecast.window_tokens:,} tokens"
-        found.append(("note", f"{window}, which do not fit into llm.num_ctx {llm.num_ctx:,}: raise it"))
     return found
 
 
@@ -52,31 +43,26 @@ def _shared_by(config: Config) -> str:
     return found
 
 
-def needed_rows(needs: Needs) -> list[tuple[str, str]]:
-    """Return the time, memory and disk that a run takes of this machine, as names and texts."""
-    sizes = " and ".join(f"{size:,}" for size in needs.rehearsed)
-    return [
-        ("this machine", f"about {duration(needs.start_s)} to start, {duration(needs.run_s)} to run without a model"),
-        ("memory", f"about {amount_of(needs.memory_mib * 2**20)}"),
-        ("journal", f"about {amount_of(needs.journal_bytes)} on the disk, and some checkpoints"),
-        ("measured with", f"{sizes} agents, {needs.rounds:,} rounds; usually right within a quarter"),
-    ]
-
-
-def shard_rows(config: Config, needs: Needs) -> list[tuple[str, str]]:
-    """Return what a run takes in shards, as names and texts; nothing for one process."""
+def needed_rows(config: Config, forecast: Forecast) -> list[tuple[str, str]]:
+    """Return the time, memory and disk that a run takes of this machine, and in its shards, as names and texts."""
     shards, ticks = config.run.shards, config.simulation.length
-    if shards == 1:
-        return []
-    tick = tick_in(shards, activations_in(needs.run_s / ticks))
-    run_s = ticks * tick.all_s + STARTS_S
-    slower = "" if run_s < needs.run_s else "; one process is faster"
-    told = f"about {duration(run_s)} on {shards:,} nodes with 10 Gbit/s"
-    return [
-        ("in shards", f"{told}, {needs.run_s / run_s:.2g} times as fast{slower}"),
-        ("memory in shards", f"about {amount_of(memory_in(shards, needs.memory_mib) * 2**20)} for each"),
-        ("exchanged", f"about {amount_of(tick.exchange_bytes)} a tick"),
+    alone_s, memory = ticks * forecast.tick_s, forecast.memory_bytes
+    found = [
+        ("this machine", f"about {duration(alone_s)} to run without a model"),
+        ("memory", f"about {amount_of(memory)}"),
+        ("journal", f"about {amount_of(forecast.journal_bytes)} on the disk, and some checkpoints"),
     ]
+    if shards > 1:
+        tick = tick_in(shards, activations_in(forecast.tick_s))
+        run_s = ticks * tick.all_s + STARTS_S
+        slower = "" if run_s < alone_s else "; one process is faster"
+        told = f"about {duration(run_s)} on {shards:,} nodes with 10 Gbit/s"
+        found += [
+            ("in shards", f"{told}, {alone_s / run_s:.2g} times as fast{slower}"),
+            ("memory in shards", f"about {amount_of(memory_in(shards, memory / 2**20) * 2**20)} for each"),
+            ("exchanged", f"about {amount_of(tick.exchange_bytes)} a tick"),
+        ]
+    return found
 
 
 def _cost(config: Config, amount: float | None) -> str:

@@ -40,7 +40,7 @@ def validate(
 
     Without CONFIG it is prism.yaml of this directory, or else the default configuration that comes with PRISM. The
     check takes less than a second, whatever the size: people are not made, and a file of more than a megabyte is only
-    opened. The last lines name what was not checked; --build checks that too. --forecast takes up to half a minute.
+    opened. The last lines name what was not checked; --build checks that too. --forecast takes some seconds.
 
     Prints one line for each input file with its SHA-256. A mistake is one line that names the file, the key and the
     line, and what was expected; the exit code is then 3.
@@ -71,16 +71,15 @@ def validate(
 
 
 def _print_forecast(config: Config) -> None:
-    from actors.cli.forecast import needed_rows, rows, shard_rows  # noqa: PLC0415  # it runs a simulation, and most checks need none
+    from actors.cli.forecast import needed_rows, rows  # noqa: PLC0415  # it runs a simulation, and most checks need none
     from actors.runs.forecast import forecast  # noqa: PLC0415
-    from actors.runs.needs import needs  # noqa: PLC0415
 
-    needed = needs(config)
-    for name, text in [*needed_rows(needed), *shard_rows(config, needed)]:
+    expected = forecast(config)
+    for name, text in needed_rows(config, expected):
         echo(f"{name}: {text}")
     if config.oracle.backend == "choice":
         echo("oracle.backend is choice, which asks no model; a model would be asked as follows")
-    for name, text in rows(config, forecast(config), needed):
+    for name, text in rows(config, expected):
         echo(f"{name}: {text}")
 
 

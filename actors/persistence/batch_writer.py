@@ -12,7 +12,6 @@ from time import perf_counter
 import msgspec
 from anyio import to_thread
 
-from actors.persistence.checkpoint import Retention
 from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.disk import Disk
 from actors.persistence.journal_writer import JournalWriter
@@ -68,19 +67,15 @@ class RunWriter:
     Args:
         statistics: the counts of the run so far, which the writer keeps up to date.
         keeps_answers: False for an oracle whose answers are not recorded.
-        keep: decides which checkpoints are kept.
         journal: the writer of the journal.
     """
 
-    def __init__(
-        self, disk: Disk, statistics: StoreCounters, *, keeps_answers: bool, keep: Retention, journal: JournalWriter
-    ) -> None:
+    def __init__(self, disk: Disk, statistics: StoreCounters, *, keeps_answers: bool, journal: JournalWriter) -> None:
         self._disk = disk
         self.journal = journal
         """The journal, whose segments are written and taken out beside what this writer does."""
         self._statistics = statistics
         self._keeps_answers = keeps_answers
-        self._keep = keep
         self._answers_unsynced = True
         """True if a file may hold data that is not on the medium, such as the last writes of an earlier process."""
         self._unsynced_lines: dict[str, None] = {}
@@ -119,7 +114,7 @@ class RunWriter:
         if not draft.is_whole:
             draft.remove(self._disk)
             return
-        draft.put_in_place(self._disk, self._keep)
+        draft.put_in_place(self._disk)
         self._statistics.checkpoints += 1
         self._statistics.checkpoint_tick = draft.position.tick
 

@@ -1,14 +1,13 @@
 """Checkpoints: the world and the actors between two ticks, so that a resume need not begin at tick 0.
 
 A checkpoint is a cache of the journal. It names the frame after which it was taken by offset and link, and is refused
-if the journal does not have that frame. It is written beside the others and put in place whole; the latest are kept,
-and some from further back.
+if the journal does not have that frame. It is written beside the others and put in place whole; two are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Final
 from zlib import error as ZlibError  # noqa: N812  # it is a class
 
 import msgspec
@@ -23,6 +22,9 @@ from prism.columns import Column
 
 MAGIC = b"PRISMC\r\n"
 FORMAT = 4
+KEPT: Final = 2
+"""The latest checkpoints that are kept: if the newest is damaged, a resume starts from the one before."""
+
 _PREFIX, _SUFFIX = "checkpoint-", ".bin"
 
 
@@ -82,42 +84,6 @@ def is_draft(name: str) -> bool:
 def checkpoint_names(disk: Disk) -> list[str]:
     """Return the names of the checkpoints, latest first."""
     return sorted((name for name in disk.names() if name.startswith(_PREFIX) and name.endswith(_SUFFIX)), reverse=True)
-
-
-class Retention(NamedTuple):
-    """The checkpoints that are kept: the latest ones, and others at about 1, 2, 4, 8 ... intervals back.
-
-    Let p be the largest power of two that divides n. The checkpoint after n intervals is kept until 4 p further
-    intervals have passed. So for any past tick there is an earlier checkpoint, and the distance between the two is at
-    most the distance from the tick to now. At most 2 + 2 log2(n) checkpoints are kept beside the latest ones. The
-    choice depends on n alone: not on kills, resumes, or the time at which others were removed.
-
-    Args:
-        latest: the number of latest checkpoints.
-        every_ticks: the ticks between two checkpoints; 0 keeps no others.
-    """
-
-    latest: int
-    every_ticks: int = 0
-
-    def surplus(self, names: Sequence[str]) -> list[str]:
-        """Return the names of the checkpoints that are not kept.
-
-        Args:
-            names: all of them, latest first.
-        """
-        if not self.every_ticks or not names:
-            return list(names[self.latest :])
-        now = tick_of(names[0])
-        return [name for name in names[self.latest :] if not self._is_kept(tick_of(name), now)]
-
-    def _is_kept(self, tick: int, now: int) -> bool:
-        intervals, rest = divmod(tick, self.every_ticks)
-        power = intervals & -intervals
-        return not rest and now - tick < 4 * power * self.every_ticks
-
-
-LATEST: Final = Retention(2)
 
 
 def tick_of(name: str) -> int:

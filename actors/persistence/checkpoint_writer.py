@@ -16,12 +16,11 @@ import msgspec
 from actors.core.frames import ORIGIN, encode_frame, link_of
 from actors.core.state import RunState
 from actors.persistence.checkpoint import (
-    LATEST,
+    KEPT,
     MAGIC,
     Checkpoint,
     Head,
     Position,
-    Retention,
     checkpoint_name,
     checkpoint_names,
     is_draft,
@@ -113,12 +112,12 @@ class CheckpointWriter:
             if isinstance(frame, list | bytes):
                 self._written_bytes += _size_of(frame)
 
-    def put_in_place(self, disk: Disk, keep: Retention) -> None:
-        """Give it its name; remove the checkpoints that are not kept, and drafts that crashes left. Blocks."""
+    def put_in_place(self, disk: Disk) -> None:
+        """Give it its name; remove older checkpoints, and drafts that crashes left. Blocks."""
         disk.sync(self._draft)
         disk.rename(self._draft, self._name)
         disk.sync_directory()
-        for name in [*keep.surplus(checkpoint_names(disk)), *filter(is_draft, disk.names())]:
+        for name in [*checkpoint_names(disk)[KEPT:], *filter(is_draft, disk.names())]:
             disk.remove(name)
 
     def remove(self, disk: Disk) -> None:
@@ -137,10 +136,10 @@ def _payload(frame: Head | list[Column] | bytes | int) -> bytes:
     return _encode(frame) if isinstance(frame, Head) else packed(frame)
 
 
-def write_checkpoint(disk: Disk, checkpoint: Checkpoint, keep: Retention = LATEST) -> None:
-    """Write a whole checkpoint, put it in place, and remove those that are not kept."""
+def write_checkpoint(disk: Disk, checkpoint: Checkpoint) -> None:
+    """Write a whole checkpoint, put it in place, and remove older ones."""
     with CheckpointWriter(checkpoint.position, checkpoint.state) as draft:
         for column in checkpoint.columns:
             draft.add(column)
     draft.write(disk)
-    draft.put_in_place(disk, keep)
+    draft.put_in_place(disk)

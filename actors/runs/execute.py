@@ -38,7 +38,7 @@ from actors.logs.line_file import Rotation
 from actors.logs.setup import LogContext, open_log
 from actors.metrics.observation import Observation
 from actors.persistence.batch_writer import Execute, in_thread
-from actors.persistence.checkpoint import Checkpoint, Retention
+from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.journal import journal_size
 from actors.persistence.packers import NOBODY, Packers
@@ -386,7 +386,6 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
         run.recorded,
         keeps_answers=oracle.waits or is_capped(settings.oracle) or settings.oracle.sharing.by != "none",
         answered_after=settings.deliberation_ticks if oracle.waits and settings.oracle.mode == "pace" else None,
-        keep=Retention(settings.run.checkpoints_kept, every if settings.run.checkpoints_back else 0),
         segment_bytes=round(settings.run.segment_mb * 1_000_000),
         packers=packers,
         observer=observer,

@@ -28,7 +28,7 @@ from actors.core.events import CheckpointWritten, emit
 from actors.core.messages import Decided
 from actors.core.ports import Observer, Record
 from actors.persistence.batch_writer import Batch, Execute, RunWriter, StoreCounters, in_thread
-from actors.persistence.checkpoint import LATEST, Position, Retention
+from actors.persistence.checkpoint import Position
 from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.disk import Disk
 from actors.persistence.journal_writer import JournalWriter
@@ -63,21 +63,19 @@ class RunStore(Record):
         recorded: the ticks already in the journal: they are run again and compared before a new one is written.
         keeps_answers: False for an oracle that computes its answers, and would compute the same ones again.
         answered_after: ticks after which a question's answer must be in the log; None if it need not be.
-        keep: the number of checkpoints that are kept.
         segment_bytes: the bytes of ticks that are sealed together; 0 seals nothing.
         packers: pack segments beside the run.
         execute: runs a blocking function.
         observer: is told of data that is on disk.
     """
 
-    def __init__(  # noqa: PLR0913  # each part of what it writes once
+    def __init__(
         self,
         disk: Disk,
         recorded: RecordedTicks,
         *,
         keeps_answers: bool,
         answered_after: int | None = None,
-        keep: Retention = LATEST,
         segment_bytes: int = 0,
         packers: Packers = NOBODY,
         execute: Execute = in_thread,
@@ -90,7 +88,7 @@ class RunStore(Record):
         self._observer = observer or Observer()
         self._observer.resumed(recorded.end, recorded.ticks)
         journal = JournalWriter(disk, segment_bytes, packers)
-        self._writer = RunWriter(disk, self.statistics, keeps_answers=keeps_answers, keep=keep, journal=journal)
+        self._writer = RunWriter(disk, self.statistics, keeps_answers=keeps_answers, journal=journal)
         self._answered_after = answered_after
         self._keeps_answers = keeps_answers
         self._recorded_answers = recorded.answers()

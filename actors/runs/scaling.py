@@ -22,7 +22,6 @@ class Costs(NamedTuple):
         tick_s: a tick in a shard, whatever is done in it; call_s: a call to a shard.
         latency_s: the time until an exchange has arrived, whatever its size.
         acts: the acts of an activation; answer_bytes: the bytes of its answer.
-        followers: those of an author.
         link_bytes_s: the bytes a second of a node's link.
     """
 
@@ -35,7 +34,6 @@ class Costs(NamedTuple):
     latency_s: float
     acts: float
     answer_bytes: float
-    followers: float
     link_bytes_s: float
 
 
@@ -49,25 +47,12 @@ MEASURED: Final = Costs(
     latency_s=6e-3,
     acts=0.08,
     answer_bytes=50.0,
-    followers=10.0,
     link_bytes_s=1.25e9,
 )
 """Measured with `python -m benchmarks.shards`; the link has 10 Gbit/s."""
 
 STARTS_S: Final = 15.0
 """The time in which a cluster starts on one machine, and its shards make their worlds."""
-
-
-class Design(NamedTuple):
-    """A way to divide a run.
-
-    Args:
-        hashes_apart: each shard writes its own part of the journal, and the engine chains hashes of them only.
-        posts_apart: a post is kept where its author's followers are, and others learn of it once a round.
-    """
-
-    hashes_apart: bool = False
-    posts_apart: bool = False
 
 
 class Tick(NamedTuple):
@@ -96,30 +81,26 @@ class Tick(NamedTuple):
         return max(self.shard_s + self.exchange_s, self.engine_s)
 
 
-def tick_in(shards: int, activations: float, costs: Costs = MEASURED, design: Design = Design()) -> Tick:  # noqa: B008
+def tick_in(shards: int, activations: float, costs: Costs = MEASURED) -> Tick:
     """Return a tick with so many activations, in shards on a node each; the first is the engine's."""
     first, *others = shares_of(shards)
     turns_s, written_s = activations * costs.turn_s, activations * costs.engine_s
     acts, answers = activations * costs.acts, activations * costs.answer_bytes
-    # 1. The acts: how many shards carry out each, and how it gets there. The store hands what the engine has put on
-    #    from node to node, so its link is busy for the steps of a tree.
-    reach = shards * (1.0 - (1.0 - 1.0 / shards) ** costs.followers) if design.posts_apart else float(shards)
-    sent = acts * ACT_BYTES
-    link_bytes = 2 * sent * (reach / shards if design.posts_apart else math.log2(shards))
-    carried_s = acts * costs.act_s * (reach - 1.0) / shards
-    # 2. Who writes: the engine, or each shard its part.
-    of_engine_s, of_shard_s = (written_s / shards, written_s / shards) if design.hashes_apart else (written_s, 0.0)
-    received = 0.0 if design.hashes_apart else answers * (1.0 - first)
-    is_one = shards == 1
-    people_s = turns_s if is_one else others[0] * turns_s
+    if shards == 1:
+        engine_s = turns_s + written_s + costs.tick_s
+        return Tick(turns_s, 0.0, written_s, 0.0, engine_s, 0.0, 0.0, answers * costs.seal_s)
+    # Every shard carries out all acts. The store hands what the engine has put on from node to node, so its link is
+    # busy for the steps of a tree.
+    people_s, carried_s = others[0] * turns_s, acts * costs.act_s * (shards - 1.0) / shards
+    sent, received, calls_s = acts * ACT_BYTES, answers * (1.0 - first), costs.call_s * (shards - 1)
     return Tick(
         people_s=people_s,
         acts_s=carried_s,
-        written_s=of_engine_s + costs.call_s * (shards - 1),
-        shard_s=0.0 if is_one else people_s + carried_s + of_shard_s + costs.tick_s,
-        engine_s=first * turns_s + carried_s + of_engine_s + costs.tick_s + costs.call_s * (shards - 1),
-        exchange_s=0.0 if is_one else costs.latency_s + (received + link_bytes) / costs.link_bytes_s,
-        exchange_bytes=0.0 if is_one else received + sent * reach,
+        written_s=written_s + calls_s,
+        shard_s=people_s + carried_s + costs.tick_s,
+        engine_s=first * turns_s + carried_s + written_s + costs.tick_s + calls_s,
+        exchange_s=costs.latency_s + (received + 2 * sent * math.log2(shards)) / costs.link_bytes_s,
+        exchange_bytes=received + sent * shards,
         seal_s=answers * costs.seal_s,
     )
 

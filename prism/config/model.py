@@ -1261,14 +1261,6 @@ class RunConfig(Section, frozen=True, kw_only=True):
             description="0: only at the end; none: 1 for an economy, for feeds 500, or 10 to 500 from 20,000 people on"
         ),
     ] = None
-    checkpoints_kept: Annotated[int, Meta(ge=1, le=1000, description="latest checkpoints kept")] = 2
-    checkpoints_back: Annotated[
-        bool,
-        Meta(
-            description="also keep checkpoints about 1, 2, 4, 8 ... intervals back, for `prism fork` and `prism "
-            "explain`"
-        ),
-    ] = True
     stop_within_s: Annotated[
         float,
         Meta(

@@ -17,7 +17,7 @@ TINY = """
 simulation: {ticks: 34, ticks_per_round: 12, seed: 5}
 population: {size: 8, graph: {degree: 3}, posts_per_session: 0.5, ambiguity: 1.0, activity: {mean: 0.9, sigma: 0.1}}
 feed: {size: 2}
-run: {checkpoint_every_ticks: 8, checkpoints_kept: 3, sync: false, tick_s: 0.01}
+run: {checkpoint_every_ticks: 8, sync: false, tick_s: 0.01}
 """
 """Eight people; checkpoints at ticks 24, 32 and 34. The last is taken away, so a crash seems to have come there."""
 

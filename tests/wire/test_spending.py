@@ -141,16 +141,15 @@ def test_validate_and_doctor_foretell_what_a_run_asks(prism: Prism, tmp_path: Pa
     with ModelServer() as server:
         name = write(tmp_path, server.url, PEOPLE, max_usd=0.001)
         requests = len(server.requests)
-        validated = prism("validate", name, "--forecast", "--set", "llm.num_ctx=256")
+        validated = prism("validate", name, "--forecast")
         assert (validated.code, len(server.requests)) == (0, requests)
-        asked = prism("doctor", name, "--set", "llm.num_ctx=256")
+        asked = prism("doctor", name)
     assert asked.code == 0
     for printed in (validated.out, asked.out):
         assert re.search(r"calls:? +about [\d,]+", printed)
         assert re.search(r"tokens:? +about [\d,]+ in, [\d,]+ out", printed)
         assert re.search(r"cost:? +about \$[\d.]+; the run stops at oracle.max_usd \$0.0010", printed)
         assert re.search(r"time:? +at least .*, at [\d.]+ s a call and up to 64 at once", printed)
-        assert re.search(r"note:? +prompt and answer may take \d+ tokens, .* into llm.num_ctx 256", printed)
 
 
 @catalogue("model", [PolicyDecision, ValidationResult, StateUpdateDecision])

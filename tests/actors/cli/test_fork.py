@@ -66,8 +66,7 @@ def test_answers_copied_from_the_parent_are_as_safe_from_damage_as_its_own(
     assert ended.err.endswith("`prism resume --cut-damage` cuts the log there and asks again\n")
 
 
-@pytest.mark.everyday(2)
-@pytest.mark.parametrize("at", [7, 25, 30, 44, 71])
+@pytest.mark.parametrize("at", [71, 30])
 def test_a_fork_begins_at_the_nearest_checkpoint_and_is_the_one_that_begins_at_tick_0(
     prism: Prism, tmp_path: Path, at: int
 ) -> None:

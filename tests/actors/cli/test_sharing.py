@@ -315,7 +315,7 @@ def test_validate_foretells_the_calls_of_a_run_that_shares(prism: Prism) -> None
 
 def calls_of(text: str) -> int:
     """Return the calls that a forecast names."""
-    found = re.search(r"calls: about ([\d,]+)", text)
+    found = re.search(r"calls: (?:at most )?about ([\d,]+)", text)
     assert found is not None, text
     return int(found[1].replace(",", ""))
 

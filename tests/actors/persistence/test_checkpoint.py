@@ -1,28 +1,21 @@
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import ORIGIN, Frame, encode_frame, link_of
 from actors.core.state import RunState
 from actors.persistence.checkpoint import (
-    LATEST,
     MAGIC,
     Checkpoint,
     Head,
     Position,
-    Retention,
-    checkpoint_name,
     checkpoint_names,
     read_checkpoint,
     read_position,
-    tick_of,
 )
 from actors.persistence.checkpoint_writer import CheckpointWriter, write_checkpoint
 from actors.persistence.framed_files import read_frames
@@ -69,42 +62,9 @@ def test_the_latest_are_kept_and_others_left_alone() -> None:
     disk = SimulatedDisk()
     disk.append("checkpoint.txt", b"not one")
     for tick in (1, 2, 10, 3):
-        write_checkpoint(disk, checkpoint_at(tick, 0), keep=LATEST)
+        write_checkpoint(disk, checkpoint_at(tick, 0))
     assert checkpoint_names(disk) == [checkpoint_at(10, 0).name, checkpoint_at(3, 0).name]
     assert "checkpoint.txt" in disk.names()
-
-
-@given(st.integers(1, 5000), st.integers(1, 700), st.integers(1, 4))
-def test_for_any_past_tick_a_checkpoint_is_kept_no_further_before_it_than_it_is_back(
-    intervals: int, every: int, latest: int
-) -> None:
-    names = [checkpoint_name(each * every) for each in range(intervals, 0, -1)]
-    gone = set(Retention(latest, every).surplus(names))
-    kept = [tick_of(name) for name in names if name not in gone]
-    assert kept[:latest] == [tick_of(name) for name in names[:latest]]
-    assert len(kept) <= latest + 2 + 2 * math.log2(intervals)
-    now = intervals * every
-    for back in {1, 2, 3, intervals // 3, intervals // 2, intervals - 1}:
-        target = max(0, now - back * every)
-        before = max((tick for tick in kept if tick <= target), default=0)
-        assert target - before <= max(back * every, every)
-
-
-@given(st.integers(1, 300), st.sets(st.integers(1, 300)))
-def test_the_same_checkpoints_are_kept_however_late_others_are_removed(intervals: int, sweeps: set[int]) -> None:
-    rule, swept, late = Retention(2, 10), list[str](), list[str]()
-    for each in range(1, intervals + 1):
-        for names, is_swept in ((swept, True), (late, each in sweeps or each == intervals)):
-            names.insert(0, checkpoint_name(10 * each))
-            for name in rule.surplus(names) if is_swept else ():
-                names.remove(name)
-    assert swept == late
-
-
-def test_a_checkpoint_between_two_intervals_is_kept_as_long_as_it_is_among_the_latest() -> None:
-    names = [checkpoint_name(tick) for tick in (40, 37, 33, 30, 20, 15, 10)]
-    assert Retention(2, 10).surplus(names) == [checkpoint_name(33), checkpoint_name(15)]
-    assert Retention(2).surplus(names) == names[2:]
 
 
 def test_the_position_of_a_checkpoint_is_read_without_its_columns_and_only_of_a_whole_one() -> None:
@@ -134,7 +94,7 @@ def test_it_is_written_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None
             draft.write(disk)
             assert disk.size(draft_of(checkpoint)) > before
     draft.write(disk)
-    draft.put_in_place(disk, LATEST)
+    draft.put_in_place(disk)
     assert Columns(read_checkpoint(disk, checkpoint.name).columns).values("numbers", int) == list(range(2 * PIECE))
 
 

@@ -11,18 +11,16 @@ from prism.rng import uniform
 from tests.catalogue import catalogue
 
 
-@catalogue(("few", "factor"), [(500, 3.2), (2000, 2.0)])
-@catalogue(("kinds", "power"), [(30, 1.0), (3000, 1.0), (3000, 2.5), (30_000, 4.0)])
-def test_archetypes_of_many_questions_are_foretold_by_those_of_a_few(
-    kinds: int, power: float, few: int, factor: float
-) -> None:
+@catalogue("few", [500, 2000])
+@catalogue(("kinds", "power"), [(30, 1.0), (3000, 2.5), (30_000, 4.0)])
+def test_archetypes_of_many_questions_are_foretold_by_those_of_a_few(kinds: int, power: float, few: int) -> None:
     drawn = [int(kinds * uniform(1, number, 0, 0) ** power) for number in range(40_000)]
     foretold = archetypes_of_all(Counter(drawn[:few]), len(drawn))
-    assert 1 / factor < foretold / len({*drawn}) < factor
+    assert 0.9 < foretold / len({*drawn}) < 8
 
 
 def test_what_has_been_seen_whole_is_not_foretold() -> None:
     assert archetypes_of_all(Counter(), 100.0) == 0.0
     assert archetypes_of_all(Counter("abca"), 4.0) == 3
-    assert archetypes_of_all(Counter("aaaabbbbcccc"), 1000.0) == pytest.approx(3, rel=0.1)
+    assert archetypes_of_all(Counter("aaaabbbbcccc"), 1000.0) == pytest.approx(3, rel=0.6)
     assert archetypes_of_all(Counter("abc"), 5.0) <= 5

@@ -44,12 +44,10 @@ VARIED: Final[dict[str, object]] = {
     "run.restart_intensity": 0,
     "run.restart_period_ticks": 1,
     "run.checkpoint_every_ticks": 5,
-    "run.checkpoints_kept": 1,
     "run.sync": True,
     "run.log_max_mb": 0.01,
     "run.logs_kept": 0,
     "run.stop_within_s": 60.0,
-    "run.checkpoints_back": False,
     "run.segment_mb": 0.001,
     "run.question": "Is the harbour closed?",
 }

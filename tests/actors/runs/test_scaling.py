@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.runs.scaling import ACT_BYTES, ALONE_MIB, Costs, Design, activations_in, memory_in, tick_in
+from actors.runs.scaling import ACT_BYTES, ALONE_MIB, Costs, activations_in, memory_in, tick_in
 from tests.catalogue import catalogue
 
 COSTS = Costs(
@@ -17,7 +17,6 @@ COSTS = Costs(
     latency_s=0.0,
     acts=0.1,
     answer_bytes=50.0,
-    followers=10.0,
     link_bytes_s=1e9,
 )
 
@@ -66,20 +65,6 @@ def test_each_call_to_a_shard_costs_the_engine_some_time() -> None:
 def test_an_exchange_takes_some_time_whatever_its_size() -> None:
     slow = COSTS._replace(latency_s=0.01)
     assert tick_in(2, 1e6, slow).exchange_s - tick_in(2, 1e6, COSTS).exchange_s == pytest.approx(0.01)
-
-
-def test_posts_kept_where_they_are_read_reach_as_many_shards_as_their_authors_followers_are_in() -> None:
-    today, apart = tick_in(1024, 1e9, COSTS), tick_in(1024, 1e9, COSTS, Design(posts_apart=True))
-    assert today.shard_s == pytest.approx(1e9 * 1e-6 * (1 / 1023 + 0.1), rel=0.01)
-    assert apart.shard_s == pytest.approx(1e9 * 1e-6 * (1 / 1023 + 0.1 * 9 / 1024), rel=0.01)
-    assert apart.exchange_bytes < today.exchange_bytes / 3
-
-
-def test_with_hashes_of_parts_the_engine_writes_its_own_part_only() -> None:
-    costs = COSTS._replace(engine_s=1e-7)
-    today, apart = tick_in(100, 1e6, costs), tick_in(100, 1e6, costs, Design(hashes_apart=True))
-    assert today.engine_s - apart.engine_s == pytest.approx(0.1 * 99 / 100)
-    assert apart.exchange_bytes == pytest.approx(1e5 * ACT_BYTES * 100)
 
 
 def test_memory_for_people_is_partly_divided() -> None:

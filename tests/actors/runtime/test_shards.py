@@ -14,7 +14,7 @@ from actors.core.ports import Record
 from actors.core.state import RunState
 from actors.factory.config_file import read_config, read_settings
 from actors.factory.domains import build_domain
-from actors.persistence.checkpoint import LATEST, Position, checkpoint_name
+from actors.persistence.checkpoint import Position, checkpoint_name
 from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.runtime.engine import EngineActor
 from actors.runtime.shard import ShardsHere
@@ -153,7 +153,7 @@ def file_after(simulation: Simulation, ticks: int) -> bytes:
             with CheckpointWriter(position, state) as draft:
                 await simulation.copy_columns(draft.add, anyio.lowlevel.checkpoint)
             draft.write(disk)
-            draft.put_in_place(disk, LATEST)
+            draft.put_in_place(disk)
 
     position = Position(tick=ticks, journal_bytes=0, link=ORIGIN, answers_bytes=0, answers_end=0, lines={})
     anyio.run(partial(simulation.run, between=between))

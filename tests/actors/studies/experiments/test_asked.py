@@ -22,7 +22,9 @@ FORECAST = Forecast(
     hours=0.1,
     latency_s=1.0,
     tick_s=0.1,
-    window_tokens=500,
+    activations=100.0,
+    memory_bytes=1e8,
+    journal_bytes=1e3,
     agents=10,
     ticks=10,
 )
