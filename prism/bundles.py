@@ -70,7 +70,6 @@ class Bundles(msgspec.Struct, frozen=True):
         return Bundles(self.common, self.blocks[first : last + 1])
 
     def release(self) -> None:
-        """Release the memory of all bundles."""
         self.common.clear()
         self.blocks.clear()
 
@@ -112,7 +111,6 @@ class Bundler:
 
 
 def blocks_in(agents: range) -> Iterator[range]:
-    """Yield the parts of these agents that are in different blocks."""
     start = agents.start
     while start < agents.stop:
         stop = min(agents.stop, (start // AGENTS_A_BLOCK + 1) * AGENTS_A_BLOCK)
@@ -130,7 +128,6 @@ def begins_and_ends(agents: range, size: int) -> tuple[bool, bool]:
 
 
 def is_block(bundle: list[Column]) -> bool:
-    """Return whether a bundle is of a block of agents."""
     return bool(bundle) and bundle[0].name == AGENTS
 
 

@@ -45,7 +45,6 @@ class OnAccess(Sequence[T]):
         """Return the item at a place, from 0 on."""
 
     def at(self, places: Ints) -> list[T]:
-        """Return the items at these places."""
         return [*map(self.made, places.tolist())]
 
     @overload
@@ -53,7 +52,6 @@ class OnAccess(Sequence[T]):
     @overload
     def __getitem__(self, place: slice) -> list[T]: ...
     def __getitem__(self, place: int | slice) -> T | list[T]:
-        """Return the item at a place, or those of a slice."""
         if isinstance(place, slice):
             return self.at(np.arange(*place.indices(len(self))))
         return self.made(range(len(self))[place])
@@ -91,7 +89,6 @@ def pack_array(
 
 
 def piece_of(name: str, values: NDArray[Any]) -> Column:
-    """Return the values of an array as one piece."""
     return Column(name, _encode(values.tolist()))
 
 
@@ -142,7 +139,6 @@ def places_in_lists(lengths: Ints) -> Ints:
 
 
 def begins_run(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return whether each value begins a run of equal values."""
     found = np.empty(len(values), dtype=np.bool_)
     found[:1] = True
     np.not_equal(values[1:], values[:-1], out=found[1:])
@@ -200,7 +196,6 @@ class Columns:
         return np.concatenate([np.array(decode(piece), dtype=np.int64) for piece in self._pieces.pop(name)])
 
     def value(self, name: str, of: type[T]) -> T:
-        """Return the only value of a column."""
         (only,) = self.values(name, of)
         return only
 

@@ -45,7 +45,6 @@ CODE_FILES_TOLD = 4
 
 
 def first_error(group: BaseExceptionGroup[BaseException], kind: type[E]) -> E | None:
-    """Return the first error of this kind in a group, at any depth; None when there is none."""
     error: BaseException | None = group.subgroup(kind)
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -27,7 +27,6 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
 
     @classmethod
     def name(cls) -> str:
-        """Return its name."""
         return str(cls.__struct_config__.tag)
 
 

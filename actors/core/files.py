@@ -227,7 +227,6 @@ def refuse_deep(value: object) -> None:
 
 
 def read_descriptor(descriptor: int, bytes_max: int) -> bytes:
-    """Return all that can be read from a descriptor, or `bytes_max` bytes and one more."""
     chunks, left = list[bytes](), bytes_max + 1
     while left and (chunk := os.read(descriptor, min(left, CHUNK_BYTES))):
         chunks.append(chunk)

@@ -54,14 +54,12 @@ class Damage(NamedTuple):
 
 
 def link_of(before: bytes, payload: bytes) -> bytes:
-    """Return the link of a payload: SHA-256 over the link before it and the payload."""
     digest = sha256(before)
     digest.update(payload)
     return digest.digest()
 
 
 def encode_frame(link: bytes, payload: bytes) -> bytes:
-    """Return a frame's bytes."""
     return HEAD.pack(len(payload), _crc(len(payload), link, payload), link) + payload
 
 

@@ -79,12 +79,10 @@ class Clients:
             next(iter(self.waiting)).drop()
 
     def drop_waiting(self) -> None:
-        """Drop all clients that have not asked."""
         for client in list(self.waiting):
             client.drop()
 
     def drop_all(self) -> None:
-        """Drop every client."""
         for client in [*self.waiting, *self.answered]:
             client.drop()
 

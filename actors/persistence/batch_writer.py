@@ -57,7 +57,6 @@ Execute = Callable[[Callable[[], None]], Awaitable[None]]
 
 
 async def in_thread(function: Callable[[], None]) -> None:
-    """Run a blocking function in a thread."""
     await to_thread.run_sync(function)
 
 

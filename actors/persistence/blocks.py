@@ -263,7 +263,6 @@ def found_in(tick: int, payloads: Sequence[bytes]) -> Found:
 
 
 def _by_kind(messages: Found, shapes: Shapes) -> tuple[Ints, Ints]:
-    """Return the agent of each message, and the place of its shape."""
     data, _, starts, ends, tick_widths = messages
     agents, of = np.zeros(len(starts), dtype=np.int32), np.zeros(len(starts), dtype=np.int16)
     found, kinds = np.unique(data[starts].astype(np.int64) << 8 | data[starts + 1], return_inverse=True)
@@ -282,7 +281,6 @@ def _by_kind(messages: Found, shapes: Shapes) -> tuple[Ints, Ints]:
 
 
 def _widths_of(tick: int, payload: bytes) -> list[int]:
-    """Return the width of each message of a payload."""
     try:
         recorded, messages = _raws(payload)
     except DECODE_ERRORS:
@@ -293,7 +291,6 @@ def _widths_of(tick: int, payload: bytes) -> list[int]:
 
 
 def _symbols(number: int, form: Form, blocks: Mapping[str, bytes]) -> int:
-    """Return the number of symbols of a form."""
     first = form.items[0] if form.items else 0
     says = isinstance(first, Field) and first.letter == "s"
     return len(_texts(blocks[_values(number, 0)])) if says else 1

@@ -67,7 +67,6 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name of its file."""
         return checkpoint_name(self.position.tick)
 
 
@@ -82,7 +81,6 @@ def is_draft(name: str) -> bool:
 
 
 def checkpoint_names(disk: Disk) -> list[str]:
-    """Return the names of the checkpoints, latest first."""
     return sorted((name for name in disk.names() if name.startswith(_PREFIX) and name.endswith(_SUFFIX)), reverse=True)
 
 

@@ -93,14 +93,12 @@ class RealDisk(Disk):
 
     @contextmanager
     def open_file(self, name: str) -> Iterator[OpenFile]:
-        """Open a file for reading."""
         with self._named(name), opened(self.path / name) as descriptor:
             yield OpenFile(
                 lambda offset, size: os.pread(descriptor, size, offset), lambda: os.fstat(descriptor).st_size
             )
 
     def append(self, name: str, data: bytes) -> None:
-        """Append to a file, which is created if there is none."""
         with self._named(name):
             descriptor, left = self._descriptor(name), memoryview(data)
             while left:
@@ -124,7 +122,6 @@ class RealDisk(Disk):
         (self.path / name).replace(self.path / to)
 
     def remove(self, name: str) -> None:
-        """Remove a file."""
         self._forget(name)
         (self.path / name).unlink()
 
@@ -138,7 +135,6 @@ class RealDisk(Disk):
                 os.close(descriptor)
 
     def close(self) -> None:
-        """Close every file."""
         for name in list(self._open):
             self._forget(name)
 

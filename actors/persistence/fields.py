@@ -28,7 +28,6 @@ def planes(values: NDArray[Any]) -> bytes:
 
 
 def from_planes(data: bytes, dtype: str) -> NDArray[Any]:
-    """Return the values whose planes these are."""
     width = np.dtype(dtype).itemsize
     return np.frombuffer(data, np.uint8).reshape(width, -1).T.copy().view(dtype).reshape(-1)
 
@@ -124,7 +123,6 @@ class Numbers:
         return Numbers(self.values[places])
 
     def write(self, data: Bytes, at: Ints) -> None:
-        """Write each to its place."""
         ones = self.widths == 1
         data[at[ones]] = self.values[ones]
         for width, tag, dtype in (2, 0xCC, ">u1"), (3, 0xCD, ">u2"), (5, 0xCE, ">u4"), (9, 0xCF, ">u8"):
@@ -160,7 +158,6 @@ class Floats:
         return Floats(self.bits[places])
 
     def write(self, data: Bytes, at: Ints) -> None:
-        """Write each to its place."""
         data[at] = FLOAT
         _rows(data, 8)[at + 1] = self.bits.astype(">i8").view(np.uint8).reshape(-1, 8)
 
@@ -202,7 +199,6 @@ class Texts:
         return Texts(self.texts, self.codes[places], self.sizes)
 
     def write(self, data: Bytes, at: Ints) -> None:
-        """Write each to its place."""
         for width in np.unique(self.sizes).tolist():
             mine = np.flatnonzero(self.sizes == width)
             those = self.widths == width
@@ -234,7 +230,6 @@ def by_first(keys: NDArray[Any]) -> tuple[Ints, Ints]:
 
 
 def _ranks(order: Ints) -> Ints:
-    """Return the rank of each place in an order."""
     ranks = np.empty_like(order)
     ranks[order] = np.arange(len(order))
     return ranks

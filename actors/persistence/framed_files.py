@@ -33,7 +33,6 @@ def read_frames(disk: Disk, name: str, offset: int) -> Iterator[tuple[int, Frame
 
 
 def frames_in(file: OpenFile, offset: int) -> Iterator[tuple[int, Frame | Damage]]:
-    """Yield `(offset, frame)` of an open file of frames; the last item is the damage, if any."""
     size = file.size()
     data, base, start = b"", offset, 0
     while base + start < size:

@@ -64,7 +64,6 @@ class Said(NamedTuple):
         return cls(np.repeat(np.arange(len(counts), dtype=np.int32), counts), agents, symbols, counts)
 
     def begins_run(self) -> NDArray[np.bool_]:
-        """Return for each message whether a run begins with it."""
         begins = np.ones(len(self.agents), dtype=np.bool_)
         begins[1:] = (self.ticks[1:] != self.ticks[:-1]) | (self.agents[1:] <= self.agents[:-1])
         return begins
@@ -114,7 +113,6 @@ class _History:
         return found[order]
 
     def add(self, tick: int, agents: Ints, symbols: Ints) -> None:
-        """Add a run."""
         if len(self._last):
             self._last[agents] = self._number
             self._runs.append(_Run(tick, self._number, agents, symbols))
@@ -256,7 +254,6 @@ def _following(agents: Ints, runs: Ints) -> Ints:
 
 
 def _within_runs(gaps: Ints, counts: Ints) -> Ints:
-    """Return the running sums of gaps, which start from 0 in each run."""
     sums = np.append(0, np.cumsum(gaps))
     found: Ints = (sums[1:] - np.repeat(sums[np.cumsum(counts) - counts], counts)).astype(np.int32)
     return found

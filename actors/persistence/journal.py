@@ -145,7 +145,6 @@ def header_of(config: Config, inputs: dict[str, str], agents: int, version: str)
 
 
 def create_journal(disk: Disk, header: Header) -> None:
-    """Create a journal: with its whole header, or not at all."""
     write_whole(disk, JOURNAL, [head_bytes(header)])
 
 
@@ -381,7 +380,6 @@ def _sealed_frames(disk: Disk, place: int, sealed: Sealed) -> Iterator[tuple[int
 
 
 def _names(disk: Disk, place: int, sealed: Sealed) -> list[str]:
-    """Return the names of the segments from the one with a place of the journal on."""
     names = segment_names(disk, sealed.start) if place < sealed.start else []
     before = [name for name in names if start_of(name) <= place]
     return names[max(0, len(before) - 1) :]

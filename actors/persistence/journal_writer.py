@@ -219,11 +219,9 @@ class _Unsealed(NamedTuple):
     ticks: int = 0
 
     def with_frame(self, size: int) -> _Unsealed:
-        """Return the unsealed ticks with a further frame of this size."""
         return _Unsealed(self.end + size, self.tick, self.size + size, self.ticks + 1)
 
     def fill(self, size: int) -> bool:
-        """Return whether they fill a segment of this size."""
         return self.size >= size and (self.ticks >= LEAST_TICKS or self.size >= LARGEST * size)
 
 
@@ -234,7 +232,6 @@ def _whole(frame: Frame | Damage) -> Frame:
 
 
 def _bytes_from(file: OpenFile, place: int) -> Iterator[bytes]:
-    """Yield the bytes of a file from a place on, some at a time."""
     while part := file.read(place, _COPIED_BYTES):
         yield part
         place += len(part)

@@ -42,7 +42,6 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 def question_hash(question: Question[Any]) -> bytes:
-    """Return 16 bytes that are equal for questions that are equal in every byte."""
     return sha256(_encode(question)).digest()[:16]
 
 

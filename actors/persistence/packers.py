@@ -117,7 +117,6 @@ class _Packer:
             return all(map(self._put, chain([b"%d" % tick], payloads, [b""])))
 
     def receive(self) -> Packed | None:
-        """Return what it has packed; None if it has died."""
         with suppress(EOFError, OSError), self._limited():
             return msgspec.msgpack.decode(self._connection.recv_bytes(), type=Packed)
         return None

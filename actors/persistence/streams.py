@@ -154,7 +154,6 @@ class _Key(NamedTuple):
     inverse: Ints
 
     def gives(self, values: Ints) -> bool:
-        """Return whether equal values of the key always have equal values."""
         return bool((values == values[self.first][self.inverse]).all())
 
 

@@ -30,7 +30,6 @@ R = TypeVar("R")
 
 
 def logged_after(path: Path, offset: int) -> Iterator[tuple[LogRecord, int]]:
-    """Yield the records of a run's log from an offset on, 0 for all of them, each with the offset after it."""
     return _up_to_damage(path, lambda disk: read_records(disk, offset or FIRST_ANSWER))
 
 
@@ -78,13 +77,11 @@ class RecordedAnswers:
         return found
 
     def take(self, question: Question[Any]) -> Decided | None:
-        """Remove and return the answer to a question; None if none was recorded."""
         while (found := self._take_read(question)) is None and self._read_next():
             pass
         return found
 
     def are_left(self) -> bool:
-        """Return whether answers may be left that were not taken."""
         return self._at < self._end or bool(self._read)
 
     def _read_next(self) -> bool:
@@ -156,11 +153,9 @@ class KeptAnswers:
         return len(self._of)
 
     def named(self, name: QuestionName) -> Decided | None:
-        """Return the answer to the question of this name; None if there is none."""
         return self._of.get(name, (b"", None))[1]
 
     def of(self, question: Question[Any]) -> Decided | None:
-        """Return the answer to a question that is the same in every byte; None if there is none."""
         same, decided = self._of.get(name_of_question(question), (b"", None))
         return decided if same == question_hash(question) else None
 

@@ -148,7 +148,6 @@ class Course:
 
     @cached_property
     def steps(self) -> Counter[Step]:
-        """`{step: times}`."""
         return _total(
             (Step(before, trigger, after, source in DECIDED), n)
             for (before, trigger, after, source, _), n in self._updates.items()

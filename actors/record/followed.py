@@ -109,7 +109,6 @@ class Followed:
 
     @property
     def read_bytes(self) -> int:
-        """The bytes of the journal that have been read."""
         return self._at.offset
 
     @property

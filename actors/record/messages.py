@@ -78,7 +78,6 @@ def those_of(messages: Iterable[bytes], *kinds: type[M]) -> Iterator[M]:
 
 
 def of_agent(messages: Iterable[bytes], tick: int, agent: int) -> Iterator[bytes]:
-    """Yield an agent's messages in a tick, as they were encoded."""
     of_it = tuple(bytes([tag]) + _encode(tick) + _encode(agent) for tag in _OF_AGENTS)
     return (encoded for encoded in messages if encoded.startswith(of_it, 1))  # after the number of its fields
 

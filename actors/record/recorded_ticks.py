@@ -65,7 +65,6 @@ class RecordedTicks:
         self.read_on()
 
     def answers(self) -> RecordedAnswers:
-        """Return the recorded answers, to be taken by their questions."""
         return RecordedAnswers(self._disk, self.answers_from, self.answers_end)
 
     def late_agents(self, tick: int) -> frozenset[int] | None:

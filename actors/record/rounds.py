@@ -72,7 +72,6 @@ class Rows(NamedTuple):
         return b"".join((self.header, *self.rows))
 
     def with_columns(self, names: Iterable[str]) -> Rows:
-        """Return the rows, with a column of zeros for each of these columns that they lack."""
         added = [name.encode() for name in names if name.encode() not in self.header.strip().split(b",")]
         header = b",".join([self.header.rstrip(b"\n"), *added]) + b"\n"
         zeros = b",0" * len(added) + b"\n"
@@ -143,7 +142,6 @@ def starts_of(forks: Iterable[int], ticks_per_round: int) -> frozenset[int]:
 
 
 def _round(row: bytes, columns: int, ticks_per_round: int) -> int | None:
-    """Return the round of a row; None if the row is not whole."""
     cells = row.decode("ascii", errors="replace").split(",")
     is_line = row.endswith(b"\n") and not row.endswith(b"\r\n")
     if not is_line or len(cells) != columns or not (cells[0].isdecimal() and cells[1].isdecimal()):

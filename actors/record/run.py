@@ -158,7 +158,6 @@ class Recorded:
 
     @cached_property
     def header(self) -> Header:
-        """The header of its journal."""
         return header_in(self.path)
 
     @cached_property
@@ -187,7 +186,6 @@ class Recorded:
 
     @property
     def domain_name(self) -> str:
-        """The name of its domain."""
         return self.config.simulation.domain
 
     @property

@@ -151,7 +151,6 @@ def _sha256_of(sources: Mapping[str, bytes]) -> str:
 
 
 def _read(kept: Path, of: str) -> str | None:
-    """Return the hash that was kept for these sources; None if there is none."""
     try:
         sources, found = kept.read_text(encoding="ascii").split()
     except (OSError, ValueError):

@@ -75,7 +75,6 @@ class RunDirectory:
 
     @property
     def name(self) -> str:
-        """The run's name: that of its directory."""
         name = self.path.name
         return self.path.resolve().name if name in {"", ".."} else name
 
@@ -118,7 +117,6 @@ class RunDirectory:
         self.write(CONFIG, text.encode())
 
     def write_manifest(self, manifest: Manifest) -> None:
-        """Write the manifest."""
         self.write(MANIFEST, encode_manifest(manifest))
 
     def with_seals(self, manifest: Manifest, names: Iterable[str]) -> Manifest:

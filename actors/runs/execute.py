@@ -195,7 +195,6 @@ async def _tape_kept(directory: RunDirectory) -> AsyncIterator[None]:
 
 
 def tell_end(summary: Summary, phases: PhaseWatch) -> None:
-    """Tell that the run has ended, with a summary."""
     phases.enter(Phase.ENDED)
     emit(RunEnded(reason=summary.stopped_by or summary.status, ticks=summary.ticks, digest=summary.digest))
 
@@ -259,7 +258,6 @@ async def _run(run: Run, host: Host, logs: LogContext, phases: PhaseWatch) -> Su
 
 
 def _beginning(run: Run, oracle: str) -> Event:
-    """Return the event with which a process begins or resumes a run."""
     ticks, release, length = run.recorded.ticks, run.manifest.packages[OWN_PACKAGE], run.config.simulation.length
     forks, resumed = run.manifest.forks, run.manifest.resumed
     if forks and resumed == (ticks,) and forks[-1].tick == ticks:

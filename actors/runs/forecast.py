@@ -89,7 +89,6 @@ class Asked(NamedTuple):
     latency_s: float
 
     async def put_to(self, oracle: Oracle[Any]) -> Answer:
-        """Return another oracle's answer to it."""
         return await oracle.answer(*self.question)
 
 
@@ -115,7 +114,6 @@ class MeasuringModel:
         return None
 
     async def check(self) -> Health:
-        """Return the health of no server."""
         return Health(backend="rehearsal", version="", model=self.name, latency_s=0.0, dialect="none", note="")
 
     async def aclose(self) -> None:
@@ -147,13 +145,11 @@ class RehearsedOracle(Oracle[Any]):
     async def ask(
         self, agent: Any, current_state: Any, trigger: str, options: Sequence[Any], context: Any = None
     ) -> Any:
-        """Return the embedded oracle's option."""
         return type(current_state)((await self.answer(agent, current_state, trigger, options, context)).state)
 
     async def answer(
         self, agent: Any, current_state: Any, trigger: str, options: Sequence[Any], context: Any = None
     ) -> Answer:
-        """Return the embedded oracle's answer."""
         question = (agent, current_state, trigger, options, context)
         self.ticks.append(agent.tick)
         if self._archetype is not None:

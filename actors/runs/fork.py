@@ -149,7 +149,6 @@ def _config_of_fork(parent: RunDirectory, tick: int, overrides: Sequence[str], t
 def _refuse_other_interventions(
     parent: RunDirectory, tick: int, before: Sequence[InterventionConfig], config: Config
 ) -> None:
-    """Refuse other interventions before the fork than the parent had."""
     length = config.simulation.ticks_per_round
     had, has = ([each for each in planned(of, length) if each.tick < tick] for of in (before, config.interventions))
     if had != has:

@@ -146,7 +146,6 @@ def unchosen(chart: Statechart[Any], rows: Mapping[tuple[str, str, str, str], in
 
 
 def ignored_posts(done: Sequence[DoneIntervention]) -> Iterator[NoEffect]:
-    """Yield the posts of interventions to which nobody reacted."""
     for each in done:
         if each.reactions == 0:
             message = f"nobody liked, answered or reshared the post of tick {each.tick:,}"

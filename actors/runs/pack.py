@@ -153,7 +153,6 @@ def pack(path: Path, out: Path) -> Written:
 
 
 def is_pack(path: Path) -> bool:
-    """Return whether a path is that of a packed run, by its name."""
     return path.suffix == SUFFIX and path.name != JOURNAL and path.is_file()
 
 
@@ -363,7 +362,6 @@ def _forms_of(value: str) -> frozenset[bytes]:
 
 
 def _write(file: Any, path: Path, kind: str, files: Mapping[str, bytes | None], secrets: Secrets) -> Contents:
-    """Write the zip file, and return its contents."""
     packed: dict[str, Packed] = {}
     for name, content in files.items():
         place = path / name

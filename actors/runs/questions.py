@@ -58,7 +58,6 @@ def find_question(path: Path, tick: int, agent: int, wanted: str) -> FoundQuesti
 
 
 def _answers(path: Path, agent: int, tick: int) -> Iterator[LoggedAnswer]:
-    """Return the answers to an agent's questions of one tick."""
     return (answer for answer in answers_in(path) if (answer.agent, answer.asked) == (agent, tick))
 
 

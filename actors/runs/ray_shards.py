@@ -125,7 +125,6 @@ class ShardsOnRay(Shards):
         await self._results([each.restore.remote(given, columns.about(own).blocks) for own, each in shards])
 
     async def _results(self, calls: Sequence[Any], first: int = 1) -> Sequence[Any]:
-        """Return the results of calls to shards, from the first one on."""
         found, known = [], self._ray.exceptions
         for shard, call in enumerate(calls, first):
             result = asyncio.ensure_future(call)
@@ -143,7 +142,6 @@ class ShardsOnRay(Shards):
         return found
 
     def end(self) -> None:
-        """End the processes of the shards."""
         for each in self._actors:
             with suppress(Exception):  # it may be gone
                 self._ray.kill(each)
@@ -197,7 +195,6 @@ class _ShardActor:
         return socket.gethostname(), os.getpid()
 
     def step(self, given: tuple[Acts | None, Floats | None], *, begins: bool) -> Stepped:
-        """Take a step."""
         return self._loop.run_until_complete(self._shard.step(*given, begins=begins))
 
     def decide(self, tick: int, decisions: Sequence[bytes]) -> TurnedWave:
@@ -209,7 +206,6 @@ class _ShardActor:
         return self._shard.share()
 
     def begin_blocks(self) -> None:
-        """Begin to return the blocks of the own agents."""
         self._blocks = self._shard.blocks()
 
     def block(self) -> bytes:

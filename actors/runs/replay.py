@@ -80,7 +80,6 @@ class Replay(Record):
         return self._recorded.ticks
 
     def recorded_answer(self, question: Question[Any]) -> Decided | None:
-        """Return the recorded answer; None if there is none."""
         return self._answers.take(question)
 
     def has_answers(self) -> bool:
@@ -88,7 +87,6 @@ class Replay(Record):
         return self._answers.are_left()
 
     def judgements(self) -> Sequence[Judged]:
-        """Return the recorded judgements."""
         return self._answers.judgements()
 
     async def keep(self, *records: bytes) -> None:

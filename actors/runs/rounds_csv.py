@@ -28,7 +28,6 @@ def round_of(simulation: Simulation) -> dict[str, float]:
 
 
 def columns_of_rounds(domain: Domain) -> tuple[str, ...]:
-    """Return the columns of the runs of a domain, in their order."""
     return ("round", "tick", *_counted(Counters(domain.chart, domain.size), domain.world.totals()))
 
 

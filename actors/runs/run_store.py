@@ -217,11 +217,9 @@ class RunStore(Record):
             await self._written.wait()
 
     def is_recorded(self, tick: int) -> bool:
-        """Return whether this tick was run before."""
         return tick < self._recorded.ticks
 
     def recorded_ticks(self) -> int:
-        """Return the number of ticks that were run before."""
         return self._recorded.ticks
 
     def late_agents(self, tick: int) -> frozenset[int] | None:
@@ -288,7 +286,6 @@ class RunStore(Record):
         self._lines[file] = sha256(content)
 
     def append_line(self, file: str, text: str) -> None:
-        """Append a line to a file."""
         line = text.encode() + b"\n"
         self._lines.setdefault(file, sha256()).update(line)
         self._batch.lines.setdefault(file, []).append(line)
@@ -381,7 +378,6 @@ class LogLengths:
         self._lengths = deque([(0, length), (tick, length)], maxlen=LENGTHS_KEPT)
 
     def add(self, tick: int, length: int) -> None:
-        """Add the length at the beginning of a tick."""
         self._lengths.append((tick, length))
 
     def length_at(self, tick: int) -> int:

@@ -77,7 +77,6 @@ class Tick(NamedTuple):
 
     @property
     def all_s(self) -> float:
-        """The time of the tick."""
         return max(self.shard_s + self.exchange_s, self.engine_s)
 
 

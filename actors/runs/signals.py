@@ -56,7 +56,6 @@ class StopOnSignal:
 
     @staticmethod
     def number(name: str) -> int:
-        """Return the number of a signal by its name, such as 2 for SIGINT."""
         return signal.Signals[name].value
 
     async def run(self) -> None:

@@ -122,7 +122,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         return sum(self.fallbacks_by_reason.values())
 
     def to_json(self) -> bytes:
-        """Return the summary as indented JSON."""
         fields = msgspec.to_builtins(self)
         world = fields.pop("world")
         return msgspec.json.format(msgspec.json.encode({**fields, **world}), indent=2) + b"\n"

@@ -105,7 +105,6 @@ class Resident(Activation):
                 tasks.start_soon(self._supervisor.actor(number).run, mailbox)
 
     async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
-        """Send the triggers, and wait for an answer to each."""
         encoded: list[bytes] = []
         answers: list[Answer] = []
         boxes, encode = self.mailboxes, self._codec.encode
@@ -130,7 +129,6 @@ class Resident(Activation):
             mailbox.close()
 
     def _read(self, batch: list[bytes], tick: int) -> list[Answer]:
-        """Return the answers of a batch, each of which must be for this tick."""
         answers = self._codec.answers(batch)
         if {*map(_tick, answers)} - {tick}:
             wrong = next(answer for answer in answers if answer.tick != tick)

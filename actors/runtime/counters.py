@@ -47,7 +47,6 @@ class Counters:
                 self.rows[before, after, trigger, source] += count
 
     def add_triggers(self, count: int) -> None:
-        """Count triggers sent to agents."""
         self.activations += count
 
     def state(self) -> CountersState:

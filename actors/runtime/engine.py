@@ -75,7 +75,6 @@ class Pace:
         return self._tick_s > 0.0
 
     def begin_tick(self) -> None:
-        """Note that a tick begins."""
         if self._tick_s:
             self._begun = anyio.current_time()
 
@@ -415,7 +414,6 @@ class EngineActor:
                 self._ask(question, encoded)
 
     async def _apply(self, updates: Updates | None) -> None:
-        """Apply the updates of a wave."""
         if updates is None:
             return
         # In two passes: `begin` of all pieces reads the world as it was before the wave, so how a wave is cut into

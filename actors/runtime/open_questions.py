@@ -130,7 +130,6 @@ class OpenQuestions:
 
     @property
     def number(self) -> int:
-        """The number of questions without an answer."""
         return len(self._asked) - len(self._decided)
 
     def due(self, tick: int) -> list[int]:
@@ -151,7 +150,6 @@ class OpenQuestions:
             self._decided.pop(agent, None)
 
     def close_all(self, agents: Sequence[int], tick: int) -> list[Trigger[Any]]:
-        """Remove the questions of these agents, and return their triggers with their decisions."""
         triggers = list[Trigger[Any]]()
         for agent in agents:
             question, decided = self._asked.pop(agent), self._decided.pop(agent, None)

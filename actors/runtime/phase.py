@@ -75,7 +75,6 @@ class PhaseWatch:
 
     @property
     def lasted_s(self) -> float:
-        """The time for which the phase has lasted."""
         return self._clock() - self._since
 
     def enter(self, phase: Phase, reason: str = "", say: Callable[[Event], None] = emit) -> None:

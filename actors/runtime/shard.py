@@ -125,7 +125,6 @@ class ShardsHere(Shards):
         self._shards = [Shard(config, again(), own) for own in self._own]
 
     async def step(self, acts: Acts | None, changes: Floats | None, *, begins: bool) -> Sequence[Stepped]:
-        """Let all shards take a step."""
         return [await each.step(acts, changes, begins=begins) for each in self._shards]
 
     async def decide(self, tick: int, decisions: Sequence[Sequence[bytes]]) -> Sequence[TurnedWave]:
@@ -137,7 +136,6 @@ class ShardsHere(Shards):
         return [each.share() for each in self._shards]
 
     async def blocks(self, shard: int) -> AsyncIterator[bytes]:
-        """Yield the blocks of a shard's agents."""
         for block in self._shards[shard].blocks():
             yield block
 

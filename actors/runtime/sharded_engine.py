@@ -177,7 +177,6 @@ class ShardedEngine(PartEngine):
         return stepped
 
     def _looks_after(self, tick: int) -> bool:
-        """Return whether the shards are to stand after a tick."""
         after = tick + 1
         if after in self._interventions:  # what the others have counted so far belongs to the settings before it
             return True

@@ -357,7 +357,6 @@ class Simulation:
         )
 
     def progress(self) -> Progress:
-        """Return the progress now."""
         latencies, outage = self.oracle.statistics.latencies, self.oracle.outage
         phase, reason = self.standing()
         return Progress(
@@ -408,7 +407,6 @@ class _HasModels(Protocol):
 
 
 def transitions_by_pair(chart: Statechart[Any], rows: Mapping[tuple[str, str, str, str], int]) -> Pairs:
-    """Return `{(from, to): count}` for every pair of the chart, from counts of updates by row."""
     counts = dict.fromkeys(state_pairs(chart), 0)
     for (before, after, _, source), count in rows.items():
         if source in MOVED:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -32,18 +31,6 @@ def written() -> SimulatedDisk:
     return disk
 
 
-def test_what_is_written_is_visible_at_once() -> None:
-    disk = written()
-    assert disk.read("a", 2, 4) == b"3456"
-    assert (disk.names(), disk.size("a"), disk.durable("a")) == (["a"], 8, b"1234")
-
-
-def test_a_killed_process_leaves_the_cache_as_it_was_and_still_in_danger() -> None:
-    killed = written().surviving(Cut.KILLED, seed=0)
-    assert killed.visible("a") == b"12345678"
-    assert found(killed, Cut.LOST) == {b"1234"}
-
-
 @catalogue(
     ("cut", "possible"),
     [
@@ -57,25 +44,11 @@ def test_a_power_cut_leaves_what_was_synced_and_anything_of_the_rest(cut: Cut, p
     assert found(written(), cut) == possible
 
 
-def test_bits_flip_only_in_what_was_not_synced() -> None:
-    all_found = found(written(), Cut.FLIPPED)
-    assert len(all_found) > 50
-    assert all(content.startswith(b"1234") and len(content) in {4, 8} for content in all_found)
-
-
 def test_what_was_synced_survives_everything() -> None:
     disk = written()
     disk.sync("a")
     for cut in Cut:
         assert found(disk, cut) == {b"12345678"}
-
-
-def test_a_file_that_was_cut_may_be_whole_again() -> None:
-    disk = written()
-    disk.truncate("a", 2)
-    assert disk.durable("a") == b"12"
-    assert found(disk, Cut.LOST) == {b"1234"}
-    assert found(disk, Cut.TORN) == {b"12", b"1234"}
 
 
 def test_a_new_name_may_be_lost_until_the_directory_is_synced() -> None:
@@ -89,23 +62,6 @@ def test_a_new_name_may_be_lost_until_the_directory_is_synced() -> None:
     assert found(disk, Cut.TORN) == {b"new"}
 
 
-def test_a_file_put_in_the_place_of_another_is_one_of_the_two() -> None:
-    disk = written()
-    disk.sync("a")
-    disk.append("b", b"new")
-    disk.sync("b")
-    disk.rename("b", "a")
-    assert found(disk, Cut.REORDERED) == found(disk, Cut.TORN) == {b"12345678", b"new"}
-
-
-def test_a_removed_file_may_come_back() -> None:
-    disk = SimulatedDisk()
-    write_whole(disk, "a", [b"1"])
-    disk.remove("a")
-    assert disk.names() == []
-    assert found(disk, Cut.TORN) == {b"", b"1"}
-
-
 @catalogue(("share", "left"), [(0.0, b"1234"), (0.5, b"123456"), (1.0, b"12345678")])
 def test_a_crash_does_an_operation_not_at_all_in_part_or_whole_and_nothing_after_it(share: float, left: bytes) -> None:
     disk = SimulatedDisk(crash=Crash(at=2, share=share))
@@ -114,15 +70,6 @@ def test_a_crash_does_an_operation_not_at_all_in_part_or_whole_and_nothing_after
         with pytest.raises(CrashedError):
             disk.append("a", b"5678")
     assert disk.visible("a") == left
-
-
-def test_a_full_disk_takes_a_part_of_an_append_and_all_else() -> None:
-    disk = SimulatedDisk(fault=DiskFault(at=2, code=errno.ENOSPC, lasts=True))
-    disk.append("a", b"1234")
-    with pytest.raises(OSError, match="No space left"):
-        disk.append("a", bytes(1000))
-    assert 4 < disk.size("a") < 1004
-    disk.sync("a")
 
 
 def test_a_broken_disk_fails_once_or_for_good() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import msgspec
@@ -17,7 +16,7 @@ from actors.persistence.oracle_log import ANSWERS
 from actors.record.manifest import CONFIG, MANIFEST
 from tests.command import Prism
 from tests.durability.crashed import Crashed
-from tests.durability.damage import DAMAGES, Damage, resumed
+from tests.durability.damage import resumed
 from tests.durability.memory import MemoryDisk
 
 SPOILT = {
@@ -63,32 +62,6 @@ def test_a_directory_in_place_of_a_file_is_no_traceback(
     if ended.code and command != ("verify",):
         (error,) = [told for told in ended.err.splitlines() if "begun again at tick" not in told]
         assert name in error
-
-
-@pytest.mark.slow
-@DAMAGES
-@pytest.mark.parametrize("name", [CONFIG, MANIFEST])
-def test_a_damaged_configuration_or_manifest_is_lines_that_name_it_or_does_no_harm(
-    name: str, damage: Damage, crashed_embedded: Crashed, embedded: Path, prism: Prism
-) -> None:
-    good, codes = crashed_embedded.read(name), set()
-    for byte in range(0, len(good), 53):
-        (embedded / name).write_bytes(damage(good, byte))
-        ended = resumed(prism)
-        codes.add(ended.code)
-        assert ended.code in {0, 2, 3}, ended
-        if ended.code:
-            lines = ended.err.splitlines()
-            assert 1 <= len(lines) <= 21, ended
-            places = (f"run/{name}:", "prism: configuration: ", "run: cannot continue: ")
-            assert all(any(told in line for told in places) for line in lines), ended
-            assert (embedded / JOURNAL).read_bytes() == crashed_embedded.read(JOURNAL)
-        else:
-            assert (embedded / JOURNAL).read_bytes() == crashed_embedded.whole
-            for path in embedded.iterdir():
-                path.unlink()
-            shutil.copytree(crashed_embedded.path, embedded, dirs_exist_ok=True)
-    assert codes - {0}
 
 
 def newer_header(journal: bytes, **changes: object) -> bytes:

@@ -16,10 +16,8 @@ from actors.core.files import (
     TooLargeError,
     open_own,
     opened,
-    read_descriptor,
     read_json,
     read_regular,
-    sha256_of,
     write_file,
 )
 from tests.catalogue import catalogue
@@ -69,27 +67,6 @@ def test_a_file_without_a_length_is_read_under_the_limit_all_the_same() -> None:
         read_regular(Path("/proc/meminfo"), 10)
 
 
-def test_no_more_memory_is_asked_for_than_the_file_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "f").write_bytes(b"12345")
-    asked, read = list[int](), os.read
-
-    def noted(descriptor: int, size: int) -> bytes:
-        asked.append(size)
-        return read(descriptor, size)
-
-    monkeypatch.setattr(os, "read", noted)
-    assert read_regular(tmp_path / "f", 1 << 40) == b"12345"
-    assert max(asked) <= 1 << 24
-
-
-def test_a_large_file_is_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with (tmp_path / "f").open("wb") as file:
-        file.truncate(1 << 40)  # without a block on the disk
-    monkeypatch.setattr(os, "read", None)
-    with pytest.raises(TooLargeError):
-        read_regular(tmp_path / "f", 1 << 32)
-
-
 @catalogue("kind", ["directory", "named pipe", "device", "socket"])
 def test_what_is_no_file_is_refused_by_its_kind_and_not_opened(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -124,20 +101,6 @@ def test_a_pipe_that_takes_the_place_of_a_file_meanwhile_does_not_wait_for_its_w
     monkeypatch.setattr(os, "open", replaced)
     with pytest.raises(NotRegularError, match="named pipe"), opened(path):
         pass
-
-
-def test_a_descriptor_is_read_to_its_end_or_to_a_byte_over_the_limit() -> None:
-    reader, writer = os.pipe()
-    os.write(writer, b"12345")
-    assert read_descriptor(reader, 2) == b"123"
-    os.close(writer)
-    assert read_descriptor(reader, 100) == b"45"
-    os.close(reader)
-
-
-def test_the_hash_is_that_of_the_content(tmp_path: Path) -> None:
-    (tmp_path / "f").write_bytes(b"abc")
-    assert sha256_of(tmp_path / "f").startswith("ba7816bf8f01cfea")
 
 
 def test_a_file_is_replaced_whole_keeps_its_permissions_and_leaves_nothing_beside_it(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from contextlib import ExitStack, suppress
-from threading import Event, Semaphore, Thread
+from threading import Event, Semaphore
 
 import pytest
 from starlette.requests import Request
@@ -14,8 +14,7 @@ from structlog.typing import EventDict
 
 from actors.http.connection import ServerOptions
 from actors.http.server import Server, listen
-from tests.actors.http.support import OPTIONS, Listening, Serve, ask, send, site, until
-from tests.catalogue import catalogue
+from tests.actors.http.support import OPTIONS, Listening, Serve, ask, site, until
 from tests.patience import HANG_S
 
 GET = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
@@ -86,10 +85,6 @@ def test_half_requests_and_slow_bodies_keep_nobody_out(serve: Serve) -> None:
         assert until(lambda: ask(server).status == 200)
 
 
-def test_half_a_request_is_no_request_when_its_client_ends(serve: Serve) -> None:
-    assert send(serve(), GET[:-2]) == b""
-
-
 class Gate:
     """A page that is not made until it may be, and that counts how many are being made at once."""
 
@@ -125,20 +120,6 @@ def test_pages_that_take_long_are_limited_and_hold_up_no_probe(serve: Serve) -> 
     assert ask(server).status == 200
 
 
-def test_a_page_that_is_being_made_is_still_sent_when_the_server_is_closed() -> None:
-    gate = Gate()
-    server = Server(site(gate.__call__), listen("127.0.0.1", 0, "test", ("host", "port")), OPTIONS)
-    with ExitStack() as clients:
-        client = connect(server, clients)
-        client.sendall(GET)
-        assert gate.begun.acquire(timeout=HANG_S)
-        closing = Thread(target=server.close)
-        closing.start()
-        gate.is_open.set()
-        assert everything(client).endswith(b"made")
-        closing.join(HANG_S)
-
-
 def test_a_client_that_takes_nothing_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("actors.http.server.CLOSED_WITHIN_S", 1.0)
     server = Server(
@@ -152,20 +133,6 @@ def test_a_client_that_takes_nothing_does_not_hold_up_the_end(monkeypatch: pytes
         assert len(everything(client)) < len(LARGE)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", server.port))
-
-
-def test_a_page_that_does_not_end_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("actors.http.server.CLOSED_WITHIN_S", 0.2)
-    gate = Gate()
-    server = Server(site(gate.__call__), listen("127.0.0.1", 0, "test", ("host", "port")), OPTIONS)
-    with ExitStack() as clients:
-        connect(server, clients).sendall(GET)
-        assert gate.begun.acquire(timeout=HANG_S)
-        server.close()
-        assert not gate.is_open.is_set()
-        gate.is_open.set()
-        server._thread.join(HANG_S)
-    assert not server._thread.is_alive()
 
 
 def test_a_large_answer_is_sent_as_its_client_takes_it(serve: Serve) -> None:
@@ -195,29 +162,3 @@ def test_a_client_that_does_not_take_its_answer_is_dropped(
             time.sleep(0.05)
         assert until(lambda: not server._clients.answered)
         assert len(everything(slow)) < len(LARGE)
-
-
-@catalogue("beginning", BEGINNINGS)
-def test_a_client_that_takes_its_time_does_not_keep_its_place(
-    beginning: bytes, serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("actors.http.connection.REQUEST_MAX_S", 0.2)
-    server = serve()
-    with ExitStack() as clients:
-        slow = connect(server, clients)
-        slow.settimeout(0.01)
-        slow.sendall(beginning)
-
-        def is_dropped() -> bool:
-            """Whether it is, though it goes on a byte at a time."""
-            try:
-                slow.sendall(b"x")
-                while slow.recv(1_000):
-                    continue
-            except TimeoutError:
-                return False
-            except OSError:
-                return True
-            return True
-
-        assert until(is_dropped)

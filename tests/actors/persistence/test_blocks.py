@@ -112,20 +112,3 @@ def test_a_field_that_follows_from_another_is_kept_once_for_each_value_of_it() -
     assert (topics, age) == (Field("t", (Stream(0),)), Field("n", (Stream(1),)))
     assert own == Field("f", (Stream(8),))
     assert len(blocks["0.5"]) == 7
-
-
-def test_messages_of_a_kind_may_have_many_shapes() -> None:
-    numbers = [list(range(count)) for count in range(40)]
-    shown = [encode(FeedShown(0, agent, tuple(posts))) for agent, posts in enumerate(numbers)]
-    payload = tick_payload(0, shown * 3)
-    forms, blocks = pack(0, lambda: [payload])
-    assert WHOLE not in blocks
-    assert [*unpack(0, forms, blocks)] == [payload]
-
-
-def test_messages_with_maps_are_kept_with_all_their_fields_as_one_value() -> None:
-    done = [encode(Intervened(3, number, "silence", {"silence": [number, "somebody"]})) for number in range(200)]
-    payload = tick_payload(3, done)
-    forms, blocks = pack(3, lambda: [payload])
-    assert forms == [Form(done[0][0], done[0][1], (Field("t", (Stream(1),)),))]
-    assert [*unpack(3, forms, blocks)] == [payload]

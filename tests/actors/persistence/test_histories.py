@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from actors.persistence import histories
 from actors.persistence.histories import Said, tell, told
-from tests.catalogue import catalogue
 
 PEOPLE, SYMBOLS = 4_000, 6
 
@@ -53,13 +52,6 @@ def test_whoever_says_whatever_is_told_exactly(ticks: list[list[tuple[int, int]]
             assert_told(said(ticks), SYMBOLS)
 
 
-@catalogue("limit", [1, 255, 256, 257, 65_536, 65_537])
-def test_symbols_take_as_many_bytes_as_their_limit_needs(limit: int) -> None:
-    messages = said([[(agent, agent % limit) for agent in range(1_000)]])
-    blocks = assert_told(messages, limit)
-    assert len(blocks["symbols"]) == 1_000 * (1 if limit <= 256 else 2 if limit <= 65_536 else 4)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_people_with_a_routine_are_named_when_they_come_and_not_again(seed: int) -> None:
@@ -69,13 +61,3 @@ def test_people_with_a_routine_are_named_when_they_come_and_not_again(seed: int)
     named = len(blocks["gaps"]) // 4
     assert came <= named < 1.05 * came
     assert len(blocks["bits"]) < len(messages.agents) / 4
-
-
-def test_agents_with_numbers_far_apart_are_all_named() -> None:
-    messages = said([[(agent * 2**20, 0) for agent in range(2_000)] for _ in range(3)])
-    blocks = assert_told(messages, 1)
-    assert len(blocks["gaps"]) == 4 * len(messages.agents)
-
-
-def test_a_segment_without_messages_is_told() -> None:
-    assert_told(said([[], [], []]), 0)

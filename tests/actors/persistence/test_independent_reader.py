@@ -70,13 +70,6 @@ def test_sealed_ticks_are_those_of_the_run_that_sealed_none(embedded: Path, tmp_
         read_run(sealed)
 
 
-def test_its_header_is_the_configuration_without_its_length(embedded: Path) -> None:
-    header = read_run(embedded)[0]
-    assert header["format"] == 2
-    assert header["config"]["population"]["size"] == EMBEDDED["population"]["size"]
-    assert not {"rounds", "ticks"} & header["config"]["simulation"].keys()
-
-
 def test_every_decision_of_a_model_is_in_the_oracles_log(live: Path) -> None:
     _, ticks, _, decided = read_run(live)
     summary = summary_of(live)
@@ -112,10 +105,3 @@ def test_it_notices_a_tick_that_was_taken_out(embedded: Path, tmp_path: Path) ->
     (tmp_path / "oracle.log").write_bytes((embedded / "oracle.log").read_bytes())
     with pytest.raises(ValueError, match="tick 5 does not follow"):
         read_run(tmp_path)
-
-
-def test_it_notices_a_torn_end(embedded: Path, tmp_path: Path) -> None:
-    data = (embedded / "journal.prism").read_bytes()
-    (tmp_path / "journal.prism").write_bytes(data[:-7])
-    with pytest.raises(ValueError, match="damaged at byte"):
-        list(frames(tmp_path / "journal.prism", b"PRISMJ\r\n"))

@@ -9,7 +9,7 @@ from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import ORIGIN, Damage, encode_frame, link_of
 from actors.persistence.journal import JOURNAL, MAGIC, TickFrame, header_of, read_header, read_ticks
 from prism.config import Config
-from tests.actors.persistence.files import empty_run, frames, run_of
+from tests.actors.persistence.files import empty_run, run_of
 from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
 
@@ -32,11 +32,6 @@ def test_the_header_is_read_back() -> None:
     assert end == empty_run().size(JOURNAL)
 
 
-def test_a_longer_run_has_the_same_header() -> None:
-    longer = msgspec.convert({"simulation": {"rounds": 99, "ticks": 7}}, Config)
-    assert header_of(longer, {}, 3, "1") == header_of(Config(), {}, 3, "1")
-
-
 def test_another_setting_is_another_header() -> None:
     other = msgspec.convert({"feed": {"size": 7}}, Config)
     assert header_of(other, {}, 3, "1").config_sha256 != header_of(Config(), {}, 3, "1").config_sha256
@@ -46,20 +41,6 @@ def test_a_journal_is_put_in_place_whole() -> None:
     disk = empty_run()
     draft = f".{JOURNAL}.tmp"
     assert disk.operations[-4:] == [("append", draft), ("sync", draft), ("rename", draft), ("sync_directory", "")]
-
-
-def test_every_tick_is_read_back_with_its_place() -> None:
-    disk, written = run_of(5)
-    found = list(read_ticks(disk, read_header(disk)[1]))
-    assert [(each.tick, each.link, each.end) for each in found if isinstance(each, TickFrame)] == [
-        (tick, each.link, each.end) for tick, each in enumerate(written)
-    ]
-
-
-def test_reading_can_begin_anywhere_given_the_link_before() -> None:
-    disk, written = run_of(5)
-    found = list(read_ticks(disk, written[2].end, tick=3, link=written[2].link))
-    assert [each.tick for each in found if isinstance(each, TickFrame)] == [3, 4]
 
 
 def test_a_frame_larger_than_a_block_is_read() -> None:
@@ -81,14 +62,6 @@ def test_a_missing_frame_breaks_the_chain() -> None:
     assert damage == Damage(written[0].end, "a frame does not follow from the one before it")
 
 
-def test_a_frame_twice_breaks_the_chain() -> None:
-    disk, written = run_of(2)
-    disk.append(JOURNAL, written[1].frame)
-    *_, damage = read_ticks(disk, read_header(disk)[1])
-    assert isinstance(damage, Damage)
-    assert damage.offset == written[1].end
-
-
 def test_another_tick_than_expected_is_damage_even_with_the_right_link() -> None:
     disk, written = run_of(1)
     payload = msgspec.msgpack.encode([7, []])
@@ -104,11 +77,6 @@ def test_a_frame_that_holds_no_tick_is_damage() -> None:
     (damage,) = read_ticks(disk, read_header(disk)[1])
     assert isinstance(damage, Damage)
     assert "tick None" in damage.problem
-
-
-def test_no_journal_is_one_clear_line() -> None:
-    with pytest.raises(JournalError, match="nothing was run here; use `prism run`"):
-        read_header(SimulatedDisk())
 
 
 @catalogue("data", [b"", b"PRISM", b"something else entirely, and long enough to hold a head"])
@@ -130,11 +98,6 @@ def test_another_format_is_refused_by_its_number(version: int) -> None:
     header = msgspec.to_builtins(header_of(Config(), {}, 3, "1")) | {"format": version}
     with pytest.raises(JournalError, match=rf"has format {version}, and this version of PRISM reads 2"):
         read_header(headed(header))
-
-
-def test_a_header_of_a_format_to_come_is_refused_by_its_number() -> None:
-    with pytest.raises(JournalError, match="has format 3, and this version of PRISM reads 2"):
-        read_header(headed({"format": 3, "everything": "else"}))
 
 
 HEADER = msgspec.msgpack.encode(header_of(Config(), {"friends.txt": "ab" * 32}, agents=3, version="9.9"))
@@ -162,12 +125,6 @@ def test_a_frame_of_anything_else_where_the_header_should_be_is_refused_in_one_l
     assert (told.startswith(f"{JOURNAL}: ") and "\n" not in told) or header.format == 2
 
 
-@catalogue("header", [{"format": 2}, {"format": 2, "seed": "a text"}, {"format": "new"}, [1], None])
-def test_a_header_that_names_no_other_format_is_damaged(header: object) -> None:
-    with pytest.raises(DamagedError, match=r"damaged at byte 8: its header cannot be read: .*; without its header"):
-        read_header(headed(header))
-
-
 @given(st.binary(max_size=60))
 @example(b"\x92\x00" + b"\x91" * 100_000)
 @example(b"\x92\x00\xa1\xff")
@@ -179,13 +136,3 @@ def test_a_frame_of_anything_else_where_a_tick_should_be_is_damage(payload: byte
         assert (found.tick, found.payload) == (0, payload)
     else:
         assert found.problem.startswith("a frame holds tick ")
-
-
-def test_frames_of_two_runs_of_other_answers_never_follow_each_other() -> None:
-    disk, written = run_of(2)
-    payload = msgspec.msgpack.encode([2, []])
-    other = link_of(frames(1)[0].link, payload)
-    disk.append(JOURNAL, encode_frame(other, payload))
-    *_, damage = read_ticks(disk, read_header(disk)[1])
-    assert isinstance(damage, Damage)
-    assert damage.offset == written[1].end

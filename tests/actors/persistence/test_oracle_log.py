@@ -6,13 +6,12 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.core.frames import ORIGIN, Damage, encode_frame
+from actors.core.frames import ORIGIN, encode_frame
 from actors.core.messages import Decided
 from actors.persistence.oracle_log import (
     ANSWERS,
     MAGIC,
     encode_answer,
-    read_answers,
     scan_answers,
 )
 from actors.record.answers import RecordedAnswers
@@ -31,12 +30,6 @@ def known(disk: SimulatedDisk) -> RecordedAnswers:
     return RecordedAnswers(disk, len(MAGIC), disk.size(ANSWERS))
 
 
-def test_answers_are_read_back_in_the_order_of_their_arrival() -> None:
-    answers = [decided(3, 1), decided(1, 0), decided(2, 7)]
-    found = [record[0] for record in read_answers(logged(*answers), len(MAGIC)) if not isinstance(record, Damage)]
-    assert found == answers
-
-
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=30), st.integers(0, 2**32))
 def test_every_question_finds_its_answers_whatever_the_order(names: list[tuple[int, int]], seed: int) -> None:
     answers = [decided(tick, agent, f"state {number}") for number, (tick, agent) in enumerate(names)]
@@ -51,12 +44,6 @@ def test_every_question_finds_its_answers_whatever_the_order(names: list[tuple[i
     assert not names or not answers_known.is_used_up(newest)
 
 
-def test_an_answer_is_known_once() -> None:
-    answers_known = known(logged(decided(4, 2)))
-    assert answers_known.take(question(4, 2)) == decided(4, 2)
-    assert answers_known.take(question(4, 2)) is None
-
-
 def test_two_answers_to_one_name_come_in_their_order() -> None:
     answers_known = known(logged(decided(4, 2, "red"), decided(4, 2, "green")))
     assert [answers_known.take(question(4, 2)) for _ in range(3)] == [
@@ -64,10 +51,6 @@ def test_two_answers_to_one_name_come_in_their_order() -> None:
         decided(4, 2, "green"),
         None,
     ]
-
-
-def test_a_question_that_was_never_answered_has_no_answer() -> None:
-    assert known(logged(decided(4, 2))).take(question(4, 1)) is None
 
 
 def test_the_log_is_used_up_for_questions_later_than_all_that_it_answers() -> None:

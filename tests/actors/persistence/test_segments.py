@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from actors.core.errors import DamagedError, JournalError
-from actors.core.frames import HEAD, ORIGIN, Damage, encode_frame, link_of
+from actors.core.frames import ORIGIN, Damage, encode_frame, link_of
 from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.journal import (
     JOURNAL,
@@ -18,7 +18,6 @@ from actors.persistence.journal import (
     create_journal,
     head_bytes,
     journal_size,
-    link_at,
     read_header,
     read_tail,
     read_ticks,
@@ -37,7 +36,7 @@ from actors.persistence.segments import (
 )
 from actors.record.parallel_scan import LEAST_SEGMENTS, scan_in_parallel
 from actors.record.recovery import recover
-from tests.actors.persistence.files import SEGMENT, Tick, empty_run, frames, write
+from tests.actors.persistence.files import SEGMENT, empty_run, frames, write
 from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
 from tests.durability.memory import MemoryDisk
@@ -88,32 +87,10 @@ def test_sealed_ticks_are_read_as_if_they_were_not_from_any_place() -> None:
     assert scan_tail(disk, ())[:3] == whole[:3]
 
 
-def test_the_link_of_every_sealed_tick_is_known_by_its_place() -> None:
-    disk, ticks = sealed_run(), plain()
-    sealed = read_tail(disk).sealed
-    for tick in ticks[: sealed.tick]:
-        assert link_at(disk, tick.end) == tick.link
-        assert link_at(disk, tick.end - 1) is None
-    assert link_at(disk, sealed.first) == ORIGIN
-
-
-@catalogue("batch", [2, 3, 7, COUNT])
-def test_where_a_segment_ends_does_not_depend_on_how_many_ticks_are_written_at_a_time(batch: int) -> None:
-    assert sealed_run(batch=batch).files == sealed_run().files
-
-
 def test_a_writer_that_comes_later_goes_on_as_if_it_had_always_been_there() -> None:
     disk, ticks = empty_run(), frames(COUNT)
     for tick in ticks:
         write(disk, [tick], SEGMENT)
-    assert {name: disk.visible(name) for name in disk.visible_names()} == sealed_run().files
-
-
-def test_ticks_that_an_earlier_process_left_are_sealed_with_the_next() -> None:
-    disk, ticks = empty_run(), frames(COUNT)
-    write(disk, ticks[:-1], 0)
-    assert not read_tail(disk).sealed.tick
-    write(disk, ticks[-1:], SEGMENT)
     assert {name: disk.visible(name) for name in disk.visible_names()} == sealed_run().files
 
 
@@ -247,14 +224,6 @@ def test_a_segment_of_a_format_to_come_is_refused_by_its_number() -> None:
     data = MAGIC + encode_frame(link_of(ORIGIN, payload), payload)
     with pytest.raises(JournalError, match=f"{name}: has format 9, and this version of PRISM reads 2"):
         read_segment(MemoryDisk({**whole.files, name: data}), name)
-
-
-def test_a_segment_is_a_part_of_what_its_ticks_were() -> None:
-    disk = empty_run()
-    ticks: list[Tick] = frames(2_000)
-    write(disk, ticks, 300_000)
-    stored = sum(len(disk.visible(name)) for name in disk.visible_names() if start_of(name) >= 0)
-    assert stored < 0.05 * (read_tail(disk).sealed.start - HEAD.size * read_tail(disk).sealed.tick)
 
 
 @pytest.mark.slow

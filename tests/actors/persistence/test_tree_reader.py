@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import msgspec
-import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,9 +18,6 @@ from tests.actors.persistence.independent_reader import read_run
 from tests.actors.persistence.test_independent_reader import summary_of
 from tests.actors.persistence.tree_reader import decode, read_posts
 from tests.catalogue import catalogue
-from tests.command import prism_alone
-from tests.durability.process_runs import KillableRun, differences, ends
-from tests.paths import real_path
 from tests.recorded import EMBEDDED, make_run
 from tests.social.cascade_edges import edge_of
 
@@ -131,36 +125,10 @@ def test_it_decodes_what_any_encoder_of_msgpack_writes(value: object) -> None:
     assert decode(b"?" + data, 1) == (value, 1 + len(data))
 
 
-@catalogue("length", [15, 16, 31, 32, 255, 256, 65_535, 65_536])
-def test_it_decodes_texts_lists_and_maps_of_every_length(length: int) -> None:
-    for value, flat in (
-        ("x" * length, "x" * length),
-        ([7] * length, [7] * length),
-        (dict.fromkeys(range(length)), [each for number in range(length) for each in (number, None)]),
-    ):
-        data = msgspec.msgpack.encode(value)
-        assert decode(data, 0) == (flat, len(data))
-
-
 @catalogue("more", [{}, {"interventions": OUTSIDE}, {"run": {"record_feeds": True}}])
 def test_it_rebuilds_what_the_world_holds(tmp_path: Path, more: dict[str, Any]) -> None:
     summary = check(make_run(tmp_path, {**REMEMBERING, **more}))
     assert min(summary[name] for name in ("posts", "likes", "replies", "reshares")) > 0
-
-
-def test_it_rebuilds_reshares_of_reshares_by_a_chart_of_ones_own(tmp_path: Path) -> None:
-    chart = tmp_path / "chart.yaml"
-    chart.write_text(LIKES_AT_SIGHT)
-    summary = check(make_run(tmp_path, {**REMEMBERING, "statechart": {"file": str(chart)}}))
-    assert summary["deepest_cascade"] >= 2
-    assert summary["likes"] > 0
-
-
-def test_a_fork_has_the_trees_of_its_past(tmp_path: Path) -> None:
-    parent = make_run(tmp_path, REMEMBERING)
-    forked = prism_alone("fork", str(parent), "--at", "24", "--out", str(tmp_path / "fork"), "--quiet")
-    assert forked.code == 0, forked.err
-    check(tmp_path / "fork")
 
 
 def test_feeds_are_recorded_where_it_is_asked_for_and_change_nothing_else(tmp_path: Path) -> None:
@@ -175,22 +143,3 @@ def test_feeds_are_recorded_where_it_is_asked_for_and_change_nothing_else(tmp_pa
     posts = read_posts(recording / "journal.prism")[0]
     assert all(author_of(post) != reader for _, _, reader, shown in feeds for post in shown)
     assert all(posts[post][0] <= tick for _, tick, _, shown in feeds for post in shown)
-
-
-@pytest.mark.slow
-def test_it_rebuilds_a_run_on_a_real_graph_that_was_killed(tmp_path: Path) -> None:
-    graph = real_path("snap-ego-facebook.txt.gz")
-    config, random = tmp_path / "facebook.yaml", Random(4)
-    people = {"graph": {"path": str(graph), "directed": False}, "activity": {"mean": 0.08}, "posts_per_session": 0.05}
-    config.write_text(
-        yaml.safe_dump(
-            {**REMEMBERING, "simulation": {"rounds": 25, "seed": 9}, "population": people, "run": {"segment_mb": 0}}
-        )
-    )
-    whole, killed = KillableRun(config, tmp_path / "whole"), KillableRun(config, tmp_path / "killed")
-    ends(whole.start(), 600.0)
-    for _ in range(3):
-        killed.run_and_kill(random, 6.0, 25 * 24)
-    ends(killed.start(), 600.0)
-    assert differences(killed.run, whole.run) == []
-    assert check(killed.run)["largest_cascade"]["size"] > 2

@@ -114,16 +114,6 @@ def test_the_runs_have_everything_that_could_be_lost() -> None:
     assert states[-1].supervisor.crashes > 3
 
 
-@pytest.mark.slow
-@pytest.mark.sized
-@pytest.mark.parametrize("lookahead", [0, 4])
-def test_it_goes_on_from_every_tick(lookahead: int) -> None:
-    config = with_deliberation(lookahead, EVENTFUL)
-    whole = RunPart(config, 0, crashes=9)
-    for tick in range(0, TICKS + 1, size()(1, everyday=5)):
-        assert_goes_on(whole, RunPart(config, tick, crashes=9, start=whole.taken[tick]), tick)
-
-
 @pytest.mark.sized
 @settings(max_examples=size()(15, everyday=4))
 @given(
@@ -142,30 +132,6 @@ def test_it_goes_on_in_any_run_from_any_tick_in_any_schedule(
     whole = RunPart(config, before, crashes=crashes, longest_s=longest_s)
     resumed = RunPart(config, after, crashes=crashes, longest_s=longest_s, start=whole.taken[tick])
     assert_goes_on(whole, resumed, tick)
-
-
-@pytest.mark.slow
-def test_it_can_be_put_down_again_and_again() -> None:
-    config = with_deliberation(4, EVENTFUL)
-    whole = part = RunPart(config, 0, crashes=9, longest_s=6.0)
-    for tick in range(3, TICKS + 1, 3):
-        part = RunPart(config, tick, crashes=9, longest_s=6.0, start=part.taken[tick])
-        assert_goes_on(whole, part, tick)
-
-
-def test_what_the_actors_hold_survives_its_encoding() -> None:
-    whole = RunPart(with_deliberation(4, EVENTFUL), 3, crashes=9, longest_s=6.0)
-    for taken in whole.taken.values():
-        assert msgspec.msgpack.decode(msgspec.msgpack.encode(taken.state), type=RunState) == taken.state
-
-
-@pytest.mark.slow
-def test_what_the_actors_hold_is_taken_over_as_it_is() -> None:
-    config = with_deliberation(4, EVENTFUL)
-    whole = RunPart(config, 3, crashes=9, longest_s=6.0)
-    for tick, taken in whole.taken.items():
-        first = RunPart(config, 3, crashes=9, longest_s=6.0, start=taken).taken[tick]
-        assert first.state == taken.state
 
 
 async def test_what_was_taken_does_not_change_while_the_run_goes_on() -> None:
@@ -194,13 +160,6 @@ def test_a_spend_cap_counts_on(when_spent: str) -> None:
     resumed = RunPart(config, 1, start=whole.taken[tick])
     assert resumed.simulation.oracle.statistics.calls == 40
     assert resumed.simulation.is_spent == whole.simulation.is_spent == (when_spent == "stop")
-
-
-def test_a_longer_run_goes_on_where_a_shorter_one_ended() -> None:
-    whole = RunPart(SMALL, 0)
-    shorter = RunPart(with_simulation(SMALL, rounds=2), 1)
-    end = max(shorter.taken)
-    assert_goes_on(whole, RunPart(SMALL, 2, start=shorter.taken[end]), end)
 
 
 def test_a_column_that_is_missing_is_an_error() -> None:

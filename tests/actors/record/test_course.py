@@ -6,17 +6,6 @@ from pathlib import Path
 
 from actors.record.course import read_course
 from actors.record.run import Recorded
-from prism.agents import Update
-from prism.events import PostEvent
-
-
-def test_kinds_that_are_not_counted_leave_the_others_as_they_are(embedded: Path) -> None:
-    whole, moves, posts = read_course(embedded), read_course(embedded, Update), read_course(embedded, PostEvent)
-    assert (moves.steps, moves.activity, moves.inside) == (whole.steps, whole.activity, whole.inside)
-    assert (posts.posts, posts.likes, posts.engaged) == (whole.posts, whole.likes, whole.engaged)
-    assert whole.steps
-    assert whole.posts
-    assert (moves.posts, moves.questions, posts.steps) == ([], 0, {})
 
 
 def test_points_in_time_are_means_that_sum_to_all_agents(embedded: Path) -> None:

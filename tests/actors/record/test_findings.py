@@ -51,16 +51,6 @@ def test_files_as_they_were_written_are_good_and_unchanged() -> None:
     assert {name: disk.visible(name) for name in disk.names()} == before
 
 
-def test_the_digest_is_that_of_the_last_link() -> None:
-    disk, ticks = run_of(6)
-    assert verify_files(disk).digest == ticks[-1].link.hex()[:32]
-    assert verify_files(disk, ticks[-1].link.hex()[:32]).is_good
-
-
-def test_another_digest_in_the_summary_is_told() -> None:
-    assert bad(verify_files(whole(), "0" * 32)) == ["summary.json"]
-
-
 def test_every_flipped_byte_of_every_file_is_found() -> None:
     for name in whole().names():
         for place in range(0, len(whole().visible(name)), 7):

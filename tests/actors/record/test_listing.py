@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import shutil
 import time
 from pathlib import Path
@@ -9,11 +8,9 @@ import msgspec
 import pytest
 
 from actors.core.phase import Phase
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, read_header
+from actors.persistence.journal import JOURNAL
 from actors.record.listing import RunStatus, list_run, runs_in
 from actors.record.lock import locked
-from actors.record.manifest import SUMMARY
 from actors.record.phase_file import PHASE, PhaseNote
 from tests.actors.persistence.test_independent_reader import summary_of
 from tests.catalogue import catalogue
@@ -42,16 +39,6 @@ def test_a_run_with_all_its_ticks_is_done(run: Path) -> None:
     assert (line.holder, line.parent) == (None, None)
 
 
-def test_the_digest_does_not_depend_on_a_checkpoint(run: Path) -> None:
-    digest = list_run(run).digest
-    for path in run.glob("checkpoint-*.bin"):
-        path.write_bytes(b"damaged")
-    assert list_run(run).digest == digest
-    for path in run.glob("checkpoint-*.bin"):
-        path.unlink()
-    assert list_run(run).digest == digest
-
-
 def test_a_checkpoint_that_is_removed_meanwhile_is_no_damage(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("actors.record.run.checkpoint_names", lambda _: ["checkpoint-000000000001.bin"])
     assert list_run(run).status is RunStatus.DONE
@@ -62,25 +49,6 @@ def test_a_run_without_a_summary_has_crashed_and_can_be_resumed(run: Path) -> No
     line = list_run(run)
     assert (line.status, line.is_resumable) == (RunStatus.CRASHED, True)
     assert line.ticks == line.length - 1
-
-
-def test_a_run_without_a_tick_can_be_resumed(run: Path) -> None:
-    cut(run, read_header(RealDisk(run))[1])
-    line = list_run(run)
-    assert (line.status, line.ticks, line.is_resumable) == (RunStatus.CRASHED, 0, True)
-
-
-def test_a_run_that_is_to_be_longer_is_stopped(run: Path) -> None:
-    config = run / "config.yaml"
-    config.write_text(config.read_text().replace("ticks: null", "ticks: 100"))
-    line = list_run(run)
-    assert (line.status, line.length, line.is_resumable) == (RunStatus.STOPPED, 100, True)
-
-
-def test_a_summary_with_counts_that_are_none_is_listed_all_the_same(run: Path) -> None:
-    fields = json.loads((run / SUMMARY).read_text())
-    (run / SUMMARY).write_text(json.dumps({**fields, "fallbacks_by_reason": {"timeout": "many", "deadline": 2}}))
-    assert list_run(run).fallbacks == 2
 
 
 def test_a_run_at_work_is_running_and_cannot_be_resumed(run: Path) -> None:
@@ -109,12 +77,6 @@ def test_a_run_with_an_unreadable_file_is_damaged(run: Path, name: str) -> None:
     (run / name).write_bytes(b"\xff\xfe nothing of the kind")
     line = list_run(run)
     assert (line.status, line.is_resumable) == (RunStatus.DAMAGED, False)
-
-
-def test_listing_changes_nothing(run: Path) -> None:
-    before = {path.name: path.read_bytes() for path in run.iterdir()}
-    runs_in(run.parent)
-    assert {path.name: path.read_bytes() for path in run.iterdir()} == before
 
 
 def test_the_runs_of_a_directory_are_listed_by_name_and_others_left_out(run: Path) -> None:

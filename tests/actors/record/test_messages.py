@@ -7,7 +7,7 @@ import pytest
 
 from actors.core.errors import JournalError
 from actors.core.frames import tick_payload
-from actors.core.messages import KINDS, Message
+from actors.core.messages import Message
 from actors.record.messages import (
     decoded,
     encoded_in,
@@ -34,10 +34,6 @@ MESSAGES: list[Message] = [
 ]
 ENCODED = list(map(msgspec.msgpack.encode, MESSAGES))
 PAYLOAD = tick_payload(TICK, ENCODED)
-
-
-def test_these_are_all_kinds() -> None:
-    assert {type(each) for each in MESSAGES} == {*KINDS.values()}
 
 
 def test_what_took_place_has_words_of_its_own() -> None:

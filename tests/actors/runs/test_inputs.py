@@ -12,15 +12,13 @@ import pytest
 
 from actors import read_config, resume, run
 from actors.core.errors import RunDirectoryError
-from actors.factory.oracle_backends import check_oracle
 from actors.record.manifest import CONFIG, read_manifest
 from actors.record.run import read_resolved
 from actors.runs.directory import RunDirectory
-from actors.runs.inputs import LARGE_BYTES, inputs_of, keep, keep_those_of
+from actors.runs.inputs import LARGE_BYTES, inputs_of, keep
 from actors.runs.replay import replay
 from prism.config import Config
 from prism.errors import ConfigError, InputError
-from prism.llm.tape_file import TapeError
 from tests.own_domains import path_restored, write_study
 
 SETTINGS = {"simulation.rounds": 1, "simulation.ticks_per_round": 4, "population.size": 40}
@@ -97,18 +95,6 @@ def test_a_damaged_file_of_a_neighbour_is_not_taken() -> None:
     assert kept("two", "ties.csv").read_text() == LARGE
 
 
-def test_files_of_one_name_are_kept_side_by_side() -> None:
-    read = {}
-    for group in ("a", "b"):
-        Path(group).mkdir()
-        Path(group, "margin.csv").write_text(group)
-        read[f"{group}/margin.csv"] = sha256(group.encode()).hexdigest()
-    config = configured(**{"population.margins": ["a/margin.csv", "b/margin.csv"]})
-    inputs = inputs_of(config, read)
-    assert [*inputs.config.population.margins] == [f"inputs/{digest}/margin.csv" for digest in read.values()]
-    assert [*inputs.files.values()] == [*read]
-
-
 def test_a_file_that_changes_before_it_is_kept_is_refused() -> None:
     Path("ties.csv").write_text(TIES)
     config = configured(**{"population.graph.path": "ties.csv"})
@@ -139,26 +125,6 @@ def test_the_only_copy_of_an_input_is_not_removed_when_it_is_damaged() -> None:
     with pytest.raises(RunDirectoryError, match=r"ties\.csv: is not what the run has kept; bring along"):
         keep(run_directory, inputs_of(read_resolved(Path("run", CONFIG)), {name: damaged.parent.name}))
     assert damaged.read_text() == TIES[:-2]
-
-
-def test_an_input_that_its_parent_has_lost_is_not_removed_from_a_fork(tmp_path: Path) -> None:
-    Path("ties.csv").write_text(TIES)
-    for name in ("parent", "child"):
-        started(name, **{"population.graph.path": "ties.csv"})
-    kept("parent", "ties.csv").unlink()
-    config = read_resolved(Path("child", CONFIG))
-    with pytest.raises(RunDirectoryError):
-        keep_those_of(RunDirectory(Path("parent")), RunDirectory(Path("child")), config)
-    assert kept("child", "ties.csv").read_text() == TIES
-
-
-def test_a_kept_tape_of_other_content_is_not_read() -> None:
-    name = f"inputs/{sha256(b'answers').hexdigest()}/tape.sqlite"
-    Path(name).parent.mkdir(parents=True)
-    Path(name).write_text("other answers")
-    config = configured(**{"oracle.backend": "ollama", "oracle.tape": "replay", "oracle.tape_path": name})
-    with pytest.raises(TapeError, match=r"tape\.sqlite: is not what the run has kept; bring along"):
-        check_oracle(config)
 
 
 def test_a_lost_input_is_one_line_that_says_what_to_bring(tmp_path: Path) -> None:

@@ -133,11 +133,3 @@ def test_a_setting_that_records_more_changes_no_count(path: str) -> None:
 def test_a_cap_that_is_not_reached_changes_no_result(path: str, digest: str) -> None:
     prices: dict[str, Any] = {"llm.prices.input": 1.0, "llm.prices.output": 1.0}
     assert result(**prices, **{path: 100_000}).digest == digest
-
-
-def test_the_minutes_that_people_deliberate_are_a_part_of_the_model(digest: str) -> None:
-    assert result(**{"population.deliberation_minutes": 0}).digest != digest
-
-
-def test_equal_ticks_are_equal_runs_whatever_the_minutes(digest: str) -> None:
-    assert result(**{"population.deliberation_minutes": 3.01}).digest == digest

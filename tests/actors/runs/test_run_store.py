@@ -12,14 +12,13 @@ from random import Random
 import anyio
 import anyio.lowlevel
 import pytest
-from blockbuster import BlockingError
 
 from actors.core.errors import JournalError
 from actors.persistence.batch_writer import Execute, in_thread
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, create_journal, read_header, read_tail, read_ticks
+from actors.persistence.journal import JOURNAL, read_header, read_tail, read_ticks
 from actors.persistence.journal_writer import JournalWriter
-from actors.persistence.oracle_log import ANSWERS, create_answers
+from actors.persistence.oracle_log import ANSWERS
 from actors.persistence.packers import Packers
 from actors.persistence.segments import check_segment, segment_names, start_of
 from actors.record.recovery import recover
@@ -145,12 +144,6 @@ async def _run_on(path: Path, execute: Execute) -> None:
 async def test_nothing_blocks_the_event_loop(tmp_path: Path) -> None:
     await _run_on(tmp_path, in_thread)
     assert (tmp_path / checkpoint_at(20, 0).name).is_file()
-
-
-async def test_writing_on_the_event_loop_would_be_noticed(tmp_path: Path) -> None:
-    with pytest.raises(ExceptionGroup) as caught:
-        await _run_on(tmp_path, inline)
-    assert caught.group_contains(BlockingError)
 
 
 def is_of_segment(write: Callable[[], None]) -> bool:
@@ -293,21 +286,6 @@ async def short_of_space(fails: Callable[[JournalWriter], None], random: Random,
         tasks.start_soon(harness.store.run)
         await commit(harness)
     return files_of(disk)
-
-
-async def test_segments_that_a_thread_writes_beside_ticks_are_those_of_one_after_the_other(tmp_path: Path) -> None:
-    disk, whole = RealDisk(tmp_path, syncs=False), files_of(sealed(200))
-    create_answers(disk)
-    create_journal(disk, read_header(empty_run())[0])
-    recorded = recover(disk, before=0).recorded
-    store = RunStore(disk, recorded, keeps_answers=False, segment_bytes=SEGMENT, execute=in_thread)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(store.run)
-        for tick, each in enumerate(frames(200, recorded.start)):
-            await store.commit(tick, each.frame)
-            await anyio.lowlevel.checkpoint()
-        await store.close()
-    assert {name: (tmp_path / name).read_bytes() for name in whole} == whole
 
 
 def sealed(count: int) -> SimulatedDisk:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from functools import partial
 
 import anyio
-import msgspec
 import pytest
 
 from actors.core.errors import JournalError
-from actors.core.messages import Decided
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS, MAGIC
 from actors.runs.run_store import RunStore
-from tests.actors.persistence.files import decided, empty_run, encode, history_of, question, run_of
+from tests.actors.persistence.files import decided, empty_run, history_of, question, run_of
 from tests.actors.persistence.store_harness import StoreHarness
 from tests.schedules import in_schedules
 
@@ -37,13 +35,6 @@ async def test_answers_are_on_the_medium_before_the_frame_that_follows_from_them
         await harness.commit(0, 1)
         await harness.store.close()
     assert harness.changes() == [("append", ANSWERS), ("sync", ANSWERS), ("append", JOURNAL), ("sync", JOURNAL)]
-
-
-async def test_an_oracle_that_computes_its_answers_has_an_empty_log() -> None:
-    harness = StoreHarness(empty_run(), keeps_answers=False)
-    await harness.keep(0)  # returns at once, although nobody writes
-    assert harness.disk.visible(ANSWERS) == MAGIC
-    assert harness.store.recorded_answer(question(0, 0)) is None
 
 
 def test_answers_of_an_earlier_life_are_known_and_a_lost_one_is_told() -> None:
@@ -83,9 +74,3 @@ async def test_answers_that_have_taken_effect_lie_before_a_later_checkpoint() ->
         assert at(1).answers_bytes == length
         assert at(2).answers_bytes == harness.disk.size(ANSWERS)
         await harness.store.close()
-
-
-def test_messages_are_recorded_as_they_crossed_the_mailbox() -> None:
-    """A Decided in the log is what `Codec` makes of it, its tag first."""
-    told = Decided(3, 7, "clock", "red", "llm", latency_s=0.25)
-    assert msgspec.msgpack.decode(encode(told)) == [4, 3, 7, "clock", "red", "llm", "", "", 0.25, [], ""]

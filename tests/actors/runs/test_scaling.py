@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from actors.runs.scaling import ACT_BYTES, ALONE_MIB, Costs, activations_in, memory_in, tick_in
-from tests.catalogue import catalogue
 
 COSTS = Costs(
     turn_s=1e-6,
@@ -34,12 +33,6 @@ def test_a_tick_of_one_process_says_how_many_activations_it_has() -> None:
     assert activations_in(0.0) == 0.0
 
 
-@catalogue("tick_s", [0.001, 0.01, 0.3, 10.0])
-@catalogue("shards", [2, 8, 64])
-def test_shards_are_never_more_times_as_fast_as_there_are(tick_s: float, shards: int) -> None:
-    assert tick_in(shards, activations_in(tick_s)).all_s >= tick_s / shards
-
-
 def test_shards_divide_the_turns_and_repeat_the_acts() -> None:
     tick, all_turns = tick_in(4, 1e6, COSTS), 1.0
     first = all_turns - 3 * tick.people_s
@@ -48,23 +41,6 @@ def test_shards_divide_the_turns_and_repeat_the_acts() -> None:
     assert tick.engine_s == pytest.approx(first + 0.1 * 3 / 4)
     assert tick.exchange_bytes == pytest.approx(50e6 * (1.0 - first) + 1e5 * ACT_BYTES * 4)
     assert tick.all_s == pytest.approx(tick.shard_s + tick.exchange_s)
-
-
-def test_with_many_shards_the_engine_sets_the_pace() -> None:
-    costs = COSTS._replace(engine_s=1e-7)
-    few, many = tick_in(64, 1e6, costs), tick_in(1024, 1e6, costs)
-    assert many.all_s == many.engine_s
-    assert many.shard_s < few.shard_s
-
-
-def test_each_call_to_a_shard_costs_the_engine_some_time() -> None:
-    slow = COSTS._replace(call_s=1e-3)
-    assert tick_in(101, 1e6, slow).engine_s - tick_in(101, 1e6, COSTS).engine_s == pytest.approx(0.1)
-
-
-def test_an_exchange_takes_some_time_whatever_its_size() -> None:
-    slow = COSTS._replace(latency_s=0.01)
-    assert tick_in(2, 1e6, slow).exchange_s - tick_in(2, 1e6, COSTS).exchange_s == pytest.approx(0.01)
 
 
 def test_memory_for_people_is_partly_divided() -> None:

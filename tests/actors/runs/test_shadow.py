@@ -12,9 +12,7 @@ from typing import Any
 
 import pytest
 
-from actors.record.lock import locked
 from actors.record.shadow import read_shadow
-from actors.results.run_record import RunRecord
 from prism.config import load_config
 from prism.divergence import EMBEDDED, RULE
 from prism.rng import Draw, uniform
@@ -134,61 +132,11 @@ def test_people_see_a_table(command: Command) -> None:
     assert "run/shadow.json" in ended.out
 
 
-@pytest.mark.slow
-def test_a_report_shows_the_figures_that_belong_to_the_run(command: Command) -> None:
-    found = figures(command("shadow", "run", "--share", "0.5", "--json"))
-    assert command("report", "run", "--out", "page.html").code == 0
-    page, (ruled,) = Path("page.html").read_text(), found["divergence"]
-    assert "How far the oracle is from rules, on turns that they settled" in page
-    bits = f"{ruled['against'][RULE]['bits']:.3f}"
-    assert f"On {ruled['questions']} questions of decides, the choices are {bits} bits" in page
-    Path("run/shadow.json").write_text(json.dumps({**found, "digest": "0" * 32}))
-    assert RunRecord(Path("run"), "run").shadow is None
-
-
-@pytest.mark.parametrize("way", ["resident", "compiled"])
-def test_the_figures_do_not_depend_on_how_turns_were_taken(way: str, command: Command, tmp_path: Path) -> None:
-    run = run_of(tmp_path, SOCIAL, "--set", f"run.activation={way}")
-    there = figures(command("shadow", str(run), "--share", "0.3", "--json"))
-    assert figures(command("shadow", "run", "--share", "0.3", "--json")) == there
-
-
-def test_another_choice_can_be_asked(command: Command) -> None:
-    usual = figures(command("shadow", "run", "--share", "1", "--json"))
-    other = figures(command("shadow", "run", "--share", "1", "--json", "--set", "oracle.choice.scale=9"))
-    assert other["questions"] == usual["questions"]
-    assert other["divergence"][0]["choices"]["oracle"] != usual["divergence"][0]["choices"]["oracle"]
-    assert other["divergence"][0]["choices"][RULE] == usual["divergence"][0]["choices"][RULE]
-
-
-def test_past_a_cap_nothing_is_asked(command: Command) -> None:
-    whole = figures(command("shadow", "run", "--share", "1", "--json"))["questions"]
-    capped = figures(command("shadow", "run", "--share", "1", "--json", "--set", "oracle.max_calls=10"))
-    assert capped["outcomes"] == {"answered": 10, "spent": whole - 10}
-    assert capped["divergence"][0]["fallbacks"] == whole - 10
-
-
 def test_of_a_fork_its_own_ticks_are_looked_at(command: Command) -> None:
     ended = command("fork", "run", "--at", "20", "--set", "feed.algorithm=chronological", "--out", "future", "--quiet")
     assert ended.code == 0, ended.err
     settled = [each for each in settled_turns(Path("future")) if each[1] >= 20]
     assert figures(command("shadow", "future", "--share", "1", "--json"))["questions"] == len(settled) > 10
-
-
-def test_an_economy_has_no_such_turns_and_says_so(tmp_path: Path, command: Command) -> None:
-    run = run_of(tmp_path, ECONOMY)
-    found = figures(command("shadow", str(run), "--share", "1", "--json"))
-    assert (found["questions"], found["outcomes"], found["divergence"]) == (0, {}, [])
-    told = " ".join(command("shadow", str(run)).out.split())
-    assert "shadow questions: none: no rule settled a turn on which the oracle could be asked" in told
-
-
-@catalogue("share", ["0", "-0.1", "1.5", "nan", "many"])
-def test_a_share_out_of_range_is_refused(share: str, command: Command) -> None:
-    ended = command("shadow", "run", "--share", share)
-    assert ended.code == 2
-    assert "--share" in ended.err
-    assert not Path("run/shadow.json").exists()
 
 
 @catalogue(
@@ -207,15 +155,6 @@ def test_a_wrong_setting_is_refused(setting: str, code: int, told: str, command:
     assert not Path("run/shadow.json").exists()
 
 
-def test_what_is_no_run_is_refused_and_gets_no_file(command: Command, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    for path, told in (("empty", "is no run's directory"), ("nowhere", "no such directory")):
-        ended = command("shadow", path)
-        assert ended.code == 2
-        assert told in ended.err
-    assert not list((tmp_path / "empty").iterdir())
-
-
 def test_an_unfinished_run_is_to_be_finished_first(command: Command, tmp_path: Path) -> None:
     ended = command("fork", "run", "--at", "20", "--out", "future", "--prepare")
     assert ended.code == 0, ended.err
@@ -225,13 +164,6 @@ def test_an_unfinished_run_is_to_be_finished_first(command: Command, tmp_path: P
         "prism: future: has 20 of 36 ticks; finish it first: prism resume future\n",
     )
     assert not (tmp_path / "future" / "shadow.json").exists()
-
-
-def test_a_run_in_use_is_left_alone(command: Command) -> None:
-    with locked(Path("run")):
-        ended = command("shadow", "run")
-    assert ended.code == 2
-    assert "is in use" in ended.err
 
 
 def test_a_journal_that_comes_out_otherwise_ends_the_command(command: Command) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise, permutations
+from itertools import permutations
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -97,11 +97,6 @@ def test_a_shipped_configuration_has_one_digest_in_every_way(name: str) -> None:
         assert other.summary.transitions == first.summary.transitions
 
 
-def test_every_shipped_configuration_is_compared() -> None:
-    names = {path.name for path in (ROOT / "configs").glob("*.yaml")}
-    assert names == set(SHIPPED)
-
-
 @catalogue(
     "settings",
     [
@@ -144,17 +139,6 @@ def test_crashes_restarts_and_quarantines_are_the_same(intensity: int, size: Siz
             assert stories(taken(way, settings), domain, seed) == reference
 
 
-def test_an_agent_that_crashed_goes_on_from_where_it_was() -> None:
-    def in_tick_1(light: TrafficLight) -> bool:
-        return light.agent_id == 1 and light.tick == 1
-
-    async def done() -> list[tuple[int, str, str]]:
-        return (await CrossingRun(one_by_one(config(ticks=5)), with_faulty_action(in_tick_1)).run()).story(1)
-
-    story = run_scheduled(0, done)
-    assert story[:3] == [(0, "green", "rule"), (1, "green", "crash"), (2, "amber", "rule")]
-
-
 class Deaf(Crossing):
     """A world that goes on sending to lights that are out of order."""
 
@@ -189,22 +173,6 @@ GRAPHS = {
     HIGGS: [*SHIPPED["higgs.yaml"], "population.graph.directed=true"],
 }
 """The real graphs, and what makes a short run on each."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("graph", "asks"), [("snap-ego-facebook.txt.gz", "true"), ("snap-ego-facebook.txt.gz", "false"), (HIGGS, "true")]
-)
-def test_a_real_graph_has_one_digest_in_every_way_and_resumed_in_another(graph: str, asks: str, tmp_path: Path) -> None:
-    given = [f"population.graph.path={real_path(graph)}", f"statechart.oracle_enabled={asks}"]
-    chosen = read_config(ROOT / "configs" / "friends.yaml", [*GRAPHS[graph], *given])
-    found = {run(chosen).digest}
-    for way, other in pairwise(("resident", *OTHERS, "resident")):
-        run(taken(way, chosen), out=tmp_path / way, ticks=chosen.simulation.length // 2)
-        config_file = tmp_path / way / "config.yaml"
-        config_file.write_text(config_file.read_text().replace(f"activation: {way}", f"activation: {other}"))
-        found.add(resume(tmp_path / way, ticks=chosen.simulation.length).digest)
-    assert len(found) == 1
 
 
 def test_an_agent_is_made_at_its_first_trigger_and_needs_no_task_and_no_mailbox() -> None:
@@ -247,16 +215,6 @@ async def test_the_event_loop_gets_its_turn_while_many_turns_are_taken() -> None
         waiting.append(crossing.simulation.agents.unanswered)
         await asyncio.sleep(0)
     assert len({*waiting}) > 10
-
-
-async def test_the_event_loop_gets_its_turn_in_every_tick_however_short() -> None:
-    crossing = CrossingRun(one_by_one(config(ticks=200)), TrafficDomain(1))
-    seen: set[int] = set()
-    running = asyncio.ensure_future(crossing.run())
-    while not running.done():
-        seen.add(crossing.simulation.tick)
-        await asyncio.sleep(0)
-    assert seen == set(range(201))
 
 
 @catalogue(

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import random
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from actors import resume, run
 from actors.core.messages import Decided
 from actors.core.ports import Unrecorded
-from actors.persistence.journal import JOURNAL
 from actors.runtime.simulation import Simulation
 from prism.agents import Question
-from prism.config import Config, OracleConfig, RunConfig
+from prism.config import Config
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
 from prism.statechart import Behaviour, Oracle
 from tests.actors.oracle.bench import Bench, question
 from tests.actors.runtime.test_compiled import Settings, random_chart, random_settings
-from tests.actors.social_runs import SMALL
 from tests.tiers import Size
 
 pytestmark = pytest.mark.usefixtures("logged")
@@ -78,18 +74,6 @@ def test_random_worlds_have_one_digest_however_their_questions_are_answered(size
     assert answered > 5 * seed, "people ask"
 
 
-@pytest.mark.slow
-def test_a_run_that_was_ended_while_people_deliberated_goes_on_as_the_whole_one(tmp_path: Path) -> None:
-    people = msgspec.structs.replace(SMALL.population, ambiguity=0.6, deliberation_minutes=4.0)
-    asking = msgspec.structs.replace(SMALL, population=people)
-    first = run(asking, out=tmp_path / "whole")
-    columns = msgspec.structs.replace(asking, run=RunConfig(activation="compiled"))
-    for ticks in range(14, 19):
-        run(columns, out=tmp_path / str(ticks), ticks=ticks)
-        assert resume(tmp_path / str(ticks), ticks=SMALL.simulation.length).digest == first.digest
-        assert (tmp_path / str(ticks) / JOURNAL).read_bytes() == (tmp_path / "whole" / JOURNAL).read_bytes()
-
-
 class AtOnce(Oracle[Any]):
     """An oracle that computes, all at once where it can."""
 
@@ -136,11 +120,6 @@ async def test_a_recorded_answer_goes_before_a_computed_one() -> None:
     assert decided[1] is recorded
     assert (bench.actor.statistics.answered, bench.actor.statistics.calls) == (2, 2)
     assert bench.actor.state(lambda _: True).answered == 2, "no question of them is open"
-
-
-@pytest.mark.parametrize("settings", [{"rate_per_s": 10.0}, {"max_calls": 9}])
-async def test_an_oracle_with_a_limit_is_asked_through_its_mailbox(settings: dict[str, Any]) -> None:
-    assert Bench(AtOnce(), OracleConfig(**settings)).actor.answer_now([question(0), question(1)]) is None
 
 
 async def test_questions_are_asked_one_by_one_where_they_cannot_be_answered_at_once() -> None:

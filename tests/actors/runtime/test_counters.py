@@ -21,21 +21,10 @@ def counters_of(*updates: Update[int], size: int = 5) -> Counters:
     return counters
 
 
-def test_before_anything_happens_everybody_is_in_the_initial_state() -> None:
-    counters = counters_of()
-    assert counters.agents_by_state() == {"red": 5, "green": 0, "amber": 0}
-    assert counters.states_visited() == ["red"]
-    assert (counters.activations, counters.transitions) == (0, 0)
-
-
 def test_agents_are_counted_where_their_updates_left_them() -> None:
     counters = counters_of(update("red", "green"), update("red", "green"), update("green", "amber"))
     assert counters.agents_by_state() == {"red": 3, "green": 1, "amber": 1}
     assert sum(counters.agents_by_state().values()) == 5
-
-
-def test_states_are_listed_in_the_order_of_their_enum() -> None:
-    assert counters_of(update("green", "amber"), update("red", "green")).states_visited() == ["red", "green", "amber"]
 
 
 def test_what_moved_nobody_is_no_transition() -> None:

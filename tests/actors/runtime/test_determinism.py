@@ -6,7 +6,6 @@ import gc
 import os
 import subprocess
 import sys
-from functools import partial
 from typing import Any
 
 import anyio
@@ -19,11 +18,8 @@ from tests.actors.oracles import SlowOracle
 from tests.actors.social_runs import (
     SMALL,
     digest_of,
-    run,
     simulation,
     with_deliberation,
-    with_oracle,
-    with_run,
     with_simulation,
 )
 from tests.catalogue import catalogue
@@ -36,21 +32,6 @@ PRINT_DIGEST = "from tests.actors.social_runs import digest_of; print(digest_of(
 
 def slow(oracle: Oracle[Any], seed: int) -> Oracle[Any]:
     return SlowOracle(oracle, seed, longest_s=20.0)
-
-
-def test_the_small_run_asks_enough_to_prove_something() -> None:
-    done = run_scheduled(0, run)
-    assert done.counters.questions >= 50
-    assert done.counters.activations > 350
-    assert len(done.counters.states_visited()) == 8
-
-
-def test_two_runs_are_equal() -> None:
-    assert digest_of() == digest_of()
-
-
-def test_plain_asyncio_gives_the_same_digest() -> None:
-    assert anyio.run(run).engine.digest.hexdigest() == digest_of()
 
 
 def test_another_seed_is_another_run() -> None:
@@ -81,32 +62,6 @@ def test_the_order_of_hashes_does_not_matter() -> None:
         for seed in ("0", "1", "4242")
     ]
     assert set(digests) == {digest_of()}
-
-
-@catalogue("capacity", [1, 2, 1000])
-def test_the_capacity_of_mailboxes_does_not_matter(capacity: int) -> None:
-    config = with_run(mailbox_capacity=capacity)
-    assert {digest_of(config, schedule=seed) for seed in range(5)} == {digest_of()}
-
-
-@catalogue("settings", [{"max_concurrency": 1}, {"max_concurrency": 64}, {"queue_size": 1}])
-def test_the_oracles_concurrency_and_queue_do_not_matter(settings: dict[str, float]) -> None:
-    ask = partial(slow, seed=1)
-    assert {digest_of(with_oracle(SMALL, **settings), schedule=seed, ask=ask) for seed in range(5)} == {digest_of()}
-
-
-@pytest.mark.everyday(1)
-@pytest.mark.parametrize("rate", [0.1, 3.0, 1000.0])
-def test_the_oracles_rate_does_not_matter(rate: float) -> None:
-    assert {digest_of(with_oracle(rate_per_s=rate), schedule=seed) for seed in range(5)} == {digest_of()}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("lookahead", [0, 1, 4])
-def test_how_long_an_answer_takes_does_not_matter(lookahead: int, size: Size) -> None:
-    config, schedules = with_deliberation(lookahead), size(40, everyday=6)
-    digests = {digest_of(config, schedule=seed, ask=partial(slow, seed=seed)) for seed in range(schedules)}
-    assert digests == {digest_of(config)}
 
 
 def test_watching_a_run_does_not_change_it() -> None:

@@ -50,18 +50,6 @@ async def test_a_quarter_ends_with_the_answer_of_the_economy_to_the_rate_that_wa
     assert world.state.turn == done.simulation.engine.tick == 1
 
 
-@in_schedules(8)
-async def test_the_reasoning_of_a_turn_is_kept_in_the_order_in_which_it_counted() -> None:
-    done = await EconomyRun().run()
-    chains = done.world.state.reasoning_chains
-    parts = ("agent", "validator", "engine")
-    assert [(chain.component, chain.agent_name) for chain in chains] == [
-        (component, name) for component in parts for name in ("Ada", "Bo", "Cy")
-    ]
-    assert {chain.timestamp.isoformat() for chain in chains} == {"2026-10-01T22:30:00+00:00"}
-    assert {chain.duration_ms for chain in chains} == {0}, "no wall clock"
-
-
 @catalogue("nation", [0, 1, 2])
 def test_a_proposal_that_is_not_economic_is_skipped_in_its_turn_with_a_line_that_says_so(
     nation: int, caplog: pytest.LogCaptureFixture
@@ -97,16 +85,6 @@ def test_an_economy_comes_out_the_same_in_every_schedule_and_at_every_mailbox_si
     assert len(digests) == 1
 
 
-def test_the_same_answers_at_other_speeds_and_after_other_attempts_give_the_same_economy(size: Size) -> None:
-    seeds = range(size(40, everyday=5))
-    digests = {run_scheduled(seed, EconomyRun(pace=pace).run).digest for seed in seeds for pace in (0.01, 1.0, 40.0)}
-    assert len(digests) == 1
-
-
-def test_another_seed_is_another_economy() -> None:
-    assert run_scheduled(1, EconomyRun().run).digest != run_scheduled(1, EconomyRun("simulation.seed=4").run).digest
-
-
 @catalogue("trigger", ["turn_begins", "review", "apply"])
 def test_a_nation_that_crashes_is_skipped_and_takes_part_in_the_next_quarter(
     trigger: str, logged: list[EventDict]
@@ -120,21 +98,6 @@ def test_a_nation_that_crashes_is_skipped_and_takes_part_in_the_next_quarter(
     assert totals["rejected"] == (0 if trigger == "apply" else 1)
     assert [event["event"] for event in logged] == ["agent_restarted"]
     assert [name for name, _ in done.asked("engine", 2)] == ["Ada", "Bo", "Cy"]
-
-
-def test_a_nation_in_quarantine_is_skipped_for_good_and_the_others_go_on(logged: list[EventDict]) -> None:
-    ran = EconomyRun("run.restart_intensity=0", crashes=lambda nation, *_: nation == 0)
-    done = run_scheduled(7, ran.run)
-    assert done.world.state.turn == 4
-    assert {name for name, _ in done.asked("agent", 1)} == {"Bo", "Cy"}
-    assert done.world.totals()["rejected"] == 4
-    assert done.simulation.supervisor.quarantined == 1
-
-
-def test_an_economy_without_a_nation_left_goes_on_by_itself(logged: list[EventDict]) -> None:
-    done = run_scheduled(7, EconomyRun("run.restart_intensity=0", crashes=lambda *_: True).run)
-    assert (done.world.state.turn, done.world.path.changes) == (4, 0)
-    assert done.world.state.global_state.inflation != START.inflation
 
 
 @catalogue("component", ["agent", "validator", "engine"])

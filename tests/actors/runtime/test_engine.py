@@ -184,21 +184,6 @@ async def test_a_stop_is_heard_while_nothing_happens() -> None:
     assert engine.actor.tick < 100_000
 
 
-@in_schedules(10)
-async def test_a_run_that_is_stopped_before_it_starts_does_nothing() -> None:
-    run = CrossingRun()
-    run.simulation.stop()
-    await run.run()
-    assert (run.simulation.engine.tick, run.world.updates) == (0, [])
-
-
-@in_schedules(20)
-async def test_the_runtime_runs_a_domain_it_has_never_heard_of() -> None:
-    run = await CrossingRun(config(ticks=6, lookahead=1), TrafficDomain(3)).run()
-    assert run.simulation.counters.agents_by_state() == {"red": 0, "green": 0, "amber": 3}
-    assert [update.effect for update in run.updates(0)] == [0, 1, 3, 4]
-
-
 class Past(Unrecorded):
     """The first five ticks were run before."""
 

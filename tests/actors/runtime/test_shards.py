@@ -29,7 +29,6 @@ from prism.llm import LanguageModel
 from prism.social.domain import SocialDomain
 from prism.social.people.population import Population, build_population
 from prism.social.shard import check_shards
-from prism.social.tables import CURRENT, DUE, ENTERED, SHOWN
 from prism.statechart import Behaviour
 from tests.actors.runtime.test_compiled import random_chart, random_settings
 from tests.catalogue import catalogue
@@ -171,25 +170,6 @@ def test_the_file_of_a_checkpoint_is_that_of_one_process(monkeypatch: pytest.Mon
     whole, *others = (file_after(anyio.run(world.simulation, shards), 11) for shards in (0, 2, 5, 8))
     assert len(whole) > 1000
     assert [each == whole for each in others] == [True] * 3
-
-
-def test_the_engine_keeps_the_rows_of_its_own_people_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundles, "AGENTS_A_BLOCK", 7)
-    world = random_world(3)
-
-    async def run() -> tuple[Simulation, Simulation]:
-        first = await world.simulation(3)
-        await first.run()
-        return first, await world.simulation(3, await first.checkpoint())
-
-    for simulation in anyio.run(run):
-        engine, domain = simulation.engine, simulation.domain
-        assert isinstance(engine, ShardedEngine)
-        assert isinstance(domain, SocialDomain)
-        own, t = engine._own, domain.world.network.state.t
-        assert t.timeline[own.start : own.stop].any()
-        assert not t.timeline[own.stop :].any()
-        assert not t.people[own.stop :, [ENTERED, DUE, CURRENT, SHOWN]].any()
 
 
 @catalogue(("before", "after"), [(2, 3), (3, 0), (0, 2), (8, 1)])

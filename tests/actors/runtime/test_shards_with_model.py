@@ -11,14 +11,12 @@ import anyio
 import msgspec
 import pytest
 
-from actors.core.errors import first_error
 from actors.core.messages import Decided, Retried
 from actors.core.ports import Unrecorded
 from actors.core.state import RunState
 from actors.testing import ScriptedModel
 from prism.config import Config
-from prism.errors import OracleRefusedError, OracleSpentError
-from prism.llm import ChatRequest, Completion, LLMFailureException
+from prism.llm import ChatRequest, Completion
 from prism.llm.tape import Tape
 from prism.llm.taped_model import TapedModel
 from prism.rng import uniform
@@ -137,32 +135,6 @@ def test_whatever_the_shards_and_the_order_of_answers_a_run_has_the_digest_and_t
     assert "invalid_response" in reasons
 
 
-def test_a_budget_that_runs_out_runs_out_at_the_same_question() -> None:
-    # One call at a time, and none again: otherwise the durations of calls decide who comes last.
-    world = asking_world(3, max_concurrency=1, max_attempts=1, max_calls=31, when_spent="fallback")
-    whole = asked(world, 0, schedule=1)
-    state: Any = whole[3]
-    assert state.oracle.calls == 31
-    assert state.engine.fallbacks["spent"] > 30
-    assert asked(world, 3, schedule=2) == whole
-
-
-def test_a_run_that_ends_with_its_budget_ends_in_shards_too() -> None:
-    world = asking_world(2, max_concurrency=1, max_calls=60)
-
-    async def run(shards: int) -> tuple[int, int]:
-        simulation = await world.simulation(shards, model=SlowModel(3))
-        with pytest.raises(ExceptionGroup) as raised:  # decisions take effect at once, so the cap is met within a tick
-            await simulation.run()
-        assert raised.group_contains(OracleSpentError)
-        return simulation.tick, simulation.oracle.statistics.calls
-
-    whole, divided = (run_scheduled(1, partial(run, shards)) for shards in (0, 3))
-    assert whole == divided
-    assert whole[0] < world.config.simulation.length
-    assert whole[1] == 60
-
-
 @pytest.mark.parametrize("limits", [{"rate_per_s": 5.0}, {"max_calls": 10, "when_spent": "fallback"}])
 def test_limits_hold_for_the_embedded_choice_of_all_shards_together(limits: dict[str, Any]) -> None:
     world, free = asking_world(0, backend="choice", **limits), asking_world(0, backend="choice")
@@ -232,17 +204,3 @@ def test_a_tape_of_shards_answers_any_number_of_shards(tmp_path: Path) -> None:
     with closing(Tape(path, "replay")) as tape:
         for shards in (0, 1, 3):
             assert anyio.run(run, shards, TapedModel(None, tape, "replay")) == recorded
-
-
-def test_a_server_that_refuses_the_run_ends_it_in_shards_too() -> None:
-    world = asking_world(2)
-
-    async def run(shards: int) -> int:
-        model = ScriptedModel(*[says] * 40, LLMFailureException("client_error"))
-        simulation = await world.simulation(shards, model=model)
-        with pytest.raises(ExceptionGroup) as ended:
-            await simulation.run()
-        assert first_error(ended.value, OracleRefusedError)
-        return simulation.tick
-
-    assert run_scheduled(1, partial(run, 0)) == run_scheduled(1, partial(run, 3)) > 0

@@ -41,15 +41,6 @@ def test_crashes_are_forgiven_up_to_the_limit_within_the_period() -> None:
     assert intensity.crashes == 4
 
 
-def test_crashes_of_one_actor_do_not_count_against_another() -> None:
-    intensity = RestartIntensity(limit=1, period_ticks=10)
-    assert [intensity.add_crash(actor, 0) for actor in ("a", "b", "a")] == [False, False, True]
-
-
-def test_an_intensity_of_zero_forgives_nothing() -> None:
-    assert RestartIntensity(limit=0, period_ticks=10).add_crash("a", 0)
-
-
 @in_schedules(20)
 async def test_a_guard_that_raises_is_false_and_crashes_nobody() -> None:
     domain = TrafficDomain(3, traffic_chart(guard=faulty(lambda light: light.agent_id == 1)))
@@ -92,21 +83,6 @@ async def test_a_crash_on_a_decision_is_a_recorded_no_op_and_the_question_is_ask
     run = await CrossingRun(config(ticks=12, lookahead=lookahead), domain).run()
     assert run.story(1)[2:4] == [(decided, "amber", "crash"), (decided + 1 + lookahead, "green", "oracle")]
     assert run.story(0)[2] == (decided, "green", "oracle")
-
-
-@in_schedules(20)
-async def test_an_agent_quarantined_on_a_decision_deliberates_no_more() -> None:
-    domain = with_faulty_action(lambda light: light.agent_id == 1 and light.tick >= 2)
-    run = await CrossingRun(config(ticks=12, lookahead=1, restart_intensity=0), domain).run()
-    assert run.story(1)[2:] == [(3, "amber", "quarantine")]
-
-
-@in_schedules(20)
-async def test_a_crash_of_every_agent_in_every_tick_does_not_hang_the_barrier() -> None:
-    domain = with_faulty_action(lambda light: True, size=10)
-    run = await CrossingRun(config(ticks=6, restart_intensity=3, mailbox_capacity=1), domain).run()
-    assert run.simulation.engine.tick == 6
-    assert run.simulation.counters.unmoved_by_source() == {"no_row": 0, "crash": 30, "quarantine": 10}
 
 
 def test_a_run_with_crashes_has_the_same_digest_in_every_schedule(size: Size) -> None:

@@ -11,7 +11,7 @@ import pytest
 from structlog.typing import EventDict
 
 from actors.runtime.simulation import Simulation
-from prism.agents import Question, StatefulAgent, Trigger, Update, turn
+from prism.agents import Question, StatefulAgent, Trigger, Update
 from prism.columns import Column, Columns, pack
 from prism.config import Config, OracleConfig, PopulationConfig, SimulationConfig
 from prism.domain import World
@@ -142,11 +142,6 @@ def auction(ticks: int = 2, oracle: Broker | None = None, **settings: Any) -> Si
     return Simulation(config, AuctionDomain(oracle or Broker()))
 
 
-def test_an_open_trigger_is_asked_about_even_with_one_option() -> None:
-    answer = turn(CHART, Bidder(0, Bid.IDLE), Trigger(0, 0, "bid", 7))
-    assert answer == Question(0, 0, "bid", "idle", ("offered",), 7)
-
-
 @in_schedules(30)
 async def test_a_tick_goes_on_until_there_are_no_reactions_each_after_the_one_before_is_applied() -> None:
     done = auction()
@@ -197,10 +192,3 @@ def test_without_an_answer_the_run_ends_where_there_is_no_doing_without(
     assert failed.engine.tick == (0 if reason == "deadline" else 1)
     assert f"in tick {failed.engine.tick}: {reason}" in str(error)
     assert {event["event"] for event in logged} <= {"spend_warning"}
-
-
-@in_schedules(10)
-async def test_where_there_is_no_doing_without_an_answer_the_queue_does_not_count_towards_the_deadline() -> None:
-    done = auction(ticks=1, max_concurrency=1, deadline_s=1.0)
-    await done.run()
-    assert done.engine.tick == 1
