@@ -7,6 +7,7 @@ another number can only be found in this way.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ from anyio import to_thread
 from actors.factory.domains import code_of
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
-from actors.record.findings import Finding, Verification
+from actors.record.findings import Verification
 from actors.record.manifest import CONFIG, MANIFEST, NOT_AS_WRITTEN, SUMMARY, read_manifest, read_summary
 from actors.record.rounds import ROUNDS, Rows
 from actors.record.run import Recorded, read_resolved
@@ -56,11 +57,7 @@ NOT_COMPARED = frozenset(
 
 
 class RowsComparison:
-    """The rows of a run, compared with those of a replay while it runs.
-
-    Args:
-        rows: of the run.
-    """
+    """The rows of a run, compared with those of a replay while it runs."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -77,15 +74,10 @@ class RowsComparison:
         if not {*header_line(simulation).split(",")} <= {*self._header.split(",")}:
             self.problem = "does not have the columns of the run"
         elif rows.rows[number - rows.first] != f"{row}\n".encode():
-            self.problem = _difference(self._header, rows.rows[number - rows.first].decode(errors="replace"), row)
-
-
-def _difference(header: str, row: str, expected: str) -> str:
-    cells, replayed = row.rstrip("\n").split(","), expected.split(",")
-    name, is_, should = next(
-        each for each in zip(header.split(","), cells, replayed, strict=True) if each[1] != each[2]
-    )
-    return f"round {replayed[0]}: {name} is {is_}, and a replay gives {should}"
+            written = rows.rows[number - rows.first].decode(errors="replace").rstrip("\n")
+            cells = zip(self._header.split(","), written.split(","), row.split(","), strict=True)
+            name, is_, should = next(each for each in cells if each[1] != each[2])
+            self.problem = f"round {number}: {name} is {is_}, and a replay gives {should}"
 
 
 async def recompute(
@@ -103,48 +95,33 @@ async def recompute(
         return without_replay(checked, f"not worked out again, because of {missing[0]}")
     if not checked.ticks:
         return checked
-    rows = RowsComparison(await to_thread.run_sync(_rows, directory))
+
+    def read_rows() -> Rows:
+        with suppress(OSError):  # the file was found to be damaged
+            return Recorded(directory.path).rows
+        return Rows()
+
+    rows = RowsComparison(await to_thread.run_sync(read_rows))
     try:
         simulation = await replay(directory, checked.ticks, on_begin, rows.after_round)
     except PrismError as error:
         return await to_thread.run_sync(_failed, directory, checked, error)
+    problems = {ROUNDS: rows.problem}
     written = await to_thread.run_sync(read_summary, directory.path)
-    found = {ROUNDS: rows.problem, SUMMARY: _summary_problem(written, simulation)}
-    return checked._replace(findings=[_compared(finding, found.get(finding.file)) for finding in checked.findings])
-
-
-def _rows(directory: RunDirectory) -> Rows:
-    try:
-        return Recorded(directory.path).rows
-    except OSError:  # the file was found to be damaged
-        return Rows()
-
-
-def _compared(finding: Finding, problem: str | None) -> Finding:
-    """Return a finding after the replay.
-
-    Args:
-        problem: the difference that the replay found; None or empty if it found no difference.
-    """
-    if problem and (finding.is_good or finding.detail == NOT_AS_WRITTEN):
-        return finding._replace(is_good=False, detail=problem)
-    return finding
-
-
-def _summary_problem(written: dict[str, Any], simulation: Simulation) -> str:
-    """Return the first field of the summary that differs in a replay; empty if all are equal, or without a summary."""
-    if written.get("ticks") != simulation.engine.tick:
-        return ""  # the summary is from an earlier end of the run
-    replayed: dict[str, Any] = msgspec.json.decode(summarise(simulation, 0.0).to_json())
-    for name, value in replayed.items():
-        is_ = written.get(name)
-        if name not in NOT_COMPARED and is_ != value:
-            return f"{name} is {_shown(is_)}, and a replay gives {_shown(value)}"
-    return ""
-
-
-def _shown(value: object) -> str:
-    return msgspec.json.encode(value).decode()[:200]
+    if written.get("ticks") == simulation.engine.tick:  # else the summary is from an earlier end of the run
+        replayed: dict[str, Any] = msgspec.json.decode(summarise(simulation, 0.0).to_json())
+        for name, value in replayed.items():
+            if name not in NOT_COMPARED and SUMMARY not in problems and written.get(name) != value:
+                is_, should = (msgspec.json.encode(each).decode()[:200] for each in (written.get(name), value))
+                problems[SUMMARY] = f"{name} is {is_}, and a replay gives {should}"
+    return checked._replace(
+        findings=[
+            finding._replace(is_good=False, detail=problem)
+            if (problem := problems.get(finding.file)) and (finding.is_good or finding.detail == NOT_AS_WRITTEN)
+            else finding
+            for finding in checked.findings
+        ]
+    )
 
 
 def _failed(directory: RunDirectory, checked: Verification, error: PrismError) -> Verification:
@@ -152,14 +129,12 @@ def _failed(directory: RunDirectory, checked: Verification, error: PrismError) -
     if isinstance(error, ConfigError):  # a missing own domain is no evidence about the files
         return without_replay(checked, f"not worked out again: {error}")
     manifest, config = read_manifest(directory.path), read_resolved(directory.path / CONFIG)
-    now = manifest_of(config, {}, code_of(config))
-    if changed_code(manifest, now):
+    if changed_code(manifest, manifest_of(config, {}, code_of(config))):
         return without_replay(checked, f"not worked out again, because the code has changed: {error}")
     file = ANSWERS if str(error).startswith(ANSWERS) else JOURNAL
+    detail = str(error).removeprefix(f"{file}: ")
     findings = [
-        finding._replace(is_good=False, detail=str(error).removeprefix(f"{file}: "))
-        if finding.file == file
-        else finding
+        finding._replace(is_good=False, detail=detail) if finding.file == file else finding
         for finding in checked.findings
     ]
     return without_replay(checked._replace(findings=findings), f"not worked out again, because of {file}")

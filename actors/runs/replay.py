@@ -36,10 +36,7 @@ from prism.sharing.records import Judged
 from prism.statechart import Judgement, Oracle
 
 OnFrame = Callable[[int, bytes], Awaitable[None]]
-
-
-async def ignore(tick: int, frame: bytes) -> None:
-    """Do nothing with the frame of a tick."""
+"""A function that is awaited with each tick and its frame once they are compared, before the next tick begins."""
 
 
 class Part(NamedTuple):
@@ -59,31 +56,26 @@ class Replay(Record):
 
     Args:
         recorded: the ticks; an embedded oracle computes again the answers that are not recorded.
-        on_frame: awaited with each tick and its frame once they have been compared, before the next tick begins.
     """
 
-    def __init__(self, recorded: RecordedTicks, on_frame: OnFrame = ignore) -> None:
+    def __init__(self, recorded: RecordedTicks, on_frame: OnFrame | None = None) -> None:
         self._recorded = recorded
         self._answers = recorded.answers()
         self._on_frame = on_frame
 
     def late_agents(self, tick: int) -> frozenset[int] | None:
-        """Return the agents whose decisions came too late in this tick."""
         return self._recorded.late_agents(tick)
 
     def is_recorded(self, tick: int) -> bool:
-        """Return True for every tick of the journal: no such tick waits for `run.tick_s`, or ends the run early."""
-        return tick < self._recorded.ticks
+        return tick < self._recorded.ticks  # no such tick waits for `run.tick_s`, or ends the run early
 
     def recorded_ticks(self) -> int:
-        """Return the number of ticks in the journal."""
         return self._recorded.ticks
 
     def recorded_answer(self, question: Question[Any]) -> Decided | None:
         return self._answers.take(question)
 
     def has_answers(self) -> bool:
-        """Return whether a recorded answer may be left."""
         return self._answers.are_left()
 
     def judgements(self) -> Sequence[Judged]:
@@ -98,7 +90,8 @@ class Replay(Record):
             raise JournalError(f"tick {tick} is not in the journal")
         if self._recorded.must_read_on:
             await in_thread(self._recorded.read_on)
-        await self._on_frame(tick, frame)
+        if self._on_frame is not None:
+            await self._on_frame(tick, frame)
 
 
 async def replay(  # where to begin, where to end, and who is told
@@ -107,7 +100,7 @@ async def replay(  # where to begin, where to end, and who is told
     on_begin: Callable[[Simulation], None] = lambda _: None,
     on_round: Callable[[Simulation], None] = lambda _: None,
     *,
-    on_frame: OnFrame = ignore,
+    on_frame: OnFrame | None = None,
     from_nearest: bool = False,
     overrides: Sequence[str] = (),
 ) -> Simulation:
@@ -119,7 +112,6 @@ async def replay(  # where to begin, where to end, and who is told
         overrides: `a.b=value` each: settings in place of the run's, such as where its code is.
         on_begin: called with the simulation of each part before it runs.
         on_round: called with it after each round.
-        on_frame: awaited with each tick and its frame once they have been compared, before the next tick begins.
 
     Raises:
         DivergedError: a tick has another result.
@@ -139,11 +131,7 @@ async def replay(  # where to begin, where to end, and who is told
 
 
 class _Prepared(NamedTuple):
-    """All that a replay needs, read from the disk.
-
-    Args:
-        before: the manifest on disk; `now`: the one that this code would write.
-    """
+    """All that a replay needs; `before` is the manifest on disk, and `now` the one that this code would write."""
 
     before: Manifest
     now: Manifest
@@ -153,7 +141,7 @@ class _Prepared(NamedTuple):
 
 
 def _prepare(
-    directory: RunDirectory, until: int | None, before: int, on_frame: OnFrame, overrides: Sequence[str]
+    directory: RunDirectory, until: int | None, before: int, on_frame: OnFrame | None, overrides: Sequence[str]
 ) -> _Prepared:
     """Read what a replay needs, which begins at the latest checkpoint up to the tick `before`. Blocks."""
     manifest = read_manifest(directory.path)
@@ -179,11 +167,7 @@ def _prepare(
 
 @contextmanager
 def naming_changed_code(before: Manifest, now: Manifest) -> Iterator[None]:
-    """Let a tick with another result name the code that has changed since the run.
-
-    Args:
-        before: the manifest on disk; now: the one that this code would write.
-    """
+    """Let a tick with another result name the code that has changed since the run."""
     try:
         yield
     except DivergedError as error:

@@ -12,7 +12,6 @@ import msgspec
 from actors.core.errors import DamagedError, ResumeRefusedError, RunDirectoryError
 from actors.core.phase import SPEND_CAP
 from actors.factory.domains import BuiltDomain, build_domain
-from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.record.manifest import (
@@ -117,7 +116,13 @@ def plan_resume(
     """
     directory = RunDirectory(path)
     before = read_manifest(directory.path)
-    _refuse_without_journal(directory)
+    if directory.is_unstarted:
+        raise RunDirectoryError(
+            f"{path}: nothing was run here: its process ended before the journal was written; "
+            f"start it again with: prism run CONFIG --out {path}"
+        )
+    if not (path / JOURNAL).exists():
+        raise RunDirectoryError(f"{path / JOURNAL}: is missing; without it the run cannot be resumed")
     length = () if ticks is None else (f"simulation.ticks={ticks}",)
     config = read_resolved(path / CONFIG, [*overrides, *length])
     disk = RealDisk(path, syncs=config.run.sync)
@@ -129,28 +134,26 @@ def plan_resume(
     if accepted.settings:
         refuse_needless_settings(path, header, before, config)
     if accepted.damage:
-        _refuse_cutting_nothing(path, disk)
+        with suppress(DamagedError):
+            recover(disk, repair=False)
+            raise RunDirectoryError(
+                f"{path}: --cut-damage is not needed: it has no damage that a resume does not repair without it"
+            )
     rows = Coverage(disk, config.simulation.ticks_per_round)
     # A fork's past cannot be run again with the fork's settings, so its rows are kept as they are.
     covered = None if manifest.forks else rows.ticks
     plan = ResumePlan(directory, config, built.domain, before, manifest, rows, covered, accepted.damage, inputs)
-    _refuse_other_code(plan, disk)
+    # With other code the run would have ticks of two versions.
+    if changes := changed_code(plan.before, plan.manifest):
+        run = _run_of(plan, plan.recover(disk, repair=False))
+        if run.recorded.ticks and not run.is_done:
+            raise ResumeRefusedError(
+                path,
+                changes,
+                "Resume it with the code that it was run with, or branch off with `prism fork`, which does its ticks "
+                "again with this code.",
+            )
     return plan
-
-
-def _refuse_other_code(plan: ResumePlan, disk: RealDisk) -> None:
-    """Refuse to go on with other code: the run would have ticks of two versions."""
-    changes = changed_code(plan.before, plan.manifest)
-    if not changes:
-        return
-    run = _run_of(plan, plan.recover(disk, repair=False))
-    if run.recorded.ticks and not run.is_done:
-        raise ResumeRefusedError(
-            plan.directory.path,
-            changes,
-            "Resume it with the code that it was run with, or branch off with `prism fork`, which does its ticks again "
-            "with this code.",
-        )
 
 
 def resume_run(plan: ResumePlan) -> ResumedRun:
@@ -188,8 +191,32 @@ def _run_of(plan: ResumePlan, recovered: Recovered) -> Run:
             [f"it has {recorded.ticks:,} ticks already, and was to end after {config.simulation.length:,}"],
             f"Ask for --ticks {recorded.ticks} or more.",
         )
-    _refuse_without_fork(path, manifest, recovered.checkpoint)
-    _refuse_spent(plan, recorded.ticks)
+    at = 0 if recovered.checkpoint is None else recovered.checkpoint.position.tick
+    if manifest.forks and (recovered.checkpoint is None or at < manifest.forks[-1].tick):
+        origin = manifest.forks[-1]  # its first ticks were run with other settings than it has
+        raise ResumeRefusedError(
+            path,
+            [f"it branched off {origin.parent} after {origin.tick} ticks, and no checkpoint from then on can be used"],
+            f"Branch off again with: prism fork {origin.parent} --at {origin.tick}",
+        )
+    # At the same spend cap it would only stop again.
+    stopped, oracles = plan.before.stopped, (read_resolved(path / CONFIG).oracle, config.oracle)
+    caps = [(each.max_calls, each.max_tokens, each.max_usd, each.when_spent) for each in oracles]
+    if stopped is not None and (stopped.reason, stopped.tick) == (SPEND_CAP, recorded.ticks) and caps[0] == caps[1]:
+        raise ResumeRefusedError(
+            path,
+            ["its spend cap is reached"],
+            "Raise it with --accept-settings --set oracle.max_calls=..., or max_tokens, or max_usd.",
+        )
+    # Whole: no file of a run with all its ticks is such that a resume could write it again.
+    rows_end_early = plan.covered is not None and plan.covered < recorded.ticks
+    is_whole = (
+        not (recovered.skipped or not plan.rows.is_clean or rows_end_early)
+        and not (plan.before.checkpoints and at != recorded.ticks)
+        and _damaged(plan.directory, plan.before)
+        .keys()
+        .isdisjoint({CONFIG, MANIFEST, SUMMARY, *plan.before.checkpoints})
+    )
     return Run(
         directory=plan.directory,
         config=config,
@@ -198,19 +225,8 @@ def _run_of(plan: ResumePlan, recovered: Recovered) -> Run:
         recorded=recorded,
         digest=recovered.digest,
         checkpoint=recovered.checkpoint,
-        is_whole=_is_whole(plan, recovered),
+        is_whole=is_whole,
     )
-
-
-def _is_whole(plan: ResumePlan, recovered: Recovered) -> bool:
-    """Return whether a run that has all its ticks has no file that a resume could write again."""
-    ticks, before = recovered.recorded.ticks, plan.before
-    if recovered.skipped or not plan.rows.is_clean or (plan.covered is not None and plan.covered < ticks):
-        return False
-    at = 0 if recovered.checkpoint is None else recovered.checkpoint.position.tick
-    if before.checkpoints and at != ticks:
-        return False
-    return _damaged(plan.directory, before).keys().isdisjoint({CONFIG, MANIFEST, SUMMARY, *before.checkpoints})
 
 
 def _damaged(directory: RunDirectory, manifest: Manifest) -> dict[str, str]:
@@ -219,50 +235,3 @@ def _damaged(directory: RunDirectory, manifest: Manifest) -> dict[str, str]:
     if not is_as_written(directory.path):
         damaged[MANIFEST] = "is not what the run has written; what it says of the run's past may be wrong"
     return damaged
-
-
-def _refuse_cutting_nothing(path: Path, disk: RealDisk) -> None:
-    with suppress(DamagedError):
-        recover(disk, repair=False)
-        raise RunDirectoryError(
-            f"{path}: --cut-damage is not needed: it has no damage that a resume does not repair without it"
-        )
-
-
-def _refuse_without_journal(directory: RunDirectory) -> None:
-    path = directory.path
-    if directory.is_unstarted:
-        raise RunDirectoryError(
-            f"{path}: nothing was run here: its process ended before the journal was written; "
-            f"start it again with: prism run CONFIG --out {path}"
-        )
-    if not (path / JOURNAL).exists():
-        raise RunDirectoryError(f"{path / JOURNAL}: is missing; without it the run cannot be resumed")
-
-
-def _refuse_without_fork(path: Path, manifest: Manifest, checkpoint: Checkpoint | None) -> None:
-    """Refuse a fork without a checkpoint after the fork: its first ticks were run with other settings than it has."""
-    if not manifest.forks:
-        return
-    origin = manifest.forks[-1]
-    if checkpoint is None or checkpoint.position.tick < origin.tick:
-        raise ResumeRefusedError(
-            path,
-            [f"it branched off {origin.parent} after {origin.tick} ticks, and no checkpoint from then on can be used"],
-            f"Branch off again with: prism fork {origin.parent} --at {origin.tick}",
-        )
-
-
-def _refuse_spent(plan: ResumePlan, ticks: int) -> None:
-    """Refuse a run that its spend cap has stopped: it would stop again."""
-    stopped, before = plan.before.stopped, read_resolved(plan.directory.path / CONFIG).oracle
-    caps = [
-        (oracle.max_calls, oracle.max_tokens, oracle.max_usd, oracle.when_spent)
-        for oracle in (before, plan.config.oracle)
-    ]
-    if stopped is not None and (stopped.reason, stopped.tick) == (SPEND_CAP, ticks) and caps[0] == caps[1]:
-        raise ResumeRefusedError(
-            plan.directory.path,
-            ["its spend cap is reached"],
-            "Raise it with --accept-settings --set oracle.max_calls=..., or max_tokens, or max_usd.",
-        )
