@@ -91,12 +91,24 @@ def verify_files(
         rounds = disk.read(ROUNDS, 0, disk.size(ROUNDS)) if forks is not None and ROUNDS in disk.names() else None
     with _reported(JOURNAL, findings):
         journal = _journal(disk, findings)
-    if expected is not None:
-        findings.append(_summary(expected, expected_ticks, journal))
+    if expected is not None and expected_ticks is not None and expected_ticks < journal.ticks:
+        findings.append(Finding(SUMMARY, True, f"of the first {expected_ticks:,} ticks"))
+    elif expected is not None:
+        differs = f"gives digest {expected}, the journal {journal.digest}"
+        is_same = expected == journal.digest
+        findings.append(Finding(SUMMARY, is_same, "gives the journal's digest" if is_same else differs))
     with _reported(ANSWERS, findings):
-        findings.append(_answers(disk))
+        if ANSWERS in disk.names():
+            count, _, damage, _ = scan_answers(disk)
+            whole = f"{count:,} answers"
+            detail = "" if damage is None else f"damaged at byte {damage.offset}, after {whole}: {damage.problem}"
+            findings.append(Finding(ANSWERS, damage is None, detail or whole))
+        else:
+            findings.append(Finding(ANSWERS, False, "is missing"))
     latest = _checkpoints(disk, names, journal, findings)
-    if forks is not None and rounds_read and (per_round := _ticks_per_round(journal.header)) is not None:
+    simulation = None if journal.header is None else journal.header.config.get("simulation")
+    per_round = simulation.get("ticks_per_round") if isinstance(simulation, dict) else None
+    if forks is not None and rounds_read and isinstance(per_round, int) and per_round > 0:
         synced = journal.ticks if expected_ticks == journal.ticks else 0 if latest is None else latest.tick
         findings.extend(_rounds(rounds, journal, per_round, synced // per_round, starts_of(forks, per_round), latest))
     return Verification(findings, journal.ticks, journal.digest, journal.header)
@@ -115,14 +127,6 @@ def _reported(file: str, findings: list[Finding]) -> Iterator[list[str]]:
         findings.append(Finding(file, False, str(error).removeprefix(f"{file}: ")))
 
 
-def _summary(expected: str, ticks: int | None, journal: _Journal) -> Finding:
-    if ticks is not None and ticks < journal.ticks:
-        return Finding(SUMMARY, True, f"of the first {ticks:,} ticks")
-    if expected != journal.digest:
-        return Finding(SUMMARY, False, f"gives digest {expected}, the journal {journal.digest}")
-    return Finding(SUMMARY, True, "gives the journal's digest")
-
-
 def _journal(disk: Disk, findings: list[Finding]) -> _Journal:
     header, offset = read_header(disk)
     scan = scan_in_parallel(disk) if isinstance(disk, RealDisk) else scan_journal(disk, offset, offsets=None)
@@ -138,15 +142,6 @@ def _journal(disk: Disk, findings: list[Finding]) -> _Journal:
         detail = f"{scan.ticks:,} ticks of {header.agents:,} agents, {scan.end:,} bytes{segments}, digest {digest}"
     findings.append(Finding(JOURNAL, damage is None, detail))
     return _Journal(header, scan.ticks, digest, scan.links, damage is None)
-
-
-def _answers(disk: Disk) -> Finding:
-    if ANSWERS not in disk.names():
-        return Finding(ANSWERS, False, "is missing")
-    count, _, damage, _ = scan_answers(disk)
-    if damage is not None:
-        return Finding(ANSWERS, False, f"damaged at byte {damage.offset}, after {count:,} answers: {damage.problem}")
-    return Finding(ANSWERS, True, f"{count:,} answers")
 
 
 def _checkpoints(disk: Disk, names: list[str], journal: _Journal, findings: list[Finding]) -> Position | None:
@@ -207,9 +202,3 @@ def _rounds(
     elif rows.last:
         rest = f" of {rounds:,}; `prism resume` writes the others again" if rows.last < rounds else ""
         yield Finding(ROUNDS, True, f"rounds {rows.first:,} to {rows.last:,}{rest}")
-
-
-def _ticks_per_round(header: Header | None) -> int | None:
-    simulation = None if header is None else header.config.get("simulation")
-    ticks = simulation.get("ticks_per_round") if isinstance(simulation, dict) else None
-    return ticks if isinstance(ticks, int) and ticks > 0 else None

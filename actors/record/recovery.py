@@ -7,12 +7,12 @@ only with `cut_damage`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
 from actors.core.errors import DamagedError, JournalError
-from actors.core.frames import digest_of
+from actors.core.frames import ORIGIN, digest_of
 from actors.persistence.checkpoint import (
     Checkpoint,
     Position,
@@ -26,7 +26,6 @@ from actors.persistence.framed_files import reading
 from actors.persistence.journal import (
     JOURNAL,
     Header,
-    JournalScan,
     cut_journal,
     journal_size,
     link_at,
@@ -112,40 +111,37 @@ def _recover(disk: Disk, accepts: Callable[[Position], bool], repair: bool, cut_
     def link_of(place: int) -> bytes | None:
         return link_at(disk, place) if place < min(sealed.start, scan.end + 1) else scan.links.get(place)
 
-    chosen, skipped = _chosen(disk, candidates, link_of, accepts, notes, repair=repair)
-    # 5. The oracle's log, whose answers the ticks after the checkpoint need again; its costs are counted from
-    #    there on, because the checkpoint holds the earlier costs.
-    durable = max((position.answers_end for position in candidates), default=0)
-    counted_from = FIRST_ANSWER if chosen is None else chosen.position.answers_end
-    answers = _repair_answers(disk, notes, durable, counted_from, repair=repair, cut_damage=cut_damage)
-    recorded = _recorded_ticks(disk, sealed.first, scan, answers, chosen)
-    return Recovered(header, recorded, digest_of(scan.link), chosen, notes, skipped)
-
-
-def _chosen(
-    disk: Disk,
-    candidates: Sequence[Position],
-    link_of: Callable[[int], bytes | None],
-    accepts: Callable[[Position], bool],
-    notes: list[str],
-    *,
-    repair: bool,
-) -> tuple[Checkpoint | None, bool]:
-    """Return the latest accepted checkpoint of the journal, and whether a later one was not accepted."""
-    # Only a checkpoint of another journal is removed: one that is not accepted now may be wanted at the next resume.
-    skipped = False
+    chosen, skipped = None, False
     for position in candidates:
         name = checkpoint_name(position.tick)
         if link_of(position.journal_bytes) != position.link:
             notes.append(f"{name}: refused, the journal does not have what it follows")
             if repair:
                 disk.remove(name)
-        elif not accepts(position):
+        elif not accepts(position):  # it may be wanted at the next resume, so it is not removed
             skipped = True
         else:
             with suppress(FileNotFoundError):  # the process that runs it has just removed the checkpoint
-                return read_checkpoint(disk, name), skipped
-    return None, skipped
+                chosen = read_checkpoint(disk, name)
+                break
+    # 5. The oracle's log, whose answers the ticks after the checkpoint need again; its costs are counted from
+    #    there on, because the checkpoint holds the earlier costs.
+    durable = max((position.answers_end for position in candidates), default=0)
+    counted_from = FIRST_ANSWER if chosen is None else chosen.position.answers_end
+    answers = _repair_answers(disk, notes, durable, counted_from, repair=repair, cut_damage=cut_damage)
+    at = None if chosen is None else chosen.position
+    recorded = RecordedTicks(
+        disk,
+        tick=0 if at is None else at.tick,
+        start=sealed.first if at is None else at.journal_bytes,
+        link=ORIGIN if at is None else at.link,
+        end=scan.end,
+        ticks=scan.ticks,
+        answers_from=FIRST_ANSWER if at is None else min(at.answers_bytes, answers.end),
+        answers_end=answers.end,
+        effort=answers.effort,
+    )
+    return Recovered(header, recorded, digest_of(scan.link), chosen, notes, skipped)
 
 
 def _checkpoints(disk: Disk, notes: list[str], *, repair: bool) -> list[Position]:
@@ -186,30 +182,3 @@ def _repair_answers(
             f"{ANSWERS}: is shorter than it was at a checkpoint; without the lost answers the run may not replay"
         )
     return scan
-
-
-def _recorded_ticks(
-    disk: Disk, first: int, scan: JournalScan, answers: AnswersScan, checkpoint: Checkpoint | None
-) -> RecordedTicks:
-    if checkpoint is None:
-        return RecordedTicks(
-            disk,
-            start=first,
-            end=scan.end,
-            ticks=scan.ticks,
-            answers_from=FIRST_ANSWER,
-            answers_end=answers.end,
-            effort=answers.effort,
-        )
-    at = checkpoint.position
-    return RecordedTicks(
-        disk,
-        tick=at.tick,
-        start=at.journal_bytes,
-        link=at.link,
-        end=scan.end,
-        ticks=scan.ticks,
-        answers_from=min(at.answers_bytes, answers.end),
-        answers_end=answers.end,
-        effort=answers.effort,
-    )

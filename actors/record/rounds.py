@@ -40,7 +40,25 @@ def read_rounds(directory: Path) -> RoundsTable:
         return {}
     except OSError as error:
         raise JournalError(f"{path}: cannot be read as rounds: {error}") from None
-    return _columns(directory, header, rows)
+    return columns_of(directory, header, rows)
+
+
+def columns_of(directory: Path, header: bytes, rows: Sequence[bytes]) -> RoundsTable:
+    """Return rows as columns: an int where a cell has no point.
+
+    Raises:
+        JournalError: a cell is no number.
+    """
+    cells = [row.decode("ascii", errors="replace").strip().split(",") for row in rows]
+    table: RoundsTable = {}
+    for place, name in enumerate(header.decode("ascii", errors="replace").strip().split(",") if header else ()):
+        try:
+            column = [row[place] for row in cells]
+            table[name] = [int(cell) if cell.lstrip("+-").isdecimal() else float(cell) for cell in column]
+        except (ValueError, IndexError) as error:
+            problem = f"cannot be read as rounds: {name}: {error}; `prism verify` says more"
+            raise JournalError(f"{directory / ROUNDS}: {problem}") from None
+    return table
 
 
 def numbers_of(show: Show, rounds: RoundsTable) -> list[str]:
@@ -124,15 +142,6 @@ def read_rows(disk: Disk, ticks_per_round: int, until: int = sys.maxsize) -> Row
     return rows_in(content, ticks_per_round, until)
 
 
-def rounds_of(directory: Path, rows: Rows) -> RoundsTable:
-    """Return the rows of a run as columns.
-
-    Raises:
-        JournalError: a cell is no number.
-    """
-    return _columns(directory, rows.header, rows.rows)
-
-
 def starts_of(forks: Iterable[int], ticks_per_round: int) -> frozenset[int]:
     """Return the rounds with which the rows may begin: the first, and the one under way at each fork.
 
@@ -148,23 +157,3 @@ def _round(row: bytes, columns: int, ticks_per_round: int) -> int | None:
         return None
     number, tick = int(cells[0]), int(cells[1])
     return number if number * ticks_per_round == tick else None
-
-
-def _columns(directory: Path, header: bytes, rows: Sequence[bytes]) -> RoundsTable:
-    cells = [row.decode("ascii", errors="replace").strip().split(",") for row in rows]
-    table: RoundsTable = {}
-    for place, name in enumerate(header.decode("ascii", errors="replace").strip().split(",") if header else ()):
-        try:
-            table[name] = [_number(row[place]) for row in cells]
-        except (ValueError, IndexError) as error:
-            problem = f"cannot be read as rounds: {name}: {error}; `prism verify` says more"
-            raise JournalError(f"{directory / ROUNDS}: {problem}") from None
-    return table
-
-
-def _number(cell: str) -> float:
-    """Return a cell as the number that was written: an int where it has no point."""
-    try:
-        return int(cell)
-    except ValueError:
-        return float(cell)

@@ -20,7 +20,7 @@ from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.journal import JOURNAL, Header, journal_size, read_header, read_ticks
 from actors.record.manifest import CONFIG, read_manifest, read_summary
 from actors.record.messages import messages_in
-from actors.record.rounds import RoundsTable, Rows, read_rows, rounds_of
+from actors.record.rounds import RoundsTable, Rows, columns_of, read_rows
 from prism.agents import MOVED, Question, Update
 from prism.clock import SimulatedClock
 from prism.config import LENGTH_MAX, Config
@@ -173,7 +173,8 @@ class Recorded:
     @cached_property
     def rounds(self) -> RoundsTable:
         """The rounds that have ended, as columns."""
-        return rounds_of(self.path, self.rows)
+        rows = self.rows
+        return columns_of(self.path, rows.header, rows.rows)
 
     def rounds_until(self, ticks: int) -> RoundsTable:
         """Return the rounds that end among the first ticks."""

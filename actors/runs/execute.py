@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import (
     AbstractContextManager,
     AsyncExitStack,
@@ -33,7 +33,7 @@ from actors.core.ports import Observer
 from actors.core.processors import processors
 from actors.core.threads import in_threads
 from actors.factory.checks import notes_of_domain
-from actors.factory.oracle_backends import OpenOracle, open_oracle
+from actors.factory.oracle_backends import open_oracle
 from actors.logs.line_file import Rotation
 from actors.logs.setup import LogContext, open_log
 from actors.metrics.observation import Observation
@@ -57,7 +57,7 @@ from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import collector_paused
 from actors.runtime.phase import PhaseWatch
 from actors.runtime.simulation import Progress, Simulation
-from prism.config import Config, OracleConfig, RunConfig
+from prism.config import Config, OracleConfig
 from prism.domain import Domain, HasTurns
 from prism.errors import (
     OracleFailedError,
@@ -87,7 +87,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """A run that is ready to begin or to be resumed.
 
     Args:
-        manifest: its present manifest.
         recorded: the ticks of its journal after the checkpoint, to be run again and compared.
         digest: the digest after the journal's last tick.
         checkpoint: the checkpoint to start from, whose columns are released then; None for tick 0.
@@ -159,22 +158,28 @@ async def execute(run: Run, host: Host, observed: Observation) -> Summary:
 
     The caller holds the run's lock.
 
-    Args:
-        observed: the way in which the run is observed, and its address.
-
     Raises:
         PrismError: the oracle, the disk or an actor failed for good. Every tick committed before is on disk.
     """
     directory, phases = run.directory, PhaseWatch(anyio.current_time, tick_s=run.config.run.tick_s)
-    logged = open_log(directory.log, rotation_of(run.config.run))
-    async with logged as logs, in_threads(_observing(directory, observed)) as observer:
+    rotation = Rotation(size_max=round(run.config.run.log_max_mb * 1_000_000), kept=run.config.run.logs_kept)
+
+    @contextmanager
+    def observing() -> Iterator[Observer]:
+        with observed.observing(directory.name) as observer, directory.publishing(observed.address):
+            yield observer
+
+    async with open_log(directory.log, rotation) as logs, in_threads(observing()) as observer:
         logs.run_id = directory.name
         logs.tick = lambda: run.recorded.ticks
         async with in_threads(PhaseFile(directory.path)) as file:
             with heard_by(observed.hear, file.hear), ungrouped(), telling_end(logs, phases):
                 async with _tape_kept(directory):
                     summary = await _run(run, host._replace(observer=host.observer or observer), logs, phases)
-                await _write_summary(run, summary)
+                if summary.stopped_by is not None:
+                    await _record_stop(run, Stop(tick=summary.ticks, reason=summary.stopped_by))
+                with _at_the_end():
+                    await to_thread.run_sync(directory.write, SUMMARY, summary.to_json())
                 tell_end(summary, phases)
             with _at_the_end():
                 await to_thread.run_sync(directory.seal_end)
@@ -215,13 +220,6 @@ def telling_end(logs: LogContext, phases: PhaseWatch) -> Iterator[None]:
         raise
 
 
-async def _write_summary(run: Run, summary: Summary) -> None:
-    if summary.stopped_by is not None:
-        await _record_stop(run, Stop(tick=summary.ticks, reason=summary.stopped_by))
-    with _at_the_end():
-        await to_thread.run_sync(run.directory.write, SUMMARY, summary.to_json())
-
-
 @contextmanager
 def _at_the_end() -> Iterator[None]:
     """If the block cannot write a file, say that the run itself is whole."""
@@ -229,12 +227,6 @@ def _at_the_end() -> Iterator[None]:
         yield
     except ActorError as error:
         raise JournalError(f"{error}; the run itself is whole, and `prism resume` writes its summary") from None
-
-
-@contextmanager
-def _observing(directory: RunDirectory, observed: Observation) -> Iterator[Observer]:
-    with observed.observing(directory.name) as observer, directory.publishing(observed.address):
-        yield observer
 
 
 async def _run(run: Run, host: Host, logs: LogContext, phases: PhaseWatch) -> Summary:
@@ -246,8 +238,27 @@ async def _run(run: Run, host: Host, logs: LogContext, phases: PhaseWatch) -> Su
             on_wait = partial(phases.enter, phases.phase)
             opening = open_oracle(run.config, run.domain, run.directory.path, host.oracle, on_wait)
             opened = await stack.enter_async_context(opening)
-        await to_thread.run_sync(_write_config, run, opened)
-        warning = _changed_capabilities(run.manifest, opened.capabilities)
+        before = run.manifest.capabilities
+        changes = [
+            f"{name} {words}, was {before[name]}"
+            for name, words in opened.capabilities.items()
+            if before.get(name, words) != words
+        ]
+
+        def write_config() -> None:
+            """Write configuration and manifest, now that the run can begin: before that no file may change."""
+            run.directory.write_config(run.config)
+            manifest = msgspec.structs.replace(
+                run.manifest,
+                oracle=opened.description,
+                capabilities=opened.capabilities,
+                sealed={name: seal for name, seal in run.manifest.sealed.items() if name != TAPE},
+                checkpoints=(),
+            )
+            run.directory.write_manifest(run.directory.with_seals(manifest, [CONFIG]))
+
+        await to_thread.run_sync(write_config)
+        warning = f"asked otherwise than before the resume: {'; '.join(changes)}" if changes else ""
         if warning:
             log.warning("llm_capabilities_changed", change=warning)
         host.display.begin(run, f"{opened.description}{warning and '; '}{warning}")
@@ -276,29 +287,6 @@ def run_started(config: Config, domain: Domain, oracle: str, release: str) -> Ru
     """
     length, seed = config.simulation.length, config.simulation.seed
     return RunStarted(agents=domain.size, ticks=length, seed=seed, oracle=oracle, version=release)
-
-
-def _write_config(run: Run, opened: OpenOracle) -> None:
-    """Write the configuration and the manifest, now that the run can begin: before that no file may change."""
-    run.directory.write_config(run.config)
-    manifest = msgspec.structs.replace(
-        run.manifest,
-        oracle=opened.description,
-        capabilities=opened.capabilities,
-        sealed={name: seal for name, seal in run.manifest.sealed.items() if name != TAPE},
-        checkpoints=(),
-    )
-    run.directory.write_manifest(run.directory.with_seals(manifest, [CONFIG]))
-
-
-def _changed_capabilities(before: Manifest, now: Mapping[str, str]) -> str:
-    """Return the changes in how a resumed run asks its server, in words; empty if there are none."""
-    changes = [
-        f"{name} {words}, was {before.capabilities[name]}"
-        for name, words in now.items()
-        if before.capabilities.get(name, words) != words
-    ]
-    return f"asked otherwise than before the resume: {'; '.join(changes)}" if changes else ""
 
 
 async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogContext, phases: PhaseWatch) -> Summary:
@@ -373,9 +361,7 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
     """Run a simulation with its store, checkpoints and rows; return it, and the reason if it stopped early.
 
     Args:
-        disk: the disk with the run's files; `drive`: runs the simulation.
         rows: the rows that are in `rounds.csv` already.
-        engine: makes the engine.
         packers, execute: as of `RunStore`.
     """
     settings, every = run.config, checkpoint_interval(run.config, run.domain)
@@ -406,11 +392,6 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
             with anyio.CancelScope(shield=True):
                 await store.close()
     return simulation, stopped_by
-
-
-def rotation_of(config: RunConfig) -> Rotation:
-    """Return when the log of a run is set aside."""
-    return Rotation(size_max=round(config.log_max_mb * 1_000_000), kept=config.logs_kept)
 
 
 def is_capped(config: OracleConfig) -> bool:
