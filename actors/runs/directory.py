@@ -89,7 +89,16 @@ class RunDirectory:
             DiskFailedError: the disk is full or broken.
         """
         if out is None:
-            return cls(_next_free(Path("runs"), name))
+            for number in count(1):
+                path = Path("runs") / f"{name}-{number:03d}"
+                try:
+                    path.mkdir(parents=True)
+                except FileExistsError:
+                    continue
+                except OSError as error:
+                    raise run_directory_error(error, f"{path}: cannot be made a run directory") from None
+                return cls(path)
+            raise AssertionError("count() does not end")
         try:
             out.mkdir(parents=True, exist_ok=True)
             occupied = any(out.iterdir())
@@ -163,27 +172,21 @@ class RunDirectory:
 
     def discard_unless_begun(self) -> None:
         """Remove the files of a run without a tick, and the directory if it is then empty; a log of warnings stays."""
-        if self._has_begun() or self._has_warnings():
-            return
+        disk = RealDisk(self.path)
+        with suppress(OSError, JournalError):
+            if journal_size(disk) > read_header(disk)[1]:
+                return
+        for line in self.log.read_bytes().splitlines() if self.log.exists() else ():
+            with suppress(ValueError):  # a full disk may have cut the line
+                logged: _Logged = json_value(line, _Logged)
+                if logged.level not in {"", "debug", "info"}:
+                    return
         for name in WRITTEN_BEFORE_FIRST_TICK:
             (self.path / name).unlink(missing_ok=True)
             (self.path / f".{name}.tmp").unlink(missing_ok=True)
         shutil.rmtree(self.path / INPUTS, ignore_errors=True)
         with suppress(OSError):  # another file is in it, or it is the working directory
             self.path.rmdir()
-
-    def _has_warnings(self) -> bool:
-        """Return whether the log has more than the usual events of a run. A line that a full disk has cut is none."""
-        lines = self.log.read_bytes().splitlines() if self.log.exists() else []
-        return any(_level_of(line) not in {"", "debug", "info"} for line in lines)
-
-    def _has_begun(self) -> bool:
-        """Return whether the journal has a tick."""
-        disk = RealDisk(self.path)
-        try:
-            return journal_size(disk) > read_header(disk)[1]
-        except (OSError, JournalError):
-            return False
 
     def discard(self) -> None:
         """Remove the directory with everything in it. Only for a directory that this process has just created."""
@@ -228,25 +231,3 @@ class RunDirectory:
             raise run_directory_error(error, f"{self.path / name}: cannot be written") from None
         finally:
             disk.close()
-
-
-def _level_of(line: bytes) -> str:
-    """Return the level of a line of the log; empty if the line is not whole."""
-    try:
-        logged: _Logged = json_value(line, _Logged)
-    except ValueError:
-        return ""
-    return logged.level
-
-
-def _next_free(parent: Path, name: str) -> Path:
-    for number in count(1):
-        path = parent / f"{name}-{number:03d}"
-        try:
-            path.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise run_directory_error(error, f"{path}: cannot be made a run directory") from None
-        return path
-    raise AssertionError("count() does not end")

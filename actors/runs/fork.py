@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -41,7 +41,7 @@ from actors.runs.replay import copy_state, replay
 from actors.runs.rounds_csv import round_of, write_rows
 from actors.runs.run_store import RunStore
 from actors.runtime.simulation import Simulation
-from prism.config import Config, InterventionConfig
+from prism.config import Config
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.interventions import interventions_of, planned
 from prism.quoting import printable
@@ -106,7 +106,9 @@ async def fork(  # one for each option of the command
     if config.simulation.length < tick:
         problem = f"it would end after {config.simulation.length:,} ticks, before the {tick:,} that it has in common"
         raise ForkRefusedError(parent.path, [problem], f"Ask for --ticks {tick} or more.")
-    _refuse_other_size(parent, past, built)
+    if (now := built.domain.size) != (before := past.domain.size):
+        problem = f"it would have {now:,} agents, and its past has {before:,}"
+        raise ForkRefusedError(parent.path, [problem], "A fork has its parent's agents; begin a new run instead.")
     inputs = inputs_of(config, built.inputs, built.code)
     future = Simulation(inputs.config, built.domain, built.domain.oracle())
     await copy_state(past, future)
@@ -141,36 +143,20 @@ def _config_of_fork(parent: RunDirectory, tick: int, overrides: Sequence[str], t
         raise ForkRefusedError(
             parent.path, changed, "A fork has its parent's people and time; begin a new run instead."
         )
-    _refuse_other_interventions(parent, tick, interventions_of(header.config.get(INTERVENTIONS, [])), config)
-    _refuse_settings_set(parent, tick, settings, config)
-    return config
-
-
-def _refuse_other_interventions(
-    parent: RunDirectory, tick: int, before: Sequence[InterventionConfig], config: Config
-) -> None:
-    length = config.simulation.ticks_per_round
-    had, has = ([each for each in planned(of, length) if each.tick < tick] for of in (before, config.interventions))
+    before, per_round = interventions_of(header.config.get(INTERVENTIONS, [])), config.simulation.ticks_per_round
+    had, has = ([each for each in planned(of, per_round) if each.tick < tick] for of in (before, config.interventions))
     if had != has:
         problem = (
             f"{INTERVENTIONS} has {len(has):,} before tick {tick:,}, and they are not the {len(had):,} of the past"
         )
         raise ForkRefusedError(parent.path, [problem], f"Leave those before tick {tick} as they were.")
-
-
-def _refuse_settings_set(parent: RunDirectory, tick: int, settings: Container[str], config: Config) -> None:
-    """Refuse a new value for a setting that an intervention of the past has set: its value would stay."""
-    for at, each in planned(config.interventions, config.simulation.ticks_per_round):
-        changed = [path for path in each.set or () if at < tick and path in settings]
-        if changed:
-            problem = f"{changed[0]} was set by an intervention at tick {at:,}, so another --set has no effect"
+    # A setting that an intervention of the past has set would keep that value.
+    for at, each in planned(config.interventions, per_round):
+        set_then = [path for path in each.set or () if at < tick and path in settings]
+        if set_then:
+            problem = f"{set_then[0]} was set by an intervention at tick {at:,}, so another --set has no effect"
             raise ForkRefusedError(parent.path, [problem], f"Set it with --intervene, at tick {tick} or later.")
-
-
-def _refuse_other_size(parent: RunDirectory, past: Simulation, built: BuiltDomain) -> None:
-    if (now := built.domain.size) != (before := past.domain.size):
-        problem = f"it would have {now:,} agents, and its past has {before:,}"
-        raise ForkRefusedError(parent.path, [problem], "A fork has its parent's agents; begin a new run instead.")
+    return config
 
 
 def _config_until(parent: RunDirectory, tick: int) -> str:

@@ -14,7 +14,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from fnmatch import fnmatch
 from hashlib import sha256
 from importlib.metadata import version
@@ -241,21 +241,16 @@ def _put(draft: Path, out: Path) -> None:
         except FileExistsError:
             raise
         except OSError:  # a file system without hard links
-            _copy_whole(draft, out)
+            with draft.open("rb") as whole, out.open("xb") as copy:
+                try:
+                    shutil.copyfileobj(whole, copy)
+                    copy.flush()
+                    os.fsync(copy.fileno())
+                except OSError:
+                    out.unlink(missing_ok=True)
+                    raise
     except FileExistsError:
         raise RunDirectoryError(f"{out}: exists already; name another file with --out") from None
-
-
-def _copy_whole(draft: Path, out: Path) -> None:
-    """Copy a file to a name that is free; remove a copy that fails."""
-    with draft.open("rb") as whole, out.open("xb") as copy:
-        try:
-            shutil.copyfileobj(whole, copy)
-            copy.flush()
-            os.fsync(copy.fileno())
-        except OSError:
-            out.unlink(missing_ok=True)
-            raise
 
 
 def _files_of(path: Path) -> tuple[list[str], str]:
@@ -264,36 +259,30 @@ def _files_of(path: Path) -> tuple[list[str], str]:
     Raises:
         RunDirectoryError: there is nothing to pack, a process works on it, or one of them is behind a symbolic link.
     """
-    names, kind = _found_in(path)
+    if not path.is_dir():
+        raise RunDirectoryError(f"{path}: no such directory")
+    if (holder := holder_of(path)) is not None:
+        raise RunLockedError(path, holder)
+    if (path / MANIFEST).exists():
+        names, kind = [*_names(path, OF_A_RUN), *_kept_in(path)], "run"
+    else:
+        cells = sorted((path / CELLS).glob("*")) if (path / CELLS).is_dir() else []
+        if not cells:
+            problem = f"is no run, no experiment and no calibration: it has no {MANIFEST}, no {CELLS}"
+            raise RunDirectoryError(f"{path}: {problem}")
+        names, kind = _names(path, OF_A_STUDY), "study"
+        for cell in cells:
+            if (holder := holder_of(cell)) is not None:
+                raise RunLockedError(cell, holder)
+            if (cell / MANIFEST).exists():
+                of_cell = [*_names(cell, OF_A_RUN), *_kept_in(cell)]
+                names += [f"{CELLS}/{cell.name}/{name}" for name in of_cell]
     for name in names:
         for place in (PurePosixPath(name), *PurePosixPath(name).parents[:-1]):
             if (path / place).is_symlink():
                 problem = "is a symbolic link, so it is not packed; put the file itself there, or remove it"
                 raise RunDirectoryError(f"{path / place}: {problem}")
     return names, kind
-
-
-def _found_in(path: Path) -> tuple[list[str], str]:
-    if not path.is_dir():
-        raise RunDirectoryError(f"{path}: no such directory")
-    if (holder := holder_of(path)) is not None:
-        raise RunLockedError(path, holder)
-    if (path / MANIFEST).exists():
-        read_manifest(path)
-        return _names(path, OF_A_RUN) + _kept_in(path), "run"
-    cells = sorted((path / CELLS).glob("*")) if (path / CELLS).is_dir() else []
-    if not cells:
-        raise RunDirectoryError(
-            f"{path}: is no run, no experiment and no calibration: it has no {MANIFEST}, no {CELLS}"
-        )
-    names = _names(path, OF_A_STUDY)
-    for cell in cells:
-        if (holder := holder_of(cell)) is not None:
-            raise RunLockedError(cell, holder)
-        if (cell / MANIFEST).exists():
-            of_cell = [*_names(cell, OF_A_RUN), *_kept_in(cell)]
-            names += [f"{CELLS}/{cell.name}/{name}" for name in of_cell]
-    return names, "study"
 
 
 def _names(directory: Path, patterns: tuple[str, ...]) -> list[str]:
@@ -382,7 +371,11 @@ def _write(file: Any, path: Path, kind: str, files: Mapping[str, bytes | None], 
             kept = files[name]
             chunks = chunks_of(path / name) if kept is None else iter([kept])
             if secrets and fnmatch(name, f"*{SEGMENT_SUFFIX}"):
-                _refuse_secrets_in_segment(path / name, secrets)
+                # Secrets are looked for in what it has compressed, too. In a damaged segment they cannot be found.
+                place = path / name
+                with closing(RealDisk(place.parent)) as disk, suppress(JournalError):
+                    for column in columns_of(disk, place.name):
+                        _refuse_secrets(place, column, secrets)
             with archive.open(_member(each.sha256), "w", force_zip64=True) as member:
                 written = _copy(chunks, member, path / name, secrets)
             if written != each:
@@ -416,17 +409,6 @@ def _refuse_secrets(path: Path, content: bytes, secrets: Secrets) -> None:
         if any(form in content for form in forms):
             problem = f"has the value of ${variable} in it, so it is not packed"
             raise RunDirectoryError(f"{path}: {problem}; if it is no secret, unset ${variable}")
-
-
-def _refuse_secrets_in_segment(path: Path, secrets: Secrets) -> None:
-    """Look for secrets in what a segment of the journal has compressed. In a damaged one they cannot be found."""
-    disk = RealDisk(path.parent)
-    try:
-        with suppress(JournalError):
-            for column in columns_of(disk, path.name):
-                _refuse_secrets(path, column, secrets)
-    finally:
-        disk.close()
 
 
 def _paths_in(path: Path, files: list[str], replaced: Mapping[str, bytes]) -> Iterator[str]:

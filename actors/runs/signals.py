@@ -79,12 +79,13 @@ class StopOnSignal:
         exit_at_the_next_one()  # before the message: a user who reads it may send the second signal at once
         if self._within_s:
             end.limit(self.received, self._within_s)
-        loop.call_soon_threadsafe(self._begin_to_stop)
 
-    def _begin_to_stop(self) -> None:
-        kind = signal.Signals(self.received or 0).name
-        say(f"{kind}: finishing this tick; a second signal exits at once (the run can be resumed in both cases)")
-        self._stop()
+        def stop() -> None:
+            name = signal.Signals(number).name
+            say(f"{name}: finishing this tick; a second signal exits at once (the run can be resumed in both cases)")
+            self._stop()
+
+        loop.call_soon_threadsafe(stop)
 
 
 class _End:
@@ -195,18 +196,18 @@ _ctrl_c = _CtrlC()
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
     """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that no temporary copy and no half-written file stays."""
+
+    def end_block(number: int, _: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)  # the next one ends the process at once
+        raise SystemExit(EXIT_BASE + number)
+
     kinds = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is not signal.SIG_IGN]
-    before = {kind: signal.signal(kind, _end_block) for kind in kinds}
+    before = {kind: signal.signal(kind, end_block) for kind in kinds}
     try:
         yield
     finally:
         for kind, handler in before.items():
             signal.signal(kind, handler)
-
-
-def _end_block(number: int, _: FrameType | None) -> None:
-    signal.signal(number, signal.SIG_DFL)  # the next one ends the process at once
-    raise SystemExit(EXIT_BASE + number)
 
 
 def awaited() -> list[signal.Signals]:

@@ -143,20 +143,36 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
 
     Args:
         wall_s: the time that this process took.
-        stopped_by: the signal or the spend cap that ended it early, if any.
-        resumes: times that the run was resumed.
     """
     counters, oracle, ticks = simulation.counters, simulation.oracle.statistics, simulation.engine.tick
-    decisions = counters.decisions_by_source()
+    config, domain, model = simulation.config, simulation.domain, simulation.oracle.oracle
+    decisions, world = counters.decisions_by_source(), domain.world.totals()
+    asked = sum(count for source, count in decisions.items() if source in DECIDED)
+    fallback_share = _ratio(sum(count for source, count in decisions.items() if source in FALLBACKS), asked)
+    rounds, beyond = divmod(ticks, config.simulation.ticks_per_round)
+    in_words = run_in_words(
+        world,
+        agents=domain.size,
+        rounds=rounds,
+        ticks_beyond=beyond,
+        simulated_s=ticks * config.simulation.tick_seconds,
+        calibration=calibration_label(config),
+        fallbacks=fallback_share,
+        own=_own_words(domain, rounds),
+    )
+    interventions = interventions_done(simulation)
+    llm = None
+    if isinstance(model, ModelOracle):
+        llm = statistics_of(oracle.spent, model.counters.latencies, config.llm.prices)
     fallbacks = oracle.fallbacks + Counter(late=simulation.engine.open_questions.late)
     return Summary(
         digest=simulation.engine.digest.hexdigest(),
         status=(DONE_WITH_FALLBACKS if fallbacks else DONE) if ticks == simulation.ticks else STOPPED,
         stopped_by=stopped_by,
-        seed=simulation.config.simulation.seed,
-        agents=simulation.domain.size,
+        seed=config.simulation.seed,
+        agents=domain.size,
         ticks=ticks,
-        rounds=ticks // simulation.config.simulation.ticks_per_round,
+        rounds=rounds,
         activations=counters.activations,
         transitions=counters.transitions,
         agents_by_state=counters.agents_by_state(),
@@ -176,46 +192,21 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         agents_quarantined=simulation.supervisor.quarantined,
         guard_errors=simulation.guard_errors(),
         not_as_configured=[*_unlike_configured(simulation)],
-        **_effects(simulation),
+        interventions=interventions,
+        no_effect=no_effect_in(simulation, interventions),
         sharing=None if (shared := simulation.oracle.sharing) is None else shared.summary(),
-        **_told(simulation, _fallback_share(decisions)),
+        in_words=in_words,
+        fallback_share=fallback_share,
+        world=world,
         latency_s_p50=oracle.latencies.percentile(0.50),
         latency_s_p95=oracle.latencies.percentile(0.95),
-        llm=_llm(simulation),
+        llm=llm,
         wall_s=round(wall_s, 3),
         wall_activations=counters.activations - counters.activations_recorded,
         resumes=resumes,
         ticks_replayed=simulation.engine.ticks_replayed,
         shards=simulation.engine.exchange,
     )
-
-
-def _fallback_share(decisions: Mapping[str, int]) -> float:
-    asked = sum(count for source, count in decisions.items() if source in DECIDED)
-    return _ratio(sum(count for source, count in decisions.items() if source in FALLBACKS), asked)
-
-
-def _told(simulation: Simulation, fallback_share: float) -> dict[str, Any]:
-    """Return the world's entries, the share of fallbacks, and both in words."""
-    config, ticks, world = simulation.config, simulation.engine.tick, simulation.domain.world.totals()
-    rounds, beyond = divmod(ticks, config.simulation.ticks_per_round)
-    in_words = run_in_words(
-        world,
-        agents=simulation.domain.size,
-        rounds=rounds,
-        ticks_beyond=beyond,
-        simulated_s=ticks * config.simulation.tick_seconds,
-        calibration=calibration_label(config),
-        fallbacks=fallback_share,
-        own=_own_words(simulation.domain, rounds),
-    )
-    return {"in_words": in_words, "fallback_share": fallback_share, "world": world}
-
-
-def _effects(simulation: Simulation) -> dict[str, Any]:
-    """Return the entries on interventions, and on parts of the configuration without effect."""
-    done = interventions_done(simulation)
-    return {"interventions": done, "no_effect": no_effect_in(simulation, done)}
 
 
 def _unlike_configured(simulation: Simulation) -> Iterator[NotAsConfigured]:
@@ -231,13 +222,6 @@ def _unlike_configured(simulation: Simulation) -> Iterator[NotAsConfigured]:
     if out := simulation.supervisor.quarantined:
         agents = counted(out, "agent crashed too often and was", "agents crashed too often and were")
         yield NotAsConfigured(place="population", message=f"{agents} left out from then on")
-
-
-def _llm(simulation: Simulation) -> OracleStatistics | None:
-    oracle, prices = simulation.oracle.oracle, simulation.config.llm.prices
-    if not isinstance(oracle, ModelOracle):
-        return None
-    return statistics_of(simulation.oracle.statistics.spent, oracle.counters.latencies, prices)
 
 
 def _ratio(part: int, whole: int) -> float:

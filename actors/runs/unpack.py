@@ -101,11 +101,18 @@ def _opened(file: Path) -> Iterator[tuple[ZipFile, Contents]]:
 
 
 def _contents(file: Path, archive: ZipFile, size: int) -> Contents:
-    members = _members(file, archive)
+    if not {member.compress_type for member in archive.infolist()} <= {ZIP_STORED, ZIP_DEFLATED}:
+        # The library decompresses the other kinds without a limit, into any amount of memory.
+        raise _refusal(file, "is compressed in a way that `prism pack` does not use")
+    members = [member.filename for member in archive.infolist()]
     if CONTENTS not in members:
         raise _refusal(file, f"has no {CONTENTS}, so it is not what `prism pack` writes")
+    with archive.open(CONTENTS) as member:
+        content = member.read(JSON_BYTES_MAX + 1)
+    if len(content) > JSON_BYTES_MAX:
+        raise BadZipFile(f"{CONTENTS} is longer than {JSON_BYTES_MAX:,} bytes")
     try:
-        contents: Contents = json_value(_read(archive, CONTENTS), Contents)
+        contents: Contents = json_value(content, Contents)
     except ValueError as error:
         raise _refusal(file, f"{CONTENTS}: {error}") from None
     if contents.format != FORMAT:
@@ -113,22 +120,6 @@ def _contents(file: Path, archive: ZipFile, size: int) -> Contents:
     if strange := misnamed(contents) or _strange(contents, members) or out_of_proportion(contents, size):
         raise _refusal(file, strange)
     return contents
-
-
-def _members(file: Path, archive: ZipFile) -> list[str]:
-    """Return the names of the members; each is compressed as `pack` does it, or not at all."""
-    if not {member.compress_type for member in archive.infolist()} <= {ZIP_STORED, ZIP_DEFLATED}:
-        # The library decompresses the other kinds without a limit, into any amount of memory.
-        raise _refusal(file, "is compressed in a way that `prism pack` does not use")
-    return [member.filename for member in archive.infolist()]
-
-
-def _read(archive: ZipFile, name: str) -> bytes:
-    with archive.open(name) as member:
-        content = member.read(JSON_BYTES_MAX + 1)
-    if len(content) > JSON_BYTES_MAX:
-        raise BadZipFile(f"{name} is longer than {JSON_BYTES_MAX:,} bytes")
-    return content
 
 
 def _strange(contents: Contents, members: list[str]) -> str | None:
@@ -164,9 +155,7 @@ def _extract(file: Path, archive: ZipFile, contents: Contents, out: Path) -> Non
                 continue
         else:
             _extract_one(file, archive, name, packed, path)
-        if is_shared(
-            name
-        ):  # a copy, too: a file may have so many names on this disk, and the next links are to the copy
+        if is_shared(name):  # a copy, too: a file may have only so many names, and the next links are to the copy
             path.chmod(0o444)
             kept[packed.sha256] = path
         written += packed.bytes

@@ -14,7 +14,7 @@ from actors.core.files import sha256_of
 from actors.factory.input_files import kept_inputs, kept_sha256
 from actors.factory.own_code import sources_below, sources_sha256
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, Header
+from actors.persistence.journal import JOURNAL
 from actors.record.findings import Finding, Verification, verify_files
 from actors.record.lock import LOCK
 from actors.record.manifest import (
@@ -55,22 +55,26 @@ def verify_run(directory: RunDirectory) -> Verification:
     checked = verify_files(RealDisk(directory.path), expected, ticks if isinstance(ticks, int) else None, forks)
     findings = list(checked.findings)
     if manifest is None:
-        findings += [Finding(MANIFEST, False, problem), *_unchecked(directory)]
+        findings.append(Finding(MANIFEST, False, problem))
+        unchecked = [*(directory.path / name for name in (CONFIG, ROUNDS, TAPE)), *directory.logs()]
+        detail = f"cannot be checked without {MANIFEST}"
+        findings += [Finding(path.name, True, detail, is_checked=False) for path in unchecked if path.exists()]
     else:
-        findings += [*_configuration(directory, manifest, checked), *_manifest(directory, manifest, checked.header)]
+        findings += _configuration(directory, manifest, checked)
+        header = checked.header
+        if header is not None and (manifest.seed, manifest.inputs) != (header.seed, header.inputs):
+            detail = "names another seed or other input files than the journal's header"
+            findings.append(Finding(MANIFEST, False, detail))
+        elif not is_as_written(directory.path):
+            detail = "is not what the run has written: its seal is that of another content"
+            findings.append(Finding(MANIFEST, False, detail))
+        elif header is not None:
+            findings.append(Finding(MANIFEST, True, "seed and input files of the journal's header"))
     if not summary and (directory.path / SUMMARY).exists():
         findings.append(Finding(SUMMARY, False, "cannot be read"))
     if manifest is not None:
-        findings = [*_sealed(directory, manifest, findings)]
-    findings += [] if manifest is None else _inputs(directory, manifest)
+        findings = [*_sealed(directory, manifest, findings), *_inputs(directory, manifest)]
     return checked._replace(findings=findings)
-
-
-def _unchecked(directory: RunDirectory) -> Iterator[Finding]:
-    """Name the files that only a manifest could check."""
-    for path in (*(directory.path / name for name in (CONFIG, ROUNDS, TAPE)), *directory.logs()):
-        if path.exists():
-            yield Finding(path.name, True, f"cannot be checked without {MANIFEST}", is_checked=False)
 
 
 def _sealed(directory: RunDirectory, manifest: Manifest, findings: list[Finding]) -> Iterator[Finding]:
@@ -120,15 +124,6 @@ def _unreadable(file: str, error: ConfigError) -> Finding:
     line = "" if error.line is None else f"line {error.line}: "
     key = "" if error.key is None else f"{error.key}: "
     return Finding(file, False, f"{line}{key}{error.problem}")
-
-
-def _manifest(directory: RunDirectory, manifest: Manifest, header: Header | None) -> Iterator[Finding]:
-    if header is not None and (manifest.seed, manifest.inputs) != (header.seed, header.inputs):
-        yield Finding(MANIFEST, False, "names another seed or other input files than the journal's header")
-    elif not is_as_written(directory.path):
-        yield Finding(MANIFEST, False, "is not what the run has written: its seal is that of another content")
-    elif header is not None:
-        yield Finding(MANIFEST, True, "seed and input files of the journal's header")
 
 
 def _inputs(directory: RunDirectory, manifest: Manifest) -> Iterator[Finding]:
