@@ -93,7 +93,11 @@ def unpack(tick: int, forms: Sequence[Form], blocks: Mapping[str, bytes]) -> Ite
 
 def _kept(forms: Sequence[Form], blocks: Mapping[str, bytes]) -> tuple[Ints, list[Kept], Ints]:
     """Return the number of messages of each tick, the columns of each form, and the form of each message."""
-    symbols = [_symbols(number, form, blocks) for number, form in enumerate(forms)]
+    symbols = list[int]()
+    for number, form in enumerate(forms):
+        first = form.items[0] if form.items else 0
+        says = isinstance(first, Field) and first.letter == "s"
+        symbols.append(len(_texts(blocks[_values(number, 0)])) if says else 1)
     bounds = np.append(0, np.cumsum(symbols, dtype=np.int64))
     said = told(blocks, int(bounds[-1]))
     of = np.repeat(np.arange(len(forms), dtype=np.int16), symbols)[said.symbols]
@@ -131,11 +135,19 @@ def _columns(
 def _packed(tick: int, payloads: Iterable[bytes]) -> tuple[list[Form], Blocks]:
     shapes, counts = Shapes(), list[int]()
     agents, of = [np.zeros(0, np.int32)], [np.zeros(0, np.int16)]
-    for part in _parts(payloads):
-        found = _taken_apart(tick + len(counts), part, shapes)
-        counts += found[0]
-        agents.append(found[1])
-        of.append(found[2])
+    part, size, rest = list[bytes](), 0, iter(payloads)
+    while (payload := next(rest, None)) is not None or part:
+        if payload is not None:
+            part.append(payload)
+            size += len(payload)
+            if size < _AT_ONCE:
+                continue
+        found = found_in(tick + len(counts), part)
+        counts += found.counts
+        of_part = _by_kind(found, shapes)
+        agents.append(of_part[0])
+        of.append(of_part[1])
+        part, size = [], 0
     writer = _Writer(np.array(counts, dtype=np.int64), np.concatenate(agents), np.concatenate(of))
     forms = [writer.form(number, collected) for number, collected in enumerate(shapes.found)]
     said = Said.of(writer.counts, writer.agents, writer.symbols)
@@ -200,24 +212,6 @@ class _Writer:
     def _put_texts(self, name: str, texts: Sequence[bytes], item: Item) -> None:
         array = head_of(int(str(item)[1:]))
         self.blocks[name] = b"\xdd" + len(texts).to_bytes(4, "big") + b"".join(array + text for text in texts)
-
-
-def _parts(payloads: Iterable[bytes]) -> Iterator[list[bytes]]:
-    part, size = list[bytes](), 0
-    for payload in payloads:
-        part.append(payload)
-        size += len(payload)
-        if size >= _AT_ONCE:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
-
-
-def _taken_apart(tick: int, payloads: Sequence[bytes], shapes: Shapes) -> tuple[list[int], Ints, Ints]:
-    """Return the number of messages of each tick, and the agent and the place of the shape of each message."""
-    found = found_in(tick, payloads)
-    return found.counts, *_by_kind(found, shapes)
 
 
 class Found(NamedTuple):
@@ -288,12 +282,6 @@ def _widths_of(tick: int, payload: bytes) -> list[int]:
     if not payload.startswith(tick_payload(tick, (), len(messages))) or recorded != tick:
         raise UnusualError
     return [len(bytes(message)) for message in messages]
-
-
-def _symbols(number: int, form: Form, blocks: Mapping[str, bytes]) -> int:
-    first = form.items[0] if form.items else 0
-    says = isinstance(first, Field) and first.letter == "s"
-    return len(_texts(blocks[_values(number, 0)])) if says else 1
 
 
 def _texts(data: bytes) -> list[bytes]:

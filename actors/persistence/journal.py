@@ -8,6 +8,7 @@ in any language.
 from __future__ import annotations
 
 from collections.abc import Container, Generator, Iterator
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
@@ -236,8 +237,7 @@ def read_ticks(
 
     Args:
         offset: of a tick's frame; 0 for the first tick.
-        tick: the tick of the first frame.
-        link: the link of the frame before it.
+        tick: the tick of the first frame; `link`: the link of the frame before it.
     """
     for start, frame in journal_frames(disk, offset):
         if isinstance(frame, Damage):
@@ -361,7 +361,9 @@ def _tail_of(file: OpenFile) -> Tail:
 def _sealed_frames(disk: Disk, place: int, sealed: Sealed) -> Iterator[tuple[int, Frame | Damage]]:
     """Yield `(place, frame)` of the sealed ticks from a place on; the last item is the damage, if any."""
     expected = place
-    for name in _names(disk, place, sealed):
+    names = segment_names(disk, sealed.start) if place < sealed.start else []
+    before = sum(start_of(name) <= place for name in names)
+    for name in names[max(0, before - 1) :]:
         try:
             segment, frames = read_segment(disk, name)
         except DamagedError as error:
@@ -379,34 +381,21 @@ def _sealed_frames(disk: Disk, place: int, sealed: Sealed) -> Iterator[tuple[int
         yield expected, Damage(expected, f"{segment_name(expected)}: is missing")
 
 
-def _names(disk: Disk, place: int, sealed: Sealed) -> list[str]:
-    names = segment_names(disk, sealed.start) if place < sealed.start else []
-    before = [name for name in names if start_of(name) <= place]
-    return names[max(0, len(before) - 1) :]
-
-
 def _decode_header(payload: bytes) -> _Stored:
     try:
         header = msgspec.msgpack.decode(payload, type=_Stored)
         refuse_deep(header.config)
     except DECODE_ERRORS as error:
-        number = _format_of(payload)
-        if number in (None, FORMAT):
+        number = None
+        with suppress(*DECODE_ERRORS):
+            found = msgspec.msgpack.decode(payload)
+            number = found.get("format") if isinstance(found, dict) else None
+        if not isinstance(number, int) or number == FORMAT:
             raise DamagedError(JOURNAL, len(MAGIC), f"its header cannot be read: {error}", NO_HEADER) from None
         raise JournalError(f"{JOURNAL}: has format {number}, and this version of PRISM reads {FORMAT}") from None
     if header.format != FORMAT:
         raise JournalError(f"{JOURNAL}: has format {header.format}, and this version of PRISM reads {FORMAT}")
     return header
-
-
-def _format_of(payload: bytes) -> int | None:
-    """Return the format of a header that this version cannot decode; None if it names none."""
-    try:
-        header = msgspec.msgpack.decode(payload)
-    except DECODE_ERRORS:
-        return None
-    number = header.get("format") if isinstance(header, dict) else None
-    return number if isinstance(number, int) else None
 
 
 def _tick_of(payload: bytes) -> int | None:

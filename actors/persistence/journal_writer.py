@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, count, takewhile
 from typing import Final, NamedTuple
 
 import msgspec
 
 from actors.core.errors import DamagedError
 from actors.core.frames import Damage, Frame, encode_frame
-from actors.persistence.disk import Disk, OpenFile, write_whole
+from actors.persistence.disk import Disk, write_whole
 from actors.persistence.framed_files import frames_in
 from actors.persistence.journal import JOURNAL, TickFrame, head_bytes, read_tail
 from actors.persistence.packers import NOBODY, Packers
@@ -31,15 +31,6 @@ LEAST_TICKS: Final = 16
 """The least ticks of a segment, unless they take more than `LARGEST` times its size."""
 LARGEST: Final = 8
 """The size at which a segment is full with any number of ticks, as a multiple of the size of a segment."""
-
-
-def together(size: float, tick: float) -> float:
-    """Return the bytes of a segment.
-
-    Args:
-        size: its size; `tick`: the bytes of a tick.
-    """
-    return max(size, tick, min(LEAST_TICKS * tick, LARGEST * size))
 
 
 class JournalWriter:
@@ -141,7 +132,16 @@ class JournalWriter:
     def write_segments(self) -> None:
         """Write full segments, in order, up to the first that a packer packs. It may raise OSError."""
         while (full := next((each for each in self._full if each.segment is None), None)) is not None:
-            full.segment = self._written(full)
+            tail, links = read_tail(self._disk), list[bytes]()
+            sealed = tail.sealed
+            for segment in [each.segment for each in self._full if each.segment is not None]:
+                sealed = sealed.after(segment)
+            payloads = partial(self._payloads, full, links)
+            segment = write_segment(self._disk, full.start, full.tick, sealed.link, payloads, full.pack or packed)
+            if segment.after != links[-1]:
+                at = full.start - tail.shift
+                raise DamagedError(JOURNAL, at, "its ticks do not follow from the last that is sealed")
+            full.segment = segment
             if full.pack is not None:
                 return
 
@@ -153,7 +153,8 @@ class JournalWriter:
         tail = read_tail(self._disk)
         now = tail.sealed.after(written[-1])
         with self._disk.open_file(JOURNAL) as file:
-            left = _bytes_from(file, now.start - tail.shift)
+            at = now.start - tail.shift
+            left = takewhile(bool, (file.read(place, _COPIED_BYTES) for place in count(at, _COPIED_BYTES)))
             write_whole(self._disk, JOURNAL, chain([head_bytes(tail.header, now)], left))
         self._is_synced = True
         del self._full[: len(written)]
@@ -168,28 +169,17 @@ class JournalWriter:
                 self._full.append(_Full(now.end - now.size, now.end, now.tick))
                 self._unsealed = _Unsealed(now.end, now.tick + now.ticks)
 
-    def _written(self, full: _Full) -> Segment:
-        """Write a full segment, after those before it."""
-        tail, links = read_tail(self._disk), list[bytes]()
-        sealed = tail.sealed
-        for segment in [each.segment for each in self._full if each.segment is not None]:
-            sealed = sealed.after(segment)
-        payloads = partial(self._payloads, full, links)
-        segment = write_segment(self._disk, full.start, full.tick, sealed.link, payloads, full.pack or packed)
-        if segment.after != links[-1]:
-            raise DamagedError(JOURNAL, full.start - tail.shift, "its ticks do not follow from the last that is sealed")
-        return segment
-
     def _payloads(self, full: _Full, links: list[bytes] | None = None) -> Iterator[bytes]:
         """Yield the payloads of a full segment, which are still in `journal.prism`; note their links."""
         shift = read_tail(self._disk).shift
         with self._disk.open_file(JOURNAL) as file:
             for _, found in frames_in(file, full.start - shift):
-                frame = _whole(found)
-                yield frame.payload
+                if isinstance(found, Damage):
+                    raise DamagedError(JOURNAL, found.offset, found.problem)
+                yield found.payload
                 if links is not None:
-                    links.append(frame.link)
-                if frame.end + shift >= full.end:
+                    links.append(found.link)
+                if found.end + shift >= full.end:
                     return
 
 
@@ -223,15 +213,3 @@ class _Unsealed(NamedTuple):
 
     def fill(self, size: int) -> bool:
         return self.size >= size and (self.ticks >= LEAST_TICKS or self.size >= LARGEST * size)
-
-
-def _whole(frame: Frame | Damage) -> Frame:
-    if isinstance(frame, Damage):
-        raise DamagedError(JOURNAL, frame.offset, frame.problem)
-    return frame
-
-
-def _bytes_from(file: OpenFile, place: int) -> Iterator[bytes]:
-    while part := file.read(place, _COPIED_BYTES):
-        yield part
-        place += len(part)

@@ -82,13 +82,10 @@ class Simulation:
     """The actors of one run.
 
     Args:
-        config: the run's configuration.
-        domain: the world and its agents.
         oracle: the oracle that is asked; by default the domain's embedded one.
         record: keeps ticks and answers, and compares them with those recorded before; by default nothing does.
         observer: is told of the run; by default there is none.
         name: the run's name, for the ids of its traces.
-        engine: makes the engine.
     """
 
     def __init__(  # each of its neighbours once
@@ -111,15 +108,43 @@ class Simulation:
         self._observer = observer or Observer()
         self._questions = self._observer.mailbox("oracle", config.oracle.queue_size)
         self.counters = Counters(domain.chart, domain.size)
-        ask = config.statechart.oracle_enabled
-        oracle, seed = oracle or domain.oracle(), config.simulation.seed
+        oracle = oracle or domain.oracle()
         inbox = self._observer.mailbox("engine", config.run.mailbox_capacity)
         intensity = RestartIntensity(config.run.restart_intensity, config.run.restart_period_ticks)
-        self.supervisor = Supervisor(domain, self._codec, inbox, intensity, ask=ask)
+        self.supervisor = Supervisor(domain, self._codec, inbox, intensity, ask=config.statechart.oracle_enabled)
         self.agents = activation_of(config.run, self._codec, self.supervisor)
         """The way in which the agents take their turns."""
-        self.engine = self._make_engine(engine)
-        self.oracle = self._make_oracle(oracle, TraceIds(seed=seed, run=name))
+        self.engine = engine(
+            domain.world,
+            self._codec,
+            self.agents,
+            self._questions,
+            config=config,
+            counters=self.counters,
+            recorder=self._record,
+            observer=self._observer,
+            answer_now=self._answer_now,
+            choose_now=self._choose_now,
+            stretch=self._stretch,
+        )
+        table = sharing_table(config, domain, oracle)
+        self.oracle = OracleActor(
+            oracle,
+            domain.asker,
+            self._codec,
+            self.engine.decisions,
+            config.oracle,
+            answers=self._record,
+            priority=domain.priority,
+            on_spent=self._stop_spent,
+            on_spoilt=self._stop_spoilt,
+            prices=config.llm.prices,
+            ticks=lambda: self.engine.tick,
+            is_awaited=lambda: self.engine.waits_since is not None,
+            observer=self._observer,
+            ids=TraceIds(seed=config.simulation.seed, run=name),
+            sharing=None if table is None else Sharing(table, oracle, domain.asker),
+        )
         self.engine.may_be_spent = self.oracle.admission.may_be_spent
         self.engine.on_computed = lambda number, tick: self.oracle.count_chosen(number, 0.0, tick)
         self.is_spent = False
@@ -132,21 +157,6 @@ class Simulation:
         self._guards_before: dict[str, int] = {}
         self._observer.run_built(self)
 
-    def _make_engine(self, engine: Callable[..., EngineActor]) -> EngineActor:
-        return engine(
-            self.domain.world,
-            self._codec,
-            self.agents,
-            self._questions,
-            config=self.config,
-            counters=self.counters,
-            recorder=self._record,
-            observer=self._observer,
-            answer_now=self._answer_now,
-            choose_now=self._choose_now,
-            stretch=self._stretch,
-        )
-
     def _answer_now(self, questions: Sequence[Question[Any]]) -> Sequence[Decided] | None:
         """Return the oracle's answers to questions in the turn in which they are asked; None if they go to its mailbox.
 
@@ -155,7 +165,6 @@ class Simulation:
         return self.oracle.answer_now(questions) if self._answers_now else None
 
     def _choose_now(self, questions: Questions[Any]) -> Ints | None:
-        """Return the oracle's answers to questions in columns; None if they must be asked one by one."""
         return self.oracle.choose_now(questions) if self._answers_now else None
 
     def _stretch(self, ticks: range, pending: Sequence[Answered]) -> tuple[Stretch, Sequence[Kind]] | None:
@@ -172,26 +181,6 @@ class Simulation:
     @property
     def _answers_now(self) -> bool:
         return not self.agents.mailboxes and self.config.oracle.mode != "realtime"
-
-    def _make_oracle(self, oracle: Oracle[Any], ids: TraceIds) -> OracleActor:
-        table = sharing_table(self.config, self.domain, oracle)
-        return OracleActor(
-            oracle,
-            self.domain.asker,
-            self._codec,
-            self.engine.decisions,
-            self.config.oracle,
-            answers=self._record,
-            priority=self.domain.priority,
-            on_spent=self._stop_spent,
-            on_spoilt=self._stop_spoilt,
-            prices=self.config.llm.prices,
-            ticks=lambda: self.engine.tick,
-            is_awaited=lambda: self.engine.waits_since is not None,
-            observer=self._observer,
-            ids=ids,
-            sharing=None if table is None else Sharing(table, oracle, self.domain.asker),
-        )
 
     def restore(self, state: RunState, columns: Columns) -> None:
         """Continue from a checkpoint instead of tick 0. Called before `run`."""
@@ -313,6 +302,16 @@ class Simulation:
         """
         if on_tick is None and between is do_nothing:
             every = self.config.simulation.ticks_per_round
+
+        def after_tick(tick: int) -> None:
+            for seen in self.domain.chart.guard_errors:
+                row = seen.row.name
+                if row not in self._guards_logged and seen.count > self._guards_at_start[row]:
+                    self._guards_logged.add(row)
+                    log.warning("guard_raised", row=row, error=seen.first, tick=tick)
+            if on_tick is not None:
+                on_tick(tick)
+
         async with anyio.create_task_group() as services:
             service = partial(self.oracle.run, self._questions)
             services.start_soon(self.supervisor.run_service, "oracle", service, lambda: self.engine.tick)
@@ -322,7 +321,7 @@ class Simulation:
                     self.agents.begin(agents)
                     await anyio.lowlevel.checkpoint()
                 with agents_frozen(len(self.agents.mailboxes)), structlog.contextvars.bound_contextvars(actor="engine"):
-                    await self.engine.run(self.ticks, partial(self._after_tick, on_tick), between, every)
+                    await self.engine.run(self.ticks, after_tick, between, every)
                     await self.engine.gather()
                 self.engine.stop()
                 self.agents.end()
@@ -379,15 +378,6 @@ class Simulation:
             to_redo=max(0, min(self._record.recorded_ticks(), self.ticks) - self.engine.tick),
             highlights=self.domain.world.highlights,
         )
-
-    def _after_tick(self, on_tick: Callable[[int], None] | None, tick: int) -> None:
-        for seen in self.domain.chart.guard_errors:
-            row = seen.row.name
-            if row not in self._guards_logged and seen.count > self._guards_at_start[row]:
-                self._guards_logged.add(row)
-                log.warning("guard_raised", row=row, error=seen.first, tick=tick)
-        if on_tick is not None:
-            on_tick(tick)
 
 
 @runtime_checkable
