@@ -77,36 +77,22 @@ class RecordedAnswers:
         return found
 
     def take(self, question: Question[Any]) -> Decided | None:
-        while (found := self._take_read(question)) is None and self._read_next():
-            pass
+        name = name_of_question(question)
+        while not (answers := self._read.get(name)):
+            record = next(self._records, None) if self._at < self._end else None
+            if record is None or isinstance(record, Damage):
+                self._at = self._end
+                return None
+            decided, self._at = record
+            self._newest = max(self._newest, decided.asked)
+            self._read.setdefault((decided.agent, decided.asked, decided.trigger), deque()).append(decided)
+        found = answers.popleft()
+        if not answers:
+            del self._read[name]
         return found
 
     def are_left(self) -> bool:
         return self._at < self._end or bool(self._read)
-
-    def _read_next(self) -> bool:
-        """Read one answer more; return False at the end of the log."""
-        if self._at >= self._end:
-            return False
-        record = next(self._records, None)
-        if record is None or isinstance(record, Damage):
-            self._at = self._end
-            return False
-        decided, self._at = record
-        self._newest = max(self._newest, decided.asked)
-        self._read.setdefault((decided.agent, decided.asked, decided.trigger), deque()).append(decided)
-        return True
-
-    def _take_read(self, question: Question[Any]) -> Decided | None:
-        """Remove and return the first answer to a question among those that have been read."""
-        name = name_of_question(question)
-        answers = self._read.get(name)
-        if not answers:
-            return None
-        decided = answers.popleft()
-        if not answers:
-            del self._read[name]
-        return decided
 
     def is_used_up(self, oldest_asked: int) -> bool:
         """Return whether all questions answered here are of earlier ticks than `oldest_asked`.
@@ -128,7 +114,6 @@ class KeptAnswers:
     An answer that came too late is the fallback that it became.
 
     Args:
-        path: the run's directory.
         ticks: those of the journal that are read.
     """
 
@@ -147,7 +132,9 @@ class KeptAnswers:
                     if name in logged:
                         self._of[name] = same, logged[name]
                 elif isinstance(each, Update) and each.source == Source.TIMEOUT and each.reason == LATE:
-                    self._note_late(asked[each.agent, each.trigger])
+                    late = asked[each.agent, each.trigger]
+                    made = Decided(late.tick, late.agent, late.trigger, late.options[0], Source.TIMEOUT, LATE)
+                    self._of[name_of_question(late)] = question_hash(late), made
 
     def __len__(self) -> int:
         return len(self._of)
@@ -158,11 +145,6 @@ class KeptAnswers:
     def of(self, question: Question[Any]) -> Decided | None:
         same, decided = self._of.get(name_of_question(question), (b"", None))
         return decided if same == question_hash(question) else None
-
-    def _note_late(self, question: Question[Any]) -> None:
-        name, option = name_of_question(question), question.options[0]
-        late = Decided(question.tick, question.agent, question.trigger, option, Source.TIMEOUT, LATE)
-        self._of[name] = question_hash(question), late
 
 
 def _up_to_damage(path: Path, read: Callable[[Disk], Iterator[tuple[R, int] | Damage]]) -> Iterator[tuple[R, int]]:

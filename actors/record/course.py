@@ -63,7 +63,6 @@ def read_course(
     """Return the course of the run in a directory. It reads the whole journal once, up to its last whole tick.
 
     Args:
-        path: the run's directory.
         kinds: the kinds of messages that are counted, which saves time; all by default.
         initial: the state in which every agent starts. None if the chart cannot be read: then it is the state that the
             first agent leaves.
@@ -89,7 +88,6 @@ class Course:
     """The events of a run, up to its last whole tick.
 
     Args:
-        header: of the journal.
         kinds: the kinds of messages that are counted; empty for all kinds.
         initial: the state in which every agent starts; None if it is not known.
         point_ticks: ticks of a point of `people`; 0 for no points.
@@ -123,11 +121,19 @@ class Course:
         self._sum, self._summed = Counter[str](), 0
         self._states, self._entered = list[str](), [0] * header.agents
         self._stay_ticks = Counter[str]()
+
+        def count_question(_: Question[Any]) -> None:
+            self.questions += 1
+
+        def add_feed(feed: FeedShown) -> None:
+            for post in feed.posts:
+                self.shown[self.roots.get(post, post)].add(feed.agent)
+
         takers: dict[Any, Callable[[Any], None]] = {
             Update: self._add_update,
-            Question: self._add_question,
+            Question: count_question,
             PostEvent: self._add_post,
-            FeedShown: self._add_feed,
+            FeedShown: add_feed,
             Intervened: lambda done: self.interventions.append((done.tick, done.kind)),
             AttributeSet: lambda change: self.attributes_changed.add(change.name),
         }
@@ -223,13 +229,6 @@ class Course:
             self.inside[before] -= 1
             self.inside[after] += 1
             self._states[agent], self._entered[agent] = after, self.ticks
-
-    def _add_question(self, _: Question[Any]) -> None:
-        self.questions += 1
-
-    def _add_feed(self, feed: FeedShown) -> None:
-        for post in feed.posts:
-            self.shown[self.roots.get(post, post)].add(feed.agent)
 
     def _add_post(self, event: PostEvent) -> None:
         self.activity_ticks.append(event.tick)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,12 +147,10 @@ class Followed:
                 ticks.append(self._at.tick - 1)
                 states.append(list(self._by_state))
                 counted.append(list(self._counted.values()))
-            return Samples(ticks, [self._padded(row) for row in states], counted, interventions)
-
-    def _padded(self, row: list[int]) -> list[int]:
-        """Return a row with all states: before a first update names a state, every agent is in the first one."""
-        known = row or [self.agents]
-        return [*known, *[0] * (len(self.states) - len(known))][: len(self.states)]
+            # A row has all states: before a first update names a state, every agent is in the first one.
+            known = [row or [self.agents] for row in states]
+            rows = [[*row, *[0] * (len(self.states) - len(row))][: len(self.states)] for row in known]
+            return Samples(ticks, rows, counted, interventions)
 
     def states_at(self, tick: int) -> States:
         """Return the states at the end of a tick.
@@ -224,7 +222,15 @@ class Followed:
                 raise DamagedError(JOURNAL, frame.start, problem)
         for message in messages:
             if type(message) is Update:
-                self._move(states, message)
+                if not self.states:
+                    self._number_of(message.from_state)
+                number, before = self._number_of(message.to_state), states[message.agent]
+                if number != before:
+                    self._by_state[before] -= 1
+                    self._by_state[number] += 1
+                    states[message.agent] = number
+                if message.source in self._counted:
+                    self._counted[message.source] += 1
             elif type(message) is Question:
                 self._counted["questions"] += 1
             elif type(message) is PostEvent:
@@ -233,34 +239,10 @@ class Followed:
             elif type(message) is Intervened and len(self._course.interventions) < SAMPLES_MAX:
                 self._course.interventions.append((message.tick, message.kind))
         self._at = _KeyFrame(frame.tick + 1, frame.end, frame.link, states)
-        self._keep()
-
-    def _move(self, states: States, moved: Update[Any]) -> None:
-        if not self.states:
-            self._number_of(moved.from_state)
-        number, before = self._number_of(moved.to_state), states[moved.agent]
-        if number != before:
-            self._by_state[before] -= 1
-            self._by_state[number] += 1
-            states[moved.agent] = number
-        if moved.source in self._counted:
-            self._counted[moved.source] += 1
-
-    def _number_of(self, state: str) -> int:
-        """Return the number of a state; a new state gets the next number. Every agent begins in the first one."""
-        if (number := self._numbers.get(state)) is not None:
-            return number
-        if len(self.states) == STATES_MAX:
-            raise JournalError(f"{JOURNAL}: names more than {STATES_MAX} states, and no more can be shown")
-        self._by_state.append(0 if self.states else self.agents)
-        self.states.append(state)
-        return self._numbers.setdefault(state, len(self.states) - 1)
-
-    def _keep(self) -> None:
-        """Keep the tick that has just been read, in the course and as a key frame, if it is its turn."""
-        tick, course = self._at.tick - 1, self._course
-        if (tick + 1) % self._stride == 0:
-            course.ticks.append(tick)
+        # Keep the tick in the course and as a key frame, if it is its turn.
+        course = self._course
+        if (frame.tick + 1) % self._stride == 0:
+            course.ticks.append(frame.tick)
             course.states.append(list(self._by_state))
             course.counted.append([self._counted[name] for name in COUNTED])
             if len(course.ticks) == SAMPLES_MAX:
@@ -272,3 +254,13 @@ class Followed:
             if len(self._key_frames) > max(8, min(KEY_FRAMES_MAX, KEY_FRAMES_BYTES // max(self.agents, 1))):
                 self._key_frames = self._key_frames[::2]
                 self._spacing *= 2
+
+    def _number_of(self, state: str) -> int:
+        """Return the number of a state; a new state gets the next number. Every agent begins in the first one."""
+        if (number := self._numbers.get(state)) is not None:
+            return number
+        if len(self.states) == STATES_MAX:
+            raise JournalError(f"{JOURNAL}: names more than {STATES_MAX} states, and no more can be shown")
+        self._by_state.append(0 if self.states else self.agents)
+        self.states.append(state)
+        return self._numbers.setdefault(state, len(self.states) - 1)
