@@ -176,8 +176,8 @@ def page_of(all_entries: Iterable[Entry]) -> str:
     lines = [
         "# Ledger of replications",
         "",
-        "Published results, done again in PRISM, hits and misses alike. This page is written by",
-        "`prism replicate --ledger docs/ledger.md`; [Replications](replications.md) says what a hit is.",
+        "Published results, done again in PRISM, hits and misses. `prism replicate --ledger FILE` writes this page;",
+        "[Replications](replications.md) says what a hit is. The file of a replication has the source of each figure.",
         "",
         "| replication | predicted | fitted | runs | calls | time of all runs | digest |",
         "|---|---|---|---|---|---|---|",
@@ -219,12 +219,12 @@ def _section(line: Line, replication: Replication) -> Iterator[str]:
     if replication.differs:
         yield f"Not as in the study: {' '.join(replication.differs)}"
     yield ""
-    yield "| figure | published | here | outcome | source |"
-    yield "|---|---|---|---|---|"
+    yield "| figure | published | here | outcome |"
+    yield "|---|---|---|---|"
     for each in line.figures:
         outcome = outcome_of_figure(each) if each.is_hit else f"**{outcome_of_figure(each)}**"
         outcome += " (fitted)" if each.fitted else ""
-        cells = [each.figure, each.published, said_here(each), outcome, each.source]
+        cells = [each.figure, each.published, said_here(each), outcome]
         yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
     for remark in replication.remarks:
         yield ""
