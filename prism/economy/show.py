@@ -36,7 +36,7 @@ CHAINS: Final = Table(
         column("is_valid", BOOLEAN, "what the validator found"),
         column("new_interest_rate", NUMBER, "rate that the engine set", "percent a year"),
         column("reasoning", TEXT, "reasoning in words"),
-        column("confidence", NUMBER, "confidence of the component in its own decision, 0 to 1"),
+        column("confidence", NUMBER, "confidence of the component, 0 to 1"),
         column("model", TEXT, "model that answered"),
         column("prompt", TEXT, "question; empty for the embedded oracle"),
         column("response", TEXT, "answer, unchanged"),
@@ -50,14 +50,12 @@ QUARTERS: Final = Table(
         column("quarter", INTEGER, "the quarter, from 1 on"),
         TICK,
         AT,
-        column("agent", INTEGER, "the nation; empty in the row of the whole economy", key="agents.agent"),
+        column("agent", INTEGER, "the nation; empty for the whole economy", key="agents.agent"),
         column("nation", TEXT, "its name"),
-        column("outcome", NAME, "of the nation's proposal: applied, accepted, rejected or proposed; empty for none"),
+        column("outcome", NAME, "of the proposal: applied, accepted, rejected or proposed"),
         column("action", TEXT, "what the nation proposed"),
-        column(
-            "interest_rate", NUMBER, "after the nation's action; in the row of the economy at the end", "percent a year"
-        ),
-        column("inflation", NUMBER, "of the economy, at the end of the quarter", "percent a year"),
+        column("interest_rate", NUMBER, "after the nation's action; for the economy at the end", "percent a year"),
+        column("inflation", NUMBER, "at the end of the quarter", "percent a year"),
         column("gdp_growth", NUMBER, "growth of output, at the end of the quarter", "percent a year"),
         column("unemployment", NUMBER, "at the end of the quarter", "percent of the labour force"),
         column("total_economic_value", NUMBER, "at the end of the quarter", "as configured"),
@@ -124,7 +122,7 @@ class EconomyShow(Show):
     compared = ("rounds.mean.inflation", "rounds.mean.unemployment")
     sections = ("economy",)
     tables = (CHAINS, QUARTERS)
-    agent_columns = (column("economic_strength", NUMBER, "strength of a nation, in the unit of the configuration"),)
+    agent_columns = (column("economic_strength", NUMBER, "strength of a nation"),)
 
     def named(self, column: str) -> Number:
         """Return what people call a column, also a count of proposals."""
