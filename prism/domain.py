@@ -7,7 +7,7 @@ questions; the world knows what they mean.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Final, NamedTuple, Protocol, cast, runtime_checkable
 
 from prism.agents.forms import Forms, HasForms
 from prism.agents.questions import Answered, Decisions, Questions
@@ -160,52 +160,76 @@ class Domain(Protocol):
     def checkpoint_every_ticks(self) -> int:
         """The ticks between two checkpoints that are worth their cost, unless the configuration sets them."""
 
-    # A domain may also have `reference(question) -> prism.divergence.Reference`, what its embedded choice says to a
-    # question: see `reference_of`.
-
     def oracle(self, model: LanguageModel | None = None) -> Oracle[Any]:
         """Return the oracle that asks this model, or without a model the embedded oracle, which needs no server."""
 
 
-@runtime_checkable
+class QuestionFields(Protocol):
+    """The fields of a domain's questions."""
+
+    def question_fields(self) -> Mapping[str, tuple[Field, Reader]]:
+        """Return `{field: (the field, its reader)}` of every field."""
+
+    def stated_fields(self) -> Sequence[str]:
+        """Return the fields that the oracle may judge by: for a model, those that a prompt states."""
+
+    def default_fields(self) -> Sequence[str]:
+        """Return the fields by which questions are alike unless the configuration says others."""
+
+
 class HasWords(Protocol):
-    """A domain that says in a sentence what happened in a run."""
+    """A domain that can say more about itself. It may have any of these members: `said_by` fills in the others."""
 
-    def in_words(self, rounds: int) -> str:
+    def in_words(self, rounds: int) -> str:  # noqa: ARG002  # the default
         """Return the first sentence about a run of so many whole rounds. Called once, at the run's end."""
-
-
-@runtime_checkable
-class HasUnderstood(Protocol):
-    """A domain that says how its input files were understood."""
+        return ""
 
     @property
     def understood(self) -> Sequence[str]:
-        """Lines for `prism validate` and the beginning of a run."""
-
-
-@runtime_checkable
-class HasNotes(Protocol):
-    """A domain that has notes on its settings before its first tick."""
+        """Lines for `prism validate` and the beginning of a run: how input files were understood."""
+        return ()
 
     def notes(self) -> Sequence[str]:
-        """Return lines about settings whose effect is not what they say."""
+        """Return lines about settings whose effect is not what they say, before the first tick."""
+        return ()
 
+    def no_effect(self) -> Sequence[NoEffect] | None:
+        """Return the parts of the configuration without an effect, as far as they are known before a run.
 
-@runtime_checkable
-class HasNoEffect(Protocol):
-    """A domain that knows which parts of its configuration have no effect."""
+        None if the domain does not know of any part.
+        """
+        return None
 
-    def no_effect(self) -> Sequence[NoEffect]:
-        """Return the parts of the configuration without an effect, as far as they are known before a run."""
-
-
-@runtime_checkable
-class HasReference(Protocol):
-    """A domain whose embedded choice can be compared with the choices of an oracle."""
-
-    def reference(self, question: Question[Any]) -> Reference:
+    def reference(self, question: Question[Any]) -> Reference:  # noqa: ARG002  # the default
         """Return the relevance of what a question is about, and the embedded choice's probabilities of its options."""
+        return NO_REFERENCE
+
+    @property
+    def fields(self) -> QuestionFields | None:
+        """The fields of its questions, by which they may share judgements; None if they have none."""
+        return None
+
+
+class _Words:
+    """The words of a domain, and the defaults of those that it does not have."""
+
+    def __init__(self, domain: Domain) -> None:
+        self._domain = domain
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._domain if hasattr(self._domain, name) else _SILENT, name)
+
+
+class _Silent(HasWords):
+    """The defaults."""
+
+
+_SILENT: Final = _Silent()
+
+
+def said_by(domain: Domain) -> HasWords:
+    """Return all that a domain may say about itself."""
+    return cast("HasWords", _Words(domain))
 
 
 class Stretch(NamedTuple):
@@ -342,6 +366,15 @@ class HasFutures(Protocol):
             draws: the seed of all that is drawn while it runs; the run's own seed for what happened in the run.
         """
 
+    def withhold(self, post: int) -> None:
+        """Keep a post, named by its id, from being published; all else about its author stays the same.
+
+        This is for futures of a run: no checkpoint stores it.
+        """
+
+    def ties(self) -> tuple[Ints, Ints]:
+        """Return the ties as they are now: the followers, and whom each of them follows; both empty without ties."""
+
 
 @runtime_checkable
 class HasTurns(Protocol):
@@ -365,44 +398,3 @@ class HasTurns(Protocol):
 
     def shard(self) -> WorldShard:
         """Return its world as one of several."""
-
-
-@runtime_checkable
-class HasPosts(Protocol):
-    """A domain whose agents publish posts, and have ties that an intervention can end."""
-
-    def withhold(self, post: int) -> None:
-        """Keep a post, named by its id, from being published; all else about its author stays the same.
-
-        This is for futures of a run: no checkpoint stores it.
-        """
-
-    def ties(self) -> tuple[Ints, Ints]:
-        """Return the ties as they are now: the followers, and whom each of them follows."""
-
-
-class QuestionFields(Protocol):
-    """The fields of a domain's questions."""
-
-    def question_fields(self) -> Mapping[str, tuple[Field, Reader]]:
-        """Return `{field: (the field, its reader)}` of every field."""
-
-    def stated_fields(self) -> Sequence[str]:
-        """Return the fields that the oracle may judge by: for a model, those that a prompt states."""
-
-    def default_fields(self) -> Sequence[str]:
-        """Return the fields by which questions are alike unless the configuration says others."""
-
-
-@runtime_checkable
-class HasFields(Protocol):
-    """A domain whose questions have fields, by which they may share judgements."""
-
-    @property
-    def fields(self) -> QuestionFields:
-        """The fields of its questions."""
-
-
-def reference_of(domain: Domain) -> Callable[[Question[Any]], Reference]:
-    """Return the function that gives a question's reference: an empty one for a domain without `reference`."""
-    return domain.reference if isinstance(domain, HasReference) else lambda _: NO_REFERENCE

@@ -13,13 +13,14 @@ from actors.cli.options import DETAILS, OUT, QUIET, TICKS, choose_config, run_na
 from actors.cli.run_command import run_and_report
 from actors.cli.trust import TRUST
 from actors.core.errors import ActorError
-from actors.factory.checks import no_effect_of, understood_by
+from actors.factory.checks import no_effect_of
 from actors.factory.config_file import read_config
 from actors.logs.output import say
 from actors.metrics.observation import observation
 from actors.record.lock import locked
 from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
+from prism.domain import said_by
 from prism.errors import OracleUnavailableError
 from prism.no_effect import told
 
@@ -62,7 +63,7 @@ def run(  # one for each option
     path = choose_config(config, "running", quiet=quiet)
     settings = read_config(path, overrides)
     built = build_with_progress(settings, quiet=quiet)
-    for line in () if quiet else understood_by(built.domain):
+    for line in () if quiet else said_by(built.domain).understood:
         say(line)
     for line in () if quiet else told(no_effect_of(settings, built.domain)):
         say(line, level="warning")

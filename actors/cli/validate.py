@@ -12,10 +12,11 @@ from actors.cli.forecast import deliberation
 from actors.cli.options import choose_config, with_settings
 from actors.cli.trust import TRUST
 from actors.display.console import echo
-from actors.factory.checks import Checked, check_domain, lines_of_domain, no_effect_of, understood_by
+from actors.factory.checks import Checked, check_domain, lines_of_domain, no_effect_of
 from actors.factory.config_file import read_config
 from actors.factory.oracle_backends import check_oracle
 from prism.config import Config
+from prism.domain import said_by
 from prism.no_effect import told
 
 
@@ -86,7 +87,7 @@ def _print_forecast(config: Config) -> None:
 def _build(config: Config) -> Checked:
     built = build_with_progress(config, always=True)
     idle = told(no_effect_of(config, built.domain))
-    lines = (*understood_by(built.domain), *lines_of_domain(config, built.domain), *idle)
+    lines = (*said_by(built.domain).understood, *lines_of_domain(config, built.domain), *idle)
     return Checked(built.domain.size, dict(built.inputs), "", lines)
 
 

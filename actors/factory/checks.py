@@ -16,7 +16,7 @@ from actors.factory.input_files import fitting_memory, load_margins, load_posts,
 from prism.config import Config
 from prism.config.interventions import check_agents
 from prism.config.model import PopulationConfig
-from prism.domain import Domain, HasNoEffect, HasNotes, HasUnderstood
+from prism.domain import Domain, said_by
 from prism.no_effect import NoEffect, idle_interventions, told, unreached
 from prism.social.chart import can_post
 from prism.social.no_effect import no_effect_before
@@ -62,7 +62,7 @@ def check_domain(config: Config) -> Checked:
     if config.simulation.domain != "social":  # a population may be large; the others are built at once
         built = build_domain(config)
         lines = lines_of_domain(config, built.domain)
-        notes = (*understood_by(built.domain), *lines, *told(no_effect_of(config, built.domain)))
+        notes = (*said_by(built.domain).understood, *lines, *told(no_effect_of(config, built.domain)))
         return Checked(built.domain.size, dict(built.inputs), "", notes)
     checked = _check_population(config.population, config.simulation.seed)
     if (size := checked.size) is not None:
@@ -80,25 +80,15 @@ def check_domain(config: Config) -> Checked:
 
 def no_effect_of(config: Config, domain: Domain) -> list[NoEffect]:
     """Return the parts of a configuration that will have no effect in a run of a built domain."""
-    known = domain.no_effect() if isinstance(domain, HasNoEffect) else idle_interventions(config, None)
-    return [*unreached(domain.chart), *known]
+    known = said_by(domain).no_effect()
+    return [*unreached(domain.chart), *(idle_interventions(config, None) if known is None else known)]
 
 
 def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:
     """Return a line for each attribute of the people of a built domain, and the domain's notes on its settings."""
     people = getattr(domain, "population", None)
     lines = lines_of_people(config.population, people.personas) if isinstance(people, Population) else ()
-    return (*lines, *notes_of_domain(domain))
-
-
-def understood_by(domain: Domain) -> tuple[str, ...]:
-    """Return lines that say how the input files of a built domain were understood."""
-    return tuple(domain.understood) if isinstance(domain, HasUnderstood) else ()
-
-
-def notes_of_domain(domain: Domain) -> Sequence[str]:
-    """Return a built domain's notes on its settings before the first tick."""
-    return domain.notes() if isinstance(domain, HasNotes) else ()
+    return (*lines, *said_by(domain).notes())
 
 
 def _check_population(config: PopulationConfig, seed: int) -> Checked:

@@ -19,7 +19,7 @@ from prism.agents import MOVED, Question, Update
 from prism.config import Config
 from prism.config.attributes import AttributeConfig
 from prism.divergence import Reference
-from prism.domain import Domain, reference_of
+from prism.domain import Domain, said_by
 from prism.errors import ConfigError, InputError, PrismError
 from prism.events import Intervened, PostEvent
 from prism.show import Show
@@ -80,7 +80,7 @@ class BuiltOnce:
         if not self._is_embedded or question.tick < self._run.shared_ticks or self.is_untrusted:
             return None
         if self._reference is None:
-            self._reference = reference_of(self.domain)
+            self._reference = said_by(self.domain).reference
         seen = question.context
         context = None if seen is None else msgspec.convert(seen, self.domain.context_type)
         typed = Question(question.tick, question.agent, question.trigger, question.state, question.options, context)

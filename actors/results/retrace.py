@@ -38,14 +38,14 @@ from actors.runtime.simulation import Simulation
 from prism.agents import Question, Source, StatefulAgent, Trigger, Update, turn
 from prism.config import Config
 from prism.divergence import NO_REFERENCE
-from prism.domain import Domain, reference_of
+from prism.domain import Domain, said_by
 from prism.events import Event
 from prism.expressions import readers_of
 from prism.sharing import Place
 from prism.sharing.table import words_of
 from prism.social.people.persona import Persona
 from prism.social.read_changes import ReadChange
-from prism.statechart import Choice, Oracle, RowOutcome, Transition
+from prism.statechart import Choice, Oracle, RowOutcome, Transition, outcomes
 
 OnBegin = Callable[[Simulation], None]
 OnCommit = Callable[[Simulation, int, bytes], None]
@@ -112,7 +112,7 @@ class TracedTurn:
         self.chosen = chosen
         self.question = question
         self.asker = None if question is None else _fixed(domain.asker(question))
-        self.reference = NO_REFERENCE if question is None else reference_of(domain)(question)
+        self.reference = NO_REFERENCE if question is None else said_by(domain).reference(question)
         self.values = [_values_of(each.row.guard, agent, trigger.context) for each in outcomes]
         self.changes = domain.changes(trigger.agent, trigger.tick, trigger.name) if isinstance(domain, Changes) else {}
         """`{state after: the changes of attributes that a row to it makes}`."""
@@ -261,7 +261,7 @@ def _traced(domain: Domain, trigger: Trigger[Any], *, ask: bool) -> TracedTurn:
         asks = ask and (len(chosen.options) > 1 or name in agent.open_triggers)
         if asks or trigger.decision is not None:
             question = Question(since, trigger.agent, name, chosen.source, chosen.targets, context)
-    return TracedTurn(trigger, domain, agent, chart.outcomes(agent, name, context), chosen, question)
+    return TracedTurn(trigger, domain, agent, outcomes(chart, agent, name, context), chosen, question)
 
 
 def _turned(codec: Codec, domain: Domain, trigger: Trigger[Any], *, ask: bool) -> bytes | None:

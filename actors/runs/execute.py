@@ -32,7 +32,6 @@ from actors.core.phase import ERROR, FALLBACK_SHARE, NO_ANSWER, OUTAGE, REFUSED,
 from actors.core.ports import Observer
 from actors.core.processors import processors
 from actors.core.threads import in_threads
-from actors.factory.checks import notes_of_domain
 from actors.factory.oracle_backends import open_oracle
 from actors.logs.line_file import Rotation
 from actors.logs.setup import LogContext, open_log
@@ -58,7 +57,7 @@ from actors.runtime.gc_pause import collector_paused
 from actors.runtime.phase import PhaseWatch
 from actors.runtime.simulation import Progress, Simulation
 from prism.config import Config, OracleConfig
-from prism.domain import Domain, HasTurns
+from prism.domain import Domain, HasTurns, said_by
 from prism.errors import (
     OracleFailedError,
     OracleOutageError,
@@ -263,7 +262,7 @@ async def _run(run: Run, host: Host, logs: LogContext, phases: PhaseWatch) -> Su
             log.warning("llm_capabilities_changed", change=warning)
         host.display.begin(run, f"{opened.description}{warning and '; '}{warning}")
         emit(_beginning(run, opened.description))
-        for note in notes_of_domain(run.domain):
+        for note in said_by(run.domain).notes():
             log.info(CAPPED, note=note)
         return await _run_on_disk(run, opened.oracle, host, logs, phases)
 

@@ -13,9 +13,8 @@ from actors.runs.interventions import DoneIntervention
 from actors.runtime.simulation import Simulation
 from prism.agents import DECIDED, FALLBACKS, MOVED
 from prism.config.interventions import PLACE as INTERVENTIONS
-from prism.domain import HasReference
 from prism.no_effect import ROUND_ENDS, TIMEOUT, NoEffect, NoEffectKind
-from prism.statechart import Behaviour, Statechart
+from prism.statechart import Behaviour, Statechart, question_kinds
 from prism.wording import counted
 
 STAYS_MIN: Final = 30
@@ -44,7 +43,7 @@ def no_effect_in(simulation: Simulation, done: Sequence[DoneIntervention]) -> li
         domain, rows = simulation.domain, simulation.counters.rows
         own = [*unused_exits(domain.chart, rows)]
         # A formula without probabilities, such as a policy rule, need not take all options.
-        if simulation.oracle.oracle.waits or isinstance(domain, HasReference):
+        if simulation.oracle.oracle.waits or hasattr(domain, "reference"):
             own += unchosen(domain.chart, rows)
         behaviour = getattr(domain, "behaviour", domain.chart)
         never = unused(behaviour, rows, simulation.counters.states_visited(), {each.place for each in own})
@@ -137,7 +136,7 @@ def unchosen(chart: Statechart[Any], rows: Mapping[tuple[str, str, str, str], in
     for (state, to, trigger, source), count in rows.items():
         if source in DECIDED - FALLBACKS:
             chosen.setdefault((state, trigger), Counter())[to] += count
-    for (state, trigger), options in sorted(chart.question_kinds().items()):
+    for (state, trigger), options in sorted(question_kinds(chart).items()):
         times = chosen.get((state, trigger), Counter[str]())
         for option in sorted(options):
             if times.total() >= OFFERS_MIN and not times[option]:

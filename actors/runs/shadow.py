@@ -36,9 +36,10 @@ from actors.runtime.simulation import Simulation
 from prism.agents import Question, Source, Trigger, Update
 from prism.config import Config
 from prism.divergence import ComparedChoices, Reference
-from prism.domain import Domain, reference_of
+from prism.domain import Domain, said_by
 from prism.errors import OracleOutageError, OracleUnavailableError
 from prism.rng import Draw, uniform
+from prism.statechart import question_kinds
 
 SHADOW_TAPE = "shadow.sqlite"
 """The tape of a model's answers, in the run's directory: no answer is paid twice."""
@@ -70,7 +71,7 @@ class SettledTurns:
     def attach(self, simulation: Simulation) -> None:
         """Look at the turns of a simulation that is about to run."""
         domain, seed = simulation.domain, simulation.config.simulation.seed
-        self._options = domain.chart.question_kinds()
+        self._options = question_kinds(domain.chart)
 
         def note(triggers: Sequence[Trigger[Any]]) -> None:
             for trigger in triggers:
@@ -121,7 +122,7 @@ class _Comparison:
         """Ask about a tick that has come out as recorded."""
         for question, ruled in self._turns.take(frame):
             if tick >= self._first and self._domain is not None:
-                count = partial(self._count, question, ruled, reference_of(self._domain))
+                count = partial(self._count, question, ruled, said_by(self._domain).reference)
                 await self._calls.ask(self._domain.asker(question), question, count)
                 await anyio.lowlevel.checkpoint()
 

@@ -10,14 +10,13 @@ import msgspec
 
 from actors.core.phase import DONE, DONE_WITH_FALLBACKS
 from actors.core.snapshot import Exchange
-from actors.factory.checks import notes_of_domain
 from actors.runs.interventions import DoneIntervention, interventions_done
 from actors.runs.no_effect import no_effect_in
 from actors.runtime.simulation import Simulation
 from prism.agents import DECIDED, FALLBACKS
 from prism.answers import run_in_words
 from prism.config import calibration_label
-from prism.domain import Domain, HasWords
+from prism.domain import Domain, said_by
 from prism.llm import ModelOracle, OracleStatistics
 from prism.llm.call_counters import statistics_of
 from prism.no_effect import NoEffect, NotAsConfigured, remarks
@@ -212,7 +211,7 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
 def _unlike_configured(simulation: Simulation) -> Iterator[NotAsConfigured]:
     """Yield the settings that did not become true, the rows whose guard raised, and the agents that are out."""
     yield from unlike_configured(simulation.domain.world.totals())
-    for note in notes_of_domain(simulation.domain):
+    for note in said_by(simulation.domain).notes():
         place, _, message = note.partition(": ")
         yield NotAsConfigured(place=place, message=message or note)
     for row, count in simulation.guard_errors().items():
@@ -231,6 +230,6 @@ def _ratio(part: int, whole: int) -> float:
 def _own_words(domain: Domain, rounds: int) -> str:
     """Return the domain's sentences about its run; may be empty. If the domain fails, the summary is still written."""
     try:
-        return domain.in_words(rounds) if isinstance(domain, HasWords) else ""
+        return said_by(domain).in_words(rounds)
     except Exception as error:  # noqa: BLE001  # a user's own code, and the run is over
         return f"The domain could not say what happened: its in_words ended with {type(error).__name__}."

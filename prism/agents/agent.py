@@ -8,14 +8,7 @@ from prism.models import Action, SimulationState
 
 
 class Agent(ABC):
-    """An agent that observes the economy and proposes an action.
-
-    Args:
-        name: the agent's name; the key of its nation in a state.
-
-    Raises:
-        ValueError: the name is blank.
-    """
+    """An agent that observes the economy and proposes an action. Its name is the key of its nation in a state."""
 
     def __init__(self, name: str) -> None:
         if not name.strip():

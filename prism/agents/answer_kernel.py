@@ -35,7 +35,6 @@ def put_number(out: Any, at: Any, number: Any) -> Any:
 
 
 def _bytes_one_by_one(out: Any, at: Any, source: Any, start: Any, stop: Any) -> Any:
-    """Do what `put_bytes` does."""
     for place in range(start, stop):
         out[at] = source[place]
         at += 1
@@ -63,7 +62,6 @@ def _by_byte(
     given_starts: Any,
     out: Any,
 ) -> Any:
-    """Do what `write_answers` does."""
     at, which, asked, context = 0, 0, 0, 0
     for place in range(len(agents)):
         number = numbers[place]

@@ -34,25 +34,18 @@ class EconLLMAgent(LLMAgent):
     """An agent that proposes economic policy for the nation of its name."""
 
     def _construct_prompt(self, state: SimulationState) -> str:
-        """Return the prompt: the rules, the four indicators, the questions to think through, and the nation."""
+        nation = state.agents.get(self.name)
+        strength = "" if nation is None else f" Its economic strength is {round(nation.economic_strength, 2)}."
         return f"""{_RULES}
 Current economic state:
 {state.global_state.described()}
 
 {_QUESTIONS}
-{self._nation(state)}
+You advise the nation {quoted(self.name)}.{strength}
 
 Propose ONE specific economic policy action.
 """
 
     def _validate_decision(self, decision: PolicyDecision) -> bool:
-        """Return whether the action mentions economic policy.
-
-        The reasoning does not count: it can make any action sound economic.
-        """
+        # The reasoning does not count: it can make any action sound economic.
         return is_economic(decision.action)
-
-    def _nation(self, state: SimulationState) -> str:
-        nation = state.agents.get(self.name)
-        strength = "" if nation is None else f" Its economic strength is {round(nation.economic_strength, 2)}."
-        return f"You advise the nation {quoted(self.name)}.{strength}"

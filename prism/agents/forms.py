@@ -8,7 +8,6 @@ from typing import Any, Final, Protocol
 import msgspec
 import numpy as np
 from msgspec import structs
-from numpy.typing import NDArray
 
 from prism.agents.questions import QuestionKind, without_context
 from prism.agents.turn import Question, Update
@@ -38,8 +37,7 @@ class Forms:
         self.tails = np.zeros(0, dtype=np.uint8)
         """The bytes of the n-th kind from `starts[n]` on."""
         self.starts = np.zeros(1, dtype=np.int64)
-        self.longest = 0
-        """The bytes of the longest."""
+        self.longest = 0  # bytes of the longest tail
 
     def learn(self, turns: HasForms) -> None:
         """Take over the kinds that are new."""
@@ -59,12 +57,6 @@ class Forms:
         self.longest = max(self.longest, *map(len, tails))
 
 
-def _heads() -> NDArray[np.uint8]:
-    """Return the bytes before the tick and the agent's number, in an update and in a question."""
-    first: tuple[Update[Any] | Question[Any], ...] = Update(0, 0, "", "", "", ""), Question(0, 0, "", "", ())
-    return np.frombuffer(bytearray(b"".join(_parts(each)[0][:-1] for each in first)), dtype=np.uint8).reshape(2, -1)
-
-
 def _parts(answer: Update[Any] | Question[Any]) -> tuple[bytes, bytes]:
     """Return what comes before and after the agent's number in an encoded answer of agent 0."""
     zero, one = _encode(answer), _encode(structs.replace(answer, agent=1))
@@ -72,5 +64,6 @@ def _parts(answer: Update[Any] | Question[Any]) -> tuple[bytes, bytes]:
     return zero[:place], zero[place + 1 :]
 
 
-HEADS: Final = _heads()
-"""The bytes before the tick, in an update and in a question."""
+FIRST: Final[tuple[Update[Any] | Question[Any], ...]] = (Update(0, 0, "", "", "", ""), Question(0, 0, "", "", ()))
+HEADS: Final = np.frombuffer(bytearray(b"".join(_parts(each)[0][:-1] for each in FIRST)), dtype=np.uint8).reshape(2, -1)
+"""The bytes before the tick and the agent's number, in an update and in a question."""

@@ -18,8 +18,6 @@ class LLMAgent(Agent):
     """An agent whose decisions come from a model. A subclass adds the domain: the prompt, and the check of relevance.
 
     Args:
-        name: the agent's name.
-        llm_client: the client that answers.
         clock: gives each turn the timestamp of its reasoning.
     """
 
@@ -37,16 +35,11 @@ class LLMAgent(Agent):
         return Action.proposed(self.name, decision, chain)
 
     async def propose(self, state: SimulationState) -> tuple[PolicyDecision, LLMReasoningChain]:
-        """Return the decision behind an action, and its reasoning: one call of the model.
-
-        A decision that is not relevant to the domain is returned with a warning in the log. The validator decides
-        whether an action counts; to ask again until the words fit a list would bias the proposals.
-
-        Raises:
-            LLMFailureException: no usable answer, after a second attempt where one could help.
-        """
+        """Return the decision behind an action, and its reasoning: one call of the model. Raises as `decide_action`."""
         prompt = self._construct_prompt(state)
         decision, chain = await self._reasoner.ask(prompt, PolicyDecision, agent_name=self.name, turn=state.turn)
+        # An irrelevant decision is returned: the validator decides whether an action counts, and to ask again until the
+        # words fit a list would bias the proposals.
         if not self._validate_decision(decision):
             _log.warning(
                 "irrelevant_decision agent=%s turn=%d action=%s", quoted(self.name), state.turn, quoted(decision.action)

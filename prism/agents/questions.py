@@ -29,8 +29,6 @@ class Questions(OnAccess[Question[C]]):
     """The questions of one wave, ascending by agent.
 
     Args:
-        tick: the tick.
-        agents: the agents, ascending.
         kinds: `{number: kind}`, and `codes`: the number of each question's among them.
         contexts: what the questions are about, each as msgpack has it; the n-th ends at `ends[n]`.
         decode: returns a question of its bytes.
@@ -61,7 +59,6 @@ class Questions(OnAccess[Question[C]]):
         return len(self.agents)
 
     def made(self, place: int) -> Question[C]:
-        """Return the question at a place."""
         return self._decode(self.encoded(place))
 
     def encoded(self, place: int) -> bytes:
@@ -99,7 +96,6 @@ class Decisions(OnAccess[Trigger[C]]):
         return len(self.questions)
 
     def made(self, place: int) -> Trigger[C]:
-        """Return the trigger at a place."""
         question = self.questions.made(place)
         decision = Decision(question.options[int(self.chosen[place])], self.source, question.tick)
         return Trigger(self.tick, question.agent, question.trigger, question.context, decision)

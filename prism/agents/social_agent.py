@@ -26,12 +26,9 @@ DEFAULT_WEIGHTS: Final = RelevanceConfig()
 
 
 class Draft(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The action that a person is about to take, with the text that a model wrote for it.
+    """The action that a person is about to take, with the text that a model wrote for it, and why, if it says.
 
-    Args:
-        action: like, reply, reshare or post; empty if the state says it.
-        text: the text, on one line.
-        reason: why, in the model's words; empty if it does not say.
+    The action is like, reply, reshare or post; empty if the state says it.
     """
 
     action: str
@@ -43,16 +40,11 @@ class SocialAgent(StatefulAgent[AgentState]):
     """A person: their persona, their state, and the action they are about to take.
 
     Args:
-        agent_id: the person's number.
-        persona: the person's name, interests and thresholds.
         engagement_threshold: replaces the persona's, and moves its low and high threshold with it; 0 to 1.
         timeout_threshold: ticks after which a scroller without posts rests, and a stuck person recovers; above 0.
         pending_action: the action of a composing person once the text is done: like, reply or reshare.
-        seed: the run's seed.
         told: the attributes that a model is told, each with its name in prompts; without any, all of them by their own
             names.
-        intentions: the actions of a convinced person.
-        weights: the weights of a post's relevance.
 
     Raises:
         TypeError: the state is not an AgentState, or another value is of a wrong class.
@@ -108,7 +100,6 @@ class SocialAgent(StatefulAgent[AgentState]):
 
     @property
     def timeout_threshold(self) -> int:
-        """The ticks in a state after which a timeout moves the person; above 0."""
         return self._timeout_threshold
 
     @timeout_threshold.setter
@@ -128,17 +119,14 @@ class SocialAgent(StatefulAgent[AgentState]):
 
     @property
     def name(self) -> str:
-        """The person's name."""
         return self.persona.name
 
     @property
     def interests(self) -> tuple[str, ...]:
-        """The person's interests."""
         return self.persona.interests
 
     @property
     def personality(self) -> str:
-        """The person's personality."""
         return self.persona.personality
 
     @property
@@ -212,32 +200,22 @@ class SocialAgent(StatefulAgent[AgentState]):
         return self.relevance(view) >= self.persona.high_threshold
 
     def intend(self, view: PostView | None = None) -> None:
-        """Draw the action that a convinced person takes on a post, by the person's traits.
-
-        Args:
-            view: the post in view; without one the draw is of the tick.
-        """
+        """Draw the action that a convinced person takes on a post, by the person's traits."""
+        # Without a post in view, the draw is of the tick.
         unit = drawn_about(view, self.seed, self.agent_id, self._tick, Draw.INTENTION)
         self.pending_action = self.intentions.drawn(self.persona.traits, unit)
 
     def remembered(self, context: Any) -> dict[str, Any] | None:
-        """Return the post's id."""
         return {"post_id": context.id} if isinstance(context, PostView) else super().remembered(context)
 
     def effect(self) -> str | None:
-        """Return the action that the person is about to take; None before the first intention."""
         return self._pending_action
 
     def answered(self, trigger: str, content: str) -> None:  # noqa: ARG002  # the interface's
-        """Take the text that the model wrote with its choice.
-
-        Raises:
-            msgspec.ValidationError: the content is no text and reason.
-        """
+        """Take the text that the model wrote with its choice."""
         self._written = msgspec.json.decode(content, type=Written)
 
     def with_answer(self, effect: str | None) -> str | Draft | None:
-        """Return the effect with the text that the model wrote; unchanged if there is no text."""
         written, self._written = self._written, NOTHING_WRITTEN
         return Draft(effect or "", written.text, written.reason) if written.text else effect
 

@@ -22,15 +22,11 @@ Moved: TypeAlias = tuple[S, S, str, int, dict[str, Any] | None]
 FAR_S, FAR_YEAR = 1e11, 6000
 """Simulated seconds (3,169 years) and a year of the epoch: beyond either, a tick may be after the last year, 9999."""
 
-_DOCS: dict[str, str | None] = {}
-"""`{property: its docstring}` of the properties that read a slot in C: a getter in C has no docstring."""
-
 
 def _from_slot(name: str) -> Callable[[F], F]:
     """Return a decorator that makes the function of a property read a slot in C, in two thirds of the time."""
 
-    def getter(function: F) -> F:
-        _DOCS[name.lstrip("_")] = function.__doc__
+    def getter(_: F) -> F:
         return cast("F", attrgetter(name))
 
     return getter
@@ -40,10 +36,6 @@ class StatefulAgent(Generic[S]):
     """An agent in a state. It keeps no reference to its chart, so a million agents share one.
 
     Args:
-        agent_id: the agent's number.
-        state: the agent's state.
-        tick: the agent's current tick.
-        ticks_in_state: ticks since it entered `state`.
         max_history_depth: the most transitions in its history; the oldest is removed first. 0 keeps none.
         clock: turns ticks into the history's timestamps.
 
@@ -87,7 +79,6 @@ class StatefulAgent(Generic[S]):
             ticks_in_state = whole("ticks_in_state", ticks_in_state)
             max_history_depth = whole("max_history_depth", max_history_depth)
         self.running: Transition[S] | None = None
-        """The row whose guard or action is running; a chart sets it."""
         self.agent_id = agent_id
         self.clock = clock
         self._state = state
@@ -117,7 +108,10 @@ class StatefulAgent(Generic[S]):
     @tick.setter
     def tick(self, value: int) -> None:
         if self.running is not None or type(value) is not int or value < self._entered or value < 0:  # at every turn
-            value = self._checked_tick(value)
+            self._check_is_free("tick")
+            value = whole("tick", value)
+            if value < self._entered:
+                raise ValueError(f"tick must be {self._entered} or more, in which the state was entered, got {value}")
         self._tick = value
 
     @property
@@ -239,13 +233,6 @@ class StatefulAgent(Generic[S]):
                 "is set by the row alone"
             )
 
-    def _checked_tick(self, value: int) -> int:
-        self._check_is_free("tick")
-        tick = whole("tick", value)
-        if tick < self._entered:
-            raise ValueError(f"tick must be {self._entered} or more, in which the state was entered, got {tick}")
-        return tick
-
     def _checked(self, state: S) -> S:
         if not isinstance(state, self.states):
             raise TypeError(f"state must be one of {self.states.__name__}, got {shown(state)}")
@@ -253,11 +240,7 @@ class StatefulAgent(Generic[S]):
 
 
 def whole(name: str, value: object, *, least: int | None = 0) -> int:
-    """Return a whole number as a plain int.
-
-    Args:
-        name: the number's name, for the error.
-        least: the least that it may be: 0, 1 or None for any.
+    """Return a whole number of at least `least` as a plain int; None is no limit.
 
     Raises:
         ValueError: it is not an int, or below the least. True and False are no numbers.
@@ -272,11 +255,7 @@ def whole(name: str, value: object, *, least: int | None = 0) -> int:
 
 
 def _copy_of(value: Any, copies: dict[int, Any]) -> Any:
-    """Return a copy of a plain container and of those within it; any other value unchanged.
-
-    Args:
-        copies: `{id of a container: its copy}`, so that the copy of one that holds itself comes to an end.
-    """
+    # `copies` is {id of a container: its copy}, so that the copy of one that holds itself comes to an end.
     if id(value) in copies:
         return copies[id(value)]
     if isinstance(value, dict):
@@ -290,7 +269,3 @@ def _copy_of(value: Any, copies: dict[int, Any]) -> Any:
     else:
         copy = set(value) if isinstance(value, set) else value
     return copy
-
-
-for _property, _text in _DOCS.items():
-    getattr(StatefulAgent, _property).__doc__ = _text

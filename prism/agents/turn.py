@@ -117,10 +117,13 @@ def turn(
         return _settle(chart, agent, trigger, trigger.decision)
     tick, name, context = trigger.tick, trigger.name, trigger.context
     before = agent.state
-    target = chart.certain_target(before, name)
-    if target is not None and tick >= agent.entered:  # an earlier tick is refused below
-        agent.enter(target, name, tick, context)
-        return Update(tick, trigger.agent, name, before, target, _RULE, None)
+    rows = chart.rows(before, name)
+    # 1. The short way, for most: one row without guard and action. An earlier tick is refused below.
+    certain = None if rows is None else rows.certain
+    if certain is not None and certain.action is None and certain.target is not None and tick >= agent.entered:
+        agent.enter(certain.target, name, tick, context)
+        return Update(tick, trigger.agent, name, before, certain.target, _RULE, None)
+    # 2. The row that the chart selects, or a question.
     agent.tick = tick
     row = chart.select(agent, name, context)
     if row is not None and not isinstance(row, Transition):  # quicker than to look for a choice, which is rare

@@ -28,8 +28,6 @@ class Wave(OnAccess[Trigger[C]]):
     Its contents are valid until the world applies an update.
 
     Args:
-        tick: the tick.
-        agents: the agents, ascending.
         names: the names of triggers, and `codes`: the number of each agent's among them.
     """
 
@@ -43,12 +41,10 @@ class Wave(OnAccess[Trigger[C]]):
         return len(self.agents)
 
     def made(self, place: int) -> Trigger[C]:
-        """Return the trigger at a place."""
         return self.trigger(int(self.agents[place]), self.names[self.codes[place]])
 
     @abstractmethod
-    def trigger(self, agent: int, name: str) -> Trigger[C]:
-        """Return the trigger of an agent."""
+    def trigger(self, agent: int, name: str) -> Trigger[C]: ...
 
 
 class Kind(NamedTuple):
@@ -64,8 +60,6 @@ class Updates:
     """The updates of one wave, ascending by agent.
 
     Args:
-        tick: the tick.
-        agents: the agents, ascending.
         kinds: the kinds that occur, and `codes`: the number of each agent's among them.
         effects: `{agent: effect}` of the updates that have one of their own; reasons: of those that have one.
         of_kinds: the effect that all updates of a kind have, None for no effect; empty if no kind has an effect.
@@ -93,11 +87,7 @@ class Updates:
 
     @classmethod
     def of(cls, updates: Sequence[Update[Any]], agents: Ints | None = None) -> Updates:
-        """Return the columns of one or more updates of the same tick, which are ascending by agent.
-
-        Args:
-            agents: their agents, where they are known.
-        """
+        """Return the columns of one or more updates of the same tick, ascending by agent."""
         count = len(updates)
         if agents is None:
             agents = np.fromiter(map(_agent, updates), dtype=np.int64, count=count)
@@ -119,11 +109,24 @@ class Updates:
         return len(self.agents)
 
     def __iter__(self) -> Iterator[Update[Any]]:
-        """Return an iterator over them, one by one."""
-        return self._made() if self._each is None else iter(self._each)
+        if self._each is not None:
+            return iter(self._each)
+        return (
+            Update(
+                self.tick,
+                agent,
+                (kind := self.kinds[code]).trigger,
+                kind.from_state,
+                kind.to_state,
+                kind.source,
+                self.effects.get(agent, self.of_kinds[code]),
+                self.reasons.get(agent, ""),
+            )
+            for agent, code in zip(self.agents.tolist(), self.codes.tolist(), strict=True)
+        )
 
     def pieces(self, most: int) -> Iterator[Updates]:
-        """Yield these updates in pieces of at most so many; the updates themselves if one piece is enough."""
+        """Yield these updates in pieces of at most so many."""
         if len(self) <= most:
             yield self
             return
@@ -143,27 +146,11 @@ class Updates:
             piece._each = None if self._each is None else self._each[cut]
             yield piece
 
-    def _made(self) -> Iterator[Update[Any]]:
-        effects, reasons = self.effects, self.reasons
-        for agent, code in zip(self.agents.tolist(), self.codes.tolist(), strict=True):
-            kind = self.kinds[code]
-            yield Update(
-                self.tick,
-                agent,
-                kind.trigger,
-                kind.from_state,
-                kind.to_state,
-                kind.source,
-                effects.get(agent, self.of_kinds[code]),
-                reasons.get(agent, ""),
-            )
-
     def forms(self) -> Iterator[tuple[Kind, Any]]:
         """Return an iterator over the kinds, each with the effect that all its updates have."""
         return zip(self.kinds, self.of_kinds, strict=True)
 
     @cached_property
     def counts(self) -> list[int]:
-        """The number of updates of each kind."""
         found: list[int] = np.bincount(self.codes, minlength=len(self.kinds)).tolist()
         return found

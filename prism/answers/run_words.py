@@ -33,7 +33,7 @@ def run_in_words(  # what happened, and what limits it
         simulated_s: the simulated time of the run.
         calibration: what it is calibrated on, in words; None if it is not.
         fallbacks: the share of its choices that were made without the oracle, 0 to 1.
-        own: the domain's own sentence on its run, by `prism.domain.HasWords`; empty if it has no sentence.
+        own: the domain's own sentence on its run, by `prism.domain.HasWords`; empty if it has none.
     """
     if own:
         told = [own]

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from prism.agents.turn import Question
+from prism.columns import Ints
 from prism.config import Config
 from prism.economy.chart import ECONOMY_CHART
 from prism.economy.components import Components, clock_of, model_components
@@ -79,6 +82,13 @@ class EconomyDomain:
         fresh = type(self)(self.config, start, self.chart, lags, self.understood)
         fresh.world.draws = draws
         return fresh
+
+    def withhold(self, post: int) -> None:
+        """Do nothing: nations publish no posts."""
+
+    def ties(self) -> tuple[Ints, Ints]:
+        """Return no ties: nations have none."""
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
 
     def agent(self, agent_id: int) -> Nation:
         """Return the nation as its last applied update left it. Its history starts empty."""

@@ -40,7 +40,6 @@ class EconLLMEngine(LLMEngine):
 
     Args:
         config: the settings of the run, whose simulated time the reasoning gets; None is the default time.
-        llm_client: the client that answers.
         current_state: the state that the next turn starts from.
     """
 
@@ -53,7 +52,6 @@ class EconLLMEngine(LLMEngine):
         super().__init__(llm_client, current_state=current_state, clock=clock)
 
     def _construct_state_update_prompt(self, action: Action, current_state: GlobalState) -> str:
-        """Return the rules, the indicators, the action with its reasoning, and the questions to think through."""
         reasons = ""
         if action.policy_decision is not None:
             reasons = f"\nAgent reasoning: {quoted(action.policy_decision.reasoning)}"
@@ -69,5 +67,4 @@ Calculate the new interest rate.
 """
 
     def _apply_state_update(self, decision: StateUpdateDecision, current_state: SimulationState) -> SimulationState:
-        """Return the state with the new interest rate."""
         return current_state.updated(decision)

@@ -20,7 +20,6 @@ class LLMEngine(Engine):
     """An engine whose updates come from a model. A subclass adds the domain: the prompt, and the effect of an update.
 
     Args:
-        llm_client: the client that answers.
         current_state: the state that the next turn starts from.
         clock: gives each turn the timestamp of its reasoning.
     """
@@ -61,8 +60,6 @@ class LLMEngine(Engine):
         """Return the effect of one action on the indicators, and its reasoning: one call of the model.
 
         Args:
-            action: a valid action; the caller has checked that.
-            global_state: the indicators before the action.
             turn: the turn's number; None is the turn of `current_state`.
 
         Raises:
@@ -82,9 +79,7 @@ class LLMEngine(Engine):
         return self._apply_state_update(decision, state)
 
     @abstractmethod
-    def _construct_state_update_prompt(self, action: Action, current_state: GlobalState) -> str:
-        """Return the whole prompt."""
+    def _construct_state_update_prompt(self, action: Action, current_state: GlobalState) -> str: ...
 
     @abstractmethod
-    def _apply_state_update(self, decision: StateUpdateDecision, current_state: SimulationState) -> SimulationState:
-        """Return the state after the update. Turn and chains are set by the caller: a turn may have many updates."""
+    def _apply_state_update(self, decision: StateUpdateDecision, current_state: SimulationState) -> SimulationState: ...

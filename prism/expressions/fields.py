@@ -14,10 +14,8 @@ import msgspec
 from prism.errors import ExpressionError
 
 Kind = Literal["float", "int", "bool", "text", "texts"]
-"""The type of a field; `texts` is a tuple of texts."""
 
 WORDS: Final = frozenset({"and", "or", "not", "in", "true", "false", "if", "min", "max", "abs", "exp", "log10", "sqrt"})
-"""The words of the language, which no field can have as its name."""
 
 INT_MAX: Final = 2**53
 """The largest size of an int: up to here, every int is a 64-bit float exactly."""
@@ -34,12 +32,9 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     A value is never NaN and never infinite. Whoever provides it keeps to the declaration; reading does not check it.
 
     Args:
-        name: dotted, such as `agent.energy`.
-        kind: its type; `texts` is a tuple of texts.
         low: the least value of a number, itself possible.
         high: the greatest value of a number, itself possible.
         values: every possible value of a text, or of the members of texts; empty if any text is possible.
-        help: a line for users.
 
     Raises:
         ExpressionError: the name is no dotted name or a word of the language, a range without values or for something
@@ -67,7 +62,6 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_number(self) -> bool:
-        """True for a number."""
         return self.kind in {"float", "int"}
 
     @property

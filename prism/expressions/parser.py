@@ -15,7 +15,6 @@ from prism.expressions.fields import Field, guesses
 from prism.expressions.tokens import Token, tokens
 
 LENGTH_MAX: Final = 2_000
-"""Characters of an expression."""
 
 DEPTH_MAX: Final = 50
 """Levels of a tree, and of parentheses: far from the depth at which Python gives up."""
@@ -56,8 +55,6 @@ def parse(text: str, fields: Mapping[str, Field], *, kind: tree.ValueKind = "boo
 
 
 class _Operand(NamedTuple):
-    """A part of the text that has been read: its tree, type, 1-based column and levels."""
-
     node: tree.Node
     kind: _Kind
     column: int
@@ -65,8 +62,6 @@ class _Operand(NamedTuple):
 
 
 class _Parser:
-    """A reader of one text, from left to right."""
-
     def __init__(self, text: str, fields: Mapping[str, Field]) -> None:
         self._text = text
         self._fields = fields
@@ -84,14 +79,12 @@ class _Parser:
         }
 
     def whole(self) -> _Operand:
-        """Return all of the text."""
         operand = self._expression(0)
         if self._next.kind != "end":
             self._fail(self._next, f"expected an operator or the end, found {self._next.shown}")
         return operand
 
     def expect(self, operand: _Operand, kind: _Kind) -> tree.Node:
-        """Return the tree of an operand that must be of this type."""
         if operand.kind != kind:
             self._fail(operand, f"expected {_NAMES[kind]}, found {_NAMES[operand.kind]}")
         return operand.node
@@ -101,7 +94,6 @@ class _Parser:
         return self._tokens[self._place]
 
     def _take(self, *texts: str) -> bool:
-        """Step over these tokens if they are the next ones; return whether they are."""
         ahead = self._tokens[self._place : self._place + len(texts)]
         is_there = tuple(token.text for token in ahead) == texts
         self._place += len(texts) if is_there else 0
@@ -174,7 +166,6 @@ class _Parser:
             self._fail(self._next, f"expected {sign} for column {opened.column}, found {self._next.shown}")
 
     def _arguments(self, name: Token) -> list[_Operand]:
-        """Return what stands in the parentheses behind the name of a function."""
         opened = self._next
         if not self._take("("):
             self._fail(opened, f"expected ( after {name.text}, found {opened.shown}")
@@ -220,7 +211,6 @@ class _Parser:
         return self._made(tree.Arithmetic(token.text, *nodes), "number", left, right)  # type: ignore[arg-type]  # a known sign
 
     def _made(self, node: tree.Node, kind: _Kind, *parts: _Operand) -> _Operand:
-        """Return a new operand, made of others."""
         depth = max(part.depth for part in parts) + 1
         if depth > DEPTH_MAX:
             self._fail(parts[-1], f"expected at most {DEPTH_MAX} levels, found more")
@@ -248,7 +238,6 @@ class _Parser:
         self._check_values(right, left)
 
     def _check_values(self, operand: _Operand, other: _Operand) -> None:
-        """Refuse what the closed values of a field exclude."""
         values = operand.node.field.values if isinstance(operand.node, tree.Read) else ()
         if not values:
             return
@@ -277,7 +266,6 @@ class _Parser:
         return self._made(tree.Member(item.node, node, is_negated), "bool", item, texts)
 
     def _list(self, item: _Operand, opened: Token) -> tuple[str, ...]:
-        """Return the texts of a list, each once, in order."""
         found = []
         while True:
             token = self._next

@@ -31,7 +31,6 @@ EXP_MAX: Final = 709.0
 """The numbers above this are taken to have an infinite power of e: the largest float is e to the power of 709.78."""
 
 Reader = Callable[[Any, Any], Any]
-"""`(agent, context)` -> value."""
 
 Readers = Mapping[str, Reader]
 
@@ -181,7 +180,6 @@ def _merged(parts: Sequence[tree.Node]) -> tree.Comparison | None:
 
 
 def _mirrored(node: tree.Comparison) -> tree.Comparison:
-    """Return one comparison with its sides exchanged."""
     return tree.Comparison(node.operands[::-1], (tree.MIRRORED[node.signs[0]],))
 
 
@@ -199,7 +197,6 @@ _FUNCTIONS: Final = {
 
 
 def _number(node: tree.Node, named: Naming) -> str:
-    """Return the source that works out a number, always as a float."""
     match node:
         case tree.Number(value):
             return repr(float(value))

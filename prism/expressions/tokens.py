@@ -37,7 +37,6 @@ class Token(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The token as an error shows it."""
         return "the end" if self.kind == "end" else ascii(self.text)
 
 

@@ -3,55 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
 import msgspec
 
 from prism.expressions.fields import Field
 
 Ordering = Literal["<", "<=", ">", ">=", "==", "!="]
-"""The sign of a comparison."""
 
 ValueKind = Literal["bool", "number", "text"]
-"""The type of the value of an expression."""
 
 MIRRORED: Final[dict[Ordering, Ordering]] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 """The sign of the same comparison with its sides exchanged."""
 
 
 class Number(msgspec.Struct, frozen=True):
-    """A number that is written out."""
-
     value: float
 
 
 class Flag(msgspec.Struct, frozen=True):
-    """`true` or `false`."""
-
     value: bool
 
 
 class Text(msgspec.Struct, frozen=True):
-    """A text that is written out."""
-
     value: str
 
 
 class Read(msgspec.Struct, frozen=True):
-    """The value of a field."""
-
     field: Field
 
 
 class Negative(msgspec.Struct, frozen=True):
-    """A number with the other sign."""
-
     of: Node
 
 
 class Arithmetic(msgspec.Struct, frozen=True):
-    """A sum, difference, product or quotient of two numbers."""
-
     sign: Literal["+", "-", "*", "/"]
     left: Node
     right: Node
@@ -93,8 +79,6 @@ class Member(msgspec.Struct, frozen=True):
 
 
 class Not(msgspec.Struct, frozen=True):
-    """The opposite of a condition."""
-
     of: Node
 
 
@@ -111,7 +95,6 @@ class Or(msgspec.Struct, frozen=True):
 
 
 Node = Number | Flag | Text | Read | Negative | Arithmetic | Call | Choose | Comparison | Member | Not | And | Or
-"""A part of an expression."""
 
 
 class Expression(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,10 +102,7 @@ class Expression(msgspec.Struct, frozen=True, kw_only=True):
 
     Two expressions are equal if their trees are, however they are written.
 
-    Args:
-        text: the expression as its author wrote it.
-        root: its tree.
-        kind: the type of its value.
+    `text` is the expression as its author wrote it.
     """
 
     text: str
@@ -131,7 +111,6 @@ class Expression(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The names of the fields that it reads, each once, in their order."""
         return tuple(dict.fromkeys(node.field.name for node in walk(self.root) if isinstance(node, Read)))
 
     def __str__(self) -> str:
@@ -170,7 +149,6 @@ def walk(node: Node) -> Iterator[Node]:
 POWERS: Final = {"or": 1, "and": 2, "not": 3, "compare": 4, "+": 5, "-": 5, "*": 6, "/": 6, "sign": 7, "value": 8}
 """The power with which an operator binds its operands: a product before a sum, a sum before a comparison."""
 
-
 _POWERS: Final[dict[type, int]] = {
     Or: POWERS["or"],
     And: POWERS["and"],
@@ -184,21 +162,30 @@ _POWERS: Final[dict[type, int]] = {
 def written(node: Node) -> str:
     """Return a node as text, with no more parentheses than it needs."""
     match node:
-        case Comparison():
-            return _comparison(node)
-        case Member():
-            return _member(node)
+        case Comparison(operands, signs):
+            first, *others = (_inside(operand, POWERS["compare"] + 1) for operand in operands)
+            return " ".join([first, *(f"{sign} {other}" for sign, other in zip(signs, others, strict=True))])
+        case Member(item, among, is_negated):
+            texts = written(among) if isinstance(among, Read) else f"[{', '.join(map(_quoted, among))}]"
+            return f"{_inside(item, POWERS['value'])} {'not in' if is_negated else 'in'} {texts}"
         case Not(of):
             return f"not {_inside(of, POWERS['not'])}"
-        case And(parts):
-            return " and ".join(_inside(part, POWERS["and"] + 1) for part in parts)
-        case Or(parts):
-            return " or ".join(_inside(part, POWERS["or"] + 1) for part in parts)
+        case And(parts) | Or(parts):
+            word = "and" if isinstance(node, And) else "or"
+            return f" {word} ".join(_inside(part, POWERS[word] + 1) for part in parts)
+        case Flag(value):
+            return "true" if value else "false"
+        case Text(text):
+            return _quoted(text)
+        case Read(field):
+            return field.name
     return _number(node)
 
 
-def _number(node: Node) -> str:
+def _number(node: Number | Negative | Arithmetic | Call | Choose) -> str:
     match node:
+        case Number(value):
+            return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
         case Negative(of):
             return f"-{_inside(of, POWERS['sign'])}"
         case Arithmetic(sign, left, right):
@@ -207,39 +194,12 @@ def _number(node: Node) -> str:
             return f"if({', '.join(map(written, (condition, yes, no)))})"
         case Call(name, arguments):
             return f"{name}({', '.join(map(written, arguments))})"
-    return _value(cast("Number | Flag | Text | Read", node))
-
-
-def _member(node: Member) -> str:
-    listed = isinstance(node.among, tuple) and f"[{', '.join(map(_quoted, node.among))}]"
-    texts = listed or written(cast("Read", node.among))
-    return f"{_inside(node.item, POWERS['value'])} {'not in' if node.is_negated else 'in'} {texts}"
-
-
-def _comparison(node: Comparison) -> str:
-    first, *others = (_inside(operand, POWERS["compare"] + 1) for operand in node.operands)
-    return " ".join([first, *(f"{sign} {other}" for sign, other in zip(node.signs, others, strict=True))])
 
 
 def _inside(node: Node, power: int) -> str:
     """Return a node as an operand of an operator that binds with this power."""
-    return written(node) if _power(node) >= power else f"({written(node)})"
-
-
-def _power(node: Node) -> int:
-    return POWERS[node.sign] if isinstance(node, Arithmetic) else _POWERS.get(type(node), POWERS["value"])
-
-
-def _value(node: Number | Flag | Text | Read) -> str:
-    match node:
-        case Number(value):
-            return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-        case Flag(value):
-            return "true" if value else "false"
-        case Text(value):
-            return _quoted(value)
-        case Read(field):
-            return field.name
+    binds = POWERS[node.sign] if isinstance(node, Arithmetic) else _POWERS.get(type(node), POWERS["value"])
+    return written(node) if binds >= power else f"({written(node)})"
 
 
 def _quoted(text: str) -> str:

@@ -26,12 +26,8 @@ class Action(Checked, frozen=True, kw_only=True):
     """An action of an agent. It is free text, not one of a list.
 
     Args:
-        agent_name: the agent whose action it is.
-        action_string: the action in words.
-        policy_decision: the decision behind it; None if there is none.
         reasoning_chain_id: the `chain_id` of the reasoning behind it; empty if there is none.
         validated: whether a validator found it valid; an action with False changes nothing.
-        validation_result: the validator's result; None before validation.
 
     Raises:
         ValueError: as of `Checked`, or `validated` is True and the result says that the action is not valid.
@@ -51,7 +47,6 @@ class Action(Checked, frozen=True, kw_only=True):
 
     @classmethod
     def proposed(cls, agent_name: str, decision: PolicyDecision, chain: LLMReasoningChain) -> Action:
-        """Return the action that an agent has decided on, not yet validated."""
         return cls(
             agent_name=agent_name,
             action_string=decision.action,
@@ -60,7 +55,6 @@ class Action(Checked, frozen=True, kw_only=True):
         )
 
     def marked(self, result: ValidationResult) -> Action:
-        """Return the action with a validator's result."""
         return msgspec.structs.replace(self, validated=result.is_valid, validation_result=result)
 
 

@@ -170,5 +170,4 @@ def _check_reasoning(text: str) -> None:
 
 
 def _shown(text: str) -> str:
-    """Return the start of a text, and its length."""
     return f"{text[:40]!r} ({len(text)} characters)"

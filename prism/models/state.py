@@ -48,7 +48,6 @@ class GlobalState(Checked, frozen=True, kw_only=True):
     total_economic_value: Annotated[float, Meta(ge=0.0)] = 1000.0
 
     def described(self) -> str:
-        """Return the four rates for a prompt, one a line, to a hundredth of a point: finer is noise to a model."""
         rows = (
             ("GDP Growth", self.gdp_growth),
             ("Inflation", self.inflation),
@@ -63,8 +62,6 @@ class SimulationState(Checked, frozen=True, kw_only=True):
 
     Args:
         turn: the number of turns so far; a turn is a tick of the simulated clock.
-        agents: the nations by name.
-        global_state: the indicators.
         reasoning_chains: the reasoning of the last turn, in the order of its actions.
 
     Raises:

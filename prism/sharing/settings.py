@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from prism.config import Config
-from prism.domain import Domain, HasFields, QuestionFields
+from prism.domain import Domain, QuestionFields, said_by
 from prism.errors import ConfigError, ExpressionError, together
 from prism.expressions import Field
 from prism.sharing.archetype import Archetypes, Grouping, default_groupings, grouping
@@ -17,8 +17,8 @@ from prism.statechart.behaviour import Reader
 
 def fields_of(config: Config, domain: Domain) -> QuestionFields:
     """Return the fields of a domain's questions."""
-    if isinstance(domain, HasFields):
-        return domain.fields
+    if (fields := said_by(domain).fields) is not None:
+        return fields
     raise ConfigError(
         "configuration",
         f"questions of the domain {config.simulation.domain} have no fields by which they are alike: expected "

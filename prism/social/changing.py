@@ -54,8 +54,6 @@ class ChangingAttributes:
     A number is itself, a truth value is 1 or 0, and a text is its number among the words.
 
     Args:
-        state: the tables.
-        tables: where the fields' values are.
         behaviour: the people's chart; declared: their attributes.
         ranked_by: the fields that rankings of feeds read, and the attribute that makes groups.
     """
@@ -75,12 +73,9 @@ class ChangingAttributes:
         self.places = {name: place for place, name in enumerate(self.fields)}
         """`{attribute: its column}`."""
         self.tables = tables._replace(places=self.places)
-        """The values of fields, with these."""
         self.of_authors = tuple(name for name in self.fields if f"author.{name}" in _read(behaviour))
-        """The attributes that people read of authors."""
         changed = {change.name for change in behaviour.all_changes}
         self._changing = tuple(name for name in self.fields if name in changed)
-        """The attributes that change."""
         self.stayed: dict[str, Sequence[Value]] = {}
         """`{attribute: everybody's values}` of attributes that people changed before a fork and no longer change."""
         rows = ((trigger, *ends) for trigger, by_ends in behaviour.changes.items() for ends in by_ends)
@@ -90,9 +85,7 @@ class ChangingAttributes:
         state.t = state.t._replace(attributes=self._following.copy())
         self._changed = np.zeros(0, dtype=np.int64)
         self.latest: list[Floats] = []
-        """The changes of this tick, in the order in which they were made."""
         self.count = 0
-        """Changes of attributes so far."""
         self._kernel: Any = None
         self._given: Floats = np.zeros((1, 1))
 
@@ -100,14 +93,12 @@ class ChangingAttributes:
         return len(self.fields)
 
     def _first_values(self) -> Floats:
-        """Return the values that were drawn for people."""
         if not self.fields:
             return np.zeros((1, 1))
         columns, words = [self.tables.people.column(f"agent.{name}") for name in self.fields], self.tables.words
         return np.array([words.numbers(values.tolist()) for values in columns if values is not None]).T.copy()
 
     def value(self, person: int, name: str) -> Value:
-        """Return the value of a person's attribute, which has a column."""
         return self._value(name, float(self._table[person, self.places[name]]))
 
     def column(self, field: str) -> NDArray[Any] | None:
@@ -123,7 +114,6 @@ class ChangingAttributes:
         return values.astype({"int": np.int64, "bool": np.bool_}.get(kind, np.float64))
 
     def of_author(self, author: int) -> dict[str, Value]:
-        """Return the attributes of an author that people read."""
         return {name: self.value(author, name) for name in self.of_authors}
 
     def live(self, person: int, drawn: Attributes) -> Attributes:
@@ -186,13 +176,11 @@ class ChangingAttributes:
         return self.latest[-1]
 
     def put(self, changes: Floats) -> None:
-        """Apply changes that people of other shards have made."""
         people, places = changes[:, 0].astype(np.int64), changes[:, 1].astype(np.int64)
         self._table[people, places] = self._following[people, places] = changes[:, 2]
         self.count += len(changes)
 
     def records(self, tick: int, changes: Floats) -> list[AttributeSet]:
-        """Return a record of each change."""
         names = [*self.fields]
         return [
             AttributeSet(tick, int(person), names[int(place)], self._value(names[int(place)], value))
@@ -200,14 +188,12 @@ class ChangingAttributes:
         ]
 
     def settle(self) -> None:
-        """Let the changes of the tick hold from now on."""
         self.latest.clear()
         if len(self._changed):
             self._table[self._changed] = self._following[self._changed]
             self._changed = self._changed[:0]
 
     def _branch(self, row: tuple[str, str, str], fields: FieldSource) -> list[str]:
-        """Return the lines that work out the changes of a row."""
         trigger, *ends = row
         before, after = ends
         lines = [f"    if number == {self.rows[trigger, before, after]}:"]
@@ -220,7 +206,6 @@ class ChangingAttributes:
         return lines
 
     def _assignment(self, change: Change, fields: FieldSource, indent: int) -> list[str]:
-        """Return the lines that work out one change."""
         place, lines = self.places[change.name], fields.lines(change.fields, indent)
         now = f"t.attributes[person, {place}]"
         if change.when is not None:
@@ -240,11 +225,7 @@ class ChangingAttributes:
         ]
 
     def _source(self, change: Change, expression: Expression, fields: FieldSource) -> str:
-        """Return the source of an expression of a change.
-
-        Raises:
-            ConfigError: there is none.
-        """
+        """Return the source of an expression of a change."""
         found = fields.value(expression)
         if found is None:
             source = self._behaviour.definition
@@ -255,14 +236,12 @@ class ChangingAttributes:
     # Checkpoints
 
     def _stay(self, name: str, values: Sequence[Value]) -> None:
-        """Give everybody a value of an attribute that nobody changes any more."""
         self.stayed[name] = values
         self.tables.people.changing = self.column
         if name in self.places:
             self._table[:, self.places[name]] = self.tables.words.numbers(values)
 
     def columns(self) -> Iterator[Column]:
-        """Yield the values of the attributes that change."""
         for name in self._changing:
             yield from pack_array(f"attribute.{name}", self._table[:, self.places[name]], self._texts_of(name))
         for name, values in self.stayed.items():
@@ -293,12 +272,7 @@ class ChangingAttributes:
 
 
 class LiveAttributes(Mapping[str, Value]):
-    """The attributes of a person: those that change as they are now, the others as they were drawn.
-
-    Args:
-        drawn: as they were drawn.
-        changing: those that change; person: whose they are.
-    """
+    """The attributes of a person: those that change as they are now, the others as they were drawn."""
 
     __slots__ = ("_changing", "_drawn", "_person")
 
@@ -322,7 +296,6 @@ class LiveAttributes(Mapping[str, Value]):
 
 
 def _read(behaviour: Behaviour[Any]) -> frozenset[str]:
-    """Return the names of the fields that guards and changes read."""
     guards = (row.when.fields for row in behaviour.chart.transitions if row.when is not None)
     return behaviour.read_outside_guards.union(*guards)
 
@@ -330,7 +303,6 @@ def _read(behaviour: Behaviour[Any]) -> frozenset[str]:
 def _fields_of(
     behaviour: Behaviour[Any], declared: Mapping[str, AttributeConfig], ranked_by: frozenset[str]
 ) -> dict[str, Field]:
-    """Return the attributes that have a column, by name, in the order in which they are declared."""
     used = {change.field.name for change in behaviour.all_changes}
     used |= {delay.field for delay in behaviour.delays.values()}
     used |= {of_reader(name) for name in _read(behaviour) if name.startswith("author.")}

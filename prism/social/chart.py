@@ -23,12 +23,10 @@ SOURCE: Final = "prism/social/social.yaml"
 
 
 def social_definition() -> ChartDefinition:
-    """Return the default chart as its file has it."""
     return read_chart(social_chart_text(), SOURCE)
 
 
 def social_chart_text() -> str:
-    """Return the text of the default chart's file, with its comments."""
     return files("prism.social").joinpath("social.yaml").read_text(encoding="utf-8")
 
 
@@ -81,7 +79,6 @@ def can_post(behaviour: Behaviour[Any]) -> bool:
 
 
 def _check_triggers(behaviour: Behaviour[Any]) -> None:
-    """Refuse a row for a trigger that nobody sends: neither the world nor a delay of the chart."""
     sent = {*TRIGGERS, *(delay.trigger for delay in behaviour.delays.values())}
     for row in behaviour.chart.transitions:
         if row.trigger not in sent:
@@ -99,7 +96,6 @@ def _line_of_state(behaviour: Behaviour[Any], state: str) -> int:
 
 
 def _defined_states(behaviour: Behaviour[Any]) -> list[StateDefinition]:
-    """Return every state as its author wrote it; no state of a chart that was made in Python."""
     return [] if behaviour.definition is None else [path[-1] for path in behaviour.definition.walk()]
 
 
@@ -115,7 +111,6 @@ def _refused(behaviour: Behaviour[Any], problem: str, line: int = 0) -> Exceptio
 
 
 SOCIAL_BEHAVIOUR: Final[Behaviour[AgentState]] = social_behaviour(social_definition())
-"""The default chart, and what the world has to know of its states."""
 
 SOCIAL_CHART: Final[Statechart[AgentState]] = SOCIAL_BEHAVIOUR.chart
 

@@ -69,8 +69,6 @@ class ChoiceOracle(Oracle[AgentState]):
     """An oracle that draws the option from a multinomial logit with the agent's own random stream.
 
     Args:
-        coefficients: the weights.
-        seed: the run's seed.
         behaviour: the people's chart: the effects of its states say which options engage.
     """
 
@@ -106,7 +104,6 @@ class ChoiceOracle(Oracle[AgentState]):
         """`{(state, trigger, *options): the options}`."""
         self._numbers: dict[QuestionKind, int] = {}
         self._table = _Table(np.zeros((0, 1)), np.zeros((0, 1), dtype=np.int64), np.zeros(0, dtype=np.int64))
-        """The options of each kind of question, by its number."""
         self._of_codes: tuple[Mapping[int, QuestionKind], int, Ints] = {}, 0, np.zeros(0, dtype=np.int64)
         """The kinds of the latest questions in columns, how many they were, and the number of each in the table."""
 
@@ -190,7 +187,6 @@ class ChoiceOracle(Oracle[AgentState]):
         return chosen if chosen.min() >= 0 else None
 
     def _number_of(self, kind: QuestionKind) -> int:
-        """Return the number of a kind of question in the table, into which it is put the first time."""
         if kind in self._numbers:
             return self._numbers[kind]
         self._numbers[kind] = len(self._numbers)
@@ -229,11 +225,9 @@ class ChoiceOracle(Oracle[AgentState]):
         context: Any = None,
         samples: int = 1,  # noqa: ARG002  # it knows its probabilities
     ) -> Judgement:
-        """Return the probability of each option."""
         return Judgement(tuple(self.distribution(agent, current_state, trigger, options, context)))
 
     def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:
-        """Return the number of the option drawn for this agent and the post in view."""
         return pick(probabilities, drawn_about(context, self._seed, agent, tick, Draw.CHOICE))
 
     def distribution(
@@ -270,12 +264,10 @@ class ChoiceOracle(Oracle[AgentState]):
         return float(choice_kernel.utility(constant, form, self._weights, self._row(agent, view)))
 
     def _row(self, agent: SocialAgent, view: PostView | None) -> Floats:
-        """Return what one person sees, as kernels read it."""
         of_post = (0.0,) * ACTIVITY if view is None else _seen(view)
         return np.array([*of_post, agent.persona.activity, self._own(agent.persona)], dtype=np.float64)
 
     def _options(self, key: tuple[str, ...]) -> _Options:
-        """Return the options of a state and a trigger."""
         found = self._kinds.get(key)
         if found is None:
             state, trigger, *options = key
@@ -287,11 +279,7 @@ class ChoiceOracle(Oracle[AgentState]):
         return found
 
     def _option(self, option: str, at_once: str) -> tuple[float, int]:
-        """Return the constant and the form of an option.
-
-        Args:
-            at_once: the effect of the row that leads to it; empty for a row that has none.
-        """
+        """Return the constant and the form of an option."""
         if option in self._coefficients.states:
             return self._coefficients.states[option], FIXED
         effect = Effect(at_once) if at_once else self._effects.get(option)
@@ -300,7 +288,6 @@ class ChoiceOracle(Oracle[AgentState]):
         return self._constants[effect], SPREADS if effect in _SPREADING else ENGAGES
 
     def _own(self, persona: Persona) -> float:
-        """Return the part of V that the person's traits and own attributes have in every option that engages."""
         total = 0.0
         for name, weight in self._traits:
             total += weight * getattr(persona.traits, name)

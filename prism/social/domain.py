@@ -59,8 +59,6 @@ class SocialDomain:
     """People on a social feed.
 
     Args:
-        config: the run's configuration.
-        population: the people.
         chart: the people's chart: a behaviour, as a chart file describes it, or a chart over the same states and
             triggers as the default one.
         embedded: the embedded oracle; by default the choice of the configuration.
@@ -105,12 +103,10 @@ class SocialDomain:
 
     @property
     def size(self) -> int:
-        """The number of people."""
         return self.population.size
 
     @property
     def understood(self) -> tuple[str, ...]:
-        """Lines that say how the files of profiles, ties, margins and posts were understood."""
         people = self.population
         graph = graph_lines(self.config.population.graph.path, people.graph)
         alike = () if people.homophily is None else (str(people.homophily),)
@@ -136,7 +132,6 @@ class SocialDomain:
         return [*self.world.capped()]
 
     def no_effect(self) -> list[NoEffect]:
-        """Return delays, attributes and interventions without an effect."""
         return no_effect_before(self.config, self.behaviour, self.population)
 
     def one_by_one(self) -> list[str]:
@@ -151,11 +146,7 @@ class SocialDomain:
         return lines
 
     def anew(self, draws: int) -> SocialDomain:
-        """Return these people on the same feed at the beginning.
-
-        Args:
-            draws: the seed of all that is drawn while it runs.
-        """
+        """Return these people on the same feed at the beginning."""
         embedded = copy(self._embedded)
         embedded.begin(draws)
         fresh = SocialDomain(self.config, self.population, self.behaviour, embedded)
@@ -164,13 +155,11 @@ class SocialDomain:
         return fresh
 
     def ties(self) -> tuple[Ints, Ints]:
-        """Return the ties as they are now: the followers, and whom each of them follows."""
         followees = self.world.network.state.t.ties.followees
         rows = rows_of(followees, np.flatnonzero(followees.ends > followees.starts))
         return np.repeat(rows.keys, rows.lengths), rows.values
 
     def withhold(self, post: int) -> None:
-        """Keep a post, named by its id, from being published; all else about its author stays the same."""
         self.world.people[post >> NUMBER_BITS, WITHHELD] = 1 + post % (1 << NUMBER_BITS)
 
     def prepare(self, agent_ticks: int) -> None:
@@ -185,37 +174,28 @@ class SocialDomain:
         return partial(SocialDomain, self.config, self.population, self.behaviour)
 
     def shard(self) -> SocialShard:
-        """Return the world as one of several."""
         return SocialShard(self.world)
 
     def turns(self, *, asks: bool) -> SocialTurns:
-        """Return the turns of people, many at once.
-
-        Args:
-            asks: whether choices are put to the oracle; else the first option is taken.
-        """
+        """Return the turns of people, many at once."""
         return SocialTurns(self.world, self.chart, self.config.population.intentions, asks=asks)
 
     def agent(self, agent_id: int) -> SocialAgent:
-        """Return the person as their last applied update left them. Their history starts empty."""
         return self._person(agent_id, self.world.state(agent_id), int(self.world.entered[agent_id]))
 
     def asker(self, question: Question[PostView]) -> SocialAgent:
-        """Return the person who asks, at the tick of the question, with the attributes that the person has now."""
         person = self._person(question.agent, self.behaviour.states(question.state), question.tick)
         if self.world.changing.rows:  # an explanation reads them when the run has gone on
             force_setattr(person.persona, "attributes", dict(person.persona.attributes))
         return person
 
     def reference(self, question: Question[PostView]) -> Reference:
-        """Return the relevance of the post in question, and the embedded choice's probabilities."""
         view = question.context
         relevance = None if view is None else relevance_of(view, self.config.population.relevance)
         person, options = self.asker(question), [self.behaviour.states(option) for option in question.options]
         return Reference(relevance, self._embedded.distribution(person, person.state, question.trigger, options, view))
 
     def changes(self, agent_id: int, tick: int, trigger: str) -> dict[str, tuple[ReadChange, ...]]:
-        """Return the changes of a person's attributes that a turn would make now, by the state after it."""
         if not self.world.changing.rows:
             return {}
         if self._reader is None:
@@ -226,11 +206,9 @@ class SocialDomain:
 
     @property
     def fields(self) -> QuestionFields:
-        """The fields of people's questions."""
         return QuestionFields(self.config, self.chart)
 
     def oracle(self, model: LanguageModel | None = None) -> Oracle[Any]:
-        """Return the oracle that asks this model, or without a model the embedded oracle."""
         if model is not None:
             return SocialModelOracle(
                 model,
@@ -268,7 +246,6 @@ class SocialDomain:
 
 
 def _person_type(states: type[StrEnum]) -> type[SocialAgent]:
-    """Return the class of people whose states are these."""
     if states is AgentState:
         return SocialAgent
     return type("SocialAgent", (SocialAgent,), {"__slots__": (), "states": states})

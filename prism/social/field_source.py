@@ -32,7 +32,6 @@ class Words:
         self._numbers = {text: number for number, text in enumerate(self._texts)}
 
     def number(self, text: str) -> int:
-        """Return the number of a text, which gets the next one if it has none."""
         found = self._numbers.get(text)
         if found is None:
             found = self._numbers[text] = len(self._texts)
@@ -98,7 +97,6 @@ class FieldTables(NamedTuple):
     Args:
         people: the values of people that never change.
         words: the texts that are numbers in columns.
-        topics: `{topic: its number}`, to which an expression may add.
         weights: of a post's relevance; patience: the setting of people.
         places: `{attribute: its column of Tables.attributes}`.
         of_posts: `{attribute of posts: its column of Tables.given}`.
@@ -169,7 +167,6 @@ class FieldSource(Naming):
         return [f"{' ' * indent}{line}" for line in lines]
 
     def __call__(self, value: Field | str | tuple[str, ...]) -> str:
-        """Return the source that stands for a value."""
         if isinstance(value, str):
             return str(self._tables.words.number(value))
         if isinstance(value, tuple):
@@ -178,7 +175,6 @@ class FieldSource(Naming):
         return self._column(value) if read is None else f"({read})"
 
     def holds(self, texts: Field, item: str) -> str:
-        """Return the source of whether a text is among those of a field."""
         if not item.isdecimal():  # not a constant text, but a field
             self._fails = True
             return "False"

@@ -96,8 +96,6 @@ class Memory:
 
     Args:
         places: the most lines in a prompt, and the length of each ring; above 0.
-        network: the posts.
-        tick_seconds: simulated seconds a tick.
         asking: `{(state, trigger)}` that may lead to a question.
         people: who remembers, of shape (people,); None for all.
     """
@@ -135,11 +133,7 @@ class Memory:
         return InView(agents[has], posts, rows[has, CAME], likes)
 
     def add(self, tick: int, events: Sequence[Event], before: InView) -> None:
-        """Remember the events of a wave.
-
-        Args:
-            events: what took place; `before`: the posts in view before it.
-        """
+        """Remember the events of a wave."""
         self.add_events(tick, events)
         left = self._network.state.t.people[before.agents, CURRENT] != before.posts
         agents, numbers, came, likes = (column[left] for column in before)
@@ -150,7 +144,6 @@ class Memory:
                 self._remember(self._own, agent, self._about(tick, SAW, post.author, post, likes=liked))
 
     def add_events(self, tick: int, events: Sequence[Event]) -> None:
-        """Remember each event for the person who acted, and for the person whom it concerns."""
         posts = self._posts_of(events)
         for event in events:
             if isinstance(event, TieChanged):
@@ -167,7 +160,6 @@ class Memory:
                     self._remember(self._of_others, target.author, told)
 
     def _posts_of(self, events: Sequence[Event]) -> dict[int, Post]:
-        """Return `{id: post}` of the posts that events name."""
         named = {post for each in events if isinstance(each, PostEvent) for post in (each.post, each.parent)}
         ids = np.array(sorted(post for post in named if post is not None), dtype=np.int64)
         numbers = self._network.living.numbers(ids)
@@ -190,7 +182,6 @@ class Memory:
     # Lines for prompts
 
     def view(self, person: int, tick: int, view: PostView) -> PersonalView:
-        """Return a person's view of a post with what the person remembers at a tick."""
         return msgspec.structs.replace(view, memory=self.lines(person, tick))  # type: ignore[return-value]  # of its class
 
     def lines(self, person: int, tick: int) -> tuple[str, ...]:
@@ -219,7 +210,6 @@ class Memory:
     # Checkpoints
 
     def columns(self) -> Iterator[Column]:
-        """Yield what everybody remembers, for `restore`."""
         for name, rings in (("memory.own", self._own), ("memory.of_others", self._of_others)):
             people = sorted(rings)
             yield from pack(f"{name}.key", people)
@@ -234,5 +224,4 @@ class Memory:
 
 
 def _latest(ring: Collection[Remembered], count: int) -> Iterator[Remembered]:
-    """Return an iterator over so many of a ring, the latest first."""
     return islice(reversed(tuple(ring)), count)

@@ -72,11 +72,6 @@ class Network:
     follow. Posts and cascades older than the horizon are forgotten: memory is bounded in a long run.
 
     Args:
-        population: the people and their ties.
-        feed: the settings of the feed.
-        seed: the run's seed.
-        ticks_per_round: length of a round.
-        relevance: the curves of popularity and appeal.
         quality_sigma: the spread of the log of the quality that people share; 0 gives all posts quality 1.
     """
 
@@ -97,9 +92,7 @@ class Network:
         self.state = SocialState(population, feed, seed, ticks_per_round, relevance, quality_sigma)
         self.cascades = Cascades(self.state)
         self.living = LivingPosts(self.state)
-        """The posts that are not forgotten."""
         self.from_outside = 0
-        """Originals that interventions have published."""
         self.is_written = True
         """True if what takes place is written down; a shard leaves that to the engine's world."""
         self.happened: list[Events] = []
@@ -109,13 +102,11 @@ class Network:
         self.pending: list[tuple[int, int, int]] = []
         """The ties that people have changed in this tick: the person, the other one, and the effect."""
         self.taken = 0
-        """The number of the first post that has not been taken in."""
         self.reshares_received: Ints | None = None
         """The reshares so far of each person's posts; None if nothing reads them."""
         self.attributes_of: Callable[[int], dict[str, Value]] | None = None
         """Returns the attributes of an author that people read; None if they read none."""
         self.view_type = PostView
-        """The class of people's views of posts."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -125,7 +116,6 @@ class Network:
 
     @property
     def tie_counts(self) -> dict[str, int]:
-        """`{what: how often so far}` of ties that people have changed."""
         done = self.state.t.counts.done.tolist()
         return {name: done[number] for name, number in _TIES_COUNTED.items()}
 
@@ -136,11 +126,9 @@ class Network:
 
     @property
     def seen(self) -> Rings:
-        """The numbers of the cascades that each person has been shown."""
         return self.state.ring("seen")
 
     def use(self, feed: FeedConfig, relevance: RelevanceConfig) -> None:
-        """Use other settings of the feed, and of the curves of popularity and appeal, from now on."""
         self.feed = feed
         self.state.use(feed, relevance)
 
@@ -160,7 +148,6 @@ class Network:
             self.settle()
 
     def settle(self) -> None:
-        """Change the ties that people have changed in this tick."""
         self.state.change_ties(*np.array(self.pending, dtype=np.int64).T.copy())
         self.pending = []
 
@@ -180,15 +167,12 @@ class Network:
         self._act(agent, Effect.LIKE, liked, tick)
 
     def reply(self, author: int, answered: int, tick: int, text: str = "") -> None:
-        """Carry out a reply in the same way."""
         self._act(author, Effect.REPLY, answered, tick, text)
 
     def reshare(self, author: int, shared: int, tick: int, text: str = "") -> None:
-        """Carry out a reshare in the same way."""
         self._act(author, Effect.RESHARE, shared, tick, text)
 
     def _act(self, person: int, effect: Effect, post: int, tick: int, text: str = "") -> None:
-        """Carry out one effect."""
         self.state.make_room(1)
         post_kernel.act(self.state.t, person, EFFECTS[effect], self.living.number(post), tick)
         self.take_in(tick, {person: text} if text else {})
@@ -241,11 +225,7 @@ class Network:
         return self.happened[-1]
 
     def _written_down(self, tick: int, events: Ints, taken: int, *, with_feeds: bool) -> Events:
-        """Return the records of what took place.
-
-        Args:
-            events: its rows; taken: the number of the first post among those that were made.
-        """
+        """Return the records of what took place."""
         t, words = self.state.t, self.words
         words.learn(self.state.topics)
         room = len(events) * (view_kernel.EVENT_BYTES + words.words.longest)
@@ -280,7 +260,6 @@ class Network:
     # What people see
 
     def text(self, post: Post) -> str:
-        """Return the text of a post: what its author wrote, or a sentence from a template."""
         return post.text or self._written(post.kind, post.given, post.topics, post.author, post.created)
 
     def _written(self, kind: PostKind, given: int, topics: tuple[str, ...], author: int, tick: int) -> str:
@@ -302,16 +281,11 @@ class Network:
         return {post.id: post for post in self.living}
 
     def views(self, people: Ints, tick: int) -> list[PostView]:
-        """Return what people see of the posts in their view, none of which is forgotten."""
         wholes, shares = self.see(people, tick)
         return [*map(partial(self._view, tick), wholes.tolist(), shares.tolist())]
 
     def see(self, people: Ints, tick: int) -> tuple[Ints, Floats]:
-        """Return the rows of `prism.social.kernels.post_kernel.see`.
-
-        Args:
-            people: those who see something; none of it is forgotten.
-        """
+        """Return the rows of `prism.social.kernels.post_kernel.see`."""
         wholes, shares = (
             np.zeros((len(people), col.VIEW_COLUMNS), dtype=np.int64),
             np.zeros((len(people), col.SHARE_COLUMNS)),
@@ -326,15 +300,10 @@ class Network:
 
     @cached_property
     def words(self) -> ViewWords:
-        """The words of views."""
         return ViewWords(self.population, [post.text for post in self.state.given])
 
     def write_views(self, tick: int, wholes: Ints, shares: Floats) -> tuple[NDArray[np.uint8], Ints]:
-        """Return views as bytes, one after the other, and the place after each. No author has written a text.
-
-        Args:
-            wholes, shares: the rows of `see`.
-        """
+        """Return views as bytes, one after the other, and the place after each. No author has written a text."""
         words = self.words
         words.learn(self.state.topics)
         out, ends = np.empty(len(wholes) * words.room, dtype=np.uint8), np.empty(len(wholes), dtype=np.int64)
@@ -343,7 +312,6 @@ class Network:
         return out, ends
 
     def _view(self, tick: int, whole: list[int], share: list[float]) -> PostView:
-        """Return what a person sees of a post, from the rows of `prism.social.kernels.post_kernel.see`."""
         author, created, topics = whole[col.AUTHOR], whole[col.CREATED], self.state.topics[whole[col.TOPICS]]
         number, viewed_ticks, exposures, is_followed = whole[col.POST_COLUMNS :]
         velocity, popularity, topic_match, appeal, fatigue, quality = share
@@ -378,7 +346,6 @@ class Network:
     # Counts and displays of the network
 
     def measures(self) -> list[Measure]:
-        """Return the number of posts by kind, and of likes."""
         kinds, counts = {"original": "posts", "reply": "replies", "reshare": "reshares"}, self.counts
         counter = partial(Measure, kind="counter")
         return [
@@ -390,7 +357,6 @@ class Network:
         ]
 
     def highlights(self) -> list[str]:
-        """Return the largest cascade, and those of the latest originals whose cascades have the most engagements."""
         largest, lines = self.cascades.largest, []
         if largest.size:
             root = self.post(largest.root)
@@ -423,7 +389,6 @@ class Network:
     # Checkpoints
 
     def common(self) -> Iterator[Column]:
-        """Yield every post, and all else that people have in common, for `restore`."""
         authors = np.flatnonzero(self.state.t.people[:, col.MADE])
         yield from pack_array("made.key", authors)
         yield from pack_array("made", authors, self.state.t.people[:, col.MADE].__getitem__)
@@ -440,7 +405,6 @@ class Network:
             yield from pack_array("reshares_received", self.reshares_received)
 
     def about(self, blocks: Iterable[range]) -> Iterator[Iterator[Column]]:
-        """Yield, for each block of people, the pieces of what came to each of them and what they have seen."""
         root_of, timelines, rings = self.cascades.roots(), self.timelines, {"seen": self.seen}
         is_once = self.state.t.settings.exposure == ONCE
         if not is_once:
@@ -469,7 +433,6 @@ class Network:
                 yield from pack_items(name, dict(values))
 
     def restore(self, columns: Columns) -> None:
-        """Take over the network that these columns hold."""
         state = self.state
         state.t.people[columns.array("made.key"), col.MADE] = columns.array("made")
         posts = columns.values("posts", Post)
@@ -499,7 +462,6 @@ class Network:
             self._restore_ring(columns, "engaged", "engaged")
 
     def _restore_ties(self, columns: Columns) -> None:
-        """Take over the ties that people and interventions have changed."""
         for name in ("followees", "muted"):
             if name in columns.unread:
                 self.state.restore_ties(name, columns.rows(name))
@@ -508,7 +470,6 @@ class Network:
                 self.state.t.counts.done[_TIES_COUNTED[name]] = count
 
     def _restore_roots(self) -> None:
-        """Note the number of the original of each cascade, if it is not forgotten."""
         t = self.state.t
         t.cascades[: self.cascades.length, col.ROOT_NUMBER] = self.living.numbers(t.cascades[: self.cascades.length, 0])
 

@@ -62,7 +62,6 @@ _OF_POSTS: Final = (
 
 
 def ranking_fields(people: PopulationConfig) -> dict[str, Field]:
-    """Return the fields that a ranking may read, by name."""
     known = social_vocabulary(people.attributes, people.posts.attributes).fields
     declared = {f"agent.{each}" for each in people.attributes} | {f"post.{each}" for each in people.posts.attributes}
     own = {name: field for name, field in known.items() if name.startswith("author.") or name in declared}
@@ -105,21 +104,13 @@ def rankings(config: Config) -> list[Expression]:
 
 
 def ranking_kernel(expression: Expression, tables: FieldTables) -> Callable[..., Any]:
-    """Return the kernel that scores a post, by its row, for a person at a tick.
-
-    Raises:
-        ConfigError: the expression cannot be worked out in a kernel.
-    """
+    """Return the kernel that scores a post, by its row, for a person at a tick."""
     fields = FieldSource(tables, (_DRAWN, _DRAWN), {field.name: source for field, source in FIELDS})
     return _kernel("ranking", KEY, expression, fields)
 
 
 def post_choice(people: PopulationConfig) -> Expression:
-    """Return the expression by which people choose among the posts of a file that are drawn for them.
-
-    Raises:
-        ConfigError: it is no expression of a number.
-    """
+    """Return the expression by which people choose among the posts of a file that are drawn for them."""
     known = social_vocabulary(people.attributes, people.posts.attributes).fields
     text = "a random number from 0 to below 1: of the author, the tick and the post"
     own = *(f"agent.{name}" for name in people.attributes), *(f"post.{name}" for name in people.posts.attributes)
@@ -132,21 +123,13 @@ def post_choice(people: PopulationConfig) -> Expression:
 
 
 def scored_by(config: Config) -> frozenset[str]:
-    """Return the fields that the rankings of a run read, and the choice among posts of a file.
-
-    Raises:
-        ConfigError: as for `rankings` and `post_choice`.
-    """
+    """Return the fields that the rankings of a run read, and the choice among posts of a file."""
     read = (*rankings(config), post_choice(config.population))
     return frozenset(name for each in read for name in each.fields)
 
 
 def post_choice_kernel(expression: Expression, tables: FieldTables) -> Callable[..., Any]:
-    """Return the kernel that scores a post of the file, by its number, for a person at a tick.
-
-    Raises:
-        ConfigError: the expression cannot be worked out in a kernel.
-    """
+    """Return the kernel that scores a post of the file, by its number, for a person at a tick."""
     drawn, topics = f"unit(t.key, person, tick, {int(Draw.POST_CHOICE)}, post)", "t.given_topics[post]"
     own = {"post.topic_match": f"topic_match(t.interests, person, {topics})"}
     return _kernel("post_choice", CHOICE_KEY, expression, FieldSource(tables, (drawn, drawn), own, "post", topics))

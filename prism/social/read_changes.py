@@ -21,7 +21,6 @@ class ReadChange(msgspec.Struct, frozen=True, kw_only=True):
     """A change of an attribute, as it is worked out.
 
     Args:
-        name: the attribute.
         to: the expression of its new value; `when`: its condition, empty if there is none.
         values: `{field: value}` of the fields that these read; empty where they need a post in view, and none is.
         holds: whether it is worked out: its condition holds, and the fields that it reads have values.
@@ -39,11 +38,7 @@ class ReadChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangeReader:
-    """The changes of a chart as functions of a person and the post in view.
-
-    Args:
-        behaviour: the people's chart; people: the settings that declare their attributes and those of posts.
-    """
+    """The changes of a chart as functions of a person and the post in view."""
 
     def __init__(self, behaviour: Behaviour[Any], people: PopulationConfig) -> None:
         self._changes = behaviour.changes

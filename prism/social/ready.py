@@ -24,7 +24,6 @@ from prism.social.ties.graph import FollowGraph
 _so_far: Final = [0]
 """The person-ticks of all runs of this process that were made ready: a worker does many small ones."""
 _called: Final[list[bool]] = []
-"""True, once each kernel was called."""
 
 
 def make_ready(person_ticks: int) -> None:
@@ -39,7 +38,6 @@ def make_ready(person_ticks: int) -> None:
 
 
 def _call_all() -> None:
-    """Call each kernel once in a world of two people, with arrays of the types that it will get."""
     people = Population(personas=(ANYBODY, ANYBODY), graph=FollowGraph(2, [0], [1]))
     state = SocialState(people, FeedConfig(), 0, 24, RelevanceConfig())
     state.make_room(2)

@@ -64,13 +64,7 @@ _PLACES: Final = {
 
 
 class Realised:
-    """Counts of feeds, and of the time that people spend in their states, as kernels have counted them.
-
-    Args:
-        state: the tables.
-        states: the names of the chart's states, by number.
-        tick_s: simulated seconds a tick.
-    """
+    """Counts of feeds, and of the time that people spend in their states, as kernels have counted them."""
 
     def __init__(self, state: SocialState, states: Sequence[str], tick_s: float) -> None:
         self._state = state
@@ -80,7 +74,6 @@ class Realised:
 
     @property
     def feeds(self) -> FeedCounts:
-        """The counts of feeds, so far."""
         counts = self._state.t.counts
         found = {name: int(counts.feeds[place]) for name, place in _PLACES.items()}
         return FeedCounts(places_outside=float(counts.share[0]), **found)
@@ -102,7 +95,6 @@ class Realised:
         return {state: count * ticks + correction for state, (count, correction) in self._inside().items()}
 
     def counts(self) -> dict[str, int]:
-        """Return the counts that are also columns of `rounds.csv`."""
         counts = self.feeds
         return {
             "feeds": counts.feeds,
@@ -112,7 +104,6 @@ class Realised:
         }
 
     def feed(self, fill: str) -> dict[str, Any]:
-        """Return the requested places of the feeds beside the filled ones, as JSON values."""
         counts = self.feeds
         return {
             "fill": fill,
@@ -139,7 +130,6 @@ class Realised:
         }
 
     def columns(self) -> Iterator[Column]:
-        """Yield the counts, for `restore`."""
         inside = sorted(self._inside().items())
         yield from pack("realised_feeds", [self.feeds])
         yield from pack_items("realised_inside", {state: count for state, (count, _) in inside})
@@ -149,7 +139,6 @@ class Realised:
         )
 
     def restore(self, columns: Columns) -> None:
-        """Take over the counts that these columns hold."""
         t, feeds = self._state.t, columns.value("realised_feeds", FeedCounts)
         for name, place in _PLACES.items():
             t.counts.feeds[place] = getattr(feeds, name)
@@ -164,7 +153,6 @@ class Realised:
             t.stays[numbers[state], _place(int(ticks))] = count
 
     def _dwell(self) -> dict[str, dict[str, float]]:
-        """Return the lengths of the stays that have ended, by state."""
         by_state: dict[str, Counter[int]] = {}
         for (state, ticks), count in self._stays().items():
             by_state.setdefault(state, Counter())[ticks] += count
@@ -232,7 +220,6 @@ def _length(place: int) -> int:
 
 
 def _place(ticks: int) -> int:
-    """Return the place at which stays of this length are counted."""
     steps = 0
     while ticks >= EXACT_TICKS:
         ticks //= 10
@@ -241,7 +228,6 @@ def _place(ticks: int) -> int:
 
 
 def _quantile(stays: Counter[int], share: float) -> int:
-    """Return the shortest length that at least this share of the stays do not exceed."""
     left = share * stays.total()
     for ticks in sorted(stays):
         left -= stays[ticks]

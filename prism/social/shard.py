@@ -31,10 +31,10 @@ _TABLES: Final = ("people", "feed", *RINGS)
 
 
 def check_shards(config: Config) -> None:
-    """Refuse interventions with which people cannot be divided.
+    """Refuse interventions with which what somebody does would depend on more of another shard than acts of its people.
 
     Raises:
-        ConfigError: what somebody does would depend on more of another shard than the acts of its people.
+        ConfigError: there is one.
     """
     if config.run.shards == 1:
         return
@@ -45,19 +45,11 @@ def check_shards(config: Config) -> None:
 
 
 class StateCounts(NamedTuple):
-    """The additions of a shard to the counts of states, as of `prism.social.tables.Tables`."""
-
     inside: Ints
     stays: Ints
 
 
 class SocialShard:
-    """A world as one of several.
-
-    Args:
-        world: the world.
-    """
-
     def __init__(self, world: SocialWorld) -> None:
         self._world = world
         self._own = range(len(world.people))
@@ -80,25 +72,21 @@ class SocialShard:
         self._own = own
         state = self._world.network.state
         state.t = state.t._replace(settings=state.t.settings._replace(low=self._own.start, high=self._own.stop))
-        self._forget_others()
-        if not is_whole:
-            self._world.network.is_written = False
-            self._begin_counts()
-
-    def _forget_others(self) -> None:
-        """Release the rows of other people, but for how many posts they have made, by which posts get their names."""
-        state, own = self._world.network.state, slice(self._own.start, self._own.stop)
-        t, fresh = state.t, dict[str, Any]()
+        # The rows of other people are released, but for how many posts they have made, by which posts get their names.
+        kept, t, fresh = slice(own.start, own.stop), state.t, dict[str, Any]()
         for name in _TABLES:
             table = getattr(t, name)
             if len(table) < len(t.people):  # rings that the settings do not need have one row
                 continue
             fresh[name] = np.zeros(table.shape, dtype=table.dtype)  # no memory is taken where nothing is written
-            fresh[name][own] = table[own]
+            fresh[name][kept] = table[kept]
         for column in (col.MADE, col.BEGUN_IN, col.BEGUN):
             authors = np.flatnonzero(t.people[:, col.MADE])
             fresh["people"][authors, column] = t.people[authors, column]
         state.t = t._replace(**fresh)
+        if not is_whole:
+            self._world.network.is_written = False
+            self._begin_counts()
 
     def _begin_counts(self) -> None:
         t = self._world.network.state.t
@@ -106,7 +94,6 @@ class SocialShard:
             counted[:] = 0
 
     def acts(self, updates: Updates | None) -> Ints:
-        """Return the person, the effect and the number of the post of each act, in the order of people."""
         if updates is None:
             return np.zeros((0, 3), dtype=np.int64)
         kinds, people = self._world.kind_rows(updates.kinds, updates.of_kinds), self._world.people
@@ -117,7 +104,6 @@ class SocialShard:
         return np.column_stack((who, kinds[updates.codes[places], EFFECT], people[who, col.CURRENT]))
 
     def carry_out(self, tick: int, acts: Ints) -> None:
-        """Carry out acts of other people."""
         if len(acts):
             network = self._world.network
             network.state.make_room(len(acts))
@@ -126,32 +112,26 @@ class SocialShard:
 
     @property
     def has_changes(self) -> bool:
-        """True if the chart sets attributes, which people of other shards may read."""
         return bool(self._world.changing.rows)
 
     def take_changes(self) -> Floats:
-        """Return the changes of the own people in the wave that was applied last."""
         changes = [NO_CHANGES, *self._world.changing.latest]
         self._world.changing.latest.clear()
         return np.concatenate(changes)
 
     def put_changes(self, changes: Floats) -> None:
-        """Apply changes that people of other shards have made."""
         self._world.changing.put(changes)
 
     def with_changes(self, tick: int, changes: Floats, events: Events) -> Events:
-        """Return the events of a wave with records of changes of people of other shards."""
         return self._world.with_changes(tick, changes, events) if len(changes) else events
 
     def take_counts(self) -> Ints:
-        """Return the counts of feeds of the own people since the last call."""
         feeds = self._world.network.state.t.counts.feeds
         found = feeds.copy()
         feeds[:] = 0
         return found
 
     def add_counts(self, counts: Ints) -> None:
-        """Add counts of feeds of another world."""
         t = self._world.network.state.t
         t.counts.feeds[:] += counts
         steps = np.full(int(counts[col.BUILT]) + 1, t.settings.share)
@@ -159,22 +139,18 @@ class SocialShard:
         t.counts.share[0] = np.add.accumulate(steps)[-1]  # one by one, as `build_feed` adds them
 
     def common(self) -> Iterator[Column]:
-        """Yield what people have in common, for a checkpoint."""
         return self._world.common()
 
     def about(self, blocks: Iterable[range]) -> Iterator[Iterator[Column]]:
-        """Yield the pieces about each block of own people."""
         return self._world.about(blocks)
 
     def take_states(self) -> StateCounts:
-        """Return the counts of states since the last call."""
         t = self._world.network.state.t
         found = StateCounts(t.inside.copy(), t.stays.copy())
         self._begin_counts()
         return found
 
     def add_states(self, counts: StateCounts) -> None:
-        """Add counts of states of another world."""
         t = self._world.network.state.t
         t.inside[:] += counts.inside
         t.stays[:] += counts.stays

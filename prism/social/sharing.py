@@ -74,32 +74,21 @@ def stated_fields(config: Config) -> list[str]:
 
 
 class QuestionFields:
-    """The fields of people's questions in a run.
-
-    Args:
-        config: the run's configuration.
-        chart: the people's chart.
-    """
-
     def __init__(self, config: Config, chart: Statechart[Any]) -> None:
         self._config = config
         self._chart = chart
 
     def question_fields(self) -> dict[str, tuple[Field, Reader]]:
-        """Return every field, with its reader."""
         return question_fields(self._config)
 
     def stated_fields(self) -> list[str]:
-        """Return the fields that the oracle may judge by."""
         return stated_fields(self._config)
 
     def default_fields(self) -> list[str]:
-        """Return the fields by which questions are alike unless the configuration says others."""
         return default_fields(self._config, self._chart)
 
 
 def _terms(config: Config) -> Iterator[str]:
-    """Yield the fields that the embedded choice has a weight for."""
     weights = config.oracle.choice
     for coefficient, name in _OF_TERMS.items():
         if getattr(weights, coefficient):
@@ -115,7 +104,6 @@ def _guards(chart: Statechart[Any]) -> Iterator[str]:
 
 
 def _is_untold(config: Config, name: str) -> bool:
-    """Return whether this is an own attribute that no prompt states."""
     declared = config.population.attributes.get(name.removeprefix("agent."))
     return name.startswith("agent.") and declared is not None and not declared.prompt
 

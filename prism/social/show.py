@@ -21,8 +21,6 @@ _ACTS: Final = ("posts", "likes", "replies", "reshares", "follows", "unfollows",
 
 
 class SocialShow(Show):
-    """The tables, names and panels of people on a feed."""
-
     agents = "people"
     title = "What people did"
     pictures = ("states", "network", "cascades")
@@ -57,12 +55,10 @@ class SocialShow(Show):
 
     @property
     def event_tables(self) -> Collection[str]:
-        """The tables of posts and ties; that of feeds if they are recorded."""
         feeds = ("feeds",) if self.config.run.record_feeds else ()
         return ("posts", "engagements", "edges", *feeds)
 
     def agent_values(self, domain: Any, agent: int) -> dict[str, Value]:
-        """Return a person's persona, and how many ties the person has at the start."""
         people: Population = domain.population
         persona, graph = people.personas[agent], people.graph
         if self._followers is None:
@@ -82,13 +78,11 @@ class SocialShow(Show):
         return (effect[0] if isinstance(effect, list) else effect) or None
 
     def seen(self, context: Any) -> Mapping[str, Any]:
-        """Return the post that a person saw, by the fields of a view."""
         if isinstance(context, list) and VIEW_LEAST <= len(context) <= len(VIEW_FIELDS):
             return dict(zip(VIEW_FIELDS, context, strict=False))
         return super().seen(context)
 
     def post(self, context: Any) -> int | None:
-        """Return the post in view, with which a context of a person begins."""
         return context[0] if isinstance(context, list) and context and isinstance(context[0], int) else None
 
 

@@ -68,10 +68,7 @@ class SocialState:
     """The tables, and the room in them.
 
     Args:
-        population: the people and their ties.
         feed: the settings of the feed; relevance: the curves of popularity and appeal.
-        seed: the run's seed.
-        ticks_per_round: the length of a round.
         quality_sigma: the spread of the log of the quality that people share; 0 gives all posts quality 1.
     """
 
@@ -120,11 +117,9 @@ class SocialState:
         return ranking_kernel(ranking(algorithm, PopulationConfig()), fields)
 
     def draw_from(self, seed: int) -> None:
-        """Draw from another seed from now on."""
         self.t = self.t._replace(key=keys_of(seed), salt=mixing_key(seed, Draw.FEED_PART))
 
     def use(self, feed: FeedConfig, relevance: RelevanceConfig) -> None:
-        """Use settings of the feed, and of the curves of popularity and appeal, from now on."""
         was, outside = self.t.settings, round(feed.size * feed.out_of_network)
         kept = max(feed.memory, feed.size * (feed.horizon_rounds + 1))
         self.t = self.t._replace(
@@ -157,7 +152,6 @@ class SocialState:
         self._make_room_for_people(feed.size)
 
     def _make_room_for_people(self, size: int) -> None:
-        """Give every person rows that are long enough for the settings."""
         t, settings = self.t, self.t.settings
         wanted = {"timeline": settings.depth, "seen": settings.seen_depth}
         if settings.exposure != ONCE:
@@ -177,7 +171,6 @@ class SocialState:
         self._make_room_for_candidates(settings.depth)
 
     def _make_room_for_candidates(self, came: int) -> None:
-        """Make room for the candidates of a feed whose reader got so many posts."""
         room, pool = self.t.room, self.t.settings.pool
         candidates = came + pool + 2
         self.t = self.t._replace(
@@ -210,7 +203,6 @@ class SocialState:
         self.ring(name).fill(rows)
 
     def _widen(self, name: str, width: int) -> None:
-        """Give every person's row in a table of RINGS room for so many numbers."""
         wider: dict[str, Any] = {name: self.ring(name).widened(width)}
         self.t = self.t._replace(**wider)
 
@@ -255,7 +247,6 @@ class SocialState:
             yield "muted", rows_of(ties.muted, np.flatnonzero(ties.muted.ends > ties.muted.starts))
 
     def restore_ties(self, name: str, rows: Rows) -> None:
-        """Take over lists as `tie_rows` yields them."""
         ties, size = self.t.ties, len(self.t.people)
         if name == "muted":
             ties = ties._replace(muted=lists_of(size, rows))
@@ -273,7 +264,6 @@ class SocialState:
     # Posts and cascades
 
     def codes_of(self, each_one: Iterable[tuple[str, ...]]) -> list[int]:
-        """Return the codes of the topics of posts."""
         wanted, known = list(each_one), len(self.topics)
         for topics in wanted:
             if topics not in self._codes:
@@ -303,7 +293,6 @@ class SocialState:
         self.t = self.t._replace(given=table, given_topics=codes)
 
     def offer(self, choice: Callable[..., Any], offered: int) -> None:
-        """Let people choose by a kernel among so many of these posts, from now on."""
         settings = self.t.settings._replace(choice=pointer_to(choice, self.t), offered=offered)
         self.t = self.t._replace(settings=settings)
 
@@ -348,7 +337,6 @@ class SocialState:
         return t
 
     def restore_originals(self) -> None:
-        """Let the living originals be sampled again."""
         t, posts = self.t, self.t.counts.posts
         kinds = t.posts[posts[col.FIRST] - posts[col.BASE] : posts[col.END] - posts[col.BASE], col.KIND]
         numbers = posts[col.FIRST] + np.flatnonzero(kinds == IS_ORIGINAL)
@@ -356,7 +344,6 @@ class SocialState:
         t.counts.originals[:] = 0, len(numbers), -1
 
     def drop_originals(self) -> None:
-        """Drop the originals that are forgotten."""
         counts = self.t.counts.originals
         live = self.t.originals[counts[col.OLDEST] : counts[col.NEWEST]]
         dropped = int(np.searchsorted(live, self.t.counts.posts[col.FIRST]))
@@ -384,14 +371,12 @@ class SocialState:
 
 
 def _ties(graph: FollowGraph) -> Ties:
-    """Return the ties of a graph. Nobody has muted anybody."""
     starts, followees, in_starts, followers = graph.arrays()
     nobody = np.zeros(0, dtype=np.int64)
     return Ties(lists_from(starts, followees), lists_from(in_starts, followers), lists_from(nobody, nobody))
 
 
 def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -> Tables:
-    """Return tables of a run's beginning, all as small as they can be."""
     people = np.zeros((size, col.PERSON_COLUMNS), dtype=np.int64)
     people[:, col.SESSION_ROUND] = people[:, col.BEGUN_IN] = -1
     people[:, col.CURRENT], people[:, col.DUE], people[:, col.LEFT] = NO_POST, NEVER, -1
@@ -438,14 +423,12 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
 
 
 def _counts() -> Counts:
-    """Return the counts of a run's beginning."""
     counts = Counts(_ints(6), _ints(9), _ints(MUTE + 1), _ints(8), _ints(3), np.zeros(1))
     counts.posts[col.MOST], counts.cascades[col.LARGEST] = NUMBERS_MAX, -1
     return counts
 
 
 def _room() -> Room:
-    """Return room for one candidate."""
     return Room(
         _ints(1),
         _ints(1),

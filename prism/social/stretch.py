@@ -49,12 +49,6 @@ Pending = Sequence[tuple[Questions[PostView], Ints, Ints]]
 
 
 class Stretches:
-    """The stretches of ticks of one world.
-
-    Args:
-        world: the world.
-    """
-
     def __init__(self, world: SocialWorld) -> None:
         self._world = world
         self._wave: Wave | None = None
@@ -128,7 +122,6 @@ def _ints(*shape: int) -> Any:
 
 
 def _put_in(log: StretchBuffers, pending: Pending) -> int:
-    """Put answers that have not taken effect yet into a log, and return how many they are."""
     at = 0
     for questions, chosen, moves in pending:
         to = slice(at, at + len(questions))
@@ -144,12 +137,7 @@ def _copied(count: int, *arrays: Any) -> Iterator[Any]:
 
 
 def _came_of(log: StretchBuffers, before: int, kinds: Mapping[int, QuestionKind], wave: SocialWave | None) -> Stretch:
-    """Return the outcome of some ticks.
-
-    Args:
-        before: the questions that were asked before them; kinds: those of questions.
-        wave: that of the tick after them, if it has begun.
-    """
+    """Return the outcome of some ticks."""
     done, asked, length, settled = (int(log.progress[place]) for place in (DONE, ASKED, LENGTH, NEXT))
     content, ends = log.out[:length].tobytes(), [0, *log.ends[:done].tolist()]
     return Stretch(
@@ -179,7 +167,6 @@ def _pending(
 
 
 def wave_of(people: int, options: int) -> Wave:
-    """Return room for a wave of so many people, and questions with so many options."""
     shares = np.zeros((people, SHARE_COLUMNS))
     return Wave(
         due=_ints(people),

@@ -31,7 +31,8 @@ from prism.social.view_words import decode_question
 from prism.social.vocabulary import DRAFTED, intend
 from prism.social.world import SocialWorld
 from prism.statechart import Oracle
-from prism.statechart.statechart import Rows, Statechart
+from prism.statechart.rows import Rows
+from prism.statechart.statechart import Statechart
 from prism.statechart.transitions import Choice, Transition
 
 GUARDS_MAX: Final = 12
@@ -42,9 +43,6 @@ class SocialTurns(Turns):
     """The turns of people in one world.
 
     Args:
-        world: the world.
-        chart: the people's chart.
-        intentions: the actions of convinced people.
         asks: whether choices are put to the oracle; else the first option is taken.
     """
 
@@ -67,7 +65,6 @@ class SocialTurns(Turns):
         """The triggers for which there are tables; 0 before the first wave."""
 
     def number(self, kind: Kind, effect: Any = None) -> int:
-        """Return the number of a kind of update with an effect."""
         found = self._numbers.get((kind, effect))
         if found is None:
             found = self._numbers[kind, effect] = len(self.forms)
@@ -81,7 +78,6 @@ class SocialTurns(Turns):
             self._make_tables()
 
     def take(self, wave: Wave[Any], start: int, numbers: Ints) -> None:
-        """Write the outcomes of the turns of a wave, from a place on, into `numbers` until it is full."""
         self.prepare()
         stop, places = start + len(numbers), np.zeros(len(numbers), dtype=np.int64)
         while True:
@@ -106,7 +102,6 @@ class SocialTurns(Turns):
         return Questions(wave.tick, agents, self.asked, codes, contexts, ends, decode_question, (wholes, shares))
 
     def settled(self, decisions: Decisions[Any]) -> Ints:
-        """Return the outcomes of the turns that bring these decisions."""
         questions = decisions.questions
         pairs = questions.codes * OPTIONS_MAX + decisions.chosen
         self._settled = grown(self._settled, OPTIONS_MAX * len(self.forms))
@@ -158,7 +153,6 @@ class SocialTurns(Turns):
         return self._taken(asked, decision.state, decision.source)
 
     def _taken(self, asked: int, option: str, source: str) -> int:
-        """Return the outcome of a turn whose question, by its number, was decided by this option."""
         key = asked, option, source
         found = self._decided.get(key)
         if found is None:
@@ -205,19 +199,16 @@ class SocialTurns(Turns):
         state.t = state.t._replace(own=fields.columns(), settings=state.t.settings._replace(pattern=pattern))
 
     def _outcome(self, place: int) -> int:
-        """Return the outcome of a pattern of guards, by its place in the table."""
         start = max(start for start in self._rows if start <= place)
         rows = self._rows[start]
         holds = [bool(place - start >> guard & 1) for guard in range(len(rows.guarded))]
-        return self._of_selected(self._chart.selected(rows, holds), rows)
+        return self._of_selected(rows.selected(holds), rows)
 
     def _of_selected(self, found: Transition[Any] | Choice[Any] | None, rows: Rows[Any]) -> int:
-        """Return the outcome of what `Statechart.selected` returns for these rows."""
         if isinstance(found, Transition):
             return self._of_row(found, Source.RULE)
         if found is None:
-            trigger = next(group[0].trigger for group, _ in rows.guarded)
-            return self.number(Kind(trigger, rows.source.value, rows.source.value, Source.NO_ROW))
+            return self.number(Kind(rows.trigger, rows.source.value, rows.source.value, Source.NO_ROW))
         if not self._asks:
             return self._of_row(found.options[0], Source.RULE)
         if not 1 < len(found.options) < OPTIONS_MAX:
@@ -246,7 +237,6 @@ class SocialTurns(Turns):
         return ALONE if drafted is None else self.number(kind, drafted)
 
     def _know_intentions(self) -> None:
-        """Put the weights of convinced people's actions into the tables."""
         state, everybody = self._world.network.state, np.arange(self._world.population.size)
         traits, rows = self._world.traits.traits(everybody)
         weights = [self._intentions.weights(each) for each in traits]

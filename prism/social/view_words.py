@@ -37,7 +37,6 @@ class PackedTexts(NamedTuple):
 
     @classmethod
     def of(cls, words: Iterable[bytes]) -> PackedTexts:
-        """Return these words."""
         known = list(words)
         starts = np.array([*accumulate(map(len, known), initial=0)], dtype=np.int64)
         content = np.frombuffer(bytearray(b"".join(known) or b"-"), dtype=np.uint8)
@@ -51,12 +50,7 @@ _DONE: Final = PackedTexts.of(
 
 
 class ViewWords:
-    """The words of a population's views.
-
-    Args:
-        population: the people.
-        given: the texts of a file of posts, by number.
-    """
+    """The words of a population's views."""
 
     def __init__(self, population: Population, given: Sequence[str]) -> None:
         people = population.personas
@@ -71,17 +65,14 @@ class ViewWords:
         self.given = PackedTexts.of(map(_encode, given))
         self.words = PackedTexts.of(())
         self.room = 0
-        """The most bytes of a view."""
         self._known = 0
         self._each: list[bytes] = []
 
     @property
     def tables(self) -> TextTables:
-        """The words so far, for kernels."""
         return TextTables(self.names, *self.name_words[:2], *self.words[:2], *self.given[:2], *_DONE[:2])
 
     def learn(self, topics: Sequence[tuple[str, ...]]) -> None:
-        """Take over the topics of posts that are new, by code."""
         if len(topics) == self._known:
             return
         for each in topics[self._known :]:

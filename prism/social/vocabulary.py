@@ -23,8 +23,6 @@ from prism.statechart.transitions import Action
 
 @unique
 class Role(StrEnum):
-    """The part of a state in the world: what the world does for a person in it."""
-
     OFFLINE = "offline"
     BROWSE = "browse"
     ATTEND = "attend"
@@ -64,7 +62,6 @@ DELAYS: Final[Mapping[str, str]] = {
 
 
 def intend(agent: SocialAgent, context: Any) -> None:
-    """Draw what the person does about the post."""
     agent.intend(context)
 
 
@@ -74,24 +71,20 @@ def draft_reply(agent: SocialAgent, _: Any) -> None:
 
 
 def draft_reshare(agent: SocialAgent, _: Any) -> None:
-    """Make the pending action a reshare."""
     agent.pending_action = Effect.RESHARE.value
 
 
 def draft_like(agent: SocialAgent, _: Any) -> None:
-    """Make the pending action a like."""
     agent.pending_action = Effect.LIKE.value
 
 
 def draft_post(agent: SocialAgent, _: Any) -> None:
-    """Make the pending action an original post."""
     agent.pending_action = Effect.POST.value
 
 
 ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(
     {each.__name__: each for each in (intend, draft_like, draft_reply, draft_reshare, draft_post)}
 )
-"""The actions that a chart file may name."""
 
 DRAFTED: Final[Mapping[Any, str]] = MappingProxyType(
     {
@@ -222,12 +215,10 @@ def of_reader(field: str) -> str:
 
 
 def attribute_field(name: str, declaration: AttributeConfig) -> Field:
-    """Return the field `agent.NAME` of people's own attribute."""
     return _own_field(f"agent.{name}", declaration, "the person's own attribute")
 
 
 def post_field(name: str, declaration: AttributeConfig) -> Field:
-    """Return the field `post.NAME` of an attribute that the file of posts gives."""
     return _own_field(f"post.{name}", declaration, "what the file of posts says of it")
 
 

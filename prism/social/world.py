@@ -19,12 +19,11 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from functools import partial
 from itertools import chain, compress, tee
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +91,7 @@ from prism.social.tables import (
 from prism.social.vocabulary import TRIGGERS, Role
 from prism.statechart.behaviour import Behaviour
 from prism.statechart.definition import LAWS, Delay, DelayLaw
+from prism.statechart.outcomes import question_kinds
 
 _WITH_VIEW = frozenset({"sees_post", "decides", "ignores"})
 """The triggers that always carry the post in view. Others do if a guard of theirs reads it."""
@@ -109,38 +109,16 @@ _OF_SOME: Final = {"deliberating": col.WAITS, "quarantined": col.BARRED}
 _ROLES: Final = {Role.OFFLINE: OFFLINE, Role.BROWSE: BROWSE, Role.ATTEND: ATTEND}
 
 
-class Begun(NamedTuple):
-    """The state before a wave, as far as its updates need it.
-
-    Args:
-        kinds: the rows of their kinds; `prism.social.kernels.turn_kernel` has the columns.
-        changed: the people whose attributes change, if the chart changes any.
-        in_view: the posts in view, if people remember.
-    """
-
-    kinds: Ints
-    changed: Ints | None
-    in_view: InView | None
-
-
 class SocialWorld(World):
-    """People's committed states, their sessions, and the network that they act on.
-
-    Args:
-        config: the run's configuration.
-        population: the people.
-        behaviour: the people's chart, and what its states mean.
-    """
+    """People's committed states, their sessions, and the network that they act on."""
 
     def __init__(self, config: Config, population: Population, behaviour: Behaviour[Any] = SOCIAL_BEHAVIOUR) -> None:
         self.config, self.behaviour, self.population = config, behaviour, population
         states: type[StrEnum] = behaviour.states
         self.states_known = list(states)
-        """The chart's states, by number."""
         self._names = [state.value for state in self.states_known]
         self._codes = {name: code for code, name in enumerate(self._names)}
         self.traits = People(population.personas)
-        """The people in columns."""
         self.weights = config.population.relevance
         """The weights of a post's relevance, which people keep when interventions change the settings of the world."""
         self.seed = config.simulation.seed
@@ -154,12 +132,16 @@ class SocialWorld(World):
             self.network.reshares_received = np.zeros(population.size, dtype=np.int64)
         delays = {delay.trigger for delay in behaviour.delays.values()}
         self.triggers_known = ["", *TRIGGERS, *sorted(delays - {*TRIGGERS})]
-        """The names of all triggers, by their number."""
         self.actions = ["", *ACTIONS_ON_POSTS]
         """The actions that people may be about to take, by their number; further ones are of functions of a chart."""
         self.patience = config.statechart.default_timeout_ticks
         """The timeout in ticks, which people keep, like the weights, when interventions change settings."""
-        self.changing, self.memory = self._changing_attributes(), self._memory()
+        self.changing, self.memory = self._changing_attributes(), None
+        if config.llm.memory:  # a model is told what people remember, so every view of a post has a place for it
+            self.network.view_type = PersonalView
+            asking = frozenset(question_kinds(behaviour.chart))
+            tick_s = config.simulation.tick_seconds
+            self.memory = Memory(config.llm.memory, self.network, tick_s, asking, None)
         if population.posts:
             self.network.state.give(population.posts, self.changing.tables.words)
         self.network.state.use_states(len(self.states_known), self._codes[behaviour.chart.initial.value])
@@ -167,24 +149,25 @@ class SocialWorld(World):
         """The original posts in a session of each person, by their mean and exponent."""
         self._participation = participation(population.size, self.seed, people.participation_sigma)
         self._kinds: dict[tuple[Kind, Any], tuple[int, ...]] = {}
-        self._begun: deque[Begun] = deque()
-        """The state before each piece of a wave that is not applied yet."""
+        self._begun: deque[tuple[Ints, Ints | None, InView | None]] = deque()
+        """Before each piece of a wave: the rows of its kinds, whose attributes change, and the posts in view."""
         self._latest: tuple[Any, int, Ints] = None, 0, np.zeros((0, KIND_COLUMNS), dtype=np.int64)
         """The kinds of the latest updates, how many there were, and their rows, which are mostly the same again."""
         self.realised = Realised(self.network.state, self._names, config.simulation.tick_seconds)
         self.ticks = 0
-        """Ticks begun so far."""
         self.drafts: dict[int, str] = {}
         """`{agent: the text that a model wrote for its next post}`."""
         self.interventions: list[InterventionConfig] = []
-        """The interventions so far."""
-        self._with_view = _WITH_VIEW | _reading_posts(behaviour)
+        self._with_view = _WITH_VIEW | {
+            row.trigger
+            for row in behaviour.chart.transitions
+            if row.when is not None and (reads_view(row.when.fields) or reads_draw(row.when.fields))
+        }
         self._may_post = "wants_to_post" in behaviour.chart.valid_triggers(behaviour.chart.initial)
         self.prepare()
         self._tell_kernels()
 
     def _changing_attributes(self) -> ChangingAttributes:
-        """Return the attributes that change, of which people and the network read the present values."""
         state, declared, across = self.network.state, self.config.population.attributes, self.config.feed.across
         of_posts = {name: place for place, name in enumerate(self.config.population.posts.attributes)}
         fields = FieldTables(
@@ -204,19 +187,6 @@ class SocialWorld(World):
             self.network.view_type = AttributeView
         return changing
 
-    def _memory(self) -> Memory | None:
-        """Return what people remember, if a model is told; then every view of a post has a place for it."""
-        places = self.config.llm.memory
-        if not places:
-            return None
-        self.network.view_type = PersonalView
-        return self._empty_memory(places, frozenset(self.behaviour.chart.question_kinds()))
-
-    def _empty_memory(
-        self, places: int, asking: frozenset[tuple[str, str]], people: NDArray[np.bool_] | None = None
-    ) -> Memory:
-        return Memory(places, self.network, self.config.simulation.tick_seconds, asking, people)
-
     def remember(self, places: int, people: Sequence[int], before: Memory | None = None) -> None:
         """Let people remember from now on, for a person who looks at the run: no model and no checkpoint gets it.
 
@@ -226,7 +196,7 @@ class SocialWorld(World):
         """
         remembers = np.zeros(len(self.people), dtype=np.bool_)
         remembers[list(people)] = True
-        self.memory = self._empty_memory(places, frozenset(), remembers)
+        self.memory = Memory(places, self.network, self.config.simulation.tick_seconds, frozenset(), remembers)
         if before is not None:
             self.memory.restore(Columns(before.columns()))
 
@@ -246,12 +216,10 @@ class SocialWorld(World):
             self.network.state.offer(choice, people.posts.offered)
 
     def follow_kernels(self) -> None:
-        """Take over the kernels if they have been compiled since, for another world of this process."""
         if self._are_compiled != kernels.are_compiled():
             self.prepare()
 
     def _tell_kernels(self) -> None:
-        """Put the chart and the settings, as they are now, into the tables."""
         state, config = self.network.state, self.config
         t, dwell, tick_s = state.t, config.population.dwell, config.simulation.tick_seconds
         response = config.population.response
@@ -281,7 +249,6 @@ class SocialWorld(World):
         )
 
     def _delay_row(self, delay: Delay | None) -> tuple[float, ...]:
-        """Return a delay as its row of the table has it."""
         if delay is None:
             return CONSTANT, self.config.statechart.default_timeout_ticks, 0.0, TIMEOUT
         trigger = self.triggers_known.index(delay.trigger)
@@ -299,12 +266,10 @@ class SocialWorld(World):
 
     @property
     def states(self) -> list[StrEnum]:
-        """The state of each person: a new list."""
         return [self.states_known[code] for code in self.people[:, col.STATE].tolist()]
 
     @property
     def entered(self) -> Ints:
-        """The tick in which each person entered their state."""
         return self.people[:, col.ENTERED]
 
     @property
@@ -319,7 +284,6 @@ class SocialWorld(World):
 
     @property
     def deliberating(self) -> NDArray[np.bool_]:
-        """True for each person who waits for a decision."""
         return np.asarray(self.people[:, col.WAITS] == 1)
 
     @property
@@ -330,21 +294,17 @@ class SocialWorld(World):
         return {agent: None if tick == FOREVER else tick for agent, tick in zip(people.tolist(), until, strict=True)}
 
     def state(self, agent: int) -> StrEnum:
-        """Return a person's state."""
         return self.states_known[int(self.people[agent, col.STATE])]
 
     def pending(self, agent: int) -> str | None:
-        """Return the action that a person is about to take; None if there is none."""
         return self.actions[int(self.people[agent, col.PENDING])] or None
 
     def has_view(self, trigger: str) -> bool:
-        """Return whether a trigger carries the post in view."""
         return trigger in self._with_view
 
     # A wave
 
     def triggers(self, tick: int) -> Sequence[Trigger[PostView]]:
-        """Return the triggers of this tick."""
         self.follow_kernels()
         self.ticks = tick + 1
         if tick % self.ticks_per_round == 0:
@@ -356,10 +316,12 @@ class SocialWorld(World):
     def begin_round(self, tick: int) -> None:
         """Forget old posts, and plan who comes online in the round that begins."""
         self.network.retire(tick)
-        turn_kernel.begin_round(self.network.state.t, tick, self._hour_factor(tick))
+        hours, simulation, factor = self.population.hours, self.config.simulation, 1.0
+        if hours:
+            factor = hours[hour_at(simulation.epoch, tick * simulation.tick_seconds)]
+        turn_kernel.begin_round(self.network.state.t, tick, factor)
 
     def trigger(self, agent: int, tick: int, name: str) -> Trigger[PostView]:
-        """Return a trigger for one person, with the post in view if it carries one."""
         return self.triggers_of(np.array([agent]), tick, [name])[0]
 
     def view(self, agent: int, tick: int) -> PostView | None:
@@ -369,21 +331,19 @@ class SocialWorld(World):
         return self.network.views(np.array([agent]), tick)[0]
 
     def triggers_of(self, agents: Ints, tick: int, names: Sequence[str]) -> list[Trigger[PostView]]:
-        """Return `trigger` of each of these people."""
         has = np.array([name in self._with_view for name in names], dtype=np.bool_)
         has &= self.people[agents, col.CURRENT] >= self.network.living.first
         views: Iterator[PostView] = iter(self.network.views(agents[has], tick)) if has.any() else iter(())
-        if self.memory is not None:
-            remember = partial(self._remembering, self.memory, tick)
-            views = map(remember, agents[has].tolist(), compress(names, has), views)
+        if (memory := self.memory) is not None:
+            # A view has what its reader remembers, if the trigger may lead to a question.
+            views = (
+                memory.view(agent, tick, view) if (self.state(agent).value, name) in memory.asking else view
+                for agent, name, view in zip(agents[has].tolist(), compress(names, has), views, strict=True)
+            )
         return [
             Trigger(tick, agent, name, next(views) if sees else None)
             for agent, name, sees in zip(agents.tolist(), names, has.tolist(), strict=True)
         ]
-
-    def _remembering(self, memory: Memory, tick: int, agent: int, name: str, view: PostView) -> PostView:
-        """Return a view with what its reader remembers, if the trigger may lead to a question."""
-        return memory.view(agent, tick, view) if (self.state(agent).value, name) in memory.asking else view
 
     def reactions(self, tick: int) -> Sequence[Trigger[PostView]]:  # noqa: ARG002  # nothing follows in the same tick
         """Let the ties and attributes that people have changed in this tick hold from now on."""
@@ -394,45 +354,46 @@ class SocialWorld(World):
         return ()
 
     def deliberates(self, question: Question[PostView]) -> None:
-        """Give the person no trigger until the decision comes."""
         self.people[question.agent, col.WAITS] = 1
 
     def all_deliberate(self, questions: Questions[PostView]) -> None:
-        """Give these people no trigger until their decisions come."""
         self.people[questions.agents, col.WAITS] = 1
 
     def apply(self, update: Update[str | Draft]) -> None:
-        """Commit one person's turn, carry out its effect, and plan the person's next trigger."""
         one = Updates.of([update])
         self.begin(one)
         self.apply_all(one)
 
     def begin(self, updates: Updates) -> None:
         """Keep what these people are about to do, work out their next attributes, and note what they have in view."""
-        if updates.effects:
-            self._intend(updates.effects)
+        for agent, effect in updates.effects.items():
+            self.drafts.pop(agent, None)
+            if isinstance(effect, Draft):
+                self.drafts[agent] = effect.text
+            action = effect.action if isinstance(effect, Draft) else effect
+            if action:
+                self.people[agent, col.PENDING] = _number_in(self.actions, action)
         kinds = self.kind_rows(updates.kinds, updates.of_kinds)
         changed = in_view = None
         if self.changing.rows:
             changed = self.changing.work_out(updates.tick, updates.agents, kinds[updates.codes, CHANGE])
         if self.memory is not None:
             in_view = self.memory.in_view(updates)
-        self._begun.append(Begun(kinds, changed, in_view))
+        self._begun.append((kinds, changed, in_view))
 
     def apply_all(self, updates: Updates) -> None:
-        """Commit the turns of a wave, carry out their effects in the order of agents, and plan what comes next."""
-        state, tick, begun = self.network.state, updates.tick, self._begun.popleft()
+        state, tick, (kinds, changed, in_view) = self.network.state, updates.tick, self._begun.popleft()
         state.make_room(len(updates))
-        texts = self._texts(updates, begun.kinds) if self.drafts else {}
-        turn_kernel.apply(state.t, tick, updates.agents, updates.codes, begun.kinds)
+        texts = self._texts(updates, kinds) if self.drafts else {}
+        turn_kernel.apply(state.t, tick, updates.agents, updates.codes, kinds)
         events = self.network.take_in(tick, texts, with_feeds=self.config.run.record_feeds)
-        if begun.changed is not None:
-            changes = self.changing.change(begun.changed)
+        if changed is not None:
+            changes = self.changing.change(changed)
             if len(changes) and self.network.is_written:
                 events = self.with_changes(tick, changes, events)
                 self.network.happened[-1] = events
-        if self.memory is not None and begun.in_view is not None:
-            self.memory.add(tick, events, begun.in_view)
+        if self.memory is not None and in_view is not None:
+            self.memory.add(tick, events, in_view)
 
     def with_changes(self, tick: int, changes: Floats, events: Events) -> Events:
         """Return events with records of changes of attributes: each person's together, first the changes."""
@@ -448,12 +409,11 @@ class SocialWorld(World):
     def _kind_row(self, kind: Kind, effect: Any) -> tuple[int, ...]:
         """Return a kind of update as kernels read it: `prism.social.kernels.turn_kernel` has the columns.
 
-        Args:
-            effect: the action that all who have it are about to take from then on; None for no change.
+        `effect` is the action that all who have it are about to take from then on; None for no change.
         """
         row = self._kinds.get((kind, effect))
         if row is None:
-            to_be = -1 if effect is None else self._action(effect)
+            to_be = -1 if effect is None else _number_in(self.actions, effect)
             if not kind.source:
                 row = (UNMOVED,) * (KIND_COLUMNS - 1) + (NO_CHANGE,)  # a question is never committed as an update
             elif kind.source in MOVED:
@@ -466,22 +426,6 @@ class SocialWorld(World):
                 row = UNMOVED, 0, 0, to_be, int(kind.source == "quarantine"), NO_CHANGE
             self._kinds[kind, effect] = row
         return row
-
-    def _action(self, name: str) -> int:
-        """Return the number of an action."""
-        if name not in self.actions:
-            self.actions.append(name)
-        return self.actions.index(name)
-
-    def _intend(self, effects: Mapping[int, str | Draft]) -> None:
-        """Keep the actions that people are about to take, and the texts for them that a model wrote."""
-        for agent, effect in effects.items():
-            self.drafts.pop(agent, None)
-            if isinstance(effect, Draft):
-                self.drafts[agent] = effect.text
-            action = effect.action if isinstance(effect, Draft) else effect
-            if action:
-                self.people[agent, col.PENDING] = self._action(action)
 
     def _texts(self, updates: Updates, kinds: Ints) -> dict[int, str]:
         """Return the texts of the posts that people make now, and forget texts that will not be posted.
@@ -499,14 +443,12 @@ class SocialWorld(World):
         return {agent: text for agent, text in texts.items() if text}
 
     def take_events(self) -> Events:
-        """Return the posts and engagements since the last call, and the feeds shown if they are to be recorded."""
         happened, self.network.happened = self.network.happened, []
         return Events(b"".join(each.encoded for each in happened), sum(map(len, happened)))
 
     # Interventions
 
     def intervene(self, tick: int, intervention: InterventionConfig) -> None:
-        """Carry out an intervention: a post, settings, ties or silence."""
         self.interventions.append(intervention)
         if intervention.publish is not None:
             author = self.population.number(intervention.publish.author)
@@ -533,10 +475,13 @@ class SocialWorld(World):
     # Displays of a run
 
     def totals(self) -> dict[str, Any]:
-        """Return posts, engagements, cascades, and what feeds and people really did, so far."""
         done = sum(self.network.counts.values()) - self.network.from_outside
         engagements = sum(self.network.counts.values()) - self.network.counts["posts"]
         cascades = self.network.cascades.totals()
+        # Reshares received are counted only if a measure reads them.
+        received = self.network.reshares_received
+        reshares = np.zeros(self.population.size, dtype=np.int64) if received is None else received
+        moment = Moment(self.network.state.t.ties.followers, reshares, self.traits.column)
         return {
             **self.network.counts,
             **self._changed(),
@@ -547,35 +492,19 @@ class SocialWorld(World):
             "behaviour": self.realised.behaviour(self.ticks, engagements, done),
             "margins": {} if self.population.margins is None else self.population.margins.records,
             "homophily": {} if self.population.homophily is None else self.population.homophily.record,
-            **self._measured(),
+            **moment.measured(self.config.population.measures),
         }
 
-    def _measured(self) -> dict[str, float]:
-        """Return the measures of people and ties that were asked for, as they are now."""
-        received = self.network.reshares_received
-        reshares = np.zeros(self.population.size, dtype=np.int64) if received is None else received
-        moment = Moment(self.network.state.t.ties.followers, reshares, self.traits.column)
-        return moment.measured(self.config.population.measures)
-
     def measures(self) -> list[Measure]:
-        """Return the number of posts by kind, of likes, and of people's changes, if their chart makes changes."""
-        changed = self._changed()
-        attributes = changed.pop("attribute_changes", None)
-        ties = [
-            Measure(
-                name="prism_tie_changes_total",
-                help="Ties that people have changed, by what they did.",
-                kind="counter",
-                labels={"kind": name.removesuffix("s")},
-                value=count,
-            )
-            for name, count in changed.items()
-        ]
-        if attributes is None:
-            return [*self.network.measures(), *ties]
-        about = "Changes of people's attributes by themselves."
-        counter = Measure(name="prism_attribute_changes_total", help=about, kind="counter", value=attributes)
-        return [*self.network.measures(), *ties, counter]
+        found = self.network.measures()
+        for name, count in self._changed().items():
+            if name == "attribute_changes":
+                title, labels, about = f"prism_{name}_total", {}, "Changes of people's attributes by themselves."
+            else:
+                title, labels = "prism_tie_changes_total", {"kind": name.removesuffix("s")}
+                about = "Ties that people have changed, by what they did."
+            found.append(Measure(name=title, help=about, kind="counter", labels=labels, value=count))
+        return found
 
     def _changed(self) -> dict[str, int]:
         """Return `{kind of change: how often so far}`, of the kinds that their chart or that of the past has.
@@ -588,18 +517,15 @@ class SocialWorld(World):
         return ties | ({"attribute_changes": count} if count or self.changing.rows else {})
 
     def highlights(self) -> list[str]:
-        """Return the largest cascade, and the latest originals with the most engagements."""
         return self.network.highlights()
 
     # Checkpoints
 
     def columns(self) -> Iterator[Column]:
-        """Yield the people and the network, for `restore`."""
         yield from self.common()
         yield from chain.from_iterable(self.about(blocks_in(range(len(self.people)))))
 
     def common(self) -> Iterator[Column]:
-        """Yield what people have in common, which every shard knows."""
         yield from pack("state_names", self.states_known)
         if self.drafts:
             yield from pack_items("drafts", self.drafts)
@@ -613,13 +539,12 @@ class SocialWorld(World):
             yield from pack("interventions", self.interventions)
 
     def about(self, blocks: Iterable[range]) -> Iterator[Iterator[Column]]:
-        """Yield, for each block of people, a piece of each column with values of single people."""
         one, other = tee(blocks)
         for people, of_network in zip(one, self.network.about(other), strict=True):
-            yield chain(self._table(people), self._in_view(people), self._session(people), of_network)
+            yield chain(self._about(people), of_network)
 
-    def _table(self, people: range) -> Iterator[Column]:
-        """Yield people's states, and what comes next."""
+    def _about(self, people: range) -> Iterator[Column]:
+        # 1. States, and what comes next.
         rows, names = self.people[people.start : people.stop], np.array(self.triggers_known, dtype=object)
         yield piece_of(AGENTS, np.arange(people.start, people.stop))
         for name, column in _OF_EVERYBODY.items():
@@ -634,22 +559,19 @@ class SocialWorld(World):
             silent = np.flatnonzero(rows[:, col.SILENT])
             yield piece_of("silenced.key", people.start + silent)
             yield piece_of("silenced", rows[silent, col.SILENT])
-
-    def _session(self, people: range) -> Iterator[Column]:
-        """Yield the posts of each person's latest feed that are still to be shown, if the session is not over."""
-        table, feed, living = self.people, self.network.state.t.feed, self.network.living
-        have = people.start + np.flatnonzero(table[people.start : people.stop, col.LEFT] > 0)
+        # 2. The post that each person has in view, and the tick since when.
+        looking = people.start + np.flatnonzero(rows[:, col.CURRENT] != NO_POST)
+        table, living = self.people, self.network.living
+        yield piece_of("current.key", looking)
+        yield piece_of("current", living.ids_or(table[looking, col.CURRENT], GONE))
+        yield piece_of("came", table[looking, col.CAME])
+        # 3. The posts of each person's latest feed that are still to be shown, if the session is not over.
+        have = people.start + np.flatnonzero(rows[:, col.LEFT] > 0)
         lengths = table[have, col.LEFT]
         owners = np.repeat(have, lengths)
-        numbers = feed[owners, table[owners, col.SHOWN] - table[owners, col.LEFT] + places_in_lists(lengths)]
+        places = table[owners, col.SHOWN] - table[owners, col.LEFT] + places_in_lists(lengths)
+        numbers = self.network.state.t.feed[owners, places]
         yield from pieces_of("sessions", Rows(have, lengths, living.ids_or(numbers.astype(np.int64), GONE)))
-
-    def _in_view(self, people: range) -> Iterator[Column]:
-        """Yield the post that each person has in view, and the tick since when."""
-        looking = people.start + np.flatnonzero(self.people[people.start : people.stop, col.CURRENT] != NO_POST)
-        yield piece_of("current.key", looking)
-        yield piece_of("current", self.network.living.ids_or(self.people[looking, col.CURRENT], GONE))
-        yield piece_of("came", self.people[looking, col.CAME])
 
     def restore(self, columns: Columns) -> None:
         """Take over the world that these columns hold.
@@ -657,33 +579,39 @@ class SocialWorld(World):
         Raises:
             ConfigError: people are in states that this world's chart does not have: a fork may have another chart.
         """
+        # 1. States. Those of this chart are other numbers than those of the past, whose chart may be another one.
         people, those = self.people, columns.array(AGENTS)
         for name, column in _OF_EVERYBODY.items():
             people[those, column] = columns.array(name)
-        people[those, col.STATE] = self._states_of(columns.values("state_names", str), people[those, col.STATE])
+        names, codes = columns.values("state_names", str), people[those, col.STATE]
+        missing = [names[code] for code in distinct(codes).tolist() if names[code] not in self._codes]
+        if missing:
+            problem = f"people are in states that this chart does not have: {', '.join(missing)}"
+            raise ConfigError("configuration", problem, key="statechart.file")
+        people[those, col.STATE] = np.array([self._codes.get(name, 0) for name in names], dtype=np.int16)[codes]
+        # 2. What comes next. Triggers that this chart does not have get further numbers.
         for agent, action in columns.items("pending", int, str).items():
-            people[agent, col.PENDING] = self._action(action)
+            people[agent, col.PENDING] = _number_in(self.actions, action)
         if "drafts" in columns.unread:
             self.drafts = columns.items("drafts", int, str)
         for name, column in _OF_SOME.items():
             people[columns.array(name), column] = 1
         self.ticks = columns.value("ticks", int)
-        people[those, col.NEXT] = [*map(self._trigger_number, columns.values("agenda_name", str))]
+        coming = columns.values("agenda_name", str)
+        people[those, col.NEXT] = [_number_in(self.triggers_known, name) for name in coming]
         if "interventions" in columns.unread:
             self.interventions = columns.values("interventions", InterventionConfig)
             people[columns.array("silenced.key"), col.SILENT] = columns.array("silenced")
             for intervention in self.interventions:
                 self._adopt(intervention)
-        self.network.restore(columns)  # under its latest settings: they say how much it keeps
+        # 3. The network, under its latest settings: they say how much it keeps.
+        self.network.restore(columns)
         self.changing.restore(columns)
         if self.memory is not None:
             self.memory.restore(columns)
         self.realised.restore(columns)
-        self._restore_views(columns)
-
-    def _restore_views(self, columns: Columns) -> None:
-        """Take over sessions, and the posts in people's view."""
-        people, numbers, state = self.people, self.network.living.numbers, self.network.state
+        # 4. Sessions, and the posts in people's view.
+        numbers, state = self.network.living.numbers, self.network.state
         at, posts = columns.array("current.key"), numbers(columns.array("current"))
         people[at, col.CURRENT] = np.where(posts == NO_POST, GONE, posts)
         people[at, col.CAME] = columns.array("came")
@@ -693,27 +621,6 @@ class SocialWorld(World):
         owners, posts = np.repeat(rows.keys, rows.lengths), numbers(rows.values)
         places = people[owners, col.SHOWN] - people[owners, col.LEFT] + places_in_lists(rows.lengths)
         feed[owners, places] = np.where(posts == NO_POST, GONE, posts)
-
-    def _trigger_number(self, name: str) -> int:
-        """Return the number of a trigger; of one that this chart does not have, as in a fork, a further one."""
-        if name not in self.triggers_known:
-            self.triggers_known.append(name)
-        return self.triggers_known.index(name)
-
-    def _states_of(self, names: list[str], codes: Ints) -> NDArray[np.int16]:
-        missing = [names[code] for code in distinct(codes).tolist() if names[code] not in self._codes]
-        if missing:
-            problem = f"people are in states that this chart does not have: {', '.join(missing)}"
-            raise ConfigError("configuration", problem, key="statechart.file")
-        numbers = np.array([self._codes.get(name, 0) for name in names], dtype=np.int16)
-        return numbers[codes]
-
-    def _hour_factor(self, tick: int) -> float:
-        """Return the factor of everybody's activity in the hour of the day in which a round begins."""
-        if not self.population.hours:
-            return 1.0
-        simulation = self.config.simulation
-        return self.population.hours[hour_at(simulation.epoch, tick * simulation.tick_seconds)]
 
     def capped(self) -> Iterator[str]:
         """Yield a line for each probability that is 1 for some people because it cannot be more."""
@@ -744,30 +651,22 @@ class SocialWorld(World):
 
 
 class SocialWave(Wave[PostView]):
-    """The triggers of one wave.
-
-    Args:
-        world: the world; tick, agents and codes: as in `Wave`.
-    """
+    """The triggers of one wave."""
 
     def __init__(self, world: SocialWorld, tick: int, agents: Ints, codes: Ints) -> None:
         super().__init__(tick, agents, world.triggers_known, codes)
         self._world = world
 
     def trigger(self, agent: int, name: str) -> Trigger[PostView]:
-        """Return the trigger of a person, with the post in view if it carries one."""
         return self._world.trigger(agent, self.tick, name)
 
     def at(self, places: Ints) -> list[Trigger[PostView]]:
-        """Return the triggers at these places."""
         names = map(self.names.__getitem__, self.codes[places].tolist())
         return self._world.triggers_of(self.agents[places], self.tick, [*names])
 
 
-def _reading_posts(behaviour: Behaviour[Any]) -> frozenset[str]:
-    """Return the triggers that a row answers whose guard reads the post in view, or a random number about it."""
-    return frozenset(
-        row.trigger
-        for row in behaviour.chart.transitions
-        if row.when is not None and (reads_view(row.when.fields) or reads_draw(row.when.fields))
-    )
+def _number_in(names: list[str], name: str) -> int:
+    """Return the place of a name, which is added if it is not there."""
+    if name not in names:
+        names.append(name)
+    return names.index(name)

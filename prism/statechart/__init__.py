@@ -19,8 +19,9 @@ from prism.statechart.oracle import (
     options_schema,
     parse_oracle_response,
 )
+from prism.statechart.outcomes import ENABLED, RowOutcome, outcomes, question_kinds
 from prism.statechart.queries import agents_in_state, state_distribution
-from prism.statechart.statechart import ENABLED, RowOutcome, Statechart, Stateful
+from prism.statechart.statechart import Statechart, Stateful
 from prism.statechart.states import PASSIVITY, STATE_DESCRIPTIONS, AgentState, most_passive
 from prism.statechart.transitions import NEEDS_ORACLE, Action, Choice, Guard, StateTransition, Transition
 
@@ -62,7 +63,9 @@ __all__ = [
     "lint",
     "most_passive",
     "options_schema",
+    "outcomes",
     "parse_oracle_response",
+    "question_kinds",
     "read_chart",
     "rendered",
     "state_distribution",

@@ -20,11 +20,7 @@ Reader = Callable[[Any, Any], Any]
 
 
 def no_functions(name: str) -> Any:
-    """Refuse a function by its name: only a run imports modules.
-
-    Raises:
-        StatechartError: always.
-    """
+    """Refuse a function by its name: only a run imports modules."""
     raise StatechartError(f"{name}: functions can only be used in a run")
 
 
@@ -32,9 +28,7 @@ class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
     """The words that a chart file of one domain may use.
 
     Args:
-        fields: the fields that expressions may read.
         readers: `{field: its reader}`.
-        actions: `{name: action}` for `do`, `on_entry` and `on_exit`.
         roles: `{role: what the world does for an agent in such a state}`.
         effects: `{effect: what happens in the world}`.
         delays: `{field: what it is}` of the fields that may be a delay.
@@ -58,7 +52,6 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """A change of one of the agent's attributes.
 
     Args:
-        field: the attribute, as a field.
         to: its new value. For an int it is rounded, and a number is kept within the field's range.
         when: the condition without which it stays; None if there is none.
     """
@@ -69,12 +62,10 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name of the attribute."""
         return self.field.name.removeprefix("agent.")
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The names of the fields that are read, each once."""
         return tuple(dict.fromkeys((*self.to.fields, *(self.when.fields if self.when else ()))))
 
 
@@ -82,7 +73,6 @@ class Behaviour(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
     """A chart that can run, and what the world has to know of its states.
 
     Args:
-        chart: the flat chart.
         states: the enumeration of its states, in the order of the file.
         descriptions: what a model reads of each state as an option.
         roles: `{state: role}` of the states that have one.
@@ -105,7 +95,6 @@ class Behaviour(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
 
     @property
     def all_changes(self) -> Iterator[Change]:
-        """The changes of attributes, row by row."""
         for by_ends in self.changes.values():
             for changes in by_ends.values():
                 yield from changes
@@ -116,5 +105,4 @@ class Behaviour(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
         return frozenset(name for each in self.all_changes for name in each.fields)
 
     def in_role(self, role: str) -> frozenset[S]:
-        """Return the states that have this role."""
         return frozenset(state for state, has in self.roles.items() if has == role)

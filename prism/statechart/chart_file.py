@@ -48,15 +48,10 @@ ROW_KEYS: Final = ("trigger", "target", "when", "do", "oracle", "label", "effect
 SET_KEYS: Final = ("to", "when")
 AFTER_KEYS: Final = ("ticks", "trigger")
 _LAWS: Final = {DelayLaw.UNIFORM: 2, DelayLaw.GEOMETRIC: 1, DelayLaw.LOG_NORMAL: 2}
-"""`{distribution: how many numbers it takes}`."""
 
 
 def read_chart(text: str, source: str) -> ChartDefinition:
     """Return the chart in a YAML text.
-
-    Args:
-        text: the YAML.
-        source: the file, as errors name it.
 
     Raises:
         ConfigError: the text is no chart; the message names the line and the key.
@@ -65,12 +60,6 @@ def read_chart(text: str, source: str) -> ChartDefinition:
 
 
 class _ChartReader:
-    """Reads one file.
-
-    Args:
-        source: the file, as errors name it.
-    """
-
     def __init__(self, source: str) -> None:
         self._source = source
         self._lines: dict[str, int] = {}
@@ -277,7 +266,6 @@ class _ChartReader:
         return entry.value.strip()
 
     def _texts(self, entry: Entry | None, path: str) -> tuple[str, ...]:
-        """Return a text or a list of texts."""
         if entry is None or entry.value is None:
             return ()
         values: list[Any] = entry.value if isinstance(entry.value, list) else [entry.value]

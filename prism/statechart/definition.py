@@ -14,8 +14,6 @@ from prism.kernel_delays import CONSTANT, GEOMETRIC, LOG_NORMAL, UNIFORM, delay_
 
 @unique
 class DelayLaw(StrEnum):
-    """The law of a delay: a constant, a field of the agent or the configuration, or a distribution."""
-
     CONSTANT = "constant"
     FIELD = "field"
     UNIFORM = "uniform"
@@ -36,8 +34,6 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True):
     """The time after which a state ends by itself: `trigger` comes so many ticks after the state was entered.
 
     Args:
-        trigger: the trigger that comes.
-        law: how long it takes.
         numbers: constant: the ticks; uniform: least and most; geometric: the mean; log_normal: the median, and the
             standard deviation of the logarithm.
         field: the field with the ticks, for the law `field`.
@@ -50,16 +46,10 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_random(self) -> bool:
-        """True if the delay is drawn."""
         return self.law not in (DelayLaw.CONSTANT, DelayLaw.FIELD)
 
     def ticks(self, draw: float = 0.0, read: Callable[[str], float] | None = None) -> int:
-        """Return the delay in ticks: 1 or more.
-
-        Args:
-            draw: a uniform draw from [0, 1), for the laws that are distributions.
-            read: returns the value of a field, for the law `field`.
-        """
+        """Return the delay in ticks: 1 or more."""
         if self.law is DelayLaw.FIELD:
             if read is None:
                 raise StatechartError(f"a delay of {self.field} ticks needs a reader of fields")
@@ -68,7 +58,6 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True):
         return int(delay_ticks(LAWS[self.law], first, second, draw))
 
     def __str__(self) -> str:
-        """Return the delay as a drawing shows it: `after 2 ticks`."""
         shown = ", ".join(f"{number:g}" for number in self.numbers)
         match self.law:
             case DelayLaw.CONSTANT:
@@ -83,10 +72,7 @@ class SetDefinition(msgspec.Struct, frozen=True, kw_only=True):
     """A change of one of the agent's attributes, as its author writes it.
 
     Args:
-        name: the attribute.
-        to: an expression for its new value.
         when: a condition without which it stays; empty if there is none.
-        line: the line of the file; 0 if there is none.
     """
 
     name: str
@@ -95,7 +81,6 @@ class SetDefinition(msgspec.Struct, frozen=True, kw_only=True):
     line: int = 0
 
     def __str__(self) -> str:
-        """Return the change in a line."""
         return f"{self.name} = {self.to}{f' if {self.when}' if self.when else ''}"
 
 
@@ -103,15 +88,12 @@ class RowDefinition(msgspec.Struct, frozen=True, kw_only=True):
     """A row as its author writes it.
 
     Args:
-        trigger: the event that the row answers.
         target: the state that it leads to, which may have inner states; empty leaves the choice to the oracle.
         when: an expression, or a function as `module:name`; empty for the else.
         do: names of actions, or functions as `module:name`, in order.
         oracle: as in `Transition`.
-        label: the row's name in logs and errors.
         effect: what happens in the world once the row is taken; empty for nothing.
         sets: the attributes that change once it is taken.
-        line: the line of the file; 0 if there is none.
     """
 
     trigger: str
@@ -139,7 +121,6 @@ class StateDefinition(msgspec.Struct, frozen=True, kw_only=True):
         on_exit: actions on leaving it, after those of inner states.
         rows: its rows. They hold in every inner state too, after the inner state's own.
         states: its inner states.
-        line: the line of the file; 0 if there is none.
     """
 
     name: str
@@ -171,15 +152,7 @@ class StateDefinition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChartDefinition(msgspec.Struct, frozen=True, kw_only=True):
-    """A chart as its author writes it.
-
-    Args:
-        name: a title for drawings.
-        initial: the state in which an agent starts.
-        states: the outermost states.
-        source: the file, as errors name it.
-        initial_line: the line of `initial`; 0 if there is none.
-    """
+    """A chart as its author writes it."""
 
     name: str
     initial: str
@@ -188,6 +161,5 @@ class ChartDefinition(msgspec.Struct, frozen=True, kw_only=True):
     initial_line: int = 0
 
     def walk(self) -> Iterator[tuple[StateDefinition, ...]]:
-        """Yield the path from the outermost state to each state, in the order of the file."""
         for state in self.states:
             yield from state.walk()

@@ -40,10 +40,6 @@ ByEnds = dict[str, dict[tuple[str, str], T]]
 def flatten(definition: ChartDefinition, vocabulary: Vocabulary) -> Behaviour[Any]:
     """Return the behaviour that a chart describes.
 
-    Args:
-        definition: the chart.
-        vocabulary: the words that it may use.
-
     Raises:
         ConfigError: a word is unknown, an expression is wrong, or the chart cannot work; the message names the line.
     """
@@ -51,8 +47,6 @@ def flatten(definition: ChartDefinition, vocabulary: Vocabulary) -> Behaviour[An
 
 
 class _Flattening:
-    """Flattens one chart."""
-
     def __init__(self, definition: ChartDefinition, vocabulary: Vocabulary) -> None:
         self._definition = definition
         self._words = vocabulary
@@ -145,13 +139,12 @@ class _Flattening:
             raise ConfigError(self._definition.source, str(error), line=row.line) from None
 
     def _check_is_possible(self, row: RowDefinition, *, is_closed: bool) -> None:
-        """Refuse a row behind one of the same state that always wins."""
         if is_closed:
             problem = f"a row for {row.trigger} before it has no `when` and always wins; expected that row last"
             raise self._refused("trigger", problem, row.line)
 
     def _check_open_target(self, row: RowDefinition) -> None:
-        """Refuse a row without a target in a chart whose states have actions: which ones run depends on the target."""
+        # Which actions run depends on the target, so each target is named.
         if any(path[-1].on_entry or path[-1].on_exit for path in self._paths.values()):
             problem = "a row without a target cannot be used in a chart with on_entry or on_exit; name each target"
             raise self._refused("target", problem, row.line)
@@ -212,7 +205,6 @@ class _Flattening:
             raise self._refused(key, str(error), line) from None
 
     def _changes(self, row: RowDefinition) -> tuple[Change, ...]:
-        """Return the changes of attributes that a row says."""
         return tuple(self._change(each) for each in row.sets)
 
     def _change(self, given: SetDefinition) -> Change:
@@ -278,7 +270,7 @@ class _Flattening:
 
 
 def _enumeration(names: Sequence[str]) -> type[StrEnum]:
-    """Return the enumeration of these states: the social one if it has the same."""
+    # The social enumeration if it has the same states.
     if set(names) == {state.value for state in AgentState}:
         return AgentState
     enumeration: Any = StrEnum  # mypy reads the members of an enumeration from literals only
@@ -286,12 +278,10 @@ def _enumeration(names: Sequence[str]) -> type[StrEnum]:
 
 
 def _ends(leaf: StateDefinition, row: RowDefinition) -> bool:
-    """Return whether a row answers the trigger of the state's delay."""
     return leaf.after is not None and row.trigger == leaf.after.trigger
 
 
 def _stated(noted: ByEnds[T]) -> ByEnds[T]:
-    """Return the effects or changes of rows, without rows that have none."""
     stated = {trigger: {ends: what for ends, what in by_ends.items() if what} for trigger, by_ends in noted.items()}
     return {trigger: by_ends for trigger, by_ends in stated.items() if by_ends}
 
@@ -322,28 +312,21 @@ def _takes_two(function: Any) -> bool:
 
 
 class Steps:
-    """Several actions as one.
-
-    Args:
-        actions: the actions, in order.
-    """
+    """Several actions as one."""
 
     def __init__(self, actions: tuple[Action, ...]) -> None:
         self.actions = actions
 
     def __call__(self, agent: Any, context: Any) -> None:
-        """Do them all."""
         for action in self.actions:
             action(agent, context)
 
 
 def steps_of(action: Action) -> tuple[Action, ...]:
-    """Return the actions that a row's action consists of."""
     return action.actions if isinstance(action, Steps) else (action,)
 
 
 def _together(actions: Sequence[Action]) -> Action | None:
-    """Return one action that does all of these in order; None if there is none."""
     if len(actions) < 2:
         return actions[0] if actions else None
     return Steps(tuple(actions))

@@ -48,8 +48,6 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """A fault of a chart.
 
     Args:
-        trigger: the trigger that it is about; empty for a fault of the state.
-        rows: the names of the rows that it is about.
         witness: `{field: value}` for which it shows; None if the fault needs no values.
     """
 
@@ -61,7 +59,6 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     witness: Mapping[str, Any] | None = None
 
     def __str__(self) -> str:
-        """Return the finding in one line."""
         place = f"{self.state}, {self.trigger}" if self.trigger else self.state
         return f"{place}: {self.kind}: {self.message}"
 
@@ -101,14 +98,12 @@ def lint(
 
 
 def rendered(findings: Sequence[Finding]) -> str:
-    """Return findings as text, one line each."""
     return "".join(f"{finding}\n" for finding in findings)
 
 
 def _of_state(
     initial: S, state: S, ways: Mapping[S, set[S]], delay: str | None, groups: Mapping[str, _Group[S]]
 ) -> Iterator[Finding]:
-    """Yield the faults of one state: of the ways into it and out of it, and of its delay."""
     reached = _reached(initial, ways)
     if state != initial and state not in reached:
         message = f"no row leads from {initial} to {state}"
@@ -130,7 +125,6 @@ def _of_state(
 
 
 def _reached(state: S, ways: Mapping[S, set[S]]) -> set[S]:
-    """Return the states that can be entered from a state on, sooner or later."""
     found: set[S] = set()
     waiting = [state]
     while waiting:
@@ -280,7 +274,6 @@ def _column(field: Field, named: Sequence[float], texts: Sequence[str], rng: np.
 
 
 def _is_marked(row: Transition[Any]) -> bool:
-    """Return whether a row is meant for the oracle."""
     return row.oracle is True or row.target is None
 
 
@@ -296,7 +289,6 @@ def _may_overlap(first: Transition[Any], second: Transition[Any]) -> bool:
 
 
 def _told(row: Transition[Any]) -> str:
-    """Return a row as a message names it: by its label, or by its target and guard."""
     if row.label:
         return f"'{row.label}'"
     guard = expression_of(row.guard)

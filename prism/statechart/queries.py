@@ -10,15 +10,12 @@ from prism.statechart.states import AgentState
 
 
 class HasState(Protocol):
-    """Any object in a behavioural state."""
-
     @property
     def state(self) -> AgentState:
         """The object's state."""
 
 
 def agents_in_state(state: AgentState, agents: Iterable[HasState]) -> int:
-    """Return the number of agents in `state`."""
     return sum(agent.state == state for agent in agents)
 
 

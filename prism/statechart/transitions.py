@@ -30,14 +30,11 @@ class Transition(msgspec.Struct, Generic[S], frozen=True):
     """One row of a statechart: on `trigger` in `source`, if `guard`, do `action` and go to `target`.
 
     Args:
-        trigger: the event that the row answers.
-        source: the state that the row leaves.
         target: the state that the row enters; None leaves the choice among the valid targets to the oracle.
         guard: enables the row; a row without a guard is the *else* of its source and trigger.
         action: a side effect on the agent, run before the state is written.
         oracle: True asks the oracle whenever the row is enabled, False never asks because of this row, None asks when
             several rows are enabled.
-        label: the row's name in logs and errors.
         when: the guard as an expression, if it is one: drawings show it, and the linter reads it.
         level: 0 for a row of the source state itself, 1 for one of the state around it, and so on. If a row is enabled,
             rows of higher levels are not (SCXML 3.13).
@@ -97,7 +94,6 @@ class Choice(msgspec.Struct, Generic[S], frozen=True):
         return tuple(option.target for option in self.options if option.target is not None)
 
     def option(self, target: str) -> Transition[S] | None:
-        """Return the option that leads to `target`, or None."""
         return next((option for option in self.options if option.target == target), None)
 
 
@@ -163,7 +159,6 @@ def _check(record: str, *facts: tuple[bool, str, object]) -> None:
 
 
 def _worded(state: object) -> str:
-    """Return the state's text. For any other value, return how errors display it."""
     return str.__str__(state) if isinstance(state, str) else shown(state)
 
 
@@ -172,7 +167,6 @@ def _is_worded(text: object) -> bool:
 
 
 def _function_problem(function: object) -> str | None:
-    """Return what a guard or an action must be, in words, if the given one is not that."""
     if function is None:
         return None
     if not callable(function):

@@ -16,18 +16,11 @@ from prism.statechart.oracle import parse_oracle_response
 from prism.statechart.states import S
 
 TEXT_CHARS: Final = 280
-"""The most characters of a post."""
 REASON_CHARS: Final = 200
-"""The most characters of a reason."""
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The text and the reason that a model wrote with its choice.
-
-    Args:
-        text: the text of the post; empty if there is none.
-        reason: why it chose as it did; empty if it does not say.
-    """
+    """The text and the reason that a model wrote with its choice."""
 
     text: str = ""
     reason: str = ""
@@ -40,11 +33,7 @@ def one_line(text: str, most: int) -> str:
 
 
 def writing_form(writers: Sequence[StrEnum]) -> str:
-    """Return the part of a prompt about the form of an answer with a text.
-
-    Args:
-        writers: the options to which a text belongs.
-    """
+    """Return the part of a prompt about the form of an answer with a text."""
     names = ", ".join(state.value for state in writers)
     return f"""{{"next_state": "<state_value>", "text": "<your post>", "reason": "<why you choose this>"}}
 

@@ -11,7 +11,6 @@ class EconLLMValidator(LLMValidator):
     """A validator of economic policy. It is permissive: an action that is economic in part is valid."""
 
     def _construct_validation_prompt(self, action: Action) -> str:
-        """Return the rules, then the action without its reasoning: an action is judged by its content alone."""
         return f"""You are a validator in an economic simulation.
 Decide whether a proposed action belongs to the economic domain: {self._get_domain_description()}.
 
@@ -38,7 +37,6 @@ Judge the action.
 """
 
     def _get_domain_description(self) -> str:
-        """Return the domain in one line."""
         return (
             "interest rates and monetary policy, taxes and public spending, trade and sanctions, regulation of markets "
             "and banks, employment and wages, prices, investment, industry and production"

@@ -17,7 +17,6 @@ class LLMValidator(Validator):
     """A validator whose judgements come from a model. A subclass adds the domain.
 
     Args:
-        llm_client: the client that answers.
         clock: gives each turn the timestamp of its reasoning.
     """
 
@@ -47,9 +46,7 @@ class LLMValidator(Validator):
         return msgspec.structs.replace(result, action_evaluated=action.action_string), chain
 
     @abstractmethod
-    def _construct_validation_prompt(self, action: Action) -> str:
-        """Return the whole prompt."""
+    def _construct_validation_prompt(self, action: Action) -> str: ...
 
     @abstractmethod
-    def _get_domain_description(self) -> str:
-        """Return a description of the domain, for the model."""
+    def _get_domain_description(self) -> str: ...

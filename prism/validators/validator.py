@@ -12,5 +12,4 @@ class Validator(ABC):
     """A validator marks actions as valid or not."""
 
     @abstractmethod
-    async def validate_actions(self, actions: Sequence[Action], *, turn: int = 0) -> list[Action]:
-        """Return all the actions in their order, each marked with its result. None is left out."""
+    async def validate_actions(self, actions: Sequence[Action], *, turn: int = 0) -> list[Action]: ...

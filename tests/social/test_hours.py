@@ -16,7 +16,6 @@ from prism.config.model import PopulationConfig
 from prism.errors import ConfigError, InputError
 from prism.rng import Draw, uniform
 from prism.social.domain import SocialDomain
-from prism.social.kernels import turn_kernel
 from prism.social.people.hours import COLUMNS, hour_at, parse_hours, relative
 from prism.social.people.population import build_population
 from prism.social.tables import DUE, NEVER
@@ -92,7 +91,7 @@ def test_people_come_online_by_the_factor_of_the_hour_in_which_a_round_begins() 
             if uniform(4, agent, tick, Draw.ONLINE) < ada.activity * factor
         }
         world.people[:, DUE] = NEVER
-        turn_kernel.begin_round(world.network.state.t, tick, world._hour_factor(tick))
+        world.begin_round(tick)
         assert {*np.flatnonzero(world.due >= tick).tolist()} == expected
         came.append(len(expected))
     assert min(came[2:]) > 2 * max(came[:2])

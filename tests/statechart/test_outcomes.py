@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from prism.statechart import ENABLED, NEEDS_ORACLE, Choice, Transition
+from prism.statechart import ENABLED, NEEDS_ORACLE, Choice, Transition, outcomes
 from prism.statechart.transitions import Guard
 from tests.statechart.charts import COMPOSING, EVALUATING, LIKE, SCROLLING, Person, breaks, chart_of, decides, says
 
@@ -37,9 +37,9 @@ def chart_rows(kinds: list[tuple[str, int]], *, has_else: bool) -> list[Transiti
 @given(rows, st.booleans())
 def test_the_enabled_rows_are_the_candidates(kinds: list[tuple[str, int]], has_else: bool) -> None:
     chart = chart_of(*chart_rows(kinds, has_else=has_else))
-    outcomes = chart.outcomes(Person(), "decides")
-    assert [each.row for each in outcomes] == list(chart.transitions)
-    enabled = tuple(each.row for each in outcomes if each.outcome in ENABLED)
+    found = outcomes(chart, Person(), "decides")
+    assert [each.row for each in found] == list(chart.transitions)
+    enabled = tuple(each.row for each in found if each.outcome in ENABLED)
     assert enabled == chart.candidates(Person(), "decides")
     selected = chart.select(Person(), "decides")
     if isinstance(selected, Choice):
@@ -50,25 +50,25 @@ def test_the_enabled_rows_are_the_candidates(kinds: list[tuple[str, int]], has_e
 
 @given(rows)
 def test_a_guard_that_is_asked_has_the_outcome_that_it_gives(kinds: list[tuple[str, int]]) -> None:
-    for each in chart_of(*chart_rows(kinds, has_else=False)).outcomes(Person(), "decides"):
+    for each in outcomes(chart_of(*chart_rows(kinds, has_else=False)), Person(), "decides"):
         expected = next(kind for kind, guard in GUARDS.items() if guard is each.row.guard)
         assert each.outcome in (expected, "not_asked")
         assert each.error == ("LookupError: no such post" if each.outcome == "raised" else "")
 
 
 def test_an_else_beside_an_enabled_row_is_not_needed() -> None:
-    outcomes = chart_of(decides(LIKE, says(True)), decides(SCROLLING)).outcomes(Person(), "decides")
-    assert [each.outcome for each in outcomes] == ["true", "not_needed"]
-    outcomes = chart_of(decides(LIKE, says(False)), decides(SCROLLING)).outcomes(Person(), "decides")
-    assert [each.outcome for each in outcomes] == ["false", "else"]
+    found = outcomes(chart_of(decides(LIKE, says(True)), decides(SCROLLING)), Person(), "decides")
+    assert [each.outcome for each in found] == ["true", "not_needed"]
+    found = outcomes(chart_of(decides(LIKE, says(False)), decides(SCROLLING)), Person(), "decides")
+    assert [each.outcome for each in found] == ["false", "else"]
 
 
 @pytest.mark.parametrize("trigger", ["timeout", "no such trigger"])
 def test_a_trigger_without_rows_has_no_outcomes(trigger: str) -> None:
-    assert chart_of(decides(LIKE)).outcomes(Person(), trigger) == ()
+    assert outcomes(chart_of(decides(LIKE)), Person(), trigger) == ()
 
 
 def test_errors_of_guards_are_not_counted_once_more() -> None:
     chart = chart_of(decides(LIKE, breaks()))
-    chart.outcomes(Person(), "decides")
+    outcomes(chart, Person(), "decides")
     assert chart.guard_errors == []

@@ -6,7 +6,7 @@ import pytest
 
 from prism.agents import SocialAgent
 from prism.errors import StatechartError
-from prism.statechart import AgentState, Choice, Statechart, Transition
+from prism.statechart import AgentState, Choice, Statechart, Transition, outcomes
 from tests.statechart.charts import (
     COMPOSING,
     EVALUATING,
@@ -240,7 +240,7 @@ def test_a_plain_objects_rows_are_selected_and_committed_as_an_agents_are() -> N
     chart = chart_of(decides(COMPOSING, YES), decides(LIKE, breaks()), decides(RESTING, YES))
     visitor, person = Visitor(EVALUATING), Person(EVALUATING)
     assert chart.candidates(visitor, "decides") == chart.candidates(person, "decides")
-    assert chart.outcomes(visitor, "decides") == chart.outcomes(person, "decides")
+    assert outcomes(chart, visitor, "decides") == outcomes(chart, person, "decides")
     choice = chart.select(visitor, "decides")
     assert choice == chart.select(person, "decides")
     assert isinstance(choice, Choice)

@@ -22,7 +22,7 @@ from actors.studies.causes.track import LIKE, Track
 from prism.agents import DECIDED, Question, Source, Update
 from prism.config import InterventionConfig
 from prism.config.interventions import KINDS_OF, planned
-from prism.domain import HasPosts
+from prism.domain import HasFutures
 from prism.events import Intervened, PostEvent
 
 INTERVENTIONS, PEOPLE, DECISIONS, TIES, POSTS = "interventions", "people", "decisions", "ties", "posts"
@@ -60,8 +60,7 @@ class Candidates(NamedTuple):
 def kinds_of(run: OpenRun) -> tuple[str, ...]:
     """Return the kinds that the domain of a run can undo."""
     can = KINDS_OF.get(run.domain_name, ())
-    has_ties = has_posts = isinstance(run.domain, HasPosts)
-    needs = {PEOPLE: "silence" in can, TIES: "unfollow" in can and has_ties, POSTS: has_posts}
+    needs = {PEOPLE: "silence" in can, TIES: "unfollow" in can, POSTS: "publish" in can}
     return tuple(kind for kind in KINDS if needs.get(kind, True))
 
 
@@ -282,7 +281,7 @@ def _from(events: Iterable[PostEvent], root: tuple[int, int, str, int]) -> Itera
 
 def _followers(run: OpenRun) -> NDArray[np.float64]:
     """Return how many followers each agent has at the start: 0 for each if agents have no ties."""
-    if not isinstance(run.domain, HasPosts):
+    if not isinstance(run.domain, HasFutures):
         return np.zeros(run.domain.size)
     return np.bincount(run.domain.ties()[1], minlength=run.domain.size).astype(np.float64)
 

@@ -33,7 +33,7 @@ from prism.agents import Question
 from prism.bundles import Bundles
 from prism.columns import Columns
 from prism.config import Config, InterventionConfig
-from prism.domain import Domain, HasFutures, HasPosts, HasTurns
+from prism.domain import Domain, HasFutures, HasTurns
 from prism.sharing import Role
 from prism.sharing.redrawn import Possible
 from prism.sharing.settings import archetypes_of, fields_of
@@ -286,5 +286,5 @@ def _change(simulation: Simulation, change: Change, record: _Departed) -> None:
     """Apply a change to a domain before it runs: redrawn judgements, and the post that is withheld."""
     if change.redrawn is not None:
         record.judgements_anew = change.redrawn(simulation.domain)
-    if change.withheld is not None and isinstance(simulation.domain, HasPosts):
+    if change.withheld is not None and isinstance(simulation.domain, HasFutures):
         simulation.domain.withhold(change.withheld)

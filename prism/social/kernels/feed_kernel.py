@@ -27,7 +27,6 @@ _ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 @kernel
 def mark_seen(t: Any, person: Any, value: Any) -> None:
-    """Set the slots of the cascades that a person has seen."""
     # A ring's newest number is before its end, so this goes back from there, and around the front.
     ring, slots, at = t.seen[person], t.room.slots, t.people[person, col.SEEN_END]
     for _ in range(t.people[person, col.SEEN_COUNT]):
@@ -37,7 +36,6 @@ def mark_seen(t: Any, person: Any, value: Any) -> None:
 
 @kernel
 def has_seen(t: Any, person: Any, cascade: Any) -> Any:
-    """Return whether a person has seen a cascade."""
     # Cascades share slots, so an empty slot is a certain no, and a full one decides nothing: then the ring is read.
     if not t.room.slots[cascade & _SLOT]:
         return False
@@ -103,7 +101,6 @@ def across_of(t: Any, post: Any) -> Any:
 
 @kernel
 def followers_of(t: Any, post: Any) -> Any:
-    """Return how many people follow the author of the post in a row."""
     author = t.posts[post, col.AUTHOR]
     return t.ties.followers.ends[author] - t.ties.followers.starts[author]
 
@@ -128,7 +125,6 @@ def comes_first(t: Any, one: Any, other: Any) -> Any:
 
 @kernel
 def put(t: Any, at: Any, person: Any, number: Any, tick: Any) -> None:
-    """Make a post the candidate at a place."""
     post, room = number - t.counts.posts[col.BASE], t.room
     row = t.posts[post]
     room.numbers[at], room.cascades[at], room.created[at] = number, row[col.CASCADE], row[col.CREATED]
@@ -323,7 +319,6 @@ def add_others(t: Any, person: Any, own: Any, most: Any, tick: Any) -> Any:
 
 @kernel
 def exchange(t: Any, one: Any, other: Any) -> None:
-    """Let two candidates change places."""
     room = t.room
     room.numbers[one], room.numbers[other] = room.numbers[other], room.numbers[one]
     room.cascades[one], room.cascades[other] = room.cascades[other], room.cascades[one]

@@ -233,7 +233,6 @@ def fatigue_of(t: Any, person: Any) -> Any:
 
 @kernel
 def has_view(t: Any, person: Any) -> Any:
-    """Return whether a person has a post in view that is not forgotten."""
     return t.people[person, col.CURRENT] >= t.counts.posts[col.FIRST]
 
 
@@ -332,7 +331,6 @@ def add_to_part(t: Any, number: Any, bits: Any) -> Any:
 
 @kernel
 def add_original(t: Any, number: Any) -> None:
-    """Let an original be sampled from now on."""
     counts = t.counts.originals
     t.originals[counts[col.NEWEST]] = number
     counts[col.NEWEST] += 1
@@ -354,7 +352,6 @@ def deliver(t: Any, person: Any, number: Any) -> None:
 
 @kernel
 def is_own(t: Any, person: Any) -> Any:
-    """Return whether a person is one of this shard."""
     return t.settings.low <= person < t.settings.high
 
 
@@ -434,7 +431,6 @@ def send(t: Any, post: Any) -> None:
 
 @kernel
 def note(t: Any, who: Any, what: Any, post: Any, above: Any, about: Any) -> None:
-    """Note what has taken place."""
     event = t.events[t.counts.posts[col.EVENTS]]
     t.counts.posts[col.EVENTS] += 1
     event[col.WHO], event[col.WHAT], event[col.POST], event[col.ABOVE], event[col.ABOUT] = who, what, post, above, about

@@ -73,8 +73,6 @@ class ChoiceTables(NamedTuple):
 
 
 class Wave(NamedTuple):
-    """Room for a wave: a place for each person."""
-
     due: Ints
     codes: Ints
     numbers: Ints

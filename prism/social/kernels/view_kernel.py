@@ -59,7 +59,6 @@ class TextTables(NamedTuple):
 
 
 def _bits_one_by_one(out: Any, at: Any, bits: Any) -> Any:
-    """Do what `put_float` does."""
     out[at] = 0xCB
     for byte in range(8):
         out[at + 8 - byte] = bits >> U(8 * byte) & _BYTE
