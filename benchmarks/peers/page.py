@@ -67,18 +67,8 @@ people come online, rank a feed, like or reshare, and sometimes post, without ti
 cascades. Its activation is one `step()` of one person; in the others it is a trigger.""",
     "crowd": """Five rounds of `configs/friends.yaml` with 100,000 people, without a journal, and the same models of
 Mesa.""",
-    "mailboxes": """In the ping-pong one message is under way at a time; there and back count as two. In the fan-in
-1,000 senders send to one reader. pykka has a thread for its actor, xoscar's actor is in the process of its pool, and
-Thespian is its system in one process. These three answer calls: a call and its answer are two messages of a ping-pong,
-and one of a fan-in.""",
     "channels": """The answer is there at once. The polled channel is written after the published description of the
 channel of OASIS: a queue of requests, a dictionary of answers, and a short sleep before each asker looks again.""",
-    "charts": """Four states in a circle and one event; half-guarded: every other row has a guard that reads one
-attribute. The unit, x, is one step of a plain table in a function. The peers do more than is used here, such as
-callbacks, listeners and parallel states.""",
-    "growth": """`configs/friends.yaml` compiled, and one thing changed. The time of an activation grows as size to the
-power of the exponent (least squares over the logs of all points; the 95% interval is a bootstrap). Below 0, fixed costs
-are shared by more activations.""",
 }
 
 
@@ -169,8 +159,11 @@ def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
 
 def markdown(document: Mapping[str, Any]) -> str:
     """Return the section of a run, with its heading."""
+    # Mailboxes, charts and growth are only in the terminal and in the JSON.
     parts = [f"{HEADING}\n{_conditions(document)}"]
     for name, rows in tables(document).items():
+        if name not in TEXTS:
+            continue
         head, *body = (f"| {' | '.join(row)} |" for row in rows)
         rule = f"|{'---|' * len(rows[0])}"
         parts.append("\n".join([f"### {TITLES[name]}\n", TEXTS[name], "", head, rule, *body]))
