@@ -100,7 +100,7 @@ def test_the_lesson_on_behaviour_prints_what_it_says(study: Path, shell: Shell) 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_the_lesson_on_opinions_prints_what_it_says(study: Path, shell: Shell) -> None:
-    assert follow(blocks(TUTORIAL, "Opinions over time"), study, shell)[1] == 6
+    assert follow(blocks(TUTORIAL, "Opinions over time"), study, shell)[1] == 5
     assert "bimodality" in (study / "report.html").read_text(encoding="utf-8")
 
 
