@@ -11,11 +11,9 @@ from typing import Final, Literal
 from prism.config.model import GraphConfig
 from prism.errors import InputError
 from prism.social.ties.edges import parse_edges
-from prism.social.ties.gml import parse_gml
+from prism.social.ties.formats import parse_gml, parse_matrix_market, parse_pajek
 from prism.social.ties.graph import FollowGraph, Numbered, check_people, ends_of, graph_of_file
 from prism.social.ties.graph_library import load_igraph
-from prism.social.ties.matrix_market import parse_matrix_market
-from prism.social.ties.pajek import parse_pajek
 from prism.text_files import binary_kind
 
 

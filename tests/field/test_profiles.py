@@ -7,13 +7,13 @@ import io
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from random import Random
 from typing import TypeVar
 
 import pytest
 
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
-from prism.rng import integer
 from prism.social.people.profiles import Profiles, parse_profiles
 from prism.social.ties.follow_lists import LostDigitsError, entries_of, id_text
 from tests.catalogue import catalogue
@@ -325,77 +325,61 @@ def test_a_file_in_utf8_is_never_read_as_anything_else(encoding: str) -> None:
 # Right or refused.
 
 
-class Draws:
-    """Random choices of one case, each its own."""
-
-    def __init__(self, case: int) -> None:
-        self._case = case
-        self._count = 0
-
-    def below(self, bound: int) -> int:
-        self._count += 1
-        return integer(bound, 3, self._case, 0, 1, self._count)
-
-    def pick(self, among: Sequence[T]) -> T:
-        return among[self.below(len(among))]
-
-    def shuffled(self, values: Sequence[T]) -> list[T]:
-        return sorted(values, key=lambda _: self.below(10**9))
-
-
-def made(draws: Draws) -> tuple[str, bytes, str, set[tuple[int, int]]]:
+def made(draws: Random) -> tuple[str, bytes, str, set[tuple[int, int]]]:
     """Return a file of people, its encoding, and the ties that it was made from."""
-    count = 3 + draws.below(6)
+    count = 3 + draws.randrange(6)
     rows = [*map(str, range(count))]
-    ids = draws.pick(
-        [rows, [str(each + 1) for each in range(count)], draws.shuffled(rows), big_ids(draws, count), None]
+    ids = draws.choice(
+        [
+            rows,
+            [str(each + 1) for each in range(count)],
+            draws.sample(rows, len(rows)),
+            [str(10**17 + 1009 * each + draws.randrange(1000)) for each in range(count)],
+            None,
+        ]
     )
-    users = [f"user_{each}" for each in draws.shuffled(rows)]
-    followed = {(one, draws.below(count)) for one in range(count) for _ in range(draws.below(4))}
+    users = [f"user_{each}" for each in draws.sample(rows, len(rows))]
+    followed = {(one, draws.randrange(count)) for one in range(count) for _ in range(draws.randrange(4))}
     followed = {tie for tie in followed if tie[0] != tie[1]}
-    named = draws.pick([rows, ids or rows, users])
+    named = draws.choice([rows, ids or rows, users])
     lists = [[named[other] for one, other in sorted(followed) if one == person] for person in range(count)]
     for entries in lists:
-        if draws.below(4) == 0:
-            entries.append(f"user_{10**6 + draws.below(9)}" if named is users else str(10**6 + draws.below(9)))
+        if draws.randrange(4) == 0:
+            entries.append(f"user_{10**6 + draws.randrange(9)}" if named is users else str(10**6 + draws.randrange(9)))
     ways = [way for way in PRINTED if named is not users or "texts" in way or way == "json"]
-    way = PRINTED[draws.pick(ways)]
+    way = PRINTED[draws.choice(ways)]
     columns = {
-        "name": [draws.pick(["Zo\u00eb", "Ira", "Bo; Lund", 'Cy "R", Rao']) for _ in rows],
+        "name": [draws.choice(["Zo\u00eb", "Ira", "Bo; Lund", 'Cy "R", Rao']) for _ in rows],
         "username": users,
-        "following_agentid_list": [way(entries) if entries else draws.pick(NOBODY) for entries in lists],
-        draws.pick(["user_char", "persona", "bio"]): [draws.pick(["", "rows, and\nrows", "nan"]) for _ in rows],
+        "following_agentid_list": [way(entries) if entries else draws.choice(NOBODY) for entries in lists],
+        draws.choice(["user_char", "persona", "bio"]): [draws.choice(["", "rows, and\nrows", "nan"]) for _ in rows],
     }
     if ids is not None:
-        columns["user_id"] = [f"{each}.0" for each in ids] if draws.below(3) == 0 else ids
-    names = draws.shuffled([*columns])
-    if draws.below(3) == 0:
+        columns["user_id"] = [f"{each}.0" for each in ids] if draws.randrange(3) == 0 else ids
+    names = draws.sample([*columns], len(columns))
+    if draws.randrange(3) == 0:
         columns[""], names = rows, ["", *names]
     name, text = written(
         draws, [dict(zip(names, cells, strict=True)) for cells in zip(*(columns[each] for each in names), strict=True)]
     )
-    encoding = draws.pick(["utf-8", "utf-8", "cp1252", "utf-16"])
+    encoding = draws.choice(["utf-8", "utf-8", "cp1252", "utf-16"])
     return name, text.encode(encoding), encoding, followed
 
 
-def big_ids(draws: Draws, count: int) -> list[str]:
-    return [str(10**17 + 1009 * each + draws.below(1000)) for each in range(count)]
-
-
-def written(draws: Draws, people: Sequence[dict[str, str]]) -> tuple[str, str]:
+def written(draws: Random, people: Sequence[dict[str, str]]) -> tuple[str, str]:
     """Return the name and the text of a file of people."""
-    form = draws.below(6)
+    form = draws.randrange(6)
     if form == 0:
-        return "p.json", json.dumps({"data": people} if draws.below(2) else people, ensure_ascii=False)
+        return "p.json", json.dumps({"data": people} if draws.randrange(2) else people, ensure_ascii=False)
     if form == 1:
         return "p.jsonl", "\n".join(json.dumps(each, ensure_ascii=False) for each in people)
     text = io.StringIO()
     writer = csv.DictWriter(
-        text, [*people[0]], delimiter=draws.pick(",;\t|"), lineterminator=draws.pick(["\n", "\r\n"])
+        text, [*people[0]], delimiter=draws.choice(",;\t|"), lineterminator=draws.choice(["\n", "\r\n"])
     )
     writer.writeheader()
     writer.writerows(people)
-    return draws.pick(["p.csv", "p.tsv"]), text.getvalue()
+    return draws.choice(["p.csv", "p.tsv"]), text.getvalue()
 
 
 def read_as_told(name: str, data: bytes, encoding: str) -> Profiles | str:
@@ -415,7 +399,7 @@ def test_random_files_are_right_or_refused_and_never_wrong(size: Size) -> None:
     cases = size(2000, everyday=60)
     right = 0
     for case in range(cases):
-        name, data, encoding, followed = made(Draws(case))
+        name, data, encoding, followed = made(Random(case))
         profiles = read_as_told(name, data, encoding)
         if isinstance(profiles, str):
             assert "set population.follow_lists" in profiles, (case, profiles)

@@ -78,20 +78,6 @@ class FollowGraph:
         ValueError: the arrays differ in length, an entry is not a person, or `names` is not one a person.
     """
 
-    __slots__ = (
-        "_arrays",
-        "_followees",
-        "_followers",
-        "_in_offsets",
-        "_out_offsets",
-        "duplicates",
-        "edges",
-        "names",
-        "self_loops",
-        "size",
-        "understood",
-    )
-
     def __init__(
         self,
         size: int,
