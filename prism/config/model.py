@@ -85,10 +85,7 @@ class ActivityConfig(Section, frozen=True, kw_only=True):
     ] = 0.01
     arrival: Annotated[
         Share,
-        Meta(
-            description="first share of the round, in which people come online; at least one tick, never the "
-            "last. UNCALIBRATED"
-        ),
+        Meta(description="first share of the round, in which people come online. UNCALIBRATED"),
     ] = 0.5
     hours: Annotated[
         tuple[Annotated[float, Meta(ge=0.0, le=1e15)], ...] | str | None,
@@ -257,7 +254,7 @@ Part = Annotated[float, Meta(ge=0.0, le=10.0)]
 class RelevanceConfig(Section, frozen=True, kw_only=True):
     """The worth of a post to a person: a weighted sum, at most 1. Formulas: docs/experiments.md. UNCALIBRATED."""
 
-    topic_match: Annotated[Part, Meta(description="weight of the share of its topics that interest the person")] = 0.2
+    topic_match: Annotated[Part, Meta(description="weight of the topic match")] = 0.2
     followed: Annotated[Part, Meta(description="weight of following its author")] = 0.05
     popularity: Annotated[Part, Meta(description="weight of its popularity, n / (n + popularity_half)")] = 0.15
     appeal: Annotated[Part, Meta(description="weight of its appeal, the person's taste for it")] = 0.6
@@ -443,8 +440,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=0.0,
             le=5.0,
-            description="a in original posts ~ (1 + followers)^a, at most 7; 0: the same for all (Huberman et al."
-            " 2009)",
+            description="a in originals ~ (1 + followers)^a; 0: the same for all (Huberman et al. 2009)",
         ),
     ] = 0.0
     participation_sigma: Annotated[
@@ -452,8 +448,8 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=0.0,
             le=5.0,
-            description="spread of log participation g, mean 1: original posts ~ g, appeal = u ^ (p / g); 0: all "
-            "alike (Muchnik et al. 2013)",
+            description="spread of log participation: more originals and likelier engagement; 0: all alike "
+            "(Muchnik et al. 2013)",
         ),
     ] = 0.0
     quality_sigma: Annotated[
@@ -461,8 +457,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=0.0,
             le=3.0,
-            description="spread of log quality of original posts, mean 1, which multiplies their appeal; 0: all "
-            "alike (Salganik et al. 2006)",
+            description="spread of log quality, which multiplies appeal; 0: all alike (Salganik et al. 2006)",
         ),
     ] = 0.0
     attributes: Annotated[
@@ -616,7 +611,7 @@ class StatechartConfig(Section, frozen=True, kw_only=True):
 
     file: Annotated[str | None, Meta(description="people's chart, a .yaml file; none: the default chart")] = None
     default_timeout_ticks: Annotated[
-        int, Meta(ge=1, description="ticks until a scroller without posts rests and a stuck person recovers")
+        int, Meta(ge=1, description="ticks until a scroller without posts rests or a stuck person recovers")
     ] = 5
     rest_ticks: Annotated[int, Meta(ge=1, description="ticks a person rests after an action")] = 2
     max_history_depth: Annotated[
@@ -642,15 +637,15 @@ class ChoiceConfig(Section, frozen=True, kw_only=True):
     compose: Annotated[float, Meta(ge=-100.0, le=100.0, description="constant of writing a reply")] = -1.7
     topic: Annotated[float, Meta(ge=-100.0, le=100.0, description="weight of the topic match")] = 1.0
     tie: Annotated[float, Meta(ge=-100.0, le=100.0, description="weight of following the author")] = 0.4
-    activity: Annotated[float, Meta(ge=-100.0, le=100.0, description="weight of the person's activity")] = 0.4
+    activity: Annotated[float, Meta(ge=-100.0, le=100.0, description="weight of activity")] = 0.4
     popularity: Annotated[
-        float, Meta(ge=-100.0, le=100.0, description="weight of the post's popularity, for liking and resharing")
+        float, Meta(ge=-100.0, le=100.0, description="weight of popularity, for liking and resharing")
     ] = 0.5
     fatigue: Annotated[
         float,
         Meta(ge=-100.0, le=100.0, description="weight of the share of the feed already seen, subtracted"),
     ] = 0.6
-    quality: Annotated[Weight, Meta(description="weight of the log of the post's quality")] = 0.0
+    quality: Annotated[Weight, Meta(description="weight of log quality")] = 0.0
     exposure: Annotated[
         Weight,
         Meta(
@@ -658,11 +653,11 @@ class ChoiceConfig(Section, frozen=True, kw_only=True):
             "not 0 only with feed.exposure complex"
         ),
     ] = 0.0
-    openness: Annotated[Weight, Meta(description="weight of the person's openness")] = 0.1
-    conscientiousness: Annotated[Weight, Meta(description="weight of the person's conscientiousness")] = -0.1
-    extraversion: Annotated[Weight, Meta(description="weight of the person's extraversion")] = 0.2
-    agreeableness: Annotated[Weight, Meta(description="weight of the person's agreeableness")] = 0.1
-    neuroticism: Annotated[Weight, Meta(description="weight of the person's neuroticism")] = -0.1
+    openness: Annotated[Weight, Meta(description="weight of openness")] = 0.1
+    conscientiousness: Annotated[Weight, Meta(description="weight of conscientiousness")] = -0.1
+    extraversion: Annotated[Weight, Meta(description="weight of extraversion")] = 0.2
+    agreeableness: Annotated[Weight, Meta(description="weight of agreeableness")] = 0.1
+    neuroticism: Annotated[Weight, Meta(description="weight of neuroticism")] = -0.1
     attributes: Annotated[
         dict[str, Weight | dict[str, Weight]],
         Meta(description="weights of your attributes; for a text one for each value: {region: {north: 0.2}}"),
