@@ -35,20 +35,33 @@ def covered_rows(behaviour: Behaviour[Any] | Statechart[Any], steps: Mapping[Ste
     A journal names the states before and after, the trigger, and whether a choice was decided. Rows that agree in all
     of these share their count.
     """
-    definition = outline(behaviour).definition
+    definition, found = outline(behaviour).definition, list[CoveredRow]()
     leaves = inner_states(definition)
     entered = {path[-1].name: path[-1].entered for path in definition.walk()}
-    return [
-        CoveredRow(
-            _name(path[-1].name, row),
-            _times(leaves[path[-1].name], entered.get(row.target, ""), _is_decided(row, path[-1].rows), row, steps),
-            leaves[path[-1].name],
-            row,
-            is_shared=_is_shared(row, path[-1].rows),
-        )
-        for path in definition.walk()
-        for row in path[-1].rows
-    ]
+    for path in definition.walk():
+        state, rows = path[-1].name, path[-1].rows
+        for row in rows:
+            target, is_decided = entered.get(row.target, ""), _is_decided(row, rows)
+            alike = [each for each in rows if (each.trigger, each.target) == (row.trigger, row.target)]
+            when, label = f" when {row.when}" if row.when else "", f"  ({row.label})" if row.label else ""
+            times = sum(
+                count
+                for step, count in steps.items()
+                if step.before in leaves[state]
+                and step.trigger == row.trigger
+                and step.after == (target or step.after)
+                and (is_decided is None or step.is_decided == is_decided)
+            )
+            found.append(
+                CoveredRow(
+                    f"{state} --{row.trigger}--> {row.target or 'as the oracle decides'}{when}{label}",
+                    times,
+                    leaves[state],
+                    row,
+                    is_shared=sum(_is_decided(each, rows) == is_decided for each in alike) > 1,
+                )
+            )
+    return found
 
 
 def _is_decided(row: RowDefinition, rows: Sequence[RowDefinition]) -> bool | None:
@@ -59,32 +72,3 @@ def _is_decided(row: RowDefinition, rows: Sequence[RowDefinition]) -> bool | Non
     """
     rivals = [each for each in rows if (each.trigger, each.target) == (row.trigger, row.target)]
     return bool(row.oracle) if len({bool(each.oracle) for each in rivals}) > 1 else None
-
-
-def _is_shared(row: RowDefinition, rows: Sequence[RowDefinition]) -> bool:
-    """Return whether the journal cannot tell the row from another of its state."""
-    alike = [
-        each
-        for each in rows
-        if (each.trigger, each.target, _is_decided(each, rows)) == (row.trigger, row.target, _is_decided(row, rows))
-    ]
-    return len(alike) > 1
-
-
-def _times(
-    sources: tuple[str, ...], target: str, is_decided: bool | None, row: RowDefinition, steps: Mapping[Step, int]
-) -> int:
-    return sum(
-        times
-        for step, times in steps.items()
-        if step.before in sources
-        and step.trigger == row.trigger
-        and step.after == (target or step.after)
-        and (is_decided is None or step.is_decided == is_decided)
-    )
-
-
-def _name(source: str, row: RowDefinition) -> str:
-    label = f"  ({row.label})" if row.label else ""
-    when = f" when {row.when}" if row.when else ""
-    return f"{source} --{row.trigger}--> {row.target or 'as the oracle decides'}{when}{label}"

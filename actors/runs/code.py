@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -38,13 +38,24 @@ def code_sha256() -> str:
     Parsing takes about 0.35 s, and reading 10 ms. So the result is kept where Python keeps compiled files, with the
     hash of its sources. Where that directory cannot be written, every process computes it again.
     """
-    sources = dict(_sources())
-    of = _sha256_of(sources)
-    kept = Path(cache_from_source(__file__)).with_name(_KEPT)
-    if (known := _read(kept, of)) is not None:
-        return known
-    found = tree_sha256(sources)
-    _keep(kept, of, found)
+    package, rooms = Path(prism.__path__[0]), Path(__file__).parents[1]
+    sources = dict(sources_below(package, package.parent))
+    for room in ROOMS:
+        sources |= sources_below(rooms / room, rooms.parent)
+    digest = sha256()
+    for name, source in sources.items():
+        digest.update(name.encode() + b"\0" + source + b"\0")
+    of, kept = digest.hexdigest(), Path(cache_from_source(__file__)).with_name(_KEPT)
+    with suppress(OSError, ValueError):
+        known, found = kept.read_text(encoding="ascii").split()
+        if known == of:
+            return found
+    found, draft = tree_sha256(sources), kept.with_name(f"{_KEPT}.{os.getpid()}")
+    with suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(open_own(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w", encoding="ascii") as file:
+            file.write(f"{of} {found}\n")
+        draft.replace(kept)
     return found
 
 
@@ -62,25 +73,21 @@ def own_code_sha256(places: tuple[Path, ...]) -> str:
 
 
 def tree_sha256(sources: Mapping[str, bytes]) -> str:
-    """Return the SHA-256 over the syntax trees of `{file name: source}`, in the order given."""
+    """Return the SHA-256 over the syntax trees of `{file name: source}`, in the order given.
+
+    For a chart its data count, and for another file that is no Python, such as a template, its bytes.
+    """
     digest = sha256()
     for name, source in sources.items():
-        digest.update(f"{name}\0{_tree_of(name, source)}\0".encode())
+        if name.endswith(CHART_SUFFIX):
+            text = ascii(without_lines(read_document(source.decode(), name)))
+        else:
+            try:
+                text = canonical(ast.parse(source), has_docstrings=name in READ_BY_MODELS)
+            except (SyntaxError, ValueError):
+                text = sha256(source).hexdigest()
+        digest.update(f"{name}\0{text}\0".encode())
     return digest.hexdigest()
-
-
-def _tree_of(name: str, source: bytes) -> str:
-    """Return the syntax tree of a Python file as a text; for another file, such as a template, its hash.
-
-    For a chart it is the data in the YAML file.
-    """
-    if name.endswith(CHART_SUFFIX):
-        return ascii(without_lines(read_document(source.decode(), name)))
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return sha256(source).hexdigest()
-    return canonical(tree, has_docstrings=name in READ_BY_MODELS)
 
 
 def canonical(tree: ast.AST, *, has_docstrings: bool = False) -> str:
@@ -104,65 +111,25 @@ def _write(node: object, add: Callable[[str], None], *, has_docstrings: bool) ->
             value = getattr(node, field, None)
             if value is None or field in _UNREAD or (isinstance(value, list) and not value):
                 continue
+            if isinstance(node, ast.JoinedStr):  # neighbouring constants are made one, and empty ones left out
+                joined: list[ast.expr] = []
+                for part in value:
+                    if not (isinstance(part, ast.Constant) and isinstance(part.value, str)):
+                        joined.append(part)
+                    elif joined and isinstance(before := joined[-1], ast.Constant):
+                        joined[-1] = ast.Constant(str(before.value) + part.value)
+                    elif part.value:
+                        joined.append(part)
+                value = joined
             add(f"{field}=")
-            _write(_joined(value) if isinstance(node, ast.JoinedStr) else value, add, has_docstrings=has_docstrings)
+            _write(value, add, has_docstrings=has_docstrings)
         add(")")
     elif isinstance(node, list):
         add("[")
         for item in node:
-            if has_docstrings or not _is_docstring(item):
+            is_constant = isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)
+            if has_docstrings or not (is_constant and isinstance(item.value.value, str)):  # also of an attribute
                 _write(item, add, has_docstrings=has_docstrings)
         add("]")
     else:
         add(f"{node!a},")  # `repr` escapes the characters that a version of Python does not know
-
-
-def _is_docstring(node: object) -> bool:
-    """Return whether a statement is only a text: a docstring, also of an attribute."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def _joined(values: Sequence[ast.expr]) -> list[ast.expr]:
-    """Return the parts of an f-string, with neighbouring constants made one and empty ones left out."""
-    joined: list[ast.expr] = []
-    for value in values:
-        if not (isinstance(value, ast.Constant) and isinstance(value.value, str)):
-            joined.append(value)
-        elif joined and isinstance(before := joined[-1], ast.Constant):
-            joined[-1] = ast.Constant(str(before.value) + value.value)
-        elif value.value:
-            joined.append(value)
-    return joined
-
-
-def _sources() -> Iterator[tuple[str, bytes]]:
-    """Yield `(file name, source)` of the code that decides a run, in order of name within each part."""
-    package, rooms = Path(prism.__path__[0]), Path(__file__).parents[1]
-    yield from sources_below(package, package.parent).items()
-    for room in ROOMS:
-        yield from sources_below(rooms / room, rooms.parent).items()
-
-
-def _sha256_of(sources: Mapping[str, bytes]) -> str:
-    digest = sha256()
-    for name, source in sources.items():
-        digest.update(name.encode() + b"\0" + source + b"\0")
-    return digest.hexdigest()
-
-
-def _read(kept: Path, of: str) -> str | None:
-    try:
-        sources, found = kept.read_text(encoding="ascii").split()
-    except (OSError, ValueError):
-        return None
-    return found if sources == of else None
-
-
-def _keep(kept: Path, of: str, found: str) -> None:
-    """Keep a hash for the next process. If it cannot be written, the next process computes it again."""
-    draft = kept.with_name(f"{_KEPT}.{os.getpid()}")
-    with suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(open_own(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w", encoding="ascii") as file:
-            file.write(f"{of} {found}\n")
-        draft.replace(kept)

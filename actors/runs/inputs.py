@@ -73,13 +73,19 @@ def inputs_of(config: Config, read: Mapping[str, str], code: tuple[Path, ...] = 
         RunDirectoryError: its code has been edited since this process imported it.
     """
     tape = config.oracle.tape_path
-    if tape is not None and replays_tape(config) and _is_whole_tape(locate_input(tape)):
-        read = {**read, tape: sha256_of(locate_input(tape))}
+    if tape is not None and replays_tape(config):
+        place = locate_input(tape)
+        # While somebody records to it, or after a crash, answers are in another file.
+        if place.is_file() and not place.with_name(f"{place.name}-wal").exists():
+            read = {**read, tape: sha256_of(place)}
     new, files = with_kept_files(config, read)
-    sources = _sources_of(code)
+    if code and tree_sha256(dict(sorted(sources_of(code).items()))) != own_code_sha256(code):
+        names = ", ".join(map(str, code))
+        raise RunDirectoryError(f"{names}: has been edited since this process imported it; start a new process")
+    sources = sources_of(place for place in code if not is_installed(place.parent))
     if sources:
-        place = f"{INPUTS}/{sources_sha256(sources)}"
-        new = replace(new, simulation=replace(new.simulation, domain_path=place))
+        kept = f"{INPUTS}/{sources_sha256(sources)}"
+        new = replace(new, simulation=replace(new.simulation, domain_path=kept))
     return Inputs(new, files, sources)
 
 
@@ -97,11 +103,6 @@ def with_kept_files(config: Config, read: Mapping[str, str]) -> tuple[Config, di
         simulation = replace(new.simulation, domain_inputs={**new.simulation.domain_inputs, **asked})
         new = replace(new, simulation=simulation)
     return new, {place: name for name, place in kept.items()}
-
-
-def _is_whole_tape(tape: Path) -> bool:
-    """Return whether a tape is one file: while somebody records to it, or after a crash, answers are in another."""
-    return tape.is_file() and not tape.with_name(f"{tape.name}-wal").exists()
 
 
 def keep(directory: RunDirectory, inputs: Inputs) -> None:
@@ -150,14 +151,6 @@ def keep_those_of(parent: RunDirectory, child: RunDirectory, config: Config) -> 
                     link_or_copy(path, child.path / path.relative_to(parent.path))
 
 
-def _sources_of(code: tuple[Path, ...]) -> dict[str, bytes]:
-    """Return the code as it was imported, without installed packages."""
-    if code and tree_sha256(dict(sorted(sources_of(code).items()))) != own_code_sha256(code):
-        names = ", ".join(map(str, code))
-        raise RunDirectoryError(f"{names}: has been edited since this process imported it; start a new process")
-    return sources_of(place for place in code if not is_installed(place.parent))
-
-
 def _keep_file(directory: Path, name: str, source: str) -> None:
     target, digest, found = directory / name, str(kept_sha256(name)), locate_input(source)
     if target.exists() and sha256_of(target) == digest:
@@ -166,25 +159,16 @@ def _keep_file(directory: Path, name: str, source: str) -> None:
         if sha256_of(found) != digest:  # before any file is removed: this copy may be the last one
             raise RunDirectoryError(f"{found}: is not what the run has kept; {BRING_ALONG}")
         link_or_copy(found, target)
-    elif found.stat().st_size >= LARGE_BYTES and (twin := _twin(directory, name, digest)) is not None:
-        link_or_copy(twin, target)
-    elif _write(target, chunks_of(found)) != digest:
+        return
+    if found.stat().st_size >= LARGE_BYTES:  # a run beside this one, or in the directory of all runs, may have it
+        with os.scandir(directory.resolve().parent) as entries:
+            for other in islice((Path(entry) for entry in entries if entry.is_dir()), BESIDE_MAX):
+                if (twin := other / name).is_file() and sha256_of(twin) == digest:
+                    link_or_copy(twin, target)
+                    return
+    if _write(target, chunks_of(found)) != digest:
         target.unlink()
         raise RunDirectoryError(f"{source}: has changed while the run was started; start it again")
-
-
-def _twin(directory: Path, name: str, digest: str) -> Path | None:
-    """Return the file of this name in a run beside this one, or in the directory of all runs; None without one."""
-    above = directory.resolve().parent
-    for other in islice(_around(above), BESIDE_MAX):
-        if (found := other / name).is_file() and sha256_of(found) == digest:
-            return found
-    return None
-
-
-def _around(directory: Path) -> Iterator[Path]:
-    with os.scandir(directory) as entries:
-        yield from (Path(entry) for entry in entries if entry.is_dir())
 
 
 def link_or_copy(source: Path, target: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from anyio import to_thread
 
 from actors.core.errors import PlaceError, ShardLostError
@@ -33,12 +31,9 @@ async def execute_through_losses(run: Run, host: Host, observed: Observation) ->
                 raise
             raise ShardLostError(shard, str(error)) from None
         except ShardLostError as error:
-            run, shard = await to_thread.run_sync(_reopened, run.directory.path), error.shard
+            plan = await to_thread.run_sync(plan_resume, run.directory.path)
+            run, shard = (await to_thread.run_sync(resume_run, plan)).run, error.shard
             losses = losses + 1 if run.recorded.ticks == ticks else 1
             ticks = run.recorded.ticks
             if losses >= LOSSES_MAX:
                 raise
-
-
-def _reopened(path: Path) -> Run:
-    return resume_run(plan_resume(path)).run

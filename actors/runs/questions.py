@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,7 +35,6 @@ def find_question(path: Path, tick: int, agent: int, wanted: str) -> FoundQuesti
     It reads the journal up to the question's effect, which takes 2 to 15 seconds a gigabyte, and the oracle's log.
 
     Args:
-        path: the run's directory.
         tick, agent: those in the id.
         wanted: the id.
 
@@ -45,36 +43,23 @@ def find_question(path: Path, tick: int, agent: int, wanted: str) -> FoundQuesti
     """
     ticks = ticks_of(path, tick)
     messages = next(ticks, None)
+    answers = (answer for answer in answers_in(path) if (answer.agent, answer.asked) == (agent, tick))
     if messages is None:
-        answer = next(_answers(path, agent, tick), None)
+        answer = next(answers, None)
         return None if answer is None else FoundQuestion(None, answer, None)
     seed, own = header_in(path).seed, [*of_agent(messages, tick, agent)]
     for index, encoded in enumerate(own):
         question = decoded(encoded)
         if isinstance(question, Question) and question_id(seed, tick, agent, encoded) == wanted:
             later = chain.from_iterable(of_agent(each, at, agent) for at, each in enumerate(ticks, start=tick + 1))
-            return FoundQuestion(question, _answer(path, question), _effect(question, chain(own[index:], later)))
-    return None
-
-
-def _answers(path: Path, agent: int, tick: int) -> Iterator[LoggedAnswer]:
-    return (answer for answer in answers_in(path) if (answer.agent, answer.asked) == (agent, tick))
-
-
-def _answer(path: Path, question: Question[Any]) -> LoggedAnswer | None:
-    answers = _answers(path, question.agent, question.tick)
-    return next((each for each in answers if each.trigger == question.trigger), None)
-
-
-def _effect(question: Question[Any], messages: Iterable[bytes]) -> Update[Any] | None:
-    """Return the first update of the question's agent that follows from a decision on its trigger.
-
-    Args:
-        messages: the agent's messages from the question on.
-    """
-    for update in map(decoded, messages):
-        if not isinstance(update, Update) or update.trigger != question.trigger:
-            continue
-        if update.source in DECIDED or update.reason == STALE:
-            return update
+            answer = next((each for each in answers if each.trigger == question.trigger), None)
+            # The effect: the first update of the agent that follows from a decision on the trigger.
+            for update in map(decoded, chain(own[index:], later)):
+                if (
+                    isinstance(update, Update)
+                    and update.trigger == question.trigger
+                    and (update.source in DECIDED or update.reason == STALE)
+                ):
+                    return FoundQuestion(question, answer, update)
+            return FoundQuestion(question, answer, None)
     return None

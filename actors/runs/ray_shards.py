@@ -20,7 +20,7 @@ from actors.core.errors import PlaceError, ShardLostError, first_error
 from actors.core.events import SHARDS_READY
 from actors.core.state import RunState
 from actors.core.threads import in_threads
-from actors.factory.ray_cluster import Cluster, connecting, heed_signals, is_there
+from actors.factory.ray_cluster import connecting, heed_signals, is_there
 from actors.runs.last_words import last_words
 from actors.runtime.activation import way_of
 from actors.runtime.engine import EngineActor
@@ -53,12 +53,7 @@ ENDED = (
 
 
 class ShardsOnRay(Shards):
-    """The shards of a run, on a cluster.
-
-    Args:
-        ray: the package, connected to the cluster.
-        config: the run's configuration; domain: that of the engine.
-    """
+    """The shards of a run, on a cluster to which `ray`, the package, is connected."""
 
     def __init__(self, ray: Any, config: Config, domain: Domain) -> None:
         from ray import cloudpickle  # noqa: PLC0415  # an extra
@@ -93,7 +88,6 @@ class ShardsOnRay(Shards):
         log.info(SHARDS_READY, places=[f"{host}:{pid}" for host, pid in places.result()])
 
     def step(self, acts: Acts | None, changes: Floats | None, *, begins: bool) -> Awaitable[Sequence[Stepped]]:
-        """Let all shards take a step; they begin at once."""
         given = self._ray.put((acts, changes))
         return self._results([each.step.remote(given, begins=begins) for each in self._actors])
 
@@ -120,7 +114,6 @@ class ShardsOnRay(Shards):
         return found()
 
     async def restore(self, state: RunState, columns: Bundles) -> None:
-        """Let all shards continue from a checkpoint."""
         given, shards = self._ray.put((state, columns.common)), zip(self._own, self._actors, strict=True)
         await self._results([each.restore.remote(given, columns.about(own).blocks) for own, each in shards])
 
@@ -254,10 +247,10 @@ async def engine_of(
             raise
         finally:
             with anyio.CancelScope(shield=True):
-                await to_thread.run_sync(_leave, cluster, shards)
 
+                def leave() -> None:
+                    if shards is not None:
+                        shards.end()
+                    cluster.leave()
 
-def _leave(cluster: Cluster, shards: ShardsOnRay | None) -> None:
-    if shards is not None:
-        shards.end()
-    cluster.leave()
+                await to_thread.run_sync(leave)

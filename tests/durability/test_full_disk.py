@@ -66,20 +66,6 @@ def test_a_resumed_run_that_finds_the_disk_still_full_loses_nothing(whole: Path,
     assert differences(tmp_path / "run", whole) == []
 
 
-@pytest.mark.slow
-def test_a_run_that_finds_no_room_to_begin_in_exits_as_one_that_may_be_tried_again_and_leaves_nothing(
-    whole: Path, prism: Prism, tmp_path: Path
-) -> None:
-    for out in (("--out", str(tmp_path / "run")), ()):
-        ended = short_of_room(1000, "run", str(tmp_path / "tiny.yaml"), "--quiet", *out, cwd=tmp_path)
-        run = str(tmp_path / "run") if out else "runs/tiny-001"
-        assert (ended.returncode, ended.stdout) == (1, "")
-        assert ended.stderr == f"prism: {run}/{CONFIG}: cannot be written: File too large\n"
-        assert not (tmp_path / run).exists()
-    begin_or_go_on(prism, tmp_path / "run")
-    assert differences(tmp_path / "run", whole) == []
-
-
 @pytest.mark.everyday(1)
 @pytest.mark.parametrize(("limit", "file"), [(1000, CONFIG), (6000, MANIFEST)])
 def test_a_run_that_finds_no_room_when_it_is_resumed_exits_as_one_that_may_be_tried_again(

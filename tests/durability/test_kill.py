@@ -90,13 +90,6 @@ def test_what_somebody_else_put_beside_the_leftovers_is_in_the_way(prism: Prism,
     assert {path.read_text() for path in (tmp_path / "mine").iterdir()} == {"mine"}
 
 
-def test_a_configuration_of_ones_own_is_in_the_way_and_not_overwritten(prism: Prism, tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "config.yaml").write_text(TINY)
-    assert prism("run", "mine/config.yaml", "--quiet", "--out", "mine").code == 2
-    assert (tmp_path / "mine" / "config.yaml").read_text() == TINY
-
-
 def test_paid_answers_are_in_the_way_though_the_journal_is_gone(live: Path, prism: Prism, tmp_path: Path) -> None:
     (tmp_path / "tiny.yaml").write_text(TINY)
     for path in live.iterdir():

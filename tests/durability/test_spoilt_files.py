@@ -50,7 +50,7 @@ def test_a_missing_file_is_one_line_that_names_it_or_is_made_again(
         assert (embedded / JOURNAL).read_bytes() == crashed_embedded.whole
 
 
-@pytest.mark.parametrize("command", [("resume", "--quiet"), ("replay", "--quiet"), ("verify",), ("runs",)])
+@pytest.mark.parametrize("command", [("resume", "--quiet"), ("verify",)])
 @pytest.mark.parametrize("name", [*SPOILT, "checkpoint-000000000024.bin", "rounds.csv", "log.jsonl", "run.lock"])
 def test_a_directory_in_place_of_a_file_is_no_traceback(
     name: str, command: tuple[str, ...], embedded: Path, prism: Prism

@@ -9,8 +9,8 @@ import anyio.lowlevel
 import msgspec
 from structlog.typing import EventDict
 
-from actors.core.events import EVENTS, Event, PhaseChanged, RunEnded, emit, heard_by
-from actors.core.phase import ENDS, Phase
+from actors.core.events import EVENTS, Event, RunEnded, emit, heard_by
+from actors.core.phase import ENDS
 from tests.docs.pages import section
 from tests.paths import ROOT
 
@@ -54,15 +54,3 @@ def test_an_event_is_told_to_the_listeners_of_its_own_run(logged: list[EventDict
     anyio.run(both)
     assert heard == {name: [RunEnded(reason="done", ticks=1, detail=name)] for name in heard}
     assert [event["event"] for event in logged] == ["run_ended"] * 3
-
-
-def test_fields_that_are_empty_are_left_out(logged: list[EventDict]) -> None:
-    emit(PhaseChanged(phase=Phase.RUNNING, before=Phase.STARTING, after_s=0.5))
-    (event,) = logged
-    assert {key: event[key] for key in ("event", "phase", "before", "after_s")} == {
-        "event": "phase_changed",
-        "phase": "running",
-        "before": "starting",
-        "after_s": 0.5,
-    }
-    assert "reason" not in event

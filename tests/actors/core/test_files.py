@@ -60,13 +60,6 @@ def test_a_file_that_is_one_byte_too_large_is_refused(tmp_path: Path) -> None:
     assert caught.value.strerror == "is larger than the 4 bytes that it may have"
 
 
-def test_a_file_without_a_length_is_read_under_the_limit_all_the_same() -> None:
-    """The files of /proc say that they have no bytes."""
-    assert b"MemTotal" in read_regular(Path("/proc/meminfo"), 1 << 20)
-    with pytest.raises(TooLargeError):
-        read_regular(Path("/proc/meminfo"), 10)
-
-
 @catalogue("kind", ["directory", "named pipe", "device", "socket"])
 def test_what_is_no_file_is_refused_by_its_kind_and_not_opened(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

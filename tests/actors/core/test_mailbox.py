@@ -56,19 +56,6 @@ async def test_a_full_mailbox_makes_its_sender_wait_and_loses_nothing() -> None:
     assert mailbox.statistics().waiting_senders == 0
 
 
-@in_schedules(30)
-async def test_taking_all_admits_as_many_waiting_senders_as_there_is_room_for() -> None:
-    mailbox = filled(1, 2, capacity=2)
-    async with anyio.create_task_group() as tasks:
-        for message in (3, 4, 5):
-            tasks.start_soon(mailbox.send, message)
-            await anyio.sleep(1)
-        assert mailbox.take_all() == [1, 2]
-        assert mailbox.statistics().waiting_senders == 1
-        assert mailbox.take_all() == [3, 4]
-        assert mailbox.take_all() == [5]
-
-
 @in_schedules(60)
 async def test_a_reader_that_is_cancelled_while_it_wakes_up_loses_nothing() -> None:
     mailbox, seen = filled(), list[int]()
@@ -104,18 +91,6 @@ async def test_a_sender_that_is_cancelled_after_it_was_let_in_is_delivered_once(
     sender.cancel()
     await asyncio.wait([sender])
     assert mailbox.take_all() == [2]
-
-
-@in_schedules(30)
-async def test_a_sender_that_is_cancelled_while_the_mailbox_closes_is_cancelled_and_nothing_else() -> None:
-    mailbox = filled(1, capacity=1)
-    sender = asyncio.create_task(mailbox.send(2))
-    await anyio.sleep(1)
-    mailbox.close()
-    sender.cancel()
-    await asyncio.wait([sender])
-    assert sender.cancelled()
-    assert mailbox.take_all() == [1]
 
 
 async def test_a_closed_mailbox_is_drained_and_then_ends() -> None:

@@ -12,11 +12,11 @@ from threading import Event
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 from structlog.typing import EventDict
 
-from actors.http.connection import STILL_THERE, ServerOptions
+from actors.http.connection import ServerOptions
 from tests.actors.http.support import OPTIONS, Serve, ask, context_of, send, until
 from tests.catalogue import catalogue
 from tests.patience import HANG_S
@@ -78,17 +78,6 @@ def test_a_connection_stays_open_where_it_may(serve: Serve) -> None:
                 connection.request("GET", "/")
                 assert connection.getresponse().read() == b"here"
                 assert (connection.sock is not None) == stays_open
-
-
-def test_a_client_that_waits_is_told_that_somebody_is_there(serve: Serve) -> None:
-    async def page(request: Request) -> Response:
-        request.scope["extensions"][STILL_THERE]()
-        return PlainTextResponse("at last")
-
-    answer = send(serve(Starlette(routes=[Route("/", page)])), b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
-    assert answer.startswith(b"HTTP/1.1 102 ")
-    assert b"HTTP/1.1 200" in answer
-    assert answer.endswith(b"at last")
 
 
 def test_a_client_that_is_gone_in_the_middle_of_its_request_is_no_error(serve: Serve, logged: list[EventDict]) -> None:

@@ -15,7 +15,6 @@ from actors.persistence.checkpoint import (
     Position,
     checkpoint_names,
     read_checkpoint,
-    read_position,
 )
 from actors.persistence.checkpoint_writer import CheckpointWriter, write_checkpoint
 from actors.persistence.framed_files import read_frames
@@ -61,15 +60,6 @@ def test_the_latest_are_kept_and_others_left_alone() -> None:
         write_checkpoint(disk, checkpoint_at(tick, 0))
     assert checkpoint_names(disk) == [checkpoint_at(10, 0).name, checkpoint_at(3, 0).name]
     assert "checkpoint.txt" in disk.names()
-
-
-def test_the_position_of_a_checkpoint_is_read_without_its_columns_and_only_of_a_whole_one() -> None:
-    checkpoint = checkpoint_at(7, 100, values=2 * PIECE)
-    disk = written(checkpoint)
-    assert read_position(disk, checkpoint.name) == checkpoint.position
-    disk.truncate(checkpoint.name, disk.size(checkpoint.name) - 1)
-    with pytest.raises(DamagedError):
-        read_position(disk, checkpoint.name)
 
 
 def test_it_is_whole_before_it_has_its_name() -> None:
@@ -133,15 +123,6 @@ def test_every_early_end_is_noticed() -> None:
     for end in range(len(data)):
         with pytest.raises(DamagedError, match=checkpoint.name):
             read_checkpoint(replaced(disk, checkpoint.name, data[:end]), checkpoint.name)
-
-
-def test_a_column_too_many_or_in_another_place_is_noticed() -> None:
-    checkpoint = checkpoint_at(7, 100)
-    disk = written(checkpoint)
-    data = disk.visible(checkpoint.name)
-    _, (columns, _), (end, _) = read_frames(disk, checkpoint.name, len(MAGIC))
-    with pytest.raises(DamagedError, match="does not follow"):
-        read_checkpoint(replaced(disk, checkpoint.name, data[:end] + data[columns:]), checkpoint.name)
 
 
 def test_what_lies_behind_its_end_is_noticed() -> None:

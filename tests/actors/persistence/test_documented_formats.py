@@ -15,10 +15,8 @@ from actors.persistence import blocks, checkpoint, journal, oracle_log, segments
 from actors.persistence.checkpoint import Head, Position
 from actors.persistence.journal import Header
 from actors.record.messages import whole_ticks
-from actors.runs.run_store import PENDING_BYTES, PENDING_MAX
-from prism.agents import Question, Source, Update
+from prism.agents import Question, Update
 from prism.events import FeedShown, PostEvent
-from prism.social.posts.post import PostView
 from tests.actors.persistence.independent_reader import read_run
 from tests.actors.persistence.test_independent_reader import PAGE
 from tests.catalogue import catalogue
@@ -60,12 +58,6 @@ def test_every_field_of_a_message_is_documented_at_its_place(
     assert [cell for cell in documented if cell] == ["0", *expected]
 
 
-def test_every_field_of_a_decision_is_documented_at_its_place() -> None:
-    documented = [row[:2] for row in rows("oracle.log") if row[0].isdigit()]
-    expected = [[str(place), f"`{field}`"] for place, field in enumerate(oracle_log.LoggedAnswer.__struct_fields__, 1)]
-    assert documented == [["0", ""], *expected]
-
-
 def test_every_key_of_the_header_is_documented() -> None:
     keys = re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \| ", section("journal.prism"), re.MULTILINE)))
     of_sealed = {"first", "start", "tick", "link"}
@@ -91,17 +83,6 @@ def test_every_key_of_a_checkpoint_is_documented() -> None:
     for record in (Head, Position, RunState):
         for field in record.__struct_encode_fields__:
             assert f"`{field}`" in text, field
-
-
-def test_every_source_and_every_field_of_a_post_is_documented() -> None:
-    text = section("journal.prism")
-    assert all(f"`{source}`" in text for source in Source)
-    assert f"[{', '.join(PostView.__struct_fields__)}]" in text.replace("\n", " ")
-
-
-def test_how_far_a_run_may_be_ahead_of_its_disk_is_documented() -> None:
-    limits = f"{PENDING_MAX} ticks or {PENDING_BYTES >> 20} MiB ahead of its disk"
-    assert limits in PAGE
 
 
 def test_the_hash_of_the_settings_can_be_worked_out_as_documented(embedded: Path) -> None:

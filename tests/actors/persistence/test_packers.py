@@ -21,7 +21,7 @@ from actors.persistence.journal_writer import JournalWriter
 from actors.persistence.packers import Packers
 from actors.persistence.packing import packed
 from tests.actors.persistence.files import SEGMENT, empty_run, frames
-from tests.packers import ends, packers_of
+from tests.packers import packers_of
 
 COUNT = 60
 PAYLOADS = [tick.frame[HEAD.size :] for tick in frames(8)]
@@ -71,17 +71,6 @@ def test_a_segment_whose_packer_is_killed_is_packed_here_and_one_event_says_so()
     assert [(each["event"], each["reason"], each["left"]) for each in lines] == [("packer_lost", "signal 9", 0)]
 
 
-def test_a_packer_that_is_killed_while_it_is_idle_is_noticed_at_its_next_segment() -> None:
-    with Packers(2) as packers, capture_logs() as lines:
-        assert packs(packers)
-        (killed,) = packers_of(os.getpid())
-        os.kill(killed, signal.SIGKILL)
-        ends(killed)
-        for _ in range(2):
-            assert packs(packers)
-        assert (packers.at_once, len(lines)) == (1, 1)
-
-
 def test_a_packer_that_hangs_is_waited_for_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
     with Packers(1) as packers, capture_logs() as lines:
         assert packs(packers)
@@ -108,14 +97,3 @@ def test_a_disk_that_fails_while_ticks_are_sent_is_the_callers_error_and_costs_n
         with pytest.raises(OSError, match="Input/output error"):
             packers.begin(0, failing)
         assert packs(packers)
-
-
-def test_a_packer_leaves_signals_to_the_run_and_is_not_in_its_process_group() -> None:
-    with Packers(1) as packers:
-        assert packs(packers)
-        (packer,) = packers_of(os.getpid())
-        for number in (signal.SIGINT, signal.SIGTERM):
-            os.kill(packer, number)
-        assert packs(packers)
-        assert os.getpgid(packer) != os.getpgid(0)
-        assert packers.at_once == 1

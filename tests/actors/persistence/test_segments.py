@@ -178,19 +178,6 @@ def test_segments_of_ticks_that_are_not_sealed_are_ignored_and_removed_by_a_resu
     assert not stale.keys() & disk.files.keys()
 
 
-def test_a_reader_that_has_begun_reads_on_while_ticks_are_sealed(tmp_path_factory: pytest.TempPathFactory) -> None:
-    disk = RealDisk(tmp_path_factory.mktemp("run"))
-    create_journal(disk, read_header(empty_run())[0])
-    ticks = frames(COUNT)
-    write(disk, ticks[:20], 0)
-    reader = whole_ticks(disk)
-    read = [next(reader), next(reader)]
-    write(disk, ticks[20:], SEGMENT)
-    assert read_tail(disk).sealed.tick >= 20
-    assert [*read, *reader] == plain()[:20]
-    assert list(whole_ticks(disk)) == plain()
-
-
 def test_a_journal_that_names_another_end_than_its_segments_is_refused() -> None:
     whole = sealed_run()
     tail = read_tail(whole)
@@ -281,9 +268,3 @@ def test_a_segment_takes_no_more_memory_than_its_ticks_need(block: bytes, length
     for read in (read_segment, lambda disk, name: [*columns_of(disk, name)]):
         with pytest.raises(DamagedError, match=told):
             read(disk, name)
-
-
-def test_a_segment_with_more_ticks_than_it_says_is_damaged() -> None:
-    disk, name = with_block(deflated(msgspec.msgpack.encode([b"tick"] * 10_000)))
-    with pytest.raises(DamagedError, match="its ticks do not lead to the link that its head names"):
-        read_segment(disk, name)

@@ -134,22 +134,6 @@ def test_it_goes_on_in_any_run_from_any_tick_in_any_schedule(
     assert_goes_on(whole, resumed, tick)
 
 
-async def test_what_was_taken_does_not_change_while_the_run_goes_on() -> None:
-    """It is encoded in a thread, while the next ticks run and agents go on crashing."""
-    config = with_deliberation(4, EVENTFUL)
-    population = build_population(config.population, config.simulation.seed)
-    simulation = Simulation(config, SocialDomain(config, population, chart_with_crashes(9)))
-    taken: list[tuple[RunState, bytes]] = []
-
-    async def take() -> None:
-        state, _ = await simulation.checkpoint()
-        taken.append((state, msgspec.msgpack.encode(state)))
-
-    await simulation.run(between=take)
-    assert taken[-1][0].supervisor.crashes > taken[5][0].supervisor.crashes
-    assert all(msgspec.msgpack.encode(state) == then for state, then in taken)
-
-
 @pytest.mark.parametrize("when_spent", ["fallback", "stop"])
 def test_a_spend_cap_counts_on(when_spent: str) -> None:
     oracle = msgspec.structs.replace(SMALL.oracle, max_calls=40, when_spent=when_spent, max_fallback_share=1.0)

@@ -87,12 +87,6 @@ def test_a_file_that_cannot_be_read_is_told_and_the_others_are_looked_at() -> No
     assert unreadable >= {JOURNAL, ANSWERS, checkpoint_at(2, 0).name, checkpoint_at(4, 0).name}
 
 
-def test_a_torn_end_counts_as_damage() -> None:
-    disk = whole()
-    disk.truncate(JOURNAL, disk.size(JOURNAL) - 1)
-    assert bad(verify_files(disk)) == [JOURNAL]
-
-
 def test_a_checkpoint_of_another_run_is_told() -> None:
     disk, ticks = run_of(3)
     write_checkpoint(disk, checkpoint_at(2, ticks[1].end, ticks[0].link))
@@ -135,12 +129,6 @@ def test_rows_of_a_run_at_work_are_not_ahead_of_its_journal_because_they_came_wh
     monkeypatch.setattr("actors.record.findings.scan_answers", meanwhile)
     assert verify_files(disk, forks=()).is_good
     assert bad(verify_files(disk, forks=())) == [ROUNDS]
-
-
-def test_rows_behind_damage_in_the_journal_are_not_held_against_the_series() -> None:
-    disk = with_rows(2 * PER_ROUND, 1, 2)
-    disk.truncate(JOURNAL, disk.size(JOURNAL) - 1)
-    assert bad(verify_files(disk, forks=())) == [JOURNAL]
 
 
 @catalogue(

@@ -39,11 +39,6 @@ def test_a_run_with_all_its_ticks_is_done(run: Path) -> None:
     assert (line.holder, line.parent) == (None, None)
 
 
-def test_a_checkpoint_that_is_removed_meanwhile_is_no_damage(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("actors.record.run.checkpoint_names", lambda _: ["checkpoint-000000000001.bin"])
-    assert list_run(run).status is RunStatus.DONE
-
-
 def test_a_run_without_a_summary_has_crashed_and_can_be_resumed(run: Path) -> None:
     cut(run, (run / JOURNAL).stat().st_size - 5)
     line = list_run(run)

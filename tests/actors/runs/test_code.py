@@ -8,7 +8,6 @@ import pytest
 
 from actors.runs import code
 from actors.runs.code import (
-    READ_BY_MODELS,
     code_sha256,
     own_code_sha256,
     tree_sha256,
@@ -92,14 +91,6 @@ def test_a_chart_counts_and_its_comments_do_not() -> None:
     assert tree_sha256({"a.yaml": chart}) != tree_sha256({"a.yaml": chart.replace(b"ticks: 1", b"ticks: 2")})
 
 
-def test_a_docstring_that_models_read_counts() -> None:
-    (name,) = READ_BY_MODELS
-    assert (Path(code.__file__).parents[2] / name).is_file()
-    documented = PLAIN.replace("    return", '    """Return the total."""\n    return')
-    assert sha256(documented, name) != sha256(PLAIN, name)
-    assert sha256("# a comment\n" + PLAIN, name) == sha256(PLAIN, name)
-
-
 def test_the_hash_is_kept_and_is_of_the_sources_that_it_was_made_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,20 +104,6 @@ def test_the_hash_is_kept_and_is_of_the_sources_that_it_was_made_of(
     assert code_of() == "0" * 64
     monkeypatch.setattr(code, "_sources", lambda: [("prism/rng.py", PLAIN.replace("1", "2").encode())])
     assert code_of() == sha256(PLAIN.replace("1", "2"))
-
-
-@catalogue("content", ["", "zz", "a b c", "\udcff"])
-def test_a_hash_that_cannot_be_read_or_kept_is_computed(
-    content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(code, "cache_from_source", lambda _: str(tmp_path / "kept" / "code.pyc"))
-    monkeypatch.setattr(code, "_sources", lambda: [("prism/rng.py", PLAIN.encode())])
-    if content:
-        (tmp_path / "kept").mkdir()
-        (tmp_path / "kept" / "code.sha256").write_bytes(content.encode(errors="surrogateescape"))
-    else:
-        (tmp_path / "kept").write_text("a file where the directory should be")
-    assert code_sha256.__wrapped__() == sha256(PLAIN)
 
 
 def test_both_packages_are_hashed_and_what_only_shows_a_run_is_not() -> None:

@@ -86,15 +86,6 @@ def test_runs_side_by_side_have_one_large_file_and_each_its_own_small_one() -> N
     assert not kept("one", "hours.csv").samefile(kept("two", "hours.csv"))
 
 
-def test_a_damaged_file_of_a_neighbour_is_not_taken() -> None:
-    Path("ties.csv").write_text(LARGE)
-    started("one", **{"population.graph.path": "ties.csv"})
-    kept("one", "ties.csv").chmod(0o644)
-    kept("one", "ties.csv").write_text(TIES)
-    started("two", **{"population.graph.path": "ties.csv"})
-    assert kept("two", "ties.csv").read_text() == LARGE
-
-
 def test_a_file_that_changes_before_it_is_kept_is_refused() -> None:
     Path("ties.csv").write_text(TIES)
     config = configured(**{"population.graph.path": "ties.csv"})

@@ -42,15 +42,6 @@ def test_a_state_that_people_leave_only_with_the_round_is_named(tmp_path: Path) 
     assert stays > 30
 
 
-def test_a_state_with_a_shorter_delay_is_not_named(tmp_path: Path) -> None:
-    (tmp_path / "lurking.yaml").write_text(LURKING.read_text().replace("{ticks: 20,", "{ticks: 2,"))
-    assert summary_of(tmp_path).no_effect == []
-
-
-def test_a_run_too_short_to_tell_says_nothing(tmp_path: Path) -> None:
-    assert summary_of(tmp_path, simulation={"rounds": 1}, population={"size": 2000}).no_effect == []
-
-
 def test_an_option_that_the_oracle_never_chose_is_named() -> None:
     decided = ("evaluating", "scrolling", "decides", "llm")
     rows = {

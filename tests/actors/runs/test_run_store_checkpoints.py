@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable
 from functools import partial
 
 import anyio
 import pytest
 
-from actors.core.errors import JournalError
 from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.journal import JOURNAL
@@ -105,23 +103,6 @@ async def test_what_is_copied_for_a_checkpoint_waits_for_the_disk(monkeypatch: p
         assert len(waiting) == 10
         await harness.store.close()
     assert checkpoint_names(harness.disk) == [made.name]
-
-
-async def test_copying_for_a_checkpoint_ends_where_the_disk_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("actors.runs.run_store.COPIED_BYTES", 2000)
-    monkeypatch.setattr("prism.bundles.BUNDLE_BYTES", 1)
-
-    async def fail(write: Callable[[], None]) -> None:
-        raise OSError(errno.ENOSPC, "no space left", "checkpoint")
-
-    harness = StoreHarness(empty_run(), fail, keeps_answers=False)
-    made = checkpoint_at(0, harness.ticks[0].end)
-    draft = CheckpointWriter(made.position, made.state)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(harness.store.run)
-        with pytest.raises(JournalError, match="free some space"):
-            await copy(harness, draft, [])
-    assert checkpoint_names(harness.disk) == []
 
 
 async def test_lines_are_on_the_medium_before_a_checkpoint_that_has_their_ticks_behind_it() -> None:

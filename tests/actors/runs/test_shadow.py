@@ -132,13 +132,6 @@ def test_people_see_a_table(command: Command) -> None:
     assert "run/shadow.json" in ended.out
 
 
-def test_of_a_fork_its_own_ticks_are_looked_at(command: Command) -> None:
-    ended = command("fork", "run", "--at", "20", "--set", "feed.algorithm=chronological", "--out", "future", "--quiet")
-    assert ended.code == 0, ended.err
-    settled = [each for each in settled_turns(Path("future")) if each[1] >= 20]
-    assert figures(command("shadow", "future", "--share", "1", "--json"))["questions"] == len(settled) > 10
-
-
 @catalogue(
     ("setting", "code", "told"),
     [

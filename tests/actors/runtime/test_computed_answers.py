@@ -122,15 +122,6 @@ async def test_a_recorded_answer_goes_before_a_computed_one() -> None:
     assert bench.actor.state(lambda _: True).answered == 2, "no question of them is open"
 
 
-async def test_questions_are_asked_one_by_one_where_they_cannot_be_answered_at_once() -> None:
-    oracle = AtOnce()
-    bench = Bench(oracle)
-    assert bench.actor.answer_now([question(12), question(13)]) is None
-    decided = await bench.ask(question(12), question(13))
-    assert [each.agent for each in decided] == [12, 13]
-    assert oracle.asked == [12, 13]
-
-
 class Recorded(Unrecorded):
     """A record with one answer."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
 import sys
@@ -11,7 +10,6 @@ from typing import Any
 import anyio
 import pytest
 
-from actors.runtime import gc_pause
 from actors.runtime.simulation import Simulation
 from prism.statechart import Oracle
 from tests.actors.oracles import SlowOracle
@@ -111,21 +109,3 @@ def test_a_stopped_run_finishes_its_tick_and_equals_a_run_of_as_many_ticks(tick:
         run_scheduled(schedule, whole.run)
         assert whole.engine.tick == ticks
         assert stopped.engine.digest.hexdigest() == whole.engine.digest.hexdigest()
-
-
-@pytest.mark.parametrize(("freezes_from", "is_frozen"), [(1, True), (10_000, False)])
-async def test_a_run_that_fails_leaves_the_garbage_collector_as_it_was(
-    freezes_from: int, is_frozen: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gc_pause, "FREEZE_FROM_AGENTS", freezes_from)
-    frozen = []
-
-    def fail(tick: int) -> None:
-        frozen.append(gc.get_freeze_count() > 0)
-        raise ValueError(f"tick {tick}")
-
-    with pytest.raises(ExceptionGroup):
-        await simulation().run(fail)
-    assert frozen == [is_frozen]
-    assert gc.get_freeze_count() == 0
-    assert gc.isenabled()

@@ -9,12 +9,10 @@ from msgspec.structs import replace
 from structlog.typing import EventDict
 
 from prism.economy.macro import Lags, draw_shocks, step
-from prism.economy.nation import PolicyState
 from prism.errors import OracleFailedError
 from tests.actors.economies import START, EconomyRun
 from tests.catalogue import catalogue
 from tests.schedules import in_schedules, run_scheduled
-from tests.tiers import Size
 
 ARMY = "Deploy military forces"
 
@@ -68,21 +66,6 @@ def test_a_proposal_that_is_not_economic_is_skipped_in_its_turn_with_a_line_that
         "rejected": 1,
         "applied": 11,
     }
-
-
-@in_schedules(8)
-async def test_a_quarter_in_which_everything_is_rejected_leaves_the_rate_and_goes_on() -> None:
-    done = await EconomyRun("simulation.ticks=2", policies={(name, 1): ARMY for name in ("Ada", "Bo", "Cy")}).run()
-    assert done.asked("engine", 1) == []
-    assert done.world.state.turn == 2
-    assert done.world.path.last == done.asked("agent", 1)[0][1]
-    assert set(done.world.stages) == {PolicyState.REJECTED}
-
-
-def test_an_economy_comes_out_the_same_in_every_schedule_and_at_every_mailbox_size(size: Size) -> None:
-    digests = {run_scheduled(seed, EconomyRun().run).digest for seed in range(size(16, everyday=4))}
-    digests |= {run_scheduled(seed, EconomyRun("run.mailbox_capacity=1").run).digest for seed in range(4)}
-    assert len(digests) == 1
 
 
 @catalogue("trigger", ["turn_begins", "review", "apply"])

@@ -52,13 +52,6 @@ class Engine:
         assert self.inbox.put(self.codec.encode(answer))
 
 
-class Stillness(Crossing):
-    """A world in which nothing ever happens."""
-
-    def triggers(self, tick: int) -> list[Trigger[int]]:
-        return []
-
-
 @in_schedules(30)
 async def test_answers_are_applied_in_the_order_of_agents_whatever_order_they_come_in() -> None:
     engine = Engine(4)
@@ -172,16 +165,6 @@ async def test_questions_that_the_oracles_full_mailbox_refuses_are_asked_later()
     run = await CrossingRun(settings, TrafficDomain(20), ScriptedOracle(after(0.5))).run()
     assert [run.story(light) for light in range(20)] == [run.story(0)] * 20
     assert run.story(0)[2] == (3, "green", "oracle")
-
-
-@in_schedules(10)
-async def test_a_stop_is_heard_while_nothing_happens() -> None:
-    engine = Engine(1, Stillness(1))
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(engine.actor.run, 100_000)
-        await anyio.lowlevel.checkpoint()
-        engine.actor.stop()
-    assert engine.actor.tick < 100_000
 
 
 class Past(Unrecorded):

@@ -43,23 +43,6 @@ def test_the_phase_follows_from_what_the_run_waits_for(changes: dict[str, Any], 
     assert standing_of(NOW, **{**QUIET, **changes}) == expected
 
 
-def test_a_change_is_told_once_with_the_time_before_it(logged: list[EventDict]) -> None:
-    now = [0.0]
-    watch = PhaseWatch(lambda: now[0])
-    watch.enter(Phase.STARTING)
-    assert logged == []
-    now[0] = 3.0
-    watch.enter(Phase.WAITING_FOR_ORACLE, "timeout")
-    watch.enter(Phase.WAITING_FOR_ORACLE, "overloaded")  # the same wait
-    now[0] = 5.0
-    watch.enter(Phase.RUNNING)
-    assert [(event["before"], event["phase"], event["after_s"]) for event in logged] == [
-        ("starting", "waiting_for_oracle", 3.0),
-        ("waiting_for_oracle", "running", 2.0),
-    ]
-    assert (watch.phase, watch.reason, watch.lasted_s) == (Phase.RUNNING, "", 0.0)
-
-
 @pytest.mark.parametrize("tick_s", [0.0, 60.0])
 def test_a_stall_is_told_when_it_begins_and_when_it_ends(tick_s: float, logged: list[EventDict]) -> None:
     """The pause that the configuration asks for is none."""

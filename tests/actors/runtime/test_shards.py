@@ -24,11 +24,9 @@ from prism import bundles
 from prism.bundles import Bundles
 from prism.columns import Columns
 from prism.config import Config
-from prism.errors import ConfigError
 from prism.llm import LanguageModel
 from prism.social.domain import SocialDomain
 from prism.social.people.population import Population, build_population
-from prism.social.shard import check_shards
 from prism.statechart import Behaviour
 from tests.actors.runtime.test_compiled import random_chart, random_settings
 from tests.catalogue import catalogue
@@ -220,13 +218,6 @@ def test_a_run_that_is_told_to_stop_ends_with_the_tick_that_its_shards_have_begu
     ticks, resumed, whole = anyio.run(run)
     assert ticks == 8
     assert resumed == whole
-
-
-def test_an_intervention_that_makes_people_indivisible_is_refused() -> None:
-    change = {"round": 2, "set": {"feed.reshare_credit": "newest"}}
-    config = msgspec.convert({"run": {"shards": 2}, "interventions": [change]}, Config)
-    with pytest.raises(ConfigError, match=r"interventions\[0\].set: with run.shards, feed.reshare_credit must stay"):
-        check_shards(config)
 
 
 def test_ranges_have_everybody_once_and_about_as_much_work() -> None:

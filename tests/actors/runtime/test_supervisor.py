@@ -68,14 +68,6 @@ async def test_an_agent_that_crashes_too_often_is_quarantined_and_the_others_go_
 
 
 @in_schedules(20)
-async def test_crashes_outside_the_period_do_not_add_up() -> None:
-    domain = with_faulty_action(lambda light: light.agent_id == 1 and light.tick % 4 == 0)
-    run = await CrossingRun(config(ticks=30, lookahead=0, restart_intensity=1, restart_period_ticks=4), domain).run()
-    assert run.simulation.supervisor.quarantined == 0
-    assert run.simulation.counters.unmoved_by_source()["crash"] == 8
-
-
-@in_schedules(20)
 @pytest.mark.parametrize("lookahead", [0, 1, 3])
 async def test_a_crash_on_a_decision_is_a_recorded_no_op_and_the_question_is_asked_anew(lookahead: int) -> None:
     decided = 2 + lookahead
@@ -161,10 +153,3 @@ async def test_a_service_that_has_nobody_to_ask_is_not_run_again() -> None:
     with pytest.raises(OracleUnavailableError):
         await supervisor_with(2).run_service("oracle", service.run, lambda: 0)
     assert service.runs == 1
-
-
-async def test_a_crash_is_logged_with_agent_tick_trigger_and_error(logged: list[EventDict]) -> None:
-    await CrossingRun(config(ticks=4), with_faulty_action(in_tick_1)).run()
-    [crash] = [event for event in logged if event["event"] == "agent_restarted"]
-    assert (crash["actor"], crash["tick"], crash["trigger"]) == (1, 1, "clock")
-    assert crash["error"] == "FaultError: light 1 in tick 1"
