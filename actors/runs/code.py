@@ -38,11 +38,7 @@ def code_sha256() -> str:
     Parsing takes about 0.35 s, and reading 10 ms. So the result is kept where Python keeps compiled files, with the
     hash of its sources. Where that directory cannot be written, every process computes it again.
     """
-    package, rooms = Path(prism.__path__[0]), Path(__file__).parents[1]
-    sources = dict(sources_below(package, package.parent))
-    for room in ROOMS:
-        sources |= sources_below(rooms / room, rooms.parent)
-    digest = sha256()
+    sources, digest = deciding_sources(), sha256()
     for name, source in sources.items():
         digest.update(name.encode() + b"\0" + source + b"\0")
     of, kept = digest.hexdigest(), Path(cache_from_source(__file__)).with_name(_KEPT)
@@ -57,6 +53,15 @@ def code_sha256() -> str:
             file.write(f"{of} {found}\n")
         draft.replace(kept)
     return found
+
+
+def deciding_sources() -> dict[str, bytes]:
+    """Return `{file name: source}` of the code that decides a run, in order of name within each part."""
+    package, rooms = Path(prism.__path__[0]), Path(__file__).parents[1]
+    sources = dict(sources_below(package, package.parent))
+    for room in ROOMS:
+        sources |= sources_below(rooms / room, rooms.parent)
+    return sources
 
 
 @cache

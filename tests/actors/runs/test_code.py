@@ -95,19 +95,19 @@ def test_the_hash_is_kept_and_is_of_the_sources_that_it_was_made_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(code, "cache_from_source", lambda _: str(tmp_path / "kept" / "code.pyc"))
-    monkeypatch.setattr(code, "_sources", lambda: [("prism/rng.py", PLAIN.encode())])
+    monkeypatch.setattr(code, "deciding_sources", lambda: {"prism/rng.py": PLAIN.encode()})
     code_of = code_sha256.__wrapped__  # a process asks once
     assert code_of() == sha256(PLAIN)
     (kept,) = (tmp_path / "kept").iterdir()
     assert kept.read_text().split()[1] == sha256(PLAIN)
     kept.write_text(f"{kept.read_text().split()[0]} {'0' * 64}\n")
     assert code_of() == "0" * 64
-    monkeypatch.setattr(code, "_sources", lambda: [("prism/rng.py", PLAIN.replace("1", "2").encode())])
+    monkeypatch.setattr(code, "deciding_sources", lambda: {"prism/rng.py": PLAIN.replace("1", "2").encode()})
     assert code_of() == sha256(PLAIN.replace("1", "2"))
 
 
 def test_both_packages_are_hashed_and_what_only_shows_a_run_is_not() -> None:
-    names = {name for name, _ in code._sources()}
+    names = code.deciding_sources().keys()
     assert "prism/social/social.yaml" in names
     assert {
         "prism/rng.py",
