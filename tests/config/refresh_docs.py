@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import cast
-
-import msgspec
-from msgspec import inspect
-
-from prism.config import AttributeConfig, InterventionConfig, PublishConfig, settings
-from prism.config.describe import unwrap, yaml_text
-from prism.expectations import type_text
+from prism.config import settings
 from tests.paths import ROOT
 
 DOCUMENT = ROOT / "docs" / "settings.md"
 BEGIN = "<!-- settings: written by `python -m tests.config.refresh_docs`, do not edit below -->\n"
 END = "<!-- settings: end -->"
-ENTRIES: dict[str, type[msgspec.Struct]] = {
-    "population.attributes.NAME": AttributeConfig,
-    "interventions[]": InterventionConfig,
-    "interventions[].publish": PublishConfig,
-}
-"""Records that stand in a list, or under a name that users give, and so are not among the settings."""
 
 
 def with_table(text: str) -> str:
@@ -34,19 +20,10 @@ def with_table(text: str) -> str:
 
 
 def settings_markdown() -> str:
-    """Return the table of all settings, and of the keys of entries, without outer pipes."""
+    """Return the table of all settings, without outer pipes."""
     rows = [_row("key", "type", "default", "meaning"), _row("---", "---", "---", "---")]
     rows += [_row(f"`{s.path}`", s.type, f"`{s.default}`", s.description) for s in settings()]
-    for place, record in ENTRIES.items():
-        rows += _keys(place, record)
     return "\n".join(rows) + "\n"
-
-
-def _keys(place: str, record: type[msgspec.Struct]) -> Iterator[str]:
-    for field in cast(inspect.StructType, inspect.type_info(record)).fields:
-        kind, description = unwrap(field.type)
-        default = "required" if field.required else f"`{yaml_text(field.default)}`"
-        yield _row(f"`{place}.{field.name}`", type_text(kind), default, description)
 
 
 def _row(*cells: str) -> str:
