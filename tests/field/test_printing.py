@@ -23,7 +23,6 @@ from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.hostile_texts import SURROGATES, TERMINAL, TEXTS, harms_a_terminal
 from tests.paths import ROOT
-from tests.source import modules
 
 NAME = "r\x1b]0;harmed\x07\x1b[8m\u202e\udcff"
 """The name of a directory: it would set a terminal's title, hide what follows, turn it round, and it is no UTF-8."""
@@ -73,10 +72,10 @@ def test_the_log_as_text_is_escaped(capsys: pytest.CaptureFixture[str]) -> None:
 def test_everything_is_printed_in_one_way() -> None:
     """Nothing but the console, the messages and the end of a command prints by itself."""
     strays = []
-    for module in modules("actors"):
-        place = module.path.relative_to(ROOT).as_posix()
+    for path in sorted((ROOT / "actors").rglob("*.py")):
+        place = path.relative_to(ROOT).as_posix()
         if place not in PRINTERS:
-            found = re.findall(r"(?<![\w.])print\(|click\.s?echo\(|(?<!Safe)\bConsole\(", module.text)
+            found = re.findall(r"(?<![\w.])print\(|click\.s?echo\(|(?<!Safe)\bConsole\(", path.read_text("utf-8"))
             strays += [f"{place}: {each}" for each in found]
     assert strays == []
 

@@ -127,9 +127,7 @@ def test_the_table_of_cascades_says_what_a_plain_dictionary_says(seed: int) -> N
 
 LIFETIMES: dict[str, Callable[[int, Random], float]] = {
     "every 50th lasts": lambda number, _: 0 if number % 50 else math.inf,
-    "every 200th lasts": lambda number, _: 0 if number % 200 else math.inf,
     "the first 500 last": lambda number, _: math.inf if number < 500 else 0,
-    "random": lambda _, random: random.expovariate(1 / 30),
     "a few for very long": lambda _, random: random.paretovariate(0.7),
     "all are short": lambda _, __: 0,
     "all last": lambda _, __: math.inf,
@@ -142,7 +140,7 @@ LIFETIMES: dict[str, Callable[[int, Random], float]] = {
 def test_the_table_is_at_most_twice_as_long_as_the_living_cascades_in_a_long_run(name: str) -> None:
     random, net, number = Random(4), network(), 0
     ends: dict[int, float] = {}
-    for tick in range(1000):
+    for tick in range(600):
         for _ in range(5):
             net.publish(ADA, tick)
             ends[number] = tick + LIFETIMES[name](number, random)

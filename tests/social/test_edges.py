@@ -3,8 +3,6 @@ from __future__ import annotations
 import gzip
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from prism.config.model import GraphConfig
 from prism.errors import InputError
@@ -12,12 +10,6 @@ from prism.social.ties.edges import parse_edges
 from prism.social.ties.graph import FollowGraph
 from tests.catalogue import catalogue
 from tests.paths import real_path
-
-
-def ties_of(graph: FollowGraph) -> set[tuple[str, str]]:
-    return {
-        (graph.names[person], graph.names[other]) for person in range(graph.size) for other in graph.following(person)
-    }
 
 
 def parse(text: str, source: str = "ties.txt", *, directed: bool = True) -> FollowGraph:
@@ -59,25 +51,6 @@ def test_a_bad_file_is_one_clear_line(source: str, data: bytes, message: str) ->
     with pytest.raises(InputError) as caught:
         parse_edges(data, source, GraphConfig(directed=True))
     assert str(caught.value) == message
-
-
-@given(
-    st.lists(st.tuples(st.integers(-(10**18) + 1, 10**18 - 1), st.integers(0, 30)), min_size=1),
-    st.sampled_from([" ", "\t", ",", " , "]),
-    st.booleans(),
-)
-def test_a_random_edge_list_comes_back_as_the_same_ties(
-    pairs: list[tuple[int, int]], separator: str, directed: bool
-) -> None:
-    expected = {(str(a), str(b)) for a, b in pairs if a != b}
-    text = "".join(f"{a}{separator}{b}\n" for a, b in pairs)
-    if not expected:
-        with pytest.raises(InputError):
-            parse(text)
-        return
-    graph = parse_edges(text.encode(), "ties.txt", GraphConfig(directed=directed, header=False))
-    assert ties_of(graph) == (expected if directed else expected | {(b, a) for a, b in expected})
-    assert [int(name) for name in graph.names] == sorted({end for pair in pairs for end in pair})
 
 
 def test_ego_facebook_has_its_published_people_and_friendships() -> None:

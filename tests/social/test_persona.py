@@ -105,7 +105,7 @@ def name_of(person: int, seed: int) -> str:
     ],
 )
 def test_people_who_are_drawn_at_once_are_those_who_are_drawn_one_by_one(seed: int, settings: dict[str, Any]) -> None:
-    config, size = msgspec.convert(settings, PopulationConfig), 3000
+    config, size = msgspec.convert(settings, PopulationConfig), 800
     people = SyntheticPeople(size, seed, config)
     names = unique_names(name_of(person, seed) for person in range(size))
     for person in range(size):

@@ -6,8 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from prism.config import PopulationConfig
 from prism.errors import InputError, SettingError
@@ -163,23 +161,3 @@ def test_thresholds_out_of_range_or_order_are_refused(row: str, problem: str) ->
     with pytest.raises(InputError) as caught:
         from_csv(config, "mid,low,high", "0.5,0.4,0.6", row)
     assert str(caught.value) == f"p.csv:3: {problem}"
-
-
-_VALUES = {
-    "int": st.integers(-(10**15), 10**15),
-    "float": st.floats(-1e15, 1e15),
-    "bool": st.booleans(),
-    "text": st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1).map(str.strip).filter(bool),
-}
-
-
-@given(st.sampled_from(sorted(_VALUES)).flatmap(lambda kind: st.tuples(st.just(kind), _VALUES[kind])))
-def test_every_value_that_may_be_is_read_as_it_was_written(case: tuple[str, Any]) -> None:
-    kind, value = case
-    config = settings(own={"type": kind})
-    (profile,) = from_json(config, {"own": value})
-    assert profile.attributes["own"] == value
-    assert type(profile.attributes["own"]) is type(value)
-    if kind != "text":
-        (profile,) = from_csv(config, "own", str(value))
-        assert profile.attributes["own"] == value

@@ -167,41 +167,27 @@ def _split(text: str) -> list[str] | None:
         text = wrapped["list"]
     if len(text) < 2 or _BRACKETS.get(text[0]) != text[-1]:
         return None
-    pieces = _pieces(text[1:-1])
-    if pieces is None or "," not in pieces:
-        return pieces and [each[1:] for each in pieces]  # numpy puts spaces between the entries
-    entries: list[list[str]] = [[]]
-    for piece in pieces:
-        if piece == ",":
-            entries.append([])
-        else:
-            entries[-1].append(piece)
-    if not entries[-1]:
-        entries.pop()  # (1,) has a comma at its end
-    # None is empty. An id without quotes may have spaces in it; a quoted one is whole.
-    if any(not each or (len(each) > 1 and any(piece[0] != "w" for piece in each)) for each in entries):
-        return None
-    return [" ".join(piece[1:] for piece in each) for each in entries]
-
-
-def _pieces(text: str) -> list[str] | None:
-    """Return the commas of a list, and its other pieces: each with a letter before it, `q` if quoted, otherwise `w`.
-
-    None stands for a text that is no list.
-    """
-    pieces: list[str] = []
-    place, end = 0, len(text)
+    # The entries between commas, each in words: whether one was quoted, and the word.
+    groups: list[list[tuple[bool, str]]] = [[]]
+    place, end = 1, len(text) - 1
     while place < end:
-        found = _TOKEN.match(text, place)
+        found = _TOKEN.match(text, place, end)
         # numpy prints "..." for the middle of a long list; with a colon it is a mapping and no list
         if found is None or (found["word"] or "").startswith(("...", ":")):
             return None
         place = found.end()
         if found["comma"]:
-            pieces.append(",")
+            groups.append([])
         elif found["quoted"] is not None:
-            pieces.append("q" + re.sub(r"\\(.)", r"\1", found["quoted"][1:-1]))
+            groups[-1].append((True, re.sub(r"\\(.)", r"\1", found["quoted"][1:-1])))
         elif not found["space"]:
             word = found["word"] if found["wrapped"] is None else found["wrapped"].strip("'\" ")
-            pieces.append("w" + word)
-    return pieces
+            groups[-1].append((False, word))
+    if len(groups) == 1:
+        return [word for _, word in groups[0]]  # numpy puts spaces between the entries
+    if not groups[-1]:
+        groups.pop()  # (1,) has a comma at its end
+    # None is empty. An id without quotes may have spaces in it; a quoted one is whole.
+    if any(not group or (len(group) > 1 and any(is_quoted for is_quoted, _ in group)) for group in groups):
+        return None
+    return [" ".join(word for _, word in group) for group in groups]

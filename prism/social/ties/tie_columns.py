@@ -6,7 +6,7 @@ Names are compared word by word, so `SOURCE_SUBREDDIT`, `FromNodeId` and `user_f
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import permutations
 from typing import Final, NamedTuple
 
@@ -88,7 +88,7 @@ def words(name: str) -> Words:
 
 def directed_ends(names: Sequence[str]) -> list[Ends]:
     """Return the pairs of columns that are named as the ends of a tie: none, one, or all that could be meant."""
-    return _best(names, DIRECTIONS, {word for pair in DIRECTIONS for word in pair})
+    return _best(names, DIRECTIONS)
 
 
 def may_be_reversed(names: Sequence[str], ends: Ends) -> bool:
@@ -99,7 +99,7 @@ def may_be_reversed(names: Sequence[str], ends: Ends) -> bool:
 
 def ordered_ends(names: Sequence[str]) -> list[Ends]:
     """Return the pairs of columns of people that are only numbered, such as `node1` and `node2`."""
-    found = _best(names, ORDERS, {word for pair in ORDERS for word in pair})
+    found = _best(names, ORDERS)
     return [ends for ends in found if {*words(names[ends.follower])[:-1]} <= _PEOPLE]
 
 
@@ -109,14 +109,13 @@ def of_no_person(names: Sequence[str]) -> list[str]:
     Where two columns are named after things, they are its ends: `movie_x` and `movie_y`.
     """
     things = [name for name in names if _THINGS & {*words(name)}]
-    return [name for name in names if _says_no_person(name) or things == [name]]
-
-
-def _says_no_person(name: str) -> bool:
-    said = words(name)
-    return said in {(), ("id",), ("edge", "id"), ("tie", "id"), ("link", "id")} or bool(
-        {*said} & _FACTS or {*said[:1]} & _COUNTERS
-    )
+    found = []
+    for name in names:
+        said = words(name)
+        is_number = said in {(), ("id",), ("edge", "id"), ("tie", "id"), ("link", "id")}
+        if is_number or {*said} & _FACTS or {*said[:1]} & _COUNTERS or things == [name]:
+            found.append(name)
+    return found
 
 
 def counts_by_name(name: str) -> bool:
@@ -125,22 +124,28 @@ def counts_by_name(name: str) -> bool:
     return not said or said[0] in _COUNTERS
 
 
-def _best(names: Sequence[str], pairs: Iterable[tuple[str, str]], known: set[str]) -> list[Ends]:
+def _best(names: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[Ends]:
     """Return the pairs of columns whose names differ only in the words of a pair, such as `source` and `target`.
 
     If there are none, the other words may differ, as long as they only say that the columns name people. Of several
     pairs the plainest is taken: `source` before `source_id`, and that before `source_label`.
-
-    Args:
-        known: the words of all pairs.
     """
-    said = [words(name) for name in names]
+    said, known = [words(name) for name in names], {word for pair in pairs for word in pair}
     possible = [at for at, each in enumerate(said) if known & {*each} or {*each} <= _PEOPLE]
     found: tuple[dict[Ends, Words], ...] = ({}, {}, {})
     for follower, followee in permutations(possible, 2):
-        for pair in pairs:
-            if (match := _match(said[follower], said[followee], pair)) is not None:
-                found[match[0]][Ends(follower, followee)] = match[1]
+        for first, second in pairs:
+            # The match by its quality, 0 being best, with the other words of both names.
+            one, other = said[follower], said[followee]
+            if not (_has(one, first) and _has(other, second)):
+                continue
+            rests = _without(one, first), _without(other, second)
+            quality = 0 if rests[0] == rests[1] else 1
+            if first not in one or second not in other:
+                quality = 2
+            elif quality and not {*rests[0], *rests[1]} <= _PEOPLE:
+                continue
+            found[quality][Ends(follower, followee)] = max(rests)
     best = next(filter(None, found), {})
     for rest in ((), ("id",)):
         plain = [ends for ends, others in best.items() if others == rest]
@@ -149,25 +154,10 @@ def _best(names: Sequence[str], pairs: Iterable[tuple[str, str]], known: set[str
     return [*best]
 
 
-def _match(follower: Words, followee: Words, pair: tuple[str, str]) -> tuple[int, Words] | None:
-    """Return how well two names are those of a pair, 0 being best, and their other words; None if they are not."""
-    first, second = pair
-    if not (_has(follower, first) and _has(followee, second)):
-        return None
-    rests = _without(follower, first), _without(followee, second)
-    if first not in follower or second not in followee:
-        return 2, max(rests)
-    if rests[0] == rests[1]:
-        return 0, rests[0]
-    return (1, max(rests)) if {*rests[0], *rests[1]} <= _PEOPLE else None
-
-
 def _has(said: Words, word: str) -> bool:
     return word in said or (word == "user" and bool(said) and {*said} <= _PEOPLE)
 
 
 def _without(said: Words, word: str) -> Words:
-    if word not in said:
-        return said
-    at = said.index(word)
+    at = said.index(word) if word in said else len(said)
     return said[:at] + said[at + 1 :]
