@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
-from copy import copy
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Annotated, Any
@@ -90,18 +88,6 @@ def test_a_value_that_decoding_refuses_is_refused_by_name(field: str, value: Any
         with pytest.raises(ValueError, match=r".") as caught:
             make(**{field: value})
         assert str(caught.value) == message
-
-
-def test_what_is_not_finite_is_refused_at_decoding_too() -> None:
-    with pytest.raises(msgspec.ValidationError, match=r"^weight: expected float >= 0, got \.inf"):
-        msgspec.convert({"weight": math.inf}, Crate)
-
-
-def test_a_record_is_frozen_hashed_copied_and_pickled_as_before() -> None:
-    crate = Crate(marks=("a",), inner=Crate(count=2))
-    assert copy(crate) == pickle.loads(pickle.dumps(crate)) == crate
-    with pytest.raises(AttributeError, match="immutable"):
-        crate.count = 2  # type: ignore[misc]
 
 
 @given(weight=st.floats(), count=st.integers(-5, 15), marks=st.lists(st.text(max_size=3) | st.integers(), max_size=3))

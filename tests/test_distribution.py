@@ -2,12 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from prism.distribution import (
     effective_number,
-    is_statistic,
     share_of_at_least,
     size_totals,
     spread_out,
@@ -18,22 +15,9 @@ from prism.distribution import (
 SIZES = {1: 5, 2: 3, 20: 2}
 
 
-def test_a_median_and_a_percentile_are_values_that_occur() -> None:
-    assert [statistic([1.0, 2.0, 3.0, 10.0], name) for name in ("median", "q25", "q75", "q99")] == [2.0, 1.0, 3.0, 10.0]
-
-
 def test_the_standard_deviation_is_that_of_a_sample() -> None:
     assert statistic([1.0, 3.0], "sd") == pytest.approx(2**0.5)
     assert statistic([7.0], "sd") == 0.0
-
-
-def test_percentiles_have_two_digits_from_01_on() -> None:
-    assert [name for name in ("q01", "q99", "q00", "q100", "q5", "average") if is_statistic(name)] == ["q01", "q99"]
-
-
-def test_nothing_has_no_statistic() -> None:
-    with pytest.raises(ValueError, match="no values, so no median"):
-        statistic([], "median")
 
 
 def test_shares_and_totals_are_those_of_the_cascades_one_by_one() -> None:
@@ -46,12 +30,6 @@ def test_shares_and_totals_are_those_of_the_cascades_one_by_one() -> None:
         "cascades_at_least_10": 0.2,
     }
     assert set(size_totals({}).values()) == {0}
-
-
-@given(st.dictionaries(st.integers(1, 50), st.integers(1, 9), min_size=1))
-def test_the_median_of_sizes_is_that_of_all_cascades(sizes: dict[int, int]) -> None:
-    totals = size_totals({str(size): count for size, count in sizes.items()})
-    assert totals["cascade_size_median"] == statistic(spread_out(sizes), "median")
 
 
 def test_the_quantile_of_student_is_that_of_tables() -> None:

@@ -12,7 +12,6 @@ from prism.divergence import (
     EMBEDDED,
     RULE,
     ComparedChoices,
-    Distance,
     Divergence,
     Reference,
     jensen_shannon,
@@ -29,9 +28,6 @@ DRAWN = Draw.SERVER_ANSWER
 
 def entropy(*shares: float) -> float:
     return -sum(share * math.log2(share) for share in shares if share)
-
-
-FOUR = entropy(0.1, 0.3, 0.2, 0.4)
 
 
 @catalogue(
@@ -135,39 +131,11 @@ def test_what_is_not_known_of_all_questions_is_not_compared() -> None:
     assert only(compared).against.keys() == {RULE}  # one of the two questions is unknown to it
 
 
-def test_the_order_of_choices_does_not_matter() -> None:
-    def added(agents: range) -> list[Divergence]:
-        compared = ComparedChoices()
-        for agent in agents:
-            weights = (0.1 + agent % 7 / 10, 1.0 / 3.0, 0.7)
-            compared.add(
-                (agent, agent % 5, "decides"),
-                "evaluating" if agent % 3 else "scrolling",
-                OPTIONS,
-                chosen=OPTIONS[agent * agent % 3],
-                ruled=OPTIONS[0],
-                reference=Reference(agent % 11 / 10, [weight / sum(weights) for weight in weights]),
-            )
-        return compared.divergences()
-
-    whole = added(range(200))
-    assert added(range(199, -1, -1)) == whole
-    assert [each.state for each in whole] == ["evaluating", "scrolling"]
-
-
 def test_an_interval_is_narrower_for_more_questions_and_holds_its_value() -> None:
     found = [only(compared_choices(questions, likes=0.7)).against[EMBEDDED] for questions in (50, 500, 5000)]
     assert all(0.0 <= each.low <= each.bits <= each.high <= 1.0 for each in found)
     widths = [each.high - each.low for each in found]
     assert all(wide > 2 * narrow for wide, narrow in pairwise(widths))
-
-
-def test_equal_choices_are_not_told_apart() -> None:
-    found = only(compared_choices(2000)).against[EMBEDDED]
-    assert found.low == 0.0
-    assert found.high < 0.005
-    never = only(compared_choices(30, likes=0.0))
-    assert (never.agreement, never.against[RULE]) == (1.0, Distance(bits=0.0, low=0.0, high=0.0))
 
 
 @catalogue(("likes", "questions"), [(0.5, 100), (0.6, 200), (0.8, 200)])

@@ -228,18 +228,3 @@ def test_a_run_installs_what_a_run_needs_and_a_test_adds_the_rest(tmp_path: Path
     assert run("make", "--dry-run", "extras", cwd=tmp_path).stdout.splitlines()[-1].startswith('echo "prism: ready: ')
     assert steps("run") == ["requirements.lock"]
     assert steps("test") == ["requirements.lock", "requirements-dev.lock"]
-
-
-@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
-def test_a_run_by_make_ends_with_the_command_to_look_at_it(tmp_path: Path) -> None:
-    for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-dev.lock"):
-        shutil.copy(ROOT / name, tmp_path)
-    (tmp_path / ".venv/bin").mkdir(parents=True)
-    for name in ("bin/pip", ".runs"):  # newer than the locks: nothing is left to install
-        (tmp_path / ".venv" / name).touch()
-    (tmp_path / ".venv/bin/prism").symlink_to("/bin/true")
-    ended = run("make", "run", cwd=tmp_path)
-    assert ended.stdout.splitlines() == [
-        "prism: running configs/default.yaml",
-        "prism: to look at it in a browser: .venv/bin/prism view",
-    ]

@@ -9,10 +9,6 @@ from hypothesis import strategies as st
 from prism.latencies import Latencies
 
 
-def test_without_durations_every_percentile_is_zero() -> None:
-    assert Latencies().percentile(0.5) == Latencies().percentile(1.0) == 0.0
-
-
 @given(st.lists(st.floats(0.001, 2000.0), min_size=1), st.sampled_from([0.01, 0.5, 0.95, 0.99, 1.0]))
 def test_a_percentile_is_within_three_percent_of_the_nearest_rank(durations: list[float], share: float) -> None:
     latencies = Latencies()

@@ -35,12 +35,6 @@ def test_the_looks_of_a_state_do_not_depend_on_the_order_in_which_a_picture_know
     assert styles == state_styles(sorted(states)) == state_styles(states[::-1])
 
 
-def test_states_beside_those_of_a_shipped_chart_leave_them_their_looks() -> None:
-    styles = state_styles(["lurking", *PEOPLE, "muted"])
-    assert {state: styles[state] for state in PEOPLE} == state_styles(list(PEOPLE))
-    assert len({style.color for style in styles.values()}) == len(PEOPLE) + 2
-
-
 def test_all_hues_can_be_told_apart_and_each_mark_has_a_character() -> None:
     assert len(HUES) == len(set(HUES)) == 12
     assert all(difference(*pair) >= ANY for pair in combinations(HUES, 2))

@@ -38,11 +38,6 @@ def test_the_citation_is_of_this_version() -> None:
     assert " ".join(citation["abstract"].split()) == PROJECT["description"]
 
 
-def test_the_project_names_no_address() -> None:
-    assert "urls" not in PROJECT
-    assert not any(classifier.startswith("License ::") for classifier in PROJECT["classifiers"]), "see `license`"
-
-
 @catalogue("name", [*LOCKS, "requirements-model.lock"])
 def test_a_lock_has_exact_pins_with_hashes_and_nothing_else(name: str) -> None:
     assert PIN.sub("", (ROOT / name).read_text(encoding="utf-8")) == ""

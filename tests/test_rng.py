@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,19 +12,9 @@ from prism.rng import WORLD, Draw, GraphRandom, integer, normal, pick, uniform, 
 from tests.catalogue import catalogue
 from tests.social.scalar_feed import sample
 
-SEEDS = st.integers(0, 2**63 - 1)
 NUMBERS = st.integers(-1, 2**40)
 WEIGHTS = st.lists(st.floats(0.0, 1e6), min_size=1, max_size=12)
 UNITS = st.floats(0.0, 1.0, exclude_max=True)
-
-
-@given(SEEDS, NUMBERS, NUMBERS, st.sampled_from(Draw), NUMBERS)
-def test_a_uniform_draw_is_in_the_half_open_unit_interval_and_repeats(
-    seed: int, agent: int, tick: int, draw: Draw, index: int
-) -> None:
-    drawn = uniform(seed, agent, tick, draw, index)
-    assert 0.0 <= drawn < 1.0
-    assert drawn == uniform(seed, agent, tick, draw, index)
 
 
 def test_draws_are_the_same_on_every_machine_and_in_every_release() -> None:
@@ -54,22 +43,6 @@ def test_uniform_draws_are_level_across_agents_ticks_and_indexes() -> None:
         assert sum((bins[place] - 1000) ** 2 / 1000 for place in range(10)) < 27.9  # chi-square, 9 degrees, p = 0.001
 
 
-def test_neighbouring_agents_draw_independently() -> None:
-    draws = [uniform(0, agent, 0, Draw.CHOICE) - 0.5 for agent in range(10_000)]
-    correlation = sum(first * second for first, second in pairwise(draws)) / len(draws) * 12
-    assert abs(correlation) < 0.04  # four standard deviations
-
-
-@given(st.integers(1, 2**64), SEEDS, NUMBERS)
-def test_an_integer_is_below_its_bound(bound: int, seed: int, agent: int) -> None:
-    assert 0 <= integer(bound, seed, agent, 0, Draw.TOPIC) < bound
-
-
-def test_integers_are_level() -> None:
-    counts = Counter(integer(7, 0, agent, 0, Draw.TOPIC) for agent in range(7000))
-    assert sum((counts[number] - 1000) ** 2 / 1000 for number in range(7)) < 22.5  # 6 degrees, p = 0.001
-
-
 @pytest.mark.parametrize("bound", [0, -1])
 def test_an_integer_below_nothing_is_refused(bound: int) -> None:
     with pytest.raises(ValueError, match=r"^bound must be positive, got ") as caught:
@@ -82,10 +55,6 @@ def test_normal_deviates_have_mean_zero_and_deviation_one() -> None:
     assert abs(math.fsum(drawn) / len(drawn)) < 0.04
     assert math.fsum(each * each for each in drawn) / len(drawn) == pytest.approx(1.0, abs=0.06)
     assert sum(abs(each) < 1.96 for each in drawn) / len(drawn) == pytest.approx(0.95, abs=0.01)
-
-
-def test_two_normal_deviates_of_one_purpose_share_no_draw() -> None:
-    assert normal(0, 1, 0, Draw.ACTIVITY, 0) != normal(0, 1, 0, Draw.ACTIVITY, 1)
 
 
 @catalogue(("unit", "index"), [(0.0, 0), (0.199, 0), (0.2, 2), (0.699, 2), (0.7, 3), (math.nextafter(1.0, 0.0), 3)])
@@ -112,16 +81,6 @@ def test_a_generator_for_graphs_repeats_itself_from_its_seed() -> None:
         return [source.random(), source.randint(1, 6), source.gauss(5.0, 2.0), source.getrandbits(32)]
 
     assert drawn(1) == drawn(1) != drawn(2)
-
-
-def test_a_generator_for_graphs_keeps_within_its_bounds() -> None:
-    source = GraphRandom(3)
-    assert {source.randint(1, 6) for _ in range(200)} == {1, 2, 3, 4, 5, 6}
-    assert all(0.0 <= source.random() < 1.0 for _ in range(200))
-    assert all(0 <= source.getrandbits(64) < 2**64 for _ in range(200))
-    assert source.getrandbits(0) == 0
-    levels = [source.gauss(5.0, 2.0) for _ in range(2000)]
-    assert math.fsum(levels) / len(levels) == pytest.approx(5.0, abs=0.2)
 
 
 def test_a_sample_is_the_same_on_every_machine_and_in_every_release() -> None:

@@ -72,15 +72,6 @@ def test_time_is_virtual_and_timers_fire_in_order() -> None:
         assert run_scheduled(seed, wait) == [(3600.0, 1), (7200.0, 2), (10800.0, 3)]
 
 
-def test_deadlines_of_anyio_work_in_virtual_time() -> None:
-    async def give_up() -> float:
-        with anyio.move_on_after(2.5):
-            await anyio.sleep_forever()
-        return anyio.current_time()
-
-    assert run_scheduled(0, give_up) == 2.5
-
-
 def test_a_deadlock_is_an_error_that_names_its_seed() -> None:
     with pytest.raises(DeadlockError) as caught:
         run_scheduled(7, anyio.sleep_forever)

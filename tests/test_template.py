@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from csv import DictReader
 from pathlib import Path
 
 import nbformat
@@ -65,22 +64,6 @@ def ran(study: Path, prism: Prism) -> Path:
     return study.parent / "ran"
 
 
-def test_its_own_table_has_the_colours_of_every_light_without_a_gap(ran: Path, prism: Prism) -> None:
-    assert prism("export", "ran", "--to", "csv", "--out", "tables", "--tables", "phases,agents").code == 0
-    with (ran.parent / "tables" / "phases.csv").open() as file:
-        phases = list(DictReader(file))
-    for light in range(4):
-        own = [row for row in phases if row["agent"] == str(light)]
-        ends = [int(row["from_tick"]) + int(row["ticks"]) for row in own]
-        assert [int(row["from_tick"]) for row in own] == [0, *ends[:-1]]
-        assert ends[-1] == 120
-    asked = [row for row in phases if row["cars"]]
-    assert asked
-    assert {row["colour"] for row in asked} == {"amber"}
-    assert {row["colour"] for row in phases} == {"red", "green", "amber"}
-    assert "light 2" in (ran.parent / "tables" / "agents.csv").read_text()
-
-
 def test_its_explanations_name_what_a_light_saw_and_what_is_known_of_it(ran: Path, prism: Prism) -> None:
     path = json.loads(prism("explain", "ran", "--agent", "1", "--json").out)
     tick = next(turn["tick"] for turn in reversed(path["turns"]) if turn["source"] == "oracle")
@@ -92,13 +75,6 @@ def test_its_explanations_name_what_a_light_saw_and_what_is_known_of_it(ran: Pat
     assert list(turn["context"]) == ["cars that wait"]
     assert turn["profile"]["turned green"] > 0
     assert turn["profile"]["cars at its last question"] == turn["context"]["cars that wait"]
-
-
-def test_its_report_calls_agents_and_numbers_by_their_names(ran: Path, prism: Prism) -> None:
-    assert prism("report", "ran", "--out", "report.html").code == 0
-    page = (ran.parent / "report.html").read_text()
-    for words in ("<h3", "The traffic", "lights at the end", "cars that wait", "cars that passed in a round"):
-        assert words in page
 
 
 def test_the_page_shows_its_numbers_and_its_panel(ran: Path) -> None:
@@ -121,16 +97,6 @@ def test_a_directory_whose_name_no_package_can_have_is_refused(directory: str, p
     assert ended.code == 2
     assert "DIR names the package: " in ended.err
     assert not Path(directory).exists()
-
-
-def test_a_template_is_no_example_and_no_domain(prism: Prism) -> None:
-    assert "exclude each other" in prism("init", "--template", "domain", "--domain", "social").err
-
-
-def test_a_template_leaves_a_package_alone_that_is_there(study: Path, prism: Prism) -> None:
-    (study / "README.md").write_text("mine")
-    assert prism("init", "--template", "domain", "crossing-of-roads").code == 2
-    assert (study / "README.md").read_text() == "mine"
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prism.wording import clauses, counted, cut
+from prism.wording import clauses, counted
 from tests.catalogue import catalogue
 
 
@@ -25,7 +25,3 @@ def test_a_noun_agrees_with_its_count(count: int, many: str, said: str) -> None:
 )
 def test_clauses_stand_in_one_sentence(parts: tuple[str, ...], said: str) -> None:
     assert clauses(*parts) == said
-
-
-def test_a_long_text_is_cut_to_its_limit() -> None:
-    assert [cut("abcdef", limit) for limit in (6, 5)] == ["abcdef", "ab..."]

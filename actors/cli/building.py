@@ -21,15 +21,7 @@ SHOWN_FROM = 50_000
 
 
 def build_with_progress(config: Config, *, quiet: bool = False, always: bool = False) -> BuiltDomain:
-    """Build the domain of a configuration, and show the steps.
-
-    Args:
-        quiet: show nothing.
-        always: show the steps for small populations too.
-
-    Raises:
-        ConfigError: the configuration does not fit its inputs, or an input file cannot be used.
-    """
+    """Build the domain of a configuration, and show the steps."""
     if not quiet and (always or _is_large(config.population)):
         with _step_display() as show_step:
             return build_domain(config, show_step)

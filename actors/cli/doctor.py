@@ -74,11 +74,7 @@ def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
 
 
 def _oracle(settings: Config) -> Table:
-    """Return what is known of the oracle, as a table.
-
-    Raises:
-        OracleUnavailableError: it does not answer.
-    """
+    """Return what is known of the oracle, as a table."""
     table = Table(show_header=False, box=None)
     for name, value in _rows(settings):
         table.add_row(name, value)
@@ -170,11 +166,7 @@ async def _check_model(settings: Config, asked: Asked | None) -> tuple[Health, P
 
 
 async def _propose(settings: Config, model: LanguageModel | None = None) -> tuple[Proposed, float]:
-    """Return the first nation's proposal in an economy that starts without a file, and the seconds it took.
-
-    Raises:
-        LLMFailureException: no usable answer, after a second attempt where one could help.
-    """
+    """Return the first nation's proposal in an economy that starts without a file, and the seconds it took."""
     domain = EconomyDomain(settings, initial_state(replace(settings.economy.initial, path=None)))
     trigger = domain.world.triggers(0)[0]
     question = turn(domain.chart, domain.agent(trigger.agent), trigger)
@@ -202,11 +194,7 @@ def _prism_logs_off() -> Iterator[None]:
 
 
 def _check_tape(settings: Config) -> list[tuple[str, str]]:
-    """Return what is known of the tape that a replay reads, instead of the server.
-
-    Raises:
-        TapeError: the tape cannot be used.
-    """
+    """Return what is known of the tape that a replay reads, instead of the server."""
     path = Path(settings.oracle.tape_path or "")
     model = make_model(settings)
     asked = model.identity

@@ -300,12 +300,7 @@ class ExperimentDisplay:
 
 
 def drawn(now: Standing, known: int, since_s: float) -> RenderableType:
-    """Return the standing as a bar, a line and a table of nodes.
-
-    Args:
-        known: the cells that were done before.
-        since_s: the time since the experiment was begun or continued.
-    """
+    """Return the standing as a bar, a line and a table of nodes."""
     ended, total = now.done + now.failed, now.total + known
     bar = Table.grid(padding=(0, 1))
     left = f", {duration(since_s / ended * (now.total - ended))} left" if 0 < ended < now.total else ""

@@ -25,12 +25,7 @@ class Asked(NamedTuple):
 
 
 def asked_together(asking: Asking, out: Path, forecasts: Sequence[Sequence[Forecast]]) -> Asked:
-    """Return the calls that cells will make to a model together, and whether the budget is enough for them.
-
-    Args:
-        forecasts: the forecast of each cell that will run and ask a model: for the seeds of the plan, or for the least
-            and the most seeds.
-    """
+    """Return the calls that cells will make to a model together, and whether the budget is enough for them."""
     if not any(forecasts):
         return Asked([], [0.0 for _ in forecasts])
     limits, used = limits_of(asking), used_so_far(out)

@@ -138,9 +138,6 @@ def _refuse_what_if(change: str | None, question: tuple[str | None, int | None],
     Args:
         question: the agent and the tick of the question.
         has_options: whether --ticks or --ask is given.
-
-    Raises:
-        UsageError: the options cannot be combined; the message names those that can.
     """
     if change is None and has_options:
         raise click.UsageError("--ticks and --ask go with --what-if")
@@ -153,9 +150,6 @@ def _refuse_tie(agent: str | None, whom: str | None, ticks: tuple[int | None, ..
 
     Args:
         ticks: the tick, and the first and the last of a path.
-
-    Raises:
-        UsageError: saying what goes together.
     """
     if whom is not None and (agent is None or any(each is not None for each in ticks)):
         raise click.UsageError("--whom goes with --agent, without --tick, --first and --last")
@@ -166,9 +160,6 @@ def _refuse_cause(agent: str | None, of: str | None, *, is_cause: bool, others: 
 
     Args:
         others: the values of the options for a turn, a tie or a path; each is None if it is not given.
-
-    Raises:
-        UsageError: the options cannot be combined; the message names those that can.
     """
     if of is not None and not is_cause:
         raise click.UsageError("--of goes with --cause")
@@ -187,9 +178,6 @@ def _refuse_misfits(
 
     Args:
         ticks: the first and the last of a path.
-
-    Raises:
-        UsageError: saying what was expected.
     """
     named = {"--agent": agent, "--post": post, "--quarter": quarter}
     given = [name for name, value in named.items() if value is not None]

@@ -80,11 +80,7 @@ def explanation_lines(found: explanation.Explanation) -> Iterator[str]:
 
 
 def turn_lines(turn: explanation.ExplainedTurn, told: set[str]) -> Iterator[str]:
-    """Yield one turn.
-
-    Args:
-        told: the ids of the questions that have been shown in full already; one that is shown is added.
-    """
+    """Yield one turn."""
     question = turn.question
     yield printable(f"tick {turn.tick:,}: {turn.trigger} in {turn.state}, since {counted(turn.ticks_in_state, 'tick')}")
     if turn.is_decision and question is not None and question.id in told:

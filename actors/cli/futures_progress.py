@@ -24,11 +24,7 @@ T = TypeVar("T")
 
 
 async def with_progress(search: Callable[..., Awaitable[T]]) -> T:
-    """Return the result of a search, and show its progress on standard error.
-
-    Args:
-        search: takes `on_progress`, which it calls with the futures that are done and those that are wanted so far.
-    """
+    """Return the result of a search, and show its progress on standard error."""
     progress = _Progress()
     console = SafeConsole(stderr=True)
     is_live = console.is_terminal and not console.is_dumb_terminal and not output.is_json

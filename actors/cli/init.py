@@ -72,11 +72,7 @@ def init(directory: Path | None, example: str | None, template: str | None, *, l
 
 
 def _package_name(directory: Path) -> str:
-    """Return the name of a package for a directory.
-
-    Raises:
-        click.UsageError: it is no valid name of a package, or another module has it.
-    """
+    """Return the name of a package for a directory."""
     name = directory.resolve().name.lower().replace("-", "_")
     if not name.isidentifier() or not name.isascii() or iskeyword(name):
         raise click.UsageError(f"DIR names the package: expected letters, digits, - and _, got {directory.name!r}")
@@ -93,11 +89,7 @@ def _list() -> str:
 
 
 def _write(directory: Path, files: dict[Path, bytes]) -> None:
-    """Write all files, or none if one of them exists.
-
-    Raises:
-        RunDirectoryError: a file exists, or one cannot be written.
-    """
+    """Write all files, or none if one of them exists."""
     existing = [path for path in (directory, *files) if path.exists() and not (path == directory and path.is_dir())]
     if existing:
         raise RunDirectoryError(f"{existing[0]}: exists already and was left as it is")

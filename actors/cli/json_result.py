@@ -21,11 +21,7 @@ def json_option(help_text: str) -> Callable[[Any], Any]:
 
 
 def show_result(found: Any, json_path: Path | None, print_tables: Callable[[], None]) -> None:
-    """Print a record as tables, and write it to a JSON file if one is named; or print JSON alone, for `-`.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Print a record as tables, and write it to a JSON file if one is named; or print JSON alone, for `-`."""
     if json_path is not None and str(json_path) == "-":
         print_json(found)
         return

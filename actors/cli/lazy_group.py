@@ -47,15 +47,9 @@ class LazyGroup(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command.
-
-        Raises:
-            RuntimeError: a file ended early. Click takes an `EOFError` for the end of a person's input, which no
-                command reads, and would end as if the command had been interrupted.
-        """
         try:
             return super().invoke(ctx)
-        except EOFError as error:
+        except EOFError as error:  # Click would take it for the end of a person's input, as after an interruption
             raise RuntimeError("a file ended early") from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

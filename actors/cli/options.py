@@ -148,13 +148,7 @@ LOG_FORMAT = click.option(
 
 
 def choose_config(config: Path | None, doing: str, *, default: str = "default", quiet: bool = False) -> Path:
-    """Return the named file, or else `prism.yaml` of this directory, or else a shipped configuration.
-
-    Args:
-        doing: the action for the message, as in "running".
-        default: the name of the shipped configuration.
-        quiet: print no message about the choice.
-    """
+    """Return the named file, or else `prism.yaml` of this directory, or else a shipped configuration."""
     if config is not None:
         return config
     local = Path(FILE_NAME)

@@ -39,11 +39,7 @@ STAYS = ("mean_minutes", "median_minutes", "p90_minutes")
 
 
 def render(summary: Summary, directory: str, show: Show, *, details: bool = False) -> RenderableType:
-    """Return the summary as text and tables, with the directory of its files and the names that a domain shows.
-
-    Args:
-        details: everything that was counted, and not only the twenty lines that most readers want.
-    """
+    """Return the summary as text and tables, with the directory of its files and the names that a domain shows."""
     status = Text(DONE if summary.is_done else summary.status)
     status.stylize("bold green" if summary.status == DONE else "bold yellow")
     if summary.status == DONE_WITH_FALLBACKS:

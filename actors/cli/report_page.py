@@ -89,11 +89,7 @@ def report(paths: tuple[Path, ...], out: Path, files: tuple[str, ...], *, force:
 
 
 def _experiment(paths: Sequence[Path], files: Sequence[str], progress: Progress) -> ExperimentRecord | None:
-    """Return the record of an experiment, if its directory was given; None for runs.
-
-    Raises:
-        RunDirectoryError: the user named other directories too, or it cannot be read.
-    """
+    """Return the record of an experiment, if its directory was given; None for runs."""
     found = [path for path in paths if is_experiment(path)]
     if not found:
         return None
@@ -107,11 +103,7 @@ def _experiment(paths: Sequence[Path], files: Sequence[str], progress: Progress)
 
 
 def _read(paths: Sequence[Path], progress: Progress) -> list[RunRecord]:
-    """Return the runs, with their people where people are shown.
-
-    Raises:
-        RunDirectoryError: they are not of one domain, or one of them cannot be read.
-    """
+    """Return the runs, with their people where people are shown."""
     runs: list[RunRecord] = []
     for path, name in zip(paths, names_of(paths), strict=True):
         task = progress.add_task(f"reading {name}", total=None)
@@ -135,11 +127,7 @@ def _describe(progress: Progress, task: TaskID, name: str, step: str) -> None:
 
 
 def _real(files: Sequence[str], config: Config) -> Real:
-    """Return the real figures of the files; for an economy without one, those of the file that it starts from.
-
-    Raises:
-        InputError: a file cannot be read, or is of no use for this domain.
-    """
+    """Return the real figures of the files; for an economy without one, those of the file that it starts from."""
     real = read_real(files, config)
     show = show_of(config)
     path = show.history_file

@@ -74,12 +74,7 @@ class Terminal(Display):
 
 
 def run_and_report(run: Run, observed: Observation, *, quiet: bool, details: bool = False) -> None:
-    """Run, write and show the summary, and exit with the code of the run's end. The caller holds the run's lock.
-
-    Args:
-        details: print everything that was counted, and not only the twenty lines that most readers want.
-        observed: the observation, which listens already. It ends after the lock is released: it may wait for a scrape.
-    """
+    """Run, write and show the summary, and exit with the code of the run's end. The caller holds the run's lock."""
     share_one_heap()
     if observed.address is not None and not quiet:
         say(f"metrics at {observed.address.url}/metrics")
@@ -183,15 +178,7 @@ def logging_trouble() -> Iterator[None]:
 async def with_progress(
     function: Callable[[Callable[[Simulation], None]], Awaitable[T]], *, quiet: bool, after_s: float = 0.0
 ) -> T:
-    """Call a function that runs simulations, one after the other, show their progress, and return its result.
-
-    Args:
-        function: calls its argument with every simulation that begins.
-        after_s: the time from which progress is shown.
-
-    Raises:
-        PrismError: the function raised it.
-    """
+    """Call a function that runs simulations, one after the other, show their progress, and return its result."""
     simulations: list[Simulation] = []
     displays: list[anyio.CancelScope] = []
     with logging_trouble(), ungrouped():

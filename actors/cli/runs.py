@@ -138,12 +138,7 @@ def _note(line: ListedRun) -> str:
 
 
 def show_question(text: str, root: Path, paths: list[Path]) -> None:
-    """Print the question with an id, of every run that has asked it. Without any the exit code is 1.
-
-    Args:
-        text: the id, or a text that has it, such as a line of a server's log.
-        root: the directory that was searched, `paths`: those of the runs in it.
-    """
+    """Print the question with an id, of every run that has asked it. Without any the exit code is 1."""
     parts = find_id(text)
     if parts is None:
         problem = f"expected the header X-Request-Id, such as 340-12-9f86d081884c7d65-1-1-5f3a9c, got {text!r}"

@@ -69,11 +69,7 @@ SHARED = click.option(
 
 @contextmanager
 def interruptible(kept: str) -> Iterator[None]:
-    """Let SIGINT, SIGTERM and SIGHUP end the block, and print what is kept; a second signal exits at once.
-
-    Args:
-        kept: the results that are kept, and how to go on, in words.
-    """
+    """Let SIGINT, SIGTERM and SIGHUP end the block, and print what is kept; a second signal exits at once."""
     received: list[signal.Signals] = []
 
     def interrupt(kind: int, _: FrameType | None) -> NoReturn:
@@ -95,12 +91,7 @@ def interruptible(kept: str) -> Iterator[None]:
 
 
 def out_option(what: str, out: Path) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the option that names the directory.
-
-    Args:
-        what: its content, in one word.
-        out: the default directory.
-    """
+    """Return the option that names the directory."""
     return click.option(
         "--out",
         type=Directory(),

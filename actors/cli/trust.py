@@ -33,14 +33,7 @@ TRUST = click.option(
 
 
 def ask_to_run_code(path: Path, overrides: Sequence[str] = ()) -> None:
-    """Ensure that the code which a run names may be run: it is known, or --trust or the user's answer allows it.
-
-    Args:
-        overrides: `a.b=value` each: settings that the run is to have.
-
-    Raises:
-        UntrustedCodeError: it may not be run.
-    """
+    """Ensure that the code which a run names may be run: it is known, or --trust or the user's answer allows it."""
     unknown = unknown_code_of(path, overrides)
     if not unknown:
         return

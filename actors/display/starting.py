@@ -31,9 +31,6 @@ def step_shown(step: str) -> Iterator[None]:
     """Show a step while the block runs, if it takes long: on a terminal in its place, elsewhere as a line now and then.
 
     It blocks at its end, for a moment.
-
-    Args:
-        step: in words.
     """
     done = Event()
     shower = Thread(target=_show, args=(step, done), name="starting", daemon=True)

@@ -81,12 +81,7 @@ def trends_table(trends: Trends, rows: Iterable[Row]) -> RenderableType:
 
 
 def oracle_rows(trends: Trends, queue: str, latency: str, p95_s: float | None, fallbacks: float) -> Iterator[Row]:
-    """Yield the rows of the oracle: its queue, its latency and its fallbacks.
-
-    Args:
-        queue, latency: in words.
-        fallbacks: so far.
-    """
+    """Yield the rows of the oracle: its queue, its latency and its fallbacks."""
     yield Row("queue", queue)
     yield Row("latency", latency, "slow" if p95_s is not None and p95_s >= SLOW_S else "")
     new = trends.in_last_minute("fallbacks")

@@ -38,13 +38,7 @@ class LoadedChart(NamedTuple):
 
 
 def load_chart(config: Config) -> LoadedChart:
-    """Return the behaviour of people, ready to run: the functions that it names are imported.
-
-    Raises:
-        ConfigError: the file is no chart that the world can run.
-        InputError: the file cannot be read.
-        UntrustedCodeError: its user has not asked for the functions.
-    """
+    """Return the behaviour of people, ready to run: the functions that it names are imported."""
     looked = look_at_chart(config)
     if not looked.functions:
         return looked
@@ -55,23 +49,14 @@ def load_chart(config: Config) -> LoadedChart:
 
 
 def look_at_chart(config: Config) -> LoadedChart:
-    """Return the behaviour of people to look at: functions stand in it by their names, and are not imported.
-
-    Raises:
-        ConfigError: the file is no chart that the world can run.
-        InputError: the file cannot be read.
-    """
+    """Return the behaviour of people to look at: functions stand in it by their names, and are not imported."""
     named = _Named()
     behaviour, inputs = _behaviour(config, named.find)
     return LoadedChart(behaviour, inputs, tuple(named.names))
 
 
 def _behaviour(config: Config, function: Callable[[str], Any]) -> tuple[Behaviour[Any], dict[str, str]]:
-    """Return the behaviour of people, and `{chart file: SHA-256}`.
-
-    Args:
-        function: returns the function `module:name`.
-    """
+    """Return the behaviour of people, and `{chart file: SHA-256}`."""
     name = config.statechart.file
     if name is None:
         return SOCIAL_BEHAVIOUR, {}
@@ -84,21 +69,12 @@ def _behaviour(config: Config, function: Callable[[str], Any]) -> tuple[Behaviou
 
 
 def code_of_chart(config: Config) -> list[OwnCode]:
-    """Return the code of the functions that people's chart names, as far as it can be found; no code is run.
-
-    Raises:
-        ConfigError: the file is no chart.
-        InputError: the file cannot be read.
-    """
+    """Return the code of the functions that people's chart names, as far as it can be found; no code is run."""
     return _located(config, look_at_chart(config).functions)
 
 
 def check_choices(config: Config, behaviour: Behaviour[Any]) -> None:
-    """Refuse constants of the embedded oracle for states that the chart does not have.
-
-    Raises:
-        ConfigError: there are such constants.
-    """
+    """Refuse constants of the embedded oracle for states that the chart does not have."""
     known = [state.value for state in behaviour.states]
     for name in config.oracle.choice.states:
         if name not in known:
@@ -107,12 +83,7 @@ def check_choices(config: Config, behaviour: Behaviour[Any]) -> None:
 
 
 def chart_text(config: Config) -> str:
-    """Return the file of people's chart as it is written, with its comments.
-
-    Raises:
-        ConfigError: the domain's chart is no file.
-        InputError: the file cannot be read.
-    """
+    """Return the file of people's chart as it is written, with its comments."""
     if config.simulation.domain != "social":
         problem = f"the chart of {config.simulation.domain} is made in Python, so there is no file of it"
         raise ConfigError("configuration", problem, key="simulation.domain")
@@ -171,11 +142,7 @@ class _Functions:
         self._beside = beside
 
     def find(self, name: str) -> Any:
-        """Return the function `module:name`.
-
-        Raises:
-            StatechartError: it cannot be imported, or is no function that answers at once.
-        """
+        """Return the function `module:name`."""
         try:
             code, function = find_domain_code(SimulationConfig(domain=name, domain_path=self._directory), self._beside)
         except ConfigError as error:

@@ -79,9 +79,6 @@ def with_interventions(config: Config, path: Path, tick: int) -> Config:
 
     Args:
         tick: the first tick at which they may happen.
-
-    Raises:
-        ConfigError: the file cannot be read, or an intervention is wrong or happens earlier.
     """
     return load_interventions(config, read_text(path, "expected a YAML file with interventions"), str(path), tick)
 
@@ -131,14 +128,7 @@ def _archetype_errors(placed: PlacedConfig) -> Iterator[ConfigError]:
 
 
 def read_text(path: Path, hint: str = "write one to start from with: prism init DIR") -> str:
-    """Return the text of a file, up to the greatest length of a configuration; no more is read.
-
-    Args:
-        hint: what to do if there is no such file.
-
-    Raises:
-        ConfigError: there is none, or it is no text.
-    """
+    """Return the text of a file, up to the greatest length of a configuration; no more is read."""
     try:
         data = _read_bytes(path, CONFIG_BYTES_MAX)
     except FileNotFoundError:

@@ -144,9 +144,6 @@ def look_at_domain(config: Config) -> BuiltDomain:
     """Return the domain of a run to look at: no function of people's chart is imported, so it cannot be run.
 
     A user's own domain is code, so it is built only if its user has allowed that.
-
-    Raises:
-        ConfigError, InputError, UntrustedCodeError: as for `build_domain`.
     """
     if config.simulation.domain == "social":
         return _social_with(config, ignore_step, look_at_chart)
@@ -168,23 +165,12 @@ def own_code(config: Config, beside: Path | None = None) -> list[OwnCode]:
 
 
 def entrust(config: Config, beside: Path | None = None) -> None:
-    """Let the code that a configuration names be run here, now and later: its user has named the configuration.
-
-    Args:
-        beside: as for `own_code`.
-    """
+    """Let the code that a configuration names be run here, now and later: its user has named the configuration."""
     allow(own_code(config, beside))
 
 
 def check_sharing(config: Config, fields: Callable[[], QuestionFields]) -> None:
-    """Check that the domain's questions can share judgements as configured, if the configuration shares any.
-
-    Args:
-        fields: returns the fields of the domain's questions.
-
-    Raises:
-        ConfigError: they cannot share them.
-    """
+    """Check that the domain's questions can share judgements as configured, if the configuration shares any."""
     if config.oracle.sharing.by == "none":
         return
     archetypes_of(config, fields())
@@ -194,11 +180,6 @@ def chart_of(config: Config) -> Behaviour[Any] | Statechart[Any]:
     """Return the chart of a configuration to look at: the behaviour where its domain has one, else the chart.
 
     Functions in it are not imported. A user's own domain is built, because only it knows its chart.
-
-    Raises:
-        ConfigError: the domain or the chart cannot be used.
-        InputError: an input file cannot be used.
-        UntrustedCodeError: the domain is the user's own code, which its user has not allowed.
     """
     if config.simulation.domain == "social":
         return look_at_chart(config).behaviour
@@ -220,11 +201,7 @@ def code_of(config: Config) -> tuple[Path, ...]:
 
 
 def settled(config: Config) -> Config:
-    """Return a configuration with all that a resume needs for its own domain: every setting, and its directory.
-
-    Raises:
-        ConfigError: the domain cannot be imported, or its settings are wrong.
-    """
+    """Return a configuration with all that a resume needs for its own domain: every setting, and its directory."""
     if not is_own(config):
         return config
     own = find_own_domain(config.simulation)

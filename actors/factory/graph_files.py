@@ -18,16 +18,7 @@ from prism.text_files import binary_kind
 
 
 def parse_graph(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
-    """Return the graph in a file.
-
-    Args:
-        data: the file's contents, unpacked.
-        source: the file's name, for messages.
-        config: how a table is read, and whether it is directed; the other formats say so themselves.
-
-    Raises:
-        InputError: the contents cannot be used, or a setting is given that is for tables alone.
-    """
+    """Return the graph in a file."""
     found = graph_format(data, source)
     if found == "table":
         return parse_edges(data, source, config)
@@ -96,11 +87,7 @@ _OTHERS: Final = {
 
 
 def graph_format(data: bytes, source: str) -> GraphFormat:
-    """Return the format of a file's content. Content of no known format is taken for a table of ties.
-
-    Raises:
-        InputError: the format is known and cannot be read.
-    """
+    """Return the format of a file's content. Content of no known format is taken for a table of ties."""
     if (kind := binary_kind(data)) is not None:
         raise InputError(source, f"is {kind}: {EXPECTED}")
     head = data[:HEAD_BYTES].decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")

@@ -101,20 +101,12 @@ def load_population(
 
 
 def load_posts(config: PopulationConfig) -> tuple[tuple[GivenPost, ...] | None, dict[str, str]]:
-    """Return the posts in the file that the configuration names, and the hash of the file.
-
-    Raises:
-        InputError: the file cannot be read or used.
-    """
+    """Return the posts in the file that the configuration names, and the hash of the file."""
     return _parsed(config.posts.file, parse_posts, config, POSTS, "posts")
 
 
 def load_margins(config: PopulationConfig) -> tuple[Margins | None, dict[str, str]]:
-    """Return the margins in the files that the configuration names, and the hash of each file.
-
-    Raises:
-        InputError: a file cannot be read or used, or the tables contradict each other.
-    """
+    """Return the margins in the files that the configuration names, and the hash of each file."""
     tables, hashes = list[MarginTable](), dict[str, str]()
     for name in config.margins:
         table, read = _parsed(name, parse_margin, config, SHARES)
@@ -149,11 +141,7 @@ def _parsed(
 
 
 def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
-    """Return the contents of a file, unpacked if it is packed with gzip.
-
-    Raises:
-        InputError: it is missing, no regular file, not readable, no whole gzip file, or larger than `bytes_max`.
-    """
+    """Return the contents of a file, unpacked if it is packed with gzip."""
     try:
         return _contents(str(path), bytes_max)
     except TooLargeError:
@@ -162,11 +150,7 @@ def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
 
 
 def read_if_small(path: str | Path, *, bytes_max: int = SMALL_BYTES_MAX) -> Input | None:
-    """Return the contents of a small file; None for a larger file, which is only opened.
-
-    Raises:
-        InputError: as for `read_input`, except for errors that only reading a large file would find.
-    """
+    """Return the contents of a small file; None for a larger file, which is only opened."""
     try:
         return _contents(str(path), bytes_max)
     except TooLargeError:
@@ -178,9 +162,6 @@ def inputs_shared(kept: Kept | None = None) -> Iterator[None]:
     """Keep the graphs and profiles that are read in the block, a few of them, for other runs in it.
 
     They are known by the hash of their file, and never changed, so runs do not differ by it.
-
-    Args:
-        kept: the graphs and profiles of an earlier block; they are used, and new ones are added.
     """
     token = _kept.set(OrderedDict() if kept is None else kept)
     try:
@@ -190,11 +171,7 @@ def inputs_shared(kept: Kept | None = None) -> Iterator[None]:
 
 
 def _shared(source: Input, make: Callable[[], T], what: str, config: object) -> T:
-    """Return the object made from a file: the kept one, if the same content was read before.
-
-    Args:
-        what, config: as for `_parsed`.
-    """
+    """Return the object made from a file: the kept one, if the same content was read before."""
     kept = _kept.get()
     if kept is None or not what:
         return make()
@@ -212,11 +189,7 @@ def _shared(source: Input, make: Callable[[], T], what: str, config: object) -> 
 
 @contextmanager
 def fitting_memory(name: str) -> Iterator[None]:
-    """Turn a lack of memory in the block into an error of the input file that is read or parsed there.
-
-    Raises:
-        InputError: the file and what is made of it are larger than the memory that the process may use.
-    """
+    """Turn a lack of memory in the block into an error of the input file that is read or parsed there."""
     try:
         yield
     except MemoryError:
@@ -281,12 +254,7 @@ def with_inputs_beside(config: Config, directory: Path) -> Config:
 
 
 def with_inputs(config: Config, rename: Callable[[str], str], rename_own: Callable[[str], str]) -> Config:
-    """Return the configuration with other names of its input files.
-
-    Args:
-        rename: returns the new name of a file that a setting names.
-        rename_own: returns the new text for a text in the settings of its own domain, each of which may name a file.
-    """
+    """Return the configuration with other names of its input files."""
 
     def new(name: str | None) -> str | None:
         return None if name is None else rename(name)
@@ -364,11 +332,7 @@ def replays_tape(config: Config) -> bool:
 
 
 def missing_inputs(placed: PlacedConfig, config: Config, but: Collection[str] = ()) -> Iterator[InputError]:
-    """Yield the input files that are named and do not exist; the paths in a configuration include their directory.
-
-    Args:
-        but: names that are left out.
-    """
+    """Yield the input files that are named and do not exist; the paths in a configuration include their directory."""
     for key, name in input_paths(config).items():
         leaf = placed.leaves.get(key.partition("[")[0])
         if name not in but and leaf is not None and not locate_input(name).exists():
@@ -412,12 +376,7 @@ def _is_packed(name: str, raw: bytes) -> bool:
 
 
 def _unpack(raw: bytes, name: str, bytes_max: int) -> bytes:
-    """Return the content of the gzip file.
-
-    Raises:
-        InputError: it is no whole gzip file, or unpacks to far more bytes than a text file would.
-        TooLargeError: it has more bytes than `bytes_max`.
-    """
+    """Return the content of the gzip file."""
     if not raw:
         raise InputError(name, "is no whole gzip file: it is empty")
     ratio_bytes_max, chunks, size = max(UNPACK_FREE_BYTES, UNPACK_RATIO_MAX * len(raw)), list[bytes](), 0

@@ -55,9 +55,6 @@ def make_model(config: Config) -> LanguageModel:
     """Return a client of the model that the configuration names, on all of its hosts. It sends nothing yet.
 
     The API key comes from the environment.
-
-    Raises:
-        ValueError: the backend is no model.
     """
     if config.llm.hosts and config.oracle.backend != "choice":
         return _pool(config)
@@ -93,11 +90,7 @@ def _at(config: Config, address: str) -> Config:
 
 
 def check_oracle(config: Config) -> None:
-    """Refuse an address, a secret or a tape that cannot be used. Asks no server and makes no file.
-
-    Raises:
-        OracleUnavailableError: as `open_oracle` would.
-    """
+    """Refuse an address, a secret or a tape that cannot be used. Asks no server and makes no file."""
     if config.oracle.backend == "choice":
         return
     from prism.llm.address import address_of  # noqa: PLC0415  # see make_model
@@ -131,12 +124,6 @@ async def open_oracle(
     Args:
         directory: the run's directory; a tape is recorded there unless the configuration names another path. None for
             a run in memory.
-        oracle: the caller's own oracle, which answers instead and needs no backend.
-        on_wait: called with the reason of each wait for the server.
-
-    Raises:
-        OracleUnavailableError: the server, the model or the tape cannot be used.
-        ConfigError: a tape is to be recorded, and there is no place for it.
     """
     if oracle is not None:
         yield OpenOracle(oracle, type(oracle).__qualname__, None)
@@ -153,11 +140,7 @@ async def open_oracle(
 
 
 async def check_models(config: Config, model: LanguageModel) -> Health:
-    """Return the health of `llm.model`; check the models of `llm.by`, too, unless a tape is replayed.
-
-    Raises:
-        OracleUnavailableError: one of them cannot be used, or has to be asked in another way.
-    """
+    """Return the health of `llm.model`; check the models of `llm.by`, too, unless a tape is replayed."""
     health = await model.check()
     for name in config.llm.models[1:] if config.oracle.tape != "replay" else ():
         alone = replace(config, llm=replace(config.llm, model=name, by=ModelsConfig()))
@@ -173,11 +156,7 @@ async def check_models(config: Config, model: LanguageModel) -> Health:
 
 
 async def _checked(config: Config, model: LanguageModel, on_wait: Callable[[str], None]) -> Health:
-    """Return a model's health. While the server is loading it, wait for as long as for a server that is away.
-
-    Raises:
-        OracleUnavailableError: the server or the model cannot be used, or takes longer than the run waits.
-    """
+    """Return a model's health. While the server is loading it, wait for as long as for a server that is away."""
     oracle = config.oracle
     waits = oracle.mode == "pace" and oracle.on_outage == "wait"
     last = anyio.current_time() + (oracle.outage_patience_s if waits else 0.0)
@@ -194,12 +173,7 @@ async def _checked(config: Config, model: LanguageModel, on_wait: Callable[[str]
 
 
 def tape_path(config: Config, directory: Path | None) -> Path:
-    """Return the tape of a run.
-
-    Raises:
-        ConfigError: the configuration names none, and there is no directory for it.
-        TapeError: it is a tape that the run has kept to replay, and its content has changed.
-    """
+    """Return the tape of a run."""
     if (name := config.oracle.tape_path) is not None:
         path, digest = locate_input(name), kept_sha256(name)
         if digest is not None and config.oracle.tape == "replay" and path.is_file() and sha256_of(path) != digest:

@@ -169,11 +169,7 @@ def unknown_code(codes: Iterable[OwnCode]) -> list[OwnCode]:
 
 
 def refuse_unknown(codes: Iterable[OwnCode]) -> None:
-    """Refuse to run code that its user has not asked for; with --trust, allow it.
-
-    Raises:
-        UntrustedCodeError: there is some.
-    """
+    """Refuse to run code that its user has not asked for; with --trust, allow it."""
     unknown = unknown_code(codes)
     if unknown and known_code.trusts:
         allow(unknown)
@@ -345,17 +341,14 @@ class OwnFinder(MetaPathFinder):
         """`{top-level module: its file or directory}`."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: object = None) -> ModuleSpec | None:  # noqa: ARG002
-        """Return the specification of a module; None if it is not of allowed code.
-
-        Raises:
-            ModuleNotFoundError: a package has no such source. Python must not look for a compiled file in its place.
-        """
+        """Return the specification of a module; None if it is not of allowed code."""
         place = self.places.get(fullname.partition(".")[0])
         if place is None:
             return None
         for directory in [str(place.parent)] if path is None else path:
             if (spec := _spec_in(Path(directory), fullname)) is not None:
                 return spec
+        # With None Python would look for a compiled file in its place.
         raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
 
 

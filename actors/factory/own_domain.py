@@ -40,14 +40,7 @@ class OwnDomain(NamedTuple):
 
 
 def find_own_domain(simulation: SimulationConfig, beside: Path | None = None) -> OwnDomain:
-    """Import the domain that a configuration names, which runs its module's code.
-
-    Args:
-        beside: as in `find_domain_code`.
-
-    Raises:
-        ConfigError: it cannot be imported, or is no function that PRISM can call.
-    """
+    """Import the domain that a configuration names, which runs its module's code."""
     code, function = find_domain_code(simulation, beside)
     if not callable(function):
         raise domain_error(f"{code.reference} is {_named(function)}; expected a function that returns a domain")
@@ -57,11 +50,7 @@ def find_own_domain(simulation: SimulationConfig, beside: Path | None = None) ->
 
 
 def show_of_own(own: OwnDomain, config: Config) -> Show:
-    """Return the show of a domain: an instance of the class `SHOW` in its module, if there is such a class.
-
-    Raises:
-        ConfigError: `SHOW` is no subclass of `prism.show.Show`, it cannot be made, or the settings are wrong.
-    """
+    """Return the show of a domain: an instance of the class `SHOW` in its module, if there is such a class."""
     module = own.code.reference.partition(":")[0]
     kind = getattr(sys.modules[module], "SHOW", Show)
     if not (isinstance(kind, type) and issubclass(kind, Show)):
@@ -74,11 +63,7 @@ def show_of_own(own: OwnDomain, config: Config) -> Show:
 
 
 def build_own_domain(own: OwnDomain, config: Config, inputs: InputFiles) -> Domain:
-    """Return the domain that a function makes from a configuration.
-
-    Raises:
-        ConfigError: the settings are wrong, the function fails, or it returns something else than a domain.
-    """
+    """Return the domain that a function makes from a configuration."""
     given = {"config": config, "settings": settings_from(own.settings, config.domain), "inputs": inputs}
     reference, files = own.code.reference, own.code.files
     try:
@@ -97,11 +82,7 @@ def build_own_domain(own: OwnDomain, config: Config, inputs: InputFiles) -> Doma
 
 
 def _check_interventions(own: OwnDomain, config: Config, domain: Domain) -> None:
-    """Refuse interventions that a domain does not take, and settings in them that it does not have.
-
-    Raises:
-        ConfigError: there are some.
-    """
+    """Refuse interventions that a domain does not take, and settings in them that it does not have."""
     if config.interventions and _missing(domain.world, ("intervene",), World) is not None:
         problem = f"the world of {own.code.reference}, {_named(domain.world)}, takes none: it has no method intervene"
         raise ConfigError("configuration", problem, key=INTERVENTIONS)
@@ -175,11 +156,7 @@ def _refuse_types_without_words(settings: type[Section]) -> None:
 
 
 def _misfit(domain: Any, *, asks_embedded: bool) -> str | None:
-    """Return why an object is no domain, in words; None if it is one.
-
-    Args:
-        asks_embedded: whether its embedded oracle is asked in the run.
-    """
+    """Return why an object is no domain, in words; None if it is one."""
     if inspect.iscoroutine(domain):
         domain.close()
         return "the function is a coroutine; expected a plain one"

@@ -132,27 +132,12 @@ class Cluster:
 
 
 def connecting(address: str, processes: int, asked: str) -> Future[Cluster]:
-    """Begin to connect to a cluster, and return the future of it.
-
-    Args:
-        address: `ray` for the cluster that RAY_ADDRESS names or that runs here, or else one that is started; `local`
-            for one that is started in any case; `ray://HOST:PORT` for a cluster elsewhere; `HOST:PORT` for the one
-            that this node is part of.
-        processes: those at once of a cluster that is started.
-        asked: the option or setting that needs it, for errors.
-
-    Raises:
-        PlaceError: by the future: it is not installed, there is no cluster at the address, or it has other versions.
-    """
+    """Begin to connect to a cluster, and return the future of it."""
     return Cluster(address, processes, asked).connected
 
 
 def connected(address: str, processes: int, asked: str) -> Cluster:
-    """Return a cluster, as `connecting` does; a signal ends the wait for it.
-
-    Raises:
-        PlaceError: it is not installed, or there is no cluster at the address, or it has other versions.
-    """
+    """Return a cluster, as `connecting` does; a signal ends the wait for it."""
     cluster = connecting(address, processes, asked).result()
     heed_signals()
     return cluster
@@ -198,11 +183,7 @@ def _options(ray: Any, address: str) -> dict[str, Any]:
 
 @contextmanager
 def _private(ray: Any) -> Iterator[None]:
-    """Let a cluster that is started in the block listen on this machine alone, with a token and files of its own.
-
-    Raises:
-        PlaceError: this version of Ray cannot be kept from listening on all addresses.
-    """
+    """Let a cluster that is started in the block listen on this machine alone, with a token and files of its own."""
     from ray._private import ray_constants  # noqa: PLC0415  # an extra
 
     # Ray knows this setting by the name of two systems on which a firewall asks about each other address.

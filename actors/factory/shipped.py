@@ -124,12 +124,7 @@ def replications() -> dict[str, Path]:
 
 
 def template_files(directory: Path, package: str) -> dict[Path, bytes]:
-    """Return the files of a package with a user's own domain: `{path: content}`, the configuration first.
-
-    Args:
-        directory: where they will be.
-        package: the name of the package, a Python identifier.
-    """
+    """Return the files of a package with a user's own domain: `{path: content}`, the configuration first."""
     root = shipped_root() / TEMPLATES / "domain"
     sources = [path for path in sorted(root.rglob("*")) if path.is_file() and _is_source(path.relative_to(root))]
     sources.sort(key=lambda path: path.name != TEMPLATE_CONFIG)

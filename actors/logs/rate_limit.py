@@ -87,11 +87,7 @@ class LogLimit:
         self._counts = LineCounts(LINES_MAX, clock)
 
     def __call__(self, _: WrappedLogger, method: str, event: EventDict) -> EventDict:
-        """Return the event, unless it is over the limit.
-
-        Raises:
-            DropEvent: it is over the limit.
-        """
+        """Return the event, unless it is over the limit."""
         # The text of a library's line differs each time, so its lines are counted by its logger.
         name = str(event.get("logger") or event.get("event"))
         if name == LEFT_OUT:
@@ -140,11 +136,7 @@ class TerminalLog:
         self._stamp = structlog.processors.TimeStamper(fmt="iso", utc=True)
 
     def __call__(self, logger: WrappedLogger, method: str, event: EventDict) -> str:
-        """Return the event's line, after a line for each kind whose minute is over and that had lines left out.
-
-        Raises:
-            DropEvent: there is no line to show.
-        """
+        """Return the event's line, after a line for each kind whose minute is over and that had lines left out."""
         if event.get("event") == LEFT_OUT and (more := self._counts.end(str(event.get("of")))):
             event = {**event, "lines": event["lines"] + more, "limit": limit_text(SHOWN)}
         kind = event.get("logger")

@@ -147,9 +147,6 @@ class RunLog:
         """Log the events of the block, and of the tasks and threads that it starts.
 
         Of several runs in one process each logs its own events. What logging was before comes back after the last.
-
-        Yields:
-            The context, which needs to be given the run's tick.
         """
         _logging.enter(self)
         token = _current.set(self)
@@ -203,11 +200,7 @@ class _Logging:
             self._logs[-1].note(muted)
 
     def process(self, logger: WrappedLogger, method: str, event: EventDict) -> Any:
-        """Return an event as its run prints it. In a thread that is no run's own it belongs to the latest run.
-
-        Raises:
-            DropEvent: no run logs any more.
-        """
+        """Return an event as its run prints it. In a thread that is no run's own it belongs to the latest run."""
         if not self._logs:
             raise structlog.DropEvent
         return _current.get(self._logs[-1]).process(logger, method, event)
@@ -239,11 +232,7 @@ _logging = _Logging()
 
 @contextmanager
 def logging_to(path: Path | None, rotation: Rotation = ROTATION) -> Iterator[LogContext]:
-    """Send the events of the block to standard error and, if a path is given, to that file, one JSON object a line.
-
-    Yields:
-        The context, which needs to be given the run's tick.
-    """
+    """Send the events of the block to standard error and, if a path is given, to that file, one JSON object a line."""
     with closing(RunLog(path, rotation)) as log, log.active() as context:
         yield context
 

@@ -13,21 +13,13 @@ PASSWORD = "PRISM_METRICS_PASSWORD"  # noqa: S105  # the name of the variable, n
 
 
 def check_access(config: MetricsConfig, environment: Mapping[str, str] = os.environ) -> None:
-    """Check the certificate and the password, without listening.
-
-    Raises:
-        ConfigError: the certificate cannot be used, or a password is missing.
-    """
+    """Check the certificate and the password, without listening."""
     read_tls(config)
     read_credentials(config, environment)
 
 
 def read_tls(config: MetricsConfig) -> ssl.SSLContext | None:
-    """Return what encrypts the connections; None without a certificate.
-
-    Raises:
-        ConfigError: the certificate cannot be used.
-    """
+    """Return what encrypts the connections; None without a certificate."""
     certificate, key = config.tls_cert, config.tls_key
     if certificate is None:
         if key is not None:
@@ -49,11 +41,7 @@ def read_tls(config: MetricsConfig) -> ssl.SSLContext | None:
 
 
 def read_credentials(config: MetricsConfig, environment: Mapping[str, str]) -> bytes | None:
-    """Return the user and the password, as HTTP sends them; None without a user.
-
-    Raises:
-        ConfigError: the password is missing.
-    """
+    """Return the user and the password, as HTTP sends them; None without a user."""
     if config.username is None:
         return None
     password = environment.get(PASSWORD, "")

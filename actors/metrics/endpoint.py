@@ -73,11 +73,7 @@ class Endpoint:
 
     @contextmanager
     def observing(self, run_id: str) -> Iterator[Metrics]:
-        """Provide the observer of a run, whose metrics are served from then on.
-
-        Args:
-            run_id: the run's name, a label of every metric.
-        """
+        """Provide the observer of a run, whose metrics are served from then on."""
         metrics = Metrics(labels_of(self._config, run_id), limits_of(self._config))
         self._exposition.add_run(metrics)
         self._metrics = metrics

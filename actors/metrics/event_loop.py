@@ -47,11 +47,7 @@ class LoopLag:
         self._beat: Beat | None = None
 
     async def run(self, on_beat: Callable[[], None] = lambda: None) -> None:
-        """Beat until cancelled.
-
-        Args:
-            on_beat: called after each beat.
-        """
+        """Beat until cancelled."""
         due = self._clock()
         while True:
             due = self._record_beat(due)

@@ -43,11 +43,7 @@ class Exposition:
         self._registry.register(_RunCollector(metrics))
 
     def render(self, accept: str = "") -> tuple[str, bytes]:
-        """Return the content type and the text.
-
-        Args:
-            accept: the HTTP header `Accept`. Only OpenMetrics has exemplars.
-        """
+        """Return the content type and the text."""
         return rendered(self._registry, accept)
 
     def close(self) -> None:
@@ -56,11 +52,7 @@ class Exposition:
 
 
 def rendered(registry: CollectorRegistry, accept: str) -> tuple[str, bytes]:
-    """Return the metrics of a registry: the content type and the text.
-
-    Args:
-        accept: the HTTP header `Accept`.
-    """
+    """Return the metrics of a registry: the content type and the text."""
     wanted = {kind.split(";")[0].strip().lower() for kind in accept.split(",")}
     if "application/openmetrics-text" in wanted:
         return openmetrics.CONTENT_TYPE_LATEST, openmetrics.generate_latest(registry)  # type: ignore[no-untyped-call]

@@ -31,12 +31,7 @@ UNOBSERVED = Observation(None, lambda _: nullcontext(Observer()), lambda _: None
 
 @contextmanager
 def observation(config: Config) -> Iterator[Observation]:
-    """Provide the observation of a run. It listens on its address at once.
-
-    Raises:
-        AddressError: the address cannot be listened on.
-        ConfigError: the certificate cannot be used, or a password is missing.
-    """
+    """Provide the observation of a run. It listens on its address at once."""
     if not config.metrics.enabled:
         yield UNOBSERVED
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 import pickle
 from typing import Any
 
@@ -16,7 +15,7 @@ from prism.agents.social_agent import SocialAgent
 from prism.checked import field_types
 from prism.config import AttributeConfig, Config, PopulationConfig, load_config
 from prism.config.attributes import NUMBER_MAX, TAKEN_NAMES, TRAITS
-from prism.errors import ConfigError, SettingError
+from prism.errors import SettingError
 from prism.social.people.persona import Persona
 from tests.catalogue import catalogue
 from tests.config.refusals import refusal
@@ -249,13 +248,6 @@ def test_python_yaml_and_structs_mean_the_same() -> None:
     assert pickle.loads(pickle.dumps(config)) == config
 
 
-def test_what_is_decoded_is_checked_too() -> None:
-    with pytest.raises(msgspec.ValidationError, match="is a name that people already have"):
-        msgspec.json.decode(b'{"population": {"attributes": {"name": {"type": "text"}}}}', type=Config)
-    with pytest.raises(msgspec.ValidationError, match="expected min <= max"):
-        msgspec.json.decode(b'{"population": {"attributes": {"a": {"type": "int", "min": 3, "max": 2}}}}', type=Config)
-
-
 @catalogue(
     ("text", "message"),
     [
@@ -284,32 +276,6 @@ def test_one_attribute_can_be_set_alone_and_the_others_stay() -> None:
     assert load_config(STUDY, environment=environment).population.attributes == changed
 
 
-def test_all_attributes_can_be_set_at_once_and_one_where_there_was_none() -> None:
-    whole = load_config(STUDY, overrides=["population.attributes={age: {type: int, min: 1, max: 2}}"])
-    alone = load_config(overrides=["population.attributes.age={type: int, min: 1, max: 2}"])
-    assert whole.population.attributes == alone.population.attributes
-    assert load_config(STUDY, overrides=["population.attributes={}"]) == Config()
-
-
-@catalogue(
-    ("override", "message"),
-    [
-        ("age.max=3", "age.max: expected min <= max, got 13 and 3"),
-        ("age.mux=3", "age.mux: unknown key; did you mean population.attributes.age.max?"),
-        ("age={type: int, min: x}", "age.min: expected float -1e+15 to 1e+15 or none, got 'x'"),
-        ("age=null", f"age: expected a declaration with keys ({KEYS}), such as {{type: int}}, got null"),
-        ("age.max.more=3", "age.max: expected float -1e+15 to 1e+15 or none, got a mapping"),
-        ("new.type=bool", "new: has no values: expected a profile file"),
-        ("=3", f"'': {NAME}"),
-    ],
-)
-def test_a_refused_override_names_itself(override: str, message: str) -> None:
-    told = refusal(STUDY, None, f"population.attributes.{override}")
-    assert told.startswith(f"--set: population.attributes.{message}") or (
-        override.startswith("age.max.more") and told.startswith(f"c.yaml:7: population.attributes.{message}")
-    )
-
-
 def test_a_run_keeps_only_what_a_declaration_says() -> None:
     config = load_config(STUDY)
     kept = msgspec.to_builtins(config.population)["attributes"]
@@ -327,39 +293,6 @@ def test_the_names_of_people_and_agents_are_taken() -> None:
             PopulationConfig(attributes={name: {"type": "int"}})  # type: ignore[dict-item]
 
 
-@pytest.mark.slow
-@given(
-    name=st.text(min_size=1, max_size=12) | st.sampled_from(["age", "income_2024", "x"]),
-    declaration=st.dictionaries(
-        st.sampled_from(list(field_types(AttributeConfig))),
-        st.none()
-        | st.booleans()
-        | st.integers()
-        | st.floats()
-        | st.sampled_from(["int", "float", "bool", "text"])
-        | st.lists(st.text(max_size=3) | st.floats(), max_size=3),
-    ),
-)
-def test_a_declaration_is_refused_in_one_line_or_says_the_same_after_a_round_trip(
-    name: str, declaration: dict[str, Any]
-) -> None:
-    try:
-        config = PopulationConfig(attributes={name: declaration})  # type: ignore[dict-item]
-    except SettingError as error:
-        told = str(error)
-    else:
-        told = ""
-    if told:
-        assert len(told.splitlines()) == 1
-        assert told.startswith("PopulationConfig: population.attributes")
-        return
-    assert name.isidentifier()
-    assert not keyword.iskeyword(name)
-    again = msgspec.json.decode(msgspec.json.encode(config), type=PopulationConfig)
-    assert again == config
-    assert isinstance(config.attributes[name].expected, str)
-
-
 @given(st.floats(allow_nan=True) | st.integers() | st.booleans() | st.text(max_size=3))
 def test_a_declaration_holds_only_values_of_its_type_and_range(value: float | str) -> None:
     number, whole = AttributeConfig(type="float", min=-1, max=1), AttributeConfig(type="int", min=13)
@@ -368,13 +301,3 @@ def test_a_declaration_holds_only_values_of_its_type_and_range(value: float | st
     assert whole.holds(value) == (type(value) is int and 13 <= value <= NUMBER_MAX)
     assert text.holds(value) == (value in ("a", "b"))
     assert switch.holds(value) == (type(value) is bool)
-
-
-def test_a_refusal_of_the_environment_names_its_variable() -> None:
-    told = refusal(STUDY, {"PRISM_POPULATION__ATTRIBUTES__AGE__MIN": "100"})
-    assert (
-        told
-        == "PRISM_POPULATION__ATTRIBUTES__AGE__MIN: population.attributes.age.min: expected min <= max, got 100 and 99"
-    )
-    with pytest.raises(ConfigError, match="is set as a whole"):
-        load_config(environment={"PRISM_POPULATION__TOPICS__X": "1"})

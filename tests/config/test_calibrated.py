@@ -6,17 +6,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from prism.config import CalibrationConfig, Config, RunConfig, calibration_label, fitted_settings
+from prism.config import CalibrationConfig, Config, calibration_label, fitted_settings
 
 
 def calibrated(**sections: Any) -> Config:
     config = Config(**sections)
     calibration = CalibrationConfig(data="panel.csv", fit=0.5, holdout=0.6129, settings=fitted_settings(config))
     return replace(config, run=replace(config.run, calibration=calibration))
-
-
-def test_a_configuration_is_calibrated_on_nothing_by_default() -> None:
-    assert calibration_label(Config()) is None
 
 
 def test_the_label_names_the_data_and_the_holdout() -> None:
@@ -51,8 +47,3 @@ def test_a_file_counts_by_its_name_wherever_it_is() -> None:
     graph = replace(config.population.graph, path="data/other.csv")
     other = replace(config, population=replace(config.population, graph=graph))
     assert str(calibration_label(other)).endswith("but population.graph.path was changed")
-
-
-def test_the_name_of_the_data_is_no_terminal_sequence() -> None:
-    config = Config(run=RunConfig(calibration=CalibrationConfig(data="a\x1b[31m\nb")))
-    assert calibration_label(config) == r"calibrated on a\x1b[31m\nb"

@@ -44,12 +44,6 @@ def test_settings_of_unknown_type_are_taken_as_they_are_and_changed_one_by_one()
     assert load_config(OWN, environment={"PRISM_DOMAIN__LIGHTS": "3"}).domain == {"lights": 3}
 
 
-def test_settings_of_known_type_have_all_their_defaults() -> None:
-    assert loaded("") == {"lights": 4, "names": ("a",), "timing": {"red": 3}}
-    given = loaded("domain: {timing: {red: 2}}", "domain.lights=7", PRISM_DOMAIN__NAMES="[x, y]")
-    assert given == {"lights": 7, "names": ("x", "y"), "timing": {"red": 2}}
-
-
 @catalogue(
     ("text", "overrides", "line"),
     [

@@ -283,15 +283,6 @@ def test_a_domain_of_its_own_takes_every_kind_and_only_its_own_settings() -> Non
         made(**own, interventions=[{"tick": 3, "set": {"feed.size": 3}}])
 
 
-def test_people_of_a_file_are_counted_when_they_are_made() -> None:
-    config = made(population={"graph": {"path": "ties.csv"}}, interventions=[{"tick": 3, "silence": [1000]}])
-    assert config.interventions[0].silence == (1000,)
-
-
-def test_a_run_that_is_made_shorter_names_the_intervention_that_it_would_not_reach() -> None:
-    assert refusal(STUDY, None, "simulation.ticks=100").startswith("c.yaml:4: interventions[1].tick: expected an ")
-
-
 def test_a_later_source_replaces_the_whole_list() -> None:
     override = "interventions=[{tick: 3, silence: [1]}]"
     assert len(load_config(STUDY, overrides=[override]).interventions) == 1

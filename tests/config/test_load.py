@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -33,22 +32,6 @@ def from_overrides(*overrides: str) -> Config:
     return load_config(None, "c.yaml", environment={}, overrides=overrides)
 
 
-@catalogue("text", [None, "", "\n", "# nothing\n", "~", "---", "{}", "\ufeff"])
-def test_a_file_that_sets_nothing_means_the_defaults(text: str | None) -> None:
-    assert load_config(text, "c.yaml", environment={}, overrides=()) == Config()
-
-
-def test_a_section_whose_keys_are_all_commented_out_keeps_its_defaults() -> None:
-    assert from_text("population:\n  # size: 3\nfeed:\n") == Config()
-
-
-def test_what_a_file_does_not_set_keeps_its_default() -> None:
-    config = from_text("population:\n  graph:\n    degree: 4\n")
-    assert config.population.graph.degree == 4
-    assert config.population.graph.rewiring == Config().population.graph.rewiring
-    assert config.feed == Config().feed
-
-
 def test_the_environment_overrides_the_file_and_set_overrides_both() -> None:
     text = "simulation: {seed: 1, rounds: 1, ticks_per_round: 5}"
     environment = {"PRISM_SIMULATION__ROUNDS": "2", "PRISM_SIMULATION__TICKS_PER_ROUND": "6"}
@@ -56,10 +39,6 @@ def test_the_environment_overrides_the_file_and_set_overrides_both() -> None:
     assert config.simulation.seed == 1
     assert config.simulation.rounds == 2
     assert config.simulation.ticks_per_round == 7
-
-
-def test_the_last_of_two_overrides_counts() -> None:
-    assert from_overrides("feed.size=3", "feed.size=4").feed.size == 4
 
 
 def test_a_list_is_replaced_and_not_appended_to() -> None:
@@ -99,12 +78,6 @@ def test_a_number_may_be_written_in_any_usual_way(written: str) -> None:
     assert isinstance(seconds, float)
 
 
-@catalogue("written", ["2026-02-03 10:00:00+02:00", "2026-02-03T08:00:00Z", '"2026-02-03T08:00:00Z"'])
-def test_a_date_may_be_written_plain_or_quoted(written: str) -> None:
-    config = from_text(f"simulation: {{epoch: {written}}}")
-    assert config.simulation.epoch == datetime(2026, 2, 3, 8, tzinfo=UTC)
-
-
 @catalogue("name", ["PRISM_HOME", "PRISM_", "PRISM", "PATH", "PRISMA__SIZE", "prism_feed__size"])
 def test_a_variable_that_names_no_setting_is_left_alone(name: str) -> None:
     assert load_config(None, "c.yaml", environment={name: "3"}, overrides=()) == Config()
@@ -124,11 +97,6 @@ def test_a_variable_that_lacks_underscores_is_refused_with_the_right_name(name: 
     assert str(caught.value) == f"{name}: is no setting; did you mean {meant}, with two underscores for each dot?"
 
 
-@catalogue("name", ["PRISM_METRICS_PASSWORD", "PRISM_LLM_API_KEY", "PRISM_PROMETHEUS_URL"])
-def test_a_variable_that_is_read_elsewhere_is_left_alone(name: str) -> None:
-    assert load_config(None, "c.yaml", environment={name: "3"}, overrides=()) == Config()
-
-
 @pytest.mark.parametrize(
     ("text", "overrides", "place"),
     [
@@ -140,19 +108,6 @@ def test_a_size_below_the_degree_is_refused_where_it_was_set(text: str, override
     with pytest.raises(ConfigError) as caught:
         load_config(text, "c.yaml", overrides=overrides)
     assert str(caught.value).startswith(f"{place}expected graph.degree < the number of people, got ")
-
-
-@pytest.mark.parametrize("rest", ["\nsimulation: {domain: economy}", "\n  graph: {path: a.csv}"])
-def test_a_size_of_which_no_graph_is_made_may_be_any(rest: str) -> None:
-    assert from_text(f"population:\n  size: 5{rest}").population.size == 5
-
-
-def test_a_graph_file_makes_the_kind_of_graph_irrelevant() -> None:
-    assert from_text("population: {graph: {kind: profiles, path: a.csv}}").population.graph.path == "a.csv"
-
-
-def test_profiles_bring_their_own_interests() -> None:
-    assert from_text("population: {profiles: p.json, topics: [a]}").population.profiles == "p.json"
 
 
 @given(parts=st.lists(NAMES, min_size=1, max_size=4))
@@ -190,10 +145,6 @@ def test_any_value_of_a_setting_is_taken_or_refused_by_name(value: str, setting:
 @catalogue("path", CONFIGS)
 def test_every_shipped_configuration_loads(path: Path) -> None:
     load_config(path.read_text(encoding="utf-8"), str(path), environment={}, overrides=())
-
-
-def test_the_default_configuration_is_shipped() -> None:
-    assert "default.yaml" in [path.name for path in CONFIGS]
 
 
 def test_a_text_of_its_own_is_taken_as_it_is() -> None:

@@ -316,14 +316,6 @@ def test_a_conflict_is_blamed_on_the_setting_that_was_set_last() -> None:
     )
 
 
-def test_an_error_keeps_the_facts_apart() -> None:
-    with pytest.raises(ConfigError) as caught:
-        load_config("\nfeed:\n  size: 0", "a/b.yaml", environment={}, overrides=())
-    error = caught.value
-    assert (error.source, error.line, error.key) == ("a/b.yaml", 3, "feed.size")
-    assert error.problem == "expected int 1 to 1000, got 0"
-
-
 SEVERAL_VALUES = """\
 population:
   sise: 3

@@ -50,23 +50,11 @@ def test_a_setting_that_no_request_can_carry_is_one_line_by_its_key(setting: str
     assert "abc123" not in str(caught.value)
 
 
-def test_a_setting_of_python_is_checked_as_well() -> None:
-    with pytest.raises(SettingError, match=r"llm\.request\.headers\.Cookie: expected an environment variable"):
-        RequestConfig(headers={"Cookie": "abc123"})
-    with pytest.raises(SettingError, match=r"llm\.request\.path: expected a path"):
-        RequestConfig(path="chat")
-
-
 def test_a_version_may_look_like_a_date_or_a_number() -> None:
     text = "query: {api-version: 2024-10-21, v: 2, beta: true}, headers: {X-Tries: 3, api-key: $K}"
     config = load_config(f"llm: {{request: {{{text}}}}}").llm.request
     assert config.query == {"api-version": "2024-10-21", "v": "2", "beta": "true"}
     assert config.headers == {"X-Tries": "3", "api-key": "$K"}
-
-
-@catalogue("name", ["X-Title", "HTTP-Referer", "api-version", "X-Keyboard", "X-Monkey", "OpenAI-Organization"])
-def test_an_ordinary_header_may_hold_a_text(name: str) -> None:
-    assert RequestConfig(headers={name: "text"}).headers == {name: "text"}
 
 
 @catalogue(

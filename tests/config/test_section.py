@@ -24,9 +24,8 @@ from prism.config import (
     RunConfig,
     SimulationConfig,
     load_config,
-    settings,
 )
-from prism.config.section import Section, place_of, sections_of
+from prism.config.section import Section
 from prism.errors import ConfigError, SettingError
 from tests.catalogue import catalogue
 from tests.config.refusals import GRAPH
@@ -95,11 +94,6 @@ def test_a_setting_is_refused_by_its_dotted_path(
     assert isinstance(caught.value, ConfigError | ValueError)
 
 
-def test_settings_come_by_name() -> None:
-    with pytest.raises(TypeError, match=r"^GraphConfig: takes each setting by its name: kind, path, "):
-        GraphConfig("barabasi_albert")  # type: ignore[call-arg]
-
-
 def test_mappings_lists_and_numbers_of_other_classes_become_what_a_file_would_give() -> None:
     config = Config(
         population={"size": np.int64(100), "topics": ["a", "b", "c"], "graph": {"path": Path("friends.txt")}},  # type: ignore[arg-type]
@@ -135,12 +129,6 @@ def test_a_refusal_goes_from_process_to_process_whole() -> None:
     there = pickle.loads(pickle.dumps(caught.value))
     assert type(there) is SettingError
     assert (str(there), there.key, there.keys) == (str(caught.value), "population.size", ("population.size",))
-
-
-def test_every_section_knows_its_place() -> None:
-    sections = sections_of(Config)
-    assert {setting.section for setting in settings()} | {""} == set(sections)
-    assert all(place_of(kind) == path for path, kind in sections.items())
 
 
 def test_a_section_of_somebody_else_is_a_whole_by_itself() -> None:

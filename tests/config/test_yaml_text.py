@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import process_time
 from unittest.mock import patch
 
 import pytest
@@ -10,14 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.config import load_config, yaml_text
-from prism.config.yaml_text import DEPTH_MAX, LENGTH_MAX, read_document, read_value, without_lines
+from prism.config.yaml_text import DEPTH_MAX, LENGTH_MAX, read_document, without_lines
 from prism.errors import ConfigError
 from tests.catalogue import catalogue
 from tests.config.refusals import refusal
 
 TOO_DEEP = f"is nested more than {DEPTH_MAX} levels deep; no setting needs more than 4"
 BLOCK, FLOW = ("key", "item", "question"), ("list", "mapping", "pair")
-NOISE = st.sampled_from(("x", '"[[[["', "'{{{{'", "x[{[{", '"\\"["', "'''['", "1", "~", "- ", "&a b", ""))
 KINDS = st.tuples(
     st.lists(st.sampled_from(BLOCK), max_size=DEPTH_MAX + 4), st.lists(st.sampled_from(FLOW), max_size=DEPTH_MAX + 4)
 )
@@ -94,16 +92,6 @@ def test_as_many_levels_as_may_be_are_read_and_one_more_is_refused(kinds: tuple[
     assert is_too_deep(found) or depth_of(found) == levels(*kinds)
 
 
-@given(kinds=KINDS, innermost=NOISE)
-def test_the_limit_changes_nothing_else(kinds: tuple[list[str], list[str]], innermost: str) -> None:
-    text = nested(*kinds, innermost)
-    found = outcome(text)
-    if is_too_deep(found):
-        assert levels(*kinds) >= DEPTH_MAX
-    else:
-        assert found == outcome_without_limit(text)
-
-
 @given(fragments=st.lists(FRAGMENTS, max_size=60))
 def test_any_text_means_the_same_with_the_limit_or_is_deeper_than_it(fragments: list[str]) -> None:
     text = "".join(fragments)
@@ -137,25 +125,6 @@ def test_a_deep_value_is_refused_from_any_source(value: str) -> None:
     assert refusal(None, None, f"feed.size={value}") == f"--set: feed.size: {TOO_DEEP}"
 
 
-@catalogue("size", [4096, LENGTH_MAX, 1_000_000])
-@catalogue(
-    "unit",
-    ["[", "{", "- ", "? ", "[a: ", "{? ", '"', "'", ": ", "\t", "%A b\n", "---\n", "!!x ", "*a ", "a: [\n", "&a "],
-)
-def test_a_hostile_text_is_refused_in_no_time(unit: str, size: int) -> None:
-    begun = process_time()
-    assert isinstance(outcome(unit * (size // len(unit))), str)
-    assert process_time() - begun < 5.0
-
-
-@catalogue("unit", ["{},", '"",', "&a{} b,", "x,", "[[[[]]]],"])
-def test_the_longest_text_that_is_read_takes_seconds_at_most(unit: str) -> None:
-    begun = process_time()
-    text = "a: [" + "".join(unit.format(number) for number in range(LENGTH_MAX // len(unit) // 2)) + "]"
-    assert isinstance(outcome(text), dict)
-    assert process_time() - begun < 20.0
-
-
 def test_a_text_that_is_too_long_is_refused_by_name() -> None:
     told = "is longer than the 65,536 characters that a configuration may have"
     assert outcome("#" * LENGTH_MAX) == {}
@@ -168,11 +137,6 @@ def test_a_resolved_configuration_may_be_longer() -> None:
     assert load_config(text, "config.yaml", environment={}, overrides=(), length_max=len(text)) == load_config(
         None, "", environment={}, overrides=()
     )
-
-
-@catalogue(("text", "value"), [("", None), ("[1, 2]", [1, 2]), ("{a: {b: 1}}", {"a": {"b": 1}})])
-def test_a_value_by_itself_is_read_without_lines(text: str, value: object) -> None:
-    assert read_value(text, "--set", "a.b") == value
 
 
 QUOTES = "put the text in quotes"

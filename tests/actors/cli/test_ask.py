@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from statistics import correlation, pstdev
-from typing import Any
 
 import anyio
-import msgspec
 import pytest
 
 from actors.record.messages import those_of, ticks_of
@@ -127,11 +122,6 @@ def rows(path: str = "run-answers/answers.csv") -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def shown(value: object) -> str:
-    """A value as a CSV file has it."""
-    return "" if value is None else str(value)
-
-
 def files(directory: Path) -> dict[str, bytes]:
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
@@ -192,20 +182,6 @@ def test_an_answer_is_of_its_kind_and_only_chance_differs_between_repeats(comman
     assert f"side: from before to after nobody of {PEOPLE} people changed the answer." in first
 
 
-def test_the_uniform_and_the_normal_number_of_an_asking_do_not_follow_from_each_other(command: Command) -> None:
-    key = "repeat: 40\nquestions:"
-    asked = "{id: both, text: b, scale: [-50, 50], answer: %s}"
-    found = {}
-    for name, answer in (("uniform", "100 * draw.uniform - 50"), ("normal", "16 * draw.normal")):
-        Path("asked.yaml").write_text(f"{key} [{asked % answer}]")
-        assert command("ask", "run", "--questions", "asked.yaml", "--out", name).code == 0
-        found[name] = [int(row["number"]) for row in rows(f"{name}/answers.csv")]
-    assert len(found["uniform"]) == len(found["normal"]) == 40 * PEOPLE
-    # A correlation of independent numbers is 5 standard errors from 0.15; that of one number in two forms is 0.98.
-    assert abs(correlation(found["uniform"], found["normal"])) < 0.15
-    assert 14 < pstdev(found["normal"]) < 18
-
-
 def test_the_answers_depend_on_no_hash_and_on_no_checkpoint_and_on_no_other_people(command: Command) -> None:
     expected = command("ask", "run", "--questions", "asked.yaml", "--json")
     table = Path("run-answers/answers.csv").read_bytes()
@@ -218,34 +194,6 @@ def test_the_answers_depend_on_no_hash_and_on_no_checkpoint_and_on_no_other_peop
     assert Path("again/answers.csv").read_bytes() == table
     assert command("ask", "run", "--questions", "asked.yaml", "--agents", "7,3-4", "--out", "few").code == 0
     assert rows("few/answers.csv") == [row for row in rows() if row["agent"] in {"3", "4", "7"}]
-
-
-def test_the_table_is_the_same_in_a_database_and_in_memory(command: Command) -> None:
-    assert command("ask", "run", "--questions", "asked.yaml", "--to", "sqlite").code == 0
-    assert command("ask", "run", "--questions", "asked.yaml").code == 0
-    with sqlite3.connect("run-answers/tables.sqlite") as database:
-        stored = database.execute("SELECT moment, agent, question, repeat, number FROM answers").fetchall()
-    database.close()
-    names = ("moment", "agent", "question", "repeat", "number")
-    assert [tuple(shown(each) for each in row) for row in stored] == [
-        tuple(row[name] for name in names) for row in rows()
-    ]
-    survey = read_result("run").ask("asked.yaml")
-    columns = survey.rows()
-    assert [tuple(shown(each) for each in row) for row in zip(*(columns[name] for name in names), strict=True)] == [
-        tuple(row[name] for name in names) for row in rows()
-    ]
-    said: dict[str, Any] = json.loads(Path("run-answers/ask.json").read_text())
-    assert [msgspec.to_builtins(each) for each in survey.outcome().outcomes] == said["outcomes"]
-
-
-def test_a_run_that_is_unfinished_is_asked_up_to_its_last_tick(command: Command, tmp_path: Path) -> None:
-    journal = Path("run/journal.prism")
-    journal.write_bytes(journal.read_bytes()[:-200])
-    (tmp_path / "asked.yaml").write_text(QUESTIONS.replace("at: {before: 1, after: 6}", ""))
-    assert command("ask", "run", "--questions", "asked.yaml", "--tick", str(2 * TICKS), "--out", "early").code == 0
-    ended = command("ask", "run", "--questions", "asked.yaml", "--at", "6")
-    assert (ended.code, "there is no end of round 6; the run has 5 whole rounds" in ended.err) == (2, True)
 
 
 @catalogue(
@@ -290,13 +238,6 @@ def memories(run: str, tick: int) -> list[tuple[str, ...]]:
     opened = OpenRun(Path(run))
     people = anyio.run(respondents_at, opened, "then", tick, range(PEOPLE))
     return [person.memory for person in people]
-
-
-def test_some_people_remember_what_they_do_among_all(command: Command) -> None:
-    told = memories("run", 2 * TICKS)
-    assert all(told[:3])
-    some = anyio.run(respondents_at, OpenRun(Path("run")), "then", 2 * TICKS, range(3))
-    assert [person.memory for person in some] == told[:3]
 
 
 def test_people_remember_what_prompts_of_a_run_with_memory_say(command: Command, made: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from actors.factory.input_files import SMALL_BYTES_MAX
 from tests.catalogue import catalogue
 from tests.command import Prism
 
@@ -56,37 +55,6 @@ def test_validate_shows_what_was_read_and_what_is_drawn(prism: Prism) -> None:
     ]
 
 
-def test_validate_says_that_a_default_is_the_same_for_everyone(prism: Prism) -> None:
-    Path("same.yaml").write_text("population: {attributes: {bound: {type: float, min: 0, max: 1, default: 0.5}}}")
-    ended = prism("validate", "same.yaml")
-    assert f"{HEAD}.bound: float 0 to 1, the same for everyone: 0.5" in ended.out
-
-
-def test_validate_draws_for_as_many_people_as_a_graph_file_has(prism: Prism) -> None:
-    Path("ties.txt").write_text("1 2\n2 3\n")
-    ended = prism("validate", "study.yaml", "--set", "population.graph.path=ties.txt")
-    assert f"{HEAD}.verified: true or false, drawn; the first 3 people: " in ended.out
-
-
-def test_validate_with_build_shows_the_people_that_were_made(prism: Prism) -> None:
-    ended = prism("validate", "study.yaml", "--build")
-    assert f"{HEAD}.ideology: float -1 to 1; 60 people: mean " in ended.out
-    assert "population.columns.engagement_threshold: 60 people: mean " in ended.out
-
-
-@pytest.mark.slow
-def test_a_large_file_of_profiles_is_not_read_unless_asked_for(prism: Prism) -> None:
-    rows = (f"{number},P{number},[],,0.5,40,0.5,{'x' if number == 59999 else 'north'}" for number in range(60_000))
-    Path("people.csv").write_text("\n".join([PEOPLE.splitlines()[0], *rows]))
-    assert Path("people.csv").stat().st_size > SMALL_BYTES_MAX
-    ended = prism("validate", "study.yaml")
-    assert f"{HEAD}.age: int 13 to 99, not read: --build reads the file" in ended.out.splitlines()
-    assert f"{HEAD}.verified: true or false, drawn; the first 60 people: " in ended.out
-    ended = prism("validate", "study.yaml", "--build")
-    assert ended.code == 3
-    assert "people.csv:60001: region: expected one of: north, south, got 'x'" in ended.err
-
-
 @catalogue("command", [("validate", "study.yaml"), ("run", "study.yaml", "--out", "out")])
 @catalogue(
     ("override", "problem"),
@@ -120,12 +88,3 @@ def test_a_run_keeps_the_declarations_and_repeats_from_them(prism: Prism) -> Non
     digests = [Path(run, "summary.json").read_text().partition('"digest"')[2][:40] for run in ("first", "second")]
     assert digests[0] == digests[1] != ""
     assert prism("verify", "first").code == 0
-
-
-def test_a_changed_attribute_is_another_past(prism: Prism) -> None:
-    assert prism("run", "study.yaml", "--out", "out").code == 0
-    config = Path("out/config.yaml")
-    config.write_text(config.read_text().replace("probability: 0.1", "probability: 0.2"))
-    ended = prism("resume", "out", "--set", "simulation.rounds=4")
-    assert ended.code != 0
-    assert f"{HEAD}.verified.probability is 0.2, was 0.1 when the run began" in ended.err

@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from actors.cli import building
-from actors.cli.building import SHOWN_FROM, build_with_progress
-from prism.config import Config, PopulationConfig, SimulationConfig
+from actors.cli.building import build_with_progress
+from prism.config import Config, PopulationConfig
 
 SMALL = Config(population=PopulationConfig(size=20))
 
@@ -29,19 +29,9 @@ def test_a_large_one_is_announced_and_a_quiet_one_is_not(
     assert capsys.readouterr().err == ""
 
 
-def test_an_economy_is_not_announced(capsys: pytest.CaptureFixture[str]) -> None:
-    economy = Config(simulation=SimulationConfig(domain="economy", ticks_per_round=1))
-    build_with_progress(economy, always=True)
-    assert capsys.readouterr().err == ""
-
-
 def test_a_terminal_shows_the_step_and_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.StringIO()
     monkeypatch.setattr(building, "SafeConsole", lambda **_: Console(file=screen, force_terminal=True, width=80))
     monkeypatch.setenv("TERM", "xterm")
     build_with_progress(SMALL, always=True)
     assert "prism: preparing the world, 0 s" in screen.getvalue()
-
-
-def test_the_limit_is_about_a_second() -> None:
-    assert 10_000 <= SHOWN_FROM <= 100_000

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import signal
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -23,9 +20,6 @@ from prism.social.world import SocialWorld
 from tests.actors.persistence.independent_reader import read_run
 from tests.catalogue import catalogue
 from tests.command import Prism
-from tests.durability.process_runs import differences, ends
-from tests.durability.process_runs import prism as process
-from tests.patience import HANG_S
 from tests.schedules import run_scheduled
 
 
@@ -157,51 +151,6 @@ def test_a_run_with_every_term_is_replayed_verified_resumed_and_forked(prism: Pr
             name.unlink()
     assert prism("resume", str(run), "--quiet").code == 0
     assert (run / "journal.prism").read_bytes() == before
-
-
-@pytest.mark.slow
-def test_a_run_with_every_term_that_is_killed_ends_as_one_that_was_left_alone(prism: Prism, tmp_path: Path) -> None:
-    paced = {"checkpoint_every_ticks": 10, "tick_s": 0.03}
-    reference = ran(prism, tmp_path, "reference", run=paced)
-    config, killed = study(tmp_path, run=paced), tmp_path / "killed"
-    started = process("run", str(config), "--quiet", "--out", str(killed))
-    until = monotonic() + HANG_S
-    while not [*killed.glob("checkpoint*")] and monotonic() < until:
-        sleep(0.05)
-    started.send_signal(signal.SIGKILL)
-    started.communicate(timeout=HANG_S)
-    assert started.returncode == -signal.SIGKILL
-    ends(process("resume", str(killed), "--quiet"))
-    assert differences(killed, reference) == []
-
-
-@pytest.mark.slow
-def test_the_table_of_hours_is_an_input_file_and_its_figures_count(prism: Prism, tmp_path: Path) -> None:
-    table = tmp_path / "hours.csv"
-    rows = [",".join(map(str, [person, *(figure * person for figure in HOURS)])) for person in (1, 2)]
-    table.write_text("\n".join(["agent," + ",".join(f"h{hour:02d}" for hour in range(24)), *rows]) + "\n")
-    people = {**STUDY["population"], "activity": {**STUDY["population"]["activity"], "hours": str(table)}}
-    path = study(tmp_path, population=people)
-    hashed = sha256(table.read_bytes()).hexdigest()
-    assert f"hours.csv: ok: sha256 {hashed}" in prism("validate", str(path)).out
-    run = ran(prism, tmp_path, population=people)
-    assert json.loads((run / "manifest.json").read_bytes())["inputs"] == {f"inputs/{hashed}/{table.name}": hashed}
-    # The same figures in the configuration: the header differs, the ticks do not.
-    assert read_run(run)[1] == read_run(ran(prism, tmp_path, "figures"))[1]
-    table.write_text(table.read_text() + rows[0] + "\n")
-    assert prism("resume", str(run), "--ticks", "80").code == 0, "it goes on with the table that it has kept"
-
-
-def test_a_table_that_is_wrong_is_refused_before_the_run(prism: Prism, tmp_path: Path) -> None:
-    table = tmp_path / "hours.csv"
-    table.write_text("agent,h00\n1,2\n")
-    people = {**STUDY["population"], "activity": {"hours": str(table)}}
-    for command in ("validate", "run"):
-        ended = prism(command, str(study(tmp_path, population=people)))
-        assert ended.code == 3
-        assert ended.err.strip().endswith(
-            "hours.csv:1: expected a header with each of h00 to h23 once, got 0 times h01"
-        )
 
 
 def test_a_cap_that_binds_is_in_the_log_and_in_a_validation_that_builds(prism: Prism, tmp_path: Path) -> None:

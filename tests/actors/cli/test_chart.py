@@ -32,12 +32,6 @@ states:
 """
 
 
-def test_without_a_configuration_the_default_chart_is_drawn(prism: Prism) -> None:
-    ended = prism("chart")
-    assert ended.code == 0
-    assert ended.out.startswith("stateDiagram-v2\n    [*] --> idle\n")
-
-
 @pytest.mark.parametrize(
     ("name", "start"),
     [("c.mmd", "stateDiagram-v2"), ("c.dot", "digraph"), ("c.svg", "<svg"), ("c.scxml", "<?xml")],
@@ -66,31 +60,6 @@ def test_a_name_that_says_no_format_is_refused(prism: Prism, tmp_path: Path) -> 
     assert ended.code == 2
     assert "chart.png: expected a name that ends in one of .mmd, .dot, .gv, .svg, .scxml, .yaml"[:70] in ended.err
     assert not (tmp_path / "chart.png").exists()
-
-
-def test_a_file_that_cannot_be_written_is_one_line(prism: Prism) -> None:
-    ended = prism("chart", "--out", "missing/chart.svg")
-    assert ended.code == 2
-    assert "missing/chart.svg: cannot be written: No such file or directory" in ended.err
-
-
-def test_a_directory_that_is_no_run_is_told_as_everywhere(prism: Prism, tmp_path: Path) -> None:
-    for option in ("--run", "--coverage"):
-        ended = prism("chart", option, str(tmp_path))
-        assert (ended.code, "is no run's directory: it has no manifest.json" in ended.err) == (2, True)
-
-
-def test_the_chart_of_an_economy_is_that_of_nations(prism: Prism) -> None:
-    assert "proposed --> accepted : review?" in prism("chart", str(ROOT / "configs" / "economy.yaml")).out
-
-
-@pytest.mark.slow
-def test_the_chart_of_a_domain_of_ones_own_is_its_own(prism: Prism) -> None:
-    assert prism("init", "--template", "domain", "mine").code == 0
-    drawn = prism("chart", "mine/config.yaml")
-    assert drawn.code == 0
-    assert "red --> green : clock" in drawn.out
-    assert prism("chart", "mine/config.yaml", "--lint").out.endswith("faults, 0 notices\n")
 
 
 @catalogue(

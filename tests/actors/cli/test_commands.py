@@ -40,25 +40,6 @@ def test_each_command_is_in_one_section() -> None:
 
 
 @catalogue("name", cli.list_commands(click.Context(cli)))
-def test_the_help_of_a_command_has_each_of_its_options_once(name: str, prism: Prism) -> None:
-    command = cli.get_command(click.Context(cli), name)
-    assert command is not None
-    inner = [*command.commands.values()] if isinstance(command, click.Group) else []
-    for words, each in [([name], command), *(([name, str(each.name)], each) for each in inner)]:
-        shown = prism(*words, "--help").out.partition("\nOptions")[2]
-        for option in each.params:
-            if isinstance(option, click.Option) and not option.hidden:
-                assert len(re.findall(rf"^  (?:-\w, )?{option.opts[0]}\b(?!-)", shown, re.MULTILINE)) == 1, option.opts
-
-
-def test_the_options_of_every_day_come_first(prism: Prism) -> None:
-    shown = prism("run", "--help").out
-    titles = re.findall(r"^(\w[\w ]*):$", shown, re.MULTILINE)
-    assert titles[-2:] == ["Options", "Log"]
-    assert shown.index("--set") < shown.index("Log:\n") < shown.index("--log-level")
-
-
-@catalogue("name", cli.list_commands(click.Context(cli)))
 def test_every_command_and_option_has_help(name: str) -> None:
     command = cli.get_command(click.Context(cli), name)
     assert command is not None

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from msgspec.structs import replace
 
-from actors.cli import explain, run_command
-from actors.cli.explain_view import added_lines, explanation_lines, path_lines, what_if_lines
+from actors.cli.explain_view import explanation_lines, path_lines, what_if_lines
 from actors.results.explanation import (
     AgentPath,
     Counted,
@@ -28,11 +25,6 @@ from actors.results.explanation import (
     TickDifference,
     WhatIf,
 )
-from actors.runtime.simulation import Progress
-from actors.studies.causes.record import Cause as CauseFound
-from actors.studies.causes.record import Causes, Tried
-from actors.studies.causes.search import AgentCauses
-from prism.experiment.intervals import Interval, described
 from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.hostile_texts import TEXTS, harms_a_terminal
@@ -71,86 +63,6 @@ def test_a_path_leads_to_a_question_and_this_to_another_future(small_run: Path, 
     assert other.code == 0
     assert "  answer    engaging_like instead of " in other.out
     assert max(map(len, (path.out + turn.out + other.out).splitlines())) <= 80
-
-
-ADDED = AgentCauses(
-    agent=5,
-    name="Ada",
-    why="the largest cascade that the agent is in",
-    found=Causes(
-        run="run",
-        of="cascade:7",
-        value=93.0,
-        ticks=480,
-        since=1,
-        tried=(
-            Tried(kind="people", candidates=1, tried=1, with_effect=1, total=12.0),
-            Tried(kind="decisions", candidates=3, tried=3, with_effect=1, total=2.0),
-        ),
-        causes=(
-            CauseFound(
-                kind="people",
-                what="Ada (5)",
-                tick=1,
-                agent=5,
-                chance=1.0,
-                value=81.0,
-                effect=12.0,
-                other_draws=Interval(mean=1.1, low=-1.4, high=3.6, sd=1.0, count=10),
-            ),
-        ),
-        smaller=(
-            CauseFound(
-                kind="decisions",
-                what="Ada (5): likes, not scrolls",
-                tick=4,
-                agent=5,
-                was="likes",
-                would_be="scrolls",
-                chance=1.0,
-                value=91.0,
-                effect=2.0,
-            ),
-        ),
-        futures=24,
-        kept=0,
-        computed=0,
-    ),
-)
-
-
-def test_what_an_agent_has_added_is_said_with_its_chance() -> None:
-    assert list(added_lines(ADDED)) == [
-        "agent 5 (Ada)",
-        "  cascade:7 is 93 after 480 ticks: the largest cascade that the agent is in",
-        "  added     its presence from tick 1 on: +12, 81 without it; under 10 other",
-        "            draws +1.1 [-1.4, +3.6], which may be luck alone",
-        "            1 smaller effect of decisions, which --json has",
-        "  tried     decisions: all 3 tried, 1 with an effect; in sum +2",
-    ]
-
-
-def test_draws_that_all_give_0_may_be_luck_alone_and_large_numbers_have_one_format() -> None:
-    presence = replace(ADDED.found.causes[0], value=2251.0, other_draws=described([0.0] * 10))
-    found = replace(ADDED.found, of="likes", value=2234.0, causes=(presence,), smaller=())
-    said = " ".join(" ".join(added_lines(replace(ADDED, found=found))).split())
-    assert "likes is 2,234 after" in said
-    assert "2,251 without it; under 10 other draws 0, which may be luck alone" in said
-    sure = replace(presence, other_draws=described([2.0] * 10))
-    assert "luck" not in " ".join(added_lines(replace(ADDED, found=replace(found, causes=(sure,)))))
-
-
-def test_presence_comes_first_even_if_decisions_had_larger_effects_or_it_had_none() -> None:
-    presence, decision = *ADDED.found.causes, *ADDED.found.smaller
-    turned = replace(ADDED.found, causes=(decision,), smaller=(replace(presence, other_draws=None),))
-    lines = list(added_lines(replace(ADDED, found=turned)))
-    assert lines[2:4] == [
-        "  added     its presence from tick 1 on: +12, 81 without it",
-        "            its decision of tick 4 for likes, not scrolls: +2, 91 without it",
-    ]
-    nothing = replace(ADDED.found, causes=(), smaller=())
-    lines = list(added_lines(replace(ADDED, found=nothing)))
-    assert lines[2] == "  added     its presence from tick 1 on: no effect on the outcome"
 
 
 def test_what_an_agent_has_added_is_worked_out_and_printed(embedded: Path, prism: Prism) -> None:
@@ -213,26 +125,6 @@ def test_what_there_is_not_is_one_clear_line_and_exit_code_2(small_run: Path, pr
         assert ended.code == 2, options
         assert problem in ended.err
     assert prism("explain", "nowhere", "--agent", "1").code == 2
-
-
-def test_the_progress_of_another_future_begins_anew(
-    small_run: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Or the display would tell of negative rates: its first simulation is far ahead of the second one's beginning."""
-    begun: list[int] = []
-
-    async def note(read: Callable[[], Progress]) -> None:
-        begun.append(read().tick)
-        await anyio.sleep_forever()
-
-    monkeypatch.setattr(run_command, "show_progress", note)
-    monkeypatch.setattr(explain, "SHOWN_AFTER_S", 0.0)
-    agent, tick = first_question(prism, small_run)
-    change = ("--what-if", "answer=engaging_like", "--ticks", "5")
-    assert prism("explain", str(small_run), "--agent", str(agent), "--tick", str(tick), *change).code == 0
-    assert len(begun) == 2
-    assert prism("explain", str(small_run), "--agent", str(agent), "--tick", str(tick)).code == 0
-    assert len(begun) == 3
 
 
 def a_question(text: str) -> ExplainedQuestion:

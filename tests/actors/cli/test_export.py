@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from actors.results.export import Progress
-from actors.results.schema import shipped_tables
 from tests.catalogue import catalogue
-from tests.command import Ended, short_of_room
+from tests.command import Ended
 from tests.durability.test_full_disk import SmallDisk
-from tests.paths import ROOT
-
-TABLES = shipped_tables()
 
 Prism = Callable[..., Ended]
 FORMATS = ("csv", "sqlite", "parquet")
@@ -163,20 +153,6 @@ def test_ctrl_c_leaves_nothing(
     assert left(tmp_path) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("form", FORMATS)
-def test_a_file_that_may_not_grow_ends_the_export_with_one_line_and_leaves_nothing(
-    form: str, run: Path, tmp_path: Path
-) -> None:
-    ended = short_of_room(4096, "export", str(run), "--to", form, "--out", "out", cwd=tmp_path)
-    assert (ended.returncode, ended.stdout) == (1, "")
-    assert len(ended.stderr.splitlines()) == 1
-    assert ended.stderr.startswith("prism: ")
-    assert "out" in ended.stderr
-    assert "cannot be written" in ended.stderr
-    assert left(tmp_path) == []
-
-
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
     """A file system of 128 kB."""
@@ -201,58 +177,3 @@ def test_a_full_disk_ends_the_export_with_one_line_and_leaves_nothing(
     assert "cannot be written" in ended.err
     assert len(ended.err.splitlines()) == 1
     assert [path.name for path in small_disk.path.iterdir() if path.name != "filler"] == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_a_real_export_and_leaves_nothing(
-    sent: signal.Signals, code: int, run: Path, tmp_path: Path
-) -> None:
-    script = (
-        "import sys, time\n"
-        "from actors.results import export\n"
-        "def slow(on_progress, before, whole, read):\n"
-        "    print('under way', flush=True)\n"
-        "    time.sleep(0.2)\n"
-        "export._tell = slow\n"
-        "sys.argv = ['prism', 'export', 'run', '--to', 'parquet', '--out', 'out']\n"
-        "from actors.cli import main\n"
-        "main()\n"
-    )
-    source = {**os.environ, "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env=source,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "under way\n"
-    assert any(name.startswith(".out.") for name in left(tmp_path))
-    process.send_signal(sent)
-    process.communicate(timeout=60)
-    assert process.returncode == code
-    with suppress(FileNotFoundError):
-        assert left(tmp_path) == []
-
-
-def test_the_help_names_every_format_and_the_page_every_table(prism: Prism) -> None:
-    said = prism("export", "--help").out
-    assert all(form in said for form in FORMATS)
-    page = (ROOT / "docs" / "tables.md").read_text()
-    assert all(f"### {name}\n" in page for name in TABLES)
-
-
-def test_on_a_terminal_a_bar_shows_how_much_is_read(run: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = StringIO()
-    console = Console(file=terminal, force_terminal=True, width=100, legacy_windows=False)
-    monkeypatch.setattr("actors.cli.export.SafeConsole", lambda stderr: console if stderr else None)
-    monkeypatch.setattr("actors.cli.export.SHOWN_AFTER_S", 0.0)
-    assert prism("export", str(run), "--to", "csv").code == 0
-    assert "0 of 0 MB read (100%)" in terminal.getvalue()
-    before = len(terminal.getvalue())
-    ended = prism("export", str(run), "--to", "csv", "--force", "--quiet")
-    assert (ended.code, ended.out, ended.err) == (0, "", "")
-    assert len(terminal.getvalue()) == before

@@ -108,10 +108,6 @@ def test_a_damaged_checkpoint_is_passed_over_by_a_fork(prism: Prism, tmp_path: P
     assert prism("fork", "parent", "--at", "71", "-q", "--out", "child").out.strip() == digest(tmp_path / "parent")
 
 
-def test_a_fork_that_changes_nothing_is_the_parent_again(parent: Path, prism: Prism) -> None:
-    assert prism("fork", "parent", "--at", "30", "-q", "--out", "child").out.strip() == digest(parent)
-
-
 def test_without_out_it_is_named_after_parent_and_tick(parent: Path, prism: Prism, tmp_path: Path) -> None:
     assert prism("fork", "parent", "--at", "30", "-q").code == 0
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["parent-at-30-001"]
@@ -162,21 +158,6 @@ def test_people_and_time_cannot_be_changed(parent: Path, prism: Prism, tmp_path:
         assert not (tmp_path / "child").exists()
 
 
-def test_inputs_that_do_not_exist_are_told_together_with_their_settings(
-    parent: Path, prism: Prism, tmp_path: Path
-) -> None:
-    settings = ("--set", "population.profiles=none.json", "--set", "statechart.file=none.yaml")
-    ended = prism("fork", "parent", "--at", "30", *settings, "--out", "child")
-    assert (ended.code, ended.err.splitlines()) == (
-        3,
-        [
-            f"prism: --set: population.profiles: none.json: no such file in {tmp_path}",
-            f"prism: --set: statechart.file: none.yaml: no such file in {tmp_path}",
-        ],
-    )
-    assert not (tmp_path / "child").exists()
-
-
 @pytest.mark.parametrize(("tick", "told"), [("73", "parent: has 72 ticks, not 73"), ("1000", "not 1,000")])
 def test_a_tick_that_is_not_there_is_refused(tick: str, told: str, parent: Path, prism: Prism, tmp_path: Path) -> None:
     ended = prism("fork", "parent", "--at", tick, "--out", "child")
@@ -215,19 +196,6 @@ def test_a_fork_whose_checkpoints_are_gone_says_how_to_branch_off_again(
     )
     assert (ended.code, ended.err) == (2, told)
     assert prism("replay", "f", "-q").code == 0, "what there is can still be read"
-
-
-def test_what_is_no_run_cannot_be_forked(prism: Prism, tmp_path: Path) -> None:
-    ended = prism("fork", "nowhere", "--at", "3", "--out", "child")
-    assert (ended.code, ended.err) == (2, "prism: nowhere: no such directory\n")
-    assert not (tmp_path / "child").exists()
-
-
-def test_the_rounds_of_the_past_are_the_parents(parent: Path, prism: Prism, tmp_path: Path) -> None:
-    assert prism("fork", "parent", "--at", "50", "--set", "feed.algorithm=hot", "-q", "--out", "child").code == 0
-    child = (tmp_path / "child" / "rounds.csv").read_text().splitlines()
-    assert child[:3] == (parent / "rounds.csv").read_text().splitlines()[:3]
-    assert len(child) == 4
 
 
 def test_a_fork_whose_model_is_not_there_leaves_nothing(parent: Path, prism: Prism, tmp_path: Path) -> None:

@@ -22,23 +22,11 @@ def test_init_writes_the_default_world_which_runs_as_it_is(prism: Prism) -> None
     assert prism("run", "study/prism.yaml", "--ticks", "4", "--quiet", "--out", "run").code == 0
 
 
-@pytest.mark.slow
-def test_what_init_writes_gives_the_digest_of_the_readme(prism: Prism) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    prism("init", "study")
-    assert f"digest {prism('run', 'study/prism.yaml', '--quiet').out}" in readme
-
-
 def test_init_leaves_an_existing_file_alone(prism: Prism, tmp_path: Path) -> None:
     (tmp_path / "prism.yaml").write_text("mine")
     ended = prism("init", ".")
     assert (ended.code, ended.err) == (2, "prism: prism.yaml: exists already and was left as it is\n")
     assert (tmp_path / "prism.yaml").read_text() == "mine"
-
-
-def test_init_leaves_a_file_alone_that_is_where_the_directory_should_be(prism: Prism) -> None:
-    ended = prism("init", "small.yaml")
-    assert (ended.code, ended.err) == (2, "prism: small.yaml: exists already and was left as it is\n")
 
 
 def test_init_lists_the_examples(prism: Prism) -> None:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 import yaml
 from msgspec.structs import replace
 
-from actors.record.answers import answers_in
 from actors.runtime.simulation import Simulation
 from prism.columns import Columns
 from prism.config import Config
@@ -27,9 +22,7 @@ from prism.social.people.population import build_population
 from tests.actors.persistence.independent_reader import read_run
 from tests.actors.social_runs import SMALL
 from tests.command import Prism
-from tests.paths import ROOT
 from tests.schedules import run_scheduled
-from tests.standin import ModelServer
 
 
 @pytest.fixture(autouse=True)
@@ -150,14 +143,6 @@ def test_the_journal_alone_shows_each_intervention_before_the_answers_of_its_tic
     assert prism("chart", "--run", str(run)).code == 0
 
 
-def test_a_run_without_interventions_has_neither_a_message_nor_a_key_in_its_header(
-    prism: Prism, tmp_path: Path
-) -> None:
-    run = ran(prism, tmp_path, interventions=[])
-    assert done_in(run) == {}
-    assert "interventions" not in read_run(run)[0]["config"]
-
-
 def test_a_run_that_is_stopped_and_resumed_has_the_same_journal(prism: Prism, tmp_path: Path) -> None:
     whole = ran(prism, tmp_path)
     for name in whole.iterdir():  # as if the process had been killed after its last tick, without a checkpoint
@@ -175,24 +160,6 @@ def test_a_resume_refuses_other_interventions(prism: Prism, tmp_path: Path) -> N
     assert ended.code == 2
     assert "interventions is" in ended.err
     assert "prism fork" in ended.err
-
-
-@pytest.mark.slow
-def test_a_run_with_interventions_that_lost_answers_is_forked_to_ask_again(prism: Prism, tmp_path: Path) -> None:
-    with ModelServer() as server:
-        model = {"backend": "ollama", "max_calls": 60, "when_spent": "fallback", "max_fallback_share": 1.0}
-        run = ran(prism, tmp_path, oracle=model, llm={"host": server.url})
-        lost = json.loads((run / "summary.json").read_bytes())
-        assert lost["fallbacks_by_reason"]["spent"] > 0
-        repaired = tmp_path / "repaired"
-        first = min(each.asked for each in answers_in(run) if each.reason == "spent")
-        ended = prism(
-            *("fork", str(run), "--at", str(first), "--set", "oracle.max_calls=null"),
-            *("--out", str(repaired), "--quiet"),
-        )
-        assert ended.code == 0, ended.err
-    assert done_in(repaired) == done_in(run)
-    assert json.loads((repaired / "summary.json").read_bytes())["fallbacks_by_reason"] == {}
 
 
 NEWS = "- {round: 3, publish: {author: 9, text: More news}}\n- {tick: 30, unfollow: [[1, 2]]}\n"
@@ -259,16 +226,3 @@ def test_validate_finds_people_who_do_not_exist_and_builds_for_their_names(prism
         ended = prism("validate", path, *arguments)
         assert (ended.code, expected in ended.err) == (3, True)
     assert prism("validate", study(tmp_path, interventions=[{"tick": 3, "silence": ["Nobody"]}])).code == 0
-
-
-@pytest.mark.slow
-def test_interventions_do_not_depend_on_hash_seeds(prism: Prism, tmp_path: Path) -> None:
-    config = study(tmp_path)
-    digests = set()
-    for seed in ("1", "2"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-m", "actors.cli", "run", config, "--quiet", "--out", str(tmp_path / seed)]
-        ended = subprocess.run(command, capture_output=True, check=True, env=environment)
-        digests.add(ended.stdout)
-    assert len(digests) == 1
-    assert len(msgspec.json.decode((tmp_path / "1" / "summary.json").read_bytes())["interventions"]) == 4

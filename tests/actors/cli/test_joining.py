@@ -103,15 +103,3 @@ def test_settings_of_joins_that_join_nothing_are_refused(prism: Prism) -> None:
         overrides = [part for each in settings for part in ("--set", each)]
         ended = prism("validate", "study.yaml", *overrides)
         assert (ended.code, problem in ended.err) == (3, True), ended.err
-
-
-def test_files_about_everybody_say_that_their_rows_are_nobodys(prism: Prism) -> None:
-    hours = ",".join(f"h{hour:02d}" for hour in range(24))
-    Path("hours.csv").write_text(f"user_id,{hours}\np1{',1' * 24}\np2{',2' * 24}\n")
-    Path("posts.csv").write_text("text,topics,author\nNews,politics,p1\n")
-    said = prism(
-        *("validate", "study.yaml", "--set", "population.activity.hours=hours.csv"),
-        *("--set", "population.posts.file=posts.csv"),
-    ).out
-    assert "hours.csv: the sums of all rows, the same hours for everybody" in said
-    assert "posts.csv: not read: `author`; a post is anybody's, whoever the file says wrote it" in said

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from actors.cli.options import with_log_options
 from actors.logs.output import output, say
 from tests.catalogue import catalogue
 from tests.command import Ended, Prism
@@ -96,13 +94,6 @@ def test_json_can_be_asked_for_by_one_word_and_by_the_environment(
     assert "\nprism: No such option '--fast'" in prism("run", "--fast", "--log-format", "text").err
 
 
-@catalogue("arguments", [("run", "missing.yaml"), ("resume", "missing"), ("run", "--fast")])
-def test_an_error_without_a_terminal_is_a_plain_line(arguments: tuple[str, ...], prism: Prism) -> None:
-    last = prism(*arguments).err.splitlines()[-1]
-    assert last.startswith("prism: ")
-    assert "\x1b" not in last
-
-
 @pytest.mark.parametrize("fault", [ZeroDivisionError, EOFError])
 def test_a_fault_of_prism_is_json_with_its_traceback(
     fault: type[Exception], prism: Prism, monkeypatch: pytest.MonkeyPatch
@@ -117,21 +108,9 @@ def test_a_fault_of_prism_is_json_with_its_traceback(
     assert f"{fault.__name__}: a fault" in event["exception"]
 
 
-def test_text_is_what_comes_without_a_choice(prism: Prism) -> None:
-    ended = prism("run", "small.yaml", "--ticks", "3")
-    assert ended.err.startswith("prism: 60 agents, 3 ticks, seed 5; oracle: ")
-    assert "{" not in ended.err
-
-
 def test_the_option_counts_more_than_the_environment(prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRISM_LOG_FORMAT", "text")
     assert names(prism("run", "small.yaml", "--ticks", "3", "--log-format", "json")) == ["message"]
-
-
-def test_json_lines_below_the_level_are_left_out(prism: Prism) -> None:
-    json_lines = ("--log-format", "json", "--log-level")
-    assert prism("run", "small.yaml", "--ticks", "3", *json_lines, "warning").err == ""
-    assert names(prism("run", "missing.yaml", *json_lines, "error")) == ["command_failed"]
 
 
 def test_a_level_that_does_not_exist_is_refused_by_its_place(prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,28 +120,11 @@ def test_a_level_that_does_not_exist_is_refused_by_its_place(prism: Prism, monke
     assert "(env var: 'PRISM_LOG_LEVEL'): 'loud' is not one of 'debug', 'info', 'warning', 'error'" in ended.err
 
 
-def test_a_choice_ends_with_its_command(prism: Prism) -> None:
-    prism("run", "small.yaml", "--ticks", "3", "--log-level", "error", "--log-format", "json")
-    assert prism("resume", "missing").err.startswith("prism: missing: ")
-    assert (output.format, output.level) == ("text", 20)
-
-
 def test_secrets_are_in_no_message(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_PASSWORD", "opensesame")
     monkeypatch.setattr(output, "format", "json")
     say("typed opensesame")
     assert json.loads(capsys.readouterr().err)["message"] == "typed [redacted]"
-
-
-def test_all_commands_that_simulate_have_the_options() -> None:
-    def command() -> None: ...
-
-    assert [option.name for option in decorated(command)] == ["log_format", "log_level"]
-
-
-def decorated(command: Callable[[], None]) -> list[Any]:
-    options: list[Any] = with_log_options(command).__click_params__  # type: ignore[attr-defined]
-    return options
 
 
 def test_how_much_of_the_log_is_kept_is_no_part_of_a_run(small_run: Path, prism: Prism) -> None:

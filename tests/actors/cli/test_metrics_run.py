@@ -92,10 +92,6 @@ def test_the_address_is_printed_and_gone_at_the_end(prism: Prism, tmp_path: Path
     assert not (tmp_path / "o" / "metrics.json").exists()
 
 
-def test_metrics_are_off_unless_asked_for(prism: Prism) -> None:
-    assert "metrics" not in prism("run", "small.yaml").err
-
-
 def test_a_watched_run_has_the_digest_of_an_unwatched_one(prism: Prism) -> None:
     assert prism("run", "small.yaml", "-q", *WATCHED).out == prism("run", "small.yaml", "-q").out
 

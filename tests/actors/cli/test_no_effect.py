@@ -6,11 +6,8 @@ import json
 import shutil
 from pathlib import Path
 
-import msgspec
-
 from actors import read_result
 from tests.actors.factory.test_no_effect import LURKING, TOLD
-from tests.actors.runs.test_no_effect import INTERVENTIONS
 from tests.command import Prism
 
 
@@ -51,25 +48,3 @@ def test_every_command_that_shows_runs_says_what_was_not_as_configured(prism: Pr
     for part in many:
         assert part in prism("experiment", "e.yaml", "--out", "e", "--jobs", "1").out.replace("\n", " ")
         assert f'<p class="notice">{part}' in Path("e.html").read_text()
-
-
-def test_a_resumed_run_ends_with_the_same_interventions_and_the_same_without_effect(
-    prism: Prism, tmp_path: Path
-) -> None:
-    shutil.copy(LURKING, tmp_path)
-    settings = {
-        "simulation": {"rounds": 12, "seed": 7},
-        "population": {"size": 200},
-        "statechart": {"file": "lurking.yaml"},
-        "interventions": INTERVENTIONS[:3],
-    }
-    (tmp_path / "study.yaml").write_bytes(msgspec.yaml.encode(settings))
-    whole = prism("run", "study.yaml", "--out", "whole", "--details")
-    assert f"prism: without effect: lurking: {TOLD}\n" in whole.err
-    assert "round 5, tick 96" in whole.out
-    assert "without effect: lurking: its own way out was never taken" in whole.out
-    prism("run", "study.yaml", "--quiet", "--ticks", "200", "--out", "parts")
-    assert prism("resume", "parts", "--quiet", "--ticks", "288").code == 0
-    ends = [json.loads(Path(each, "summary.json").read_bytes()) for each in ("whole", "parts")]
-    for key in ("digest", "interventions", "no_effect"):
-        assert ends[0][key] == ends[1][key]

@@ -31,11 +31,6 @@ def test_a_run_without_a_configuration_takes_the_one_of_its_directory(prism: Pri
     assert Path(f"runs/{tmp_path.name}-001").is_dir()
 
 
-def test_a_quiet_run_says_nothing_of_it(prism: Prism) -> None:
-    ended = prism("run", "--ticks", "2", "--quiet")
-    assert (len(ended.out.splitlines()), ended.err) == (1, "")
-
-
 @catalogue(
     ("path", "name"),
     [

@@ -75,24 +75,10 @@ def test_a_run_is_resumed_replayed_verified_and_forked_from_anywhere(begun: Stud
     assert "done" in good(own("runs", "."))
 
 
-@pytest.mark.slow
-def test_a_configuration_says_what_is_run_and_what_its_model_would_cost(study: Study, own: Prism) -> None:
-    said = good(own("validate", str(study.config), "--forecast"))
-    assert ": ok: 3 agents, 3 rounds of 10 ticks (30 ticks), seed 42, oracle choice" in said
-    assert "calls: " in said
-
-
 def test_the_doctor_asks_the_oracle_the_first_question_of_the_run(study: Study, own: Prism) -> None:
     assert "embedded, no server; answered 'green' in " in good(own("doctor", str(study.config)))
     one_tick = good(own("doctor", str(study.config), "--set", "simulation.ticks=1"))
     assert "embedded, no server; not asked, because" in one_tick
-
-
-def test_the_settings_of_a_run_are_all_in_its_configuration(begun: Study, own: Prism) -> None:
-    kept = Path("run", "config.yaml").read_text()
-    assert "domain:\n  lights: 3\n" in kept
-    assert "  domain_path: inputs/" in kept
-    assert str(begun.path.parent) not in kept
 
 
 def test_other_code_is_found_by_its_hash_and_a_fork_goes_on_with_it(begun: Study, own: Prism) -> None:
@@ -139,13 +125,6 @@ def test_a_file_that_was_put_beside_kept_code_keeps_it_from_running(begun: Study
     assert "is not the code that the run has kept: json.so" in ended.err
 
 
-def test_a_run_goes_on_when_its_sources_are_gone(begun: Study, own: Prism, tmp_path: Path) -> None:
-    begun.path.rename(tmp_path / "moved")
-    assert own("verify", "run").code == 0
-    assert own("resume", "run", "--ticks", "20").code == 0
-    assert own("replay", "run").code == 0
-
-
 def test_kept_code_that_is_gone_is_one_line_that_says_so(begun: Study, own: Prism) -> None:
     kept = kept_code(begun)
     kept.unlink()
@@ -161,9 +140,3 @@ def test_settings_of_the_domain_may_not_change_in_a_run_and_a_fork_keeps_its_age
     forked = own("fork", "run", "--at", "10", "--set", "domain.lights=4", "--out", "fork")
     assert (forked.code, "it would have 4 agents, and its past has 3" in forked.err) == (2, True)
     assert not Path("fork").exists()
-
-
-def test_a_new_setting_of_the_domain_is_no_change_for_a_fork(begun: Study, own: Prism) -> None:
-    begun.file.write_text(CROSSING.replace("] = 3\n", "] = 3\n    cars: int = 5\n"))
-    edited = f"simulation.domain_path={begun.path}"
-    good(own("fork", "run", "-q", "--trust", "--at", "15", "--ticks", "20", "--out", "fork", "--set", edited))

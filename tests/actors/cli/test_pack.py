@@ -187,13 +187,6 @@ def test_what_the_killed_gateway_of_a_study_had_on_its_tape_is_packed(feed: Path
         assert again.answer("k", 0) == Kept(status=200, body="an answer")
 
 
-def test_a_run_in_a_hidden_directory_can_be_unpacked(feed: Path, prism: Prism) -> None:
-    prism("unpack", "feed.prism", "--out", ".hidden")
-    assert prism("pack", ".hidden", "--out", "seen.prism").code == 0
-    assert prism("unpack", "seen.prism").code == 0
-    assert Path("hidden", CONFIG).exists()
-
-
 @pytest.mark.parametrize("escaped", [1, 2])
 def test_a_key_is_found_as_json_has_it(escaped: int, feed: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
     key = 'a"key\\of-Zo\u00eb'
@@ -397,24 +390,6 @@ def test_a_pack_that_was_tampered_with_is_one_line_and_leaves_nothing(
     assert [path for path in sorted(tmp_path.rglob("*")) if path != tmp_path / "inner"] == before
 
 
-def test_equal_inputs_that_a_disk_does_not_share_count_each(
-    feed: Path, prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said, members = contents(feed)
-    content = b"x" * 1_000_000
-    digest = sha256(content).hexdigest()
-    members[digest] = content
-    for number in range(90):
-        said["files"][f"inputs/{digest}/{number}"] = {"bytes": len(content), "sha256": digest}  # type: ignore[index]
-    write(feed, said, members)
-    assert prism("unpack", "feed.prism", "--out", "shared").code == 0
-    assert Path("shared", "inputs", digest, "0").stat().st_nlink == 90
-    monkeypatch.setattr(os, "link", refuses_links)
-    ended = prism("unpack", "feed.prism", "--out", "copies")
-    assert (ended.code, "unpacks to more than 67,108,864 bytes here" in ended.err) == (2, True)
-    assert [path.name for path in tmp_path.iterdir() if "copies" in path.name] == []
-
-
 NAMES = ["a:b", "wh?t", "st*r", 'q"uote', "<less>", "p|pe", "żółw ไทย", "non\u00a0breaking", "#1 %20 ~$'&;"]
 
 
@@ -430,16 +405,6 @@ def test_what_is_packed_can_be_unpacked_whatever_the_names_of_the_run_and_its_in
         ended = prism("unpack", f"{number}.prism", "--out", f"again {run}")
         assert (ended.code, ended.err) == (0, "")
         assert prism("verify", f"again {run}").code == 0
-
-
-def test_a_name_that_could_not_be_unpacked_is_refused_when_it_is_packed(prism: Prism, tmp_path: Path) -> None:
-    for number, name in enumerate(("two\nlines", "\x1b[2J", "back\\slash", os.fsdecode(b"latin-\xe9"))):
-        (tmp_path / "c.yaml").write_text("simulation: {rounds: 1, ticks_per_round: 12}\npopulation: {size: 20}\n")
-        assert prism("run", "c.yaml", "-q", "--out", f"run-{number}").code == 0
-        Path(f"run-{number}").rename(name)
-        ended = prism("pack", name, "--out", f"{number}.prism")
-        assert (ended.code, "cannot be packed: its pack names" in ended.err) == (2, True)
-        assert not Path(f"{number}.prism").exists()
 
 
 @catalogue("length", [0, 10, 1_000, -1, -30])
@@ -475,14 +440,6 @@ def test_a_link_in_a_pack_is_a_plain_file(feed: Path, prism: Prism) -> None:
     assert [path for path in Path("feed").rglob("*") if path.is_symlink()] == []
 
 
-def test_the_journal_of_a_run_is_told_from_a_pack(feed: Path, prism: Prism) -> None:
-    prism("unpack", "feed.prism")
-    ended = prism("replay", "feed/journal.prism")
-    assert (ended.code, ended.out) == (2, "")
-    assert "feed/journal.prism: is the journal of a run; name its directory, feed; nothing was unpacked\n" in ended.err
-    assert "is a packed run" not in prism("resume", "feed/journal.prism").err
-
-
 def test_a_full_disk_leaves_no_part_of_a_pack(feed: Path, prism: Prism, tmp_path: Path) -> None:
     prism("unpack", "feed.prism")
     ended = short_of_room(5_000, "pack", "feed", "--out", "full.prism", cwd=tmp_path)
@@ -491,12 +448,3 @@ def test_a_full_disk_leaves_no_part_of_a_pack(feed: Path, prism: Prism, tmp_path
     assert ended.returncode == 1
     assert ended.stderr.endswith("cannot be unpacked: File too large\n")
     assert [path.name for path in tmp_path.iterdir() if "full" in path.name] == []
-
-
-def test_what_is_no_run_is_not_packed(prism: Prism, tmp_path: Path) -> None:
-    assert "no such directory" in prism("pack", "nothing").err
-    (tmp_path / "mine").mkdir()
-    assert "mine: is no run, no experiment and no calibration" in prism("pack", "mine").err
-    ended = prism("replay", "small.yaml")
-    assert "small.yaml is a file; expected a run's directory, or a file of `prism pack`" in ended.err
-    assert "small.yaml: is damaged or cut off: File is not a zip file" in prism("unpack", "small.yaml").err

@@ -11,7 +11,7 @@ import pytest
 
 from tests.actors.cli.test_dead_streams import wait_until
 from tests.actors.results.nested_runs import nested_run
-from tests.command import Prism, prism_alone, without_settings
+from tests.command import prism_alone, without_settings
 
 
 @pytest.fixture(scope="module")
@@ -55,13 +55,3 @@ def test_a_refusal_names_the_pack_and_how_its_files_can_be_read(tmp_path: Path) 
     )
     assert (ended.returncode, ended.stderr.startswith("prism: not run: own.prism/inputs/")) == (2, True), ended
     assert ended.stderr.endswith("allow it with --trust; `prism unpack own.prism` makes a directory of it\n")
-
-
-def test_an_error_of_the_system_without_a_file_is_not_of_the_standard_output(
-    pack: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refused(*_: object, **__: object) -> str:
-        raise OSError("AF_UNIX path too long")
-
-    monkeypatch.setattr("actors.runs.unpack.TemporaryDirectory", refused)
-    assert prism("replay", str(pack))[::2] == (1, "prism: OSError: AF_UNIX path too long\n")

@@ -8,17 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import anyio
 import msgspec
 import pytest
 
-from actors import resume
 from actors.core.frames import ORIGIN, encode_frame, link_of
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, TickFrame, read_header, read_ticks
-from actors.record.manifest import CONFIG, SUMMARY
-from actors.runs.directory import RunDirectory
-from actors.runs.replay import replay
+from actors.record.manifest import SUMMARY
 from tests.command import Prism
 
 Answer = list[Any]
@@ -61,23 +57,6 @@ def test_a_run_replays_to_its_own_digest_and_writes_nothing(whole: Path, prism: 
     ended = prism("replay", "whole")
     assert (ended.code, ended.out) == (0, f"whole: 72 ticks replayed, every one as recorded; digest {digest}\n")
     assert {path.name: path.read_bytes() for path in whole.iterdir()} == before
-
-
-def test_a_replay_does_not_wait_between_ticks(whole: Path, prism: Prism) -> None:
-    config = whole / CONFIG
-    config.write_text(config.read_text().replace("tick_s: 0", "tick_s: 3600"))
-    assert "tick_s: 3600" in config.read_text()
-    assert prism("replay", "whole", "-q").code == 0
-
-
-def test_a_replay_shows_its_pace_and_a_resume_only_that_of_new_ticks(whole: Path) -> None:
-    begun: list[bool] = []
-    anyio.run(replay, RunDirectory(whole), 20, lambda simulation: begun.append(simulation.progress().is_replaying))
-    for path in whole.glob("checkpoint-*"):
-        path.unlink()
-    resume(whole, ticks=73, progress=lambda progress: begun.append(progress.is_replaying))
-    assert begun[:2] == [False, True]
-    assert not begun[-1]
 
 
 def test_the_first_ticks_replay_to_the_digest_of_a_run_of_as_many(whole: Path, prism: Prism) -> None:
@@ -137,23 +116,6 @@ def test_the_same_forgery_stops_a_resume(whole: Path, prism: Prism) -> None:
     told = ended.err.splitlines()[-1]
     assert told.startswith("prism: tick 25 came out differently than in the journal: agent ")
     assert (whole / JOURNAL).read_bytes() == before
-
-
-def test_what_is_no_run_is_one_line(prism: Prism, tmp_path: Path) -> None:
-    ended = prism("replay", "nowhere")
-    assert ended.code == 2
-    assert ended.err == "prism: nowhere: no such directory\n"
-
-
-def test_a_run_stopped_at_its_cap_with_the_embedded_oracle_goes_on_and_replays(prism: Prism) -> None:
-    cap = ("--set", "oracle.max_calls=5", "--set", "oracle.when_spent=stop")
-    assert prism("run", "small.yaml", "-q", "--out", "capped", *cap).code == 4
-    refused = prism("resume", "capped")
-    raised = "--accept-settings --set oracle.max_calls=..., or max_tokens, or max_usd"
-    told = f"its spend cap is reached. Raise it with {raised}."
-    assert (refused.code, refused.err) == (2, f"prism: capped: cannot continue: {told}\n")
-    assert prism("resume", "capped", "-q", "--accept-settings", "--set", "oracle.max_calls=9000").code == 0
-    assert prism("replay", "capped", "-q").code == 0
 
 
 def test_a_replay_with_other_settings_says_so_instead_of_a_difference(prism: Prism, tmp_path: Path) -> None:

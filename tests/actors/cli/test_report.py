@@ -10,7 +10,6 @@ import pytest
 from rich.console import Console
 
 from actors.cli.report import render
-from actors.core.snapshot import Exchange
 from actors.runs.summary import Summary, summarise
 from prism.config import Config
 from prism.llm import OracleStatistics
@@ -84,31 +83,10 @@ def test_after_a_resume_the_time_is_that_of_the_last_process(week: Summary) -> N
     assert shown(unknown, 80)[2] == "since resume 2: 0 activations in 1 min 00 s"
 
 
-def test_it_says_how_evenly_shards_worked_and_what_they_exchanged(week: Summary) -> None:
-    worked = {"0": 12_345.6, "1": 14_000.0, "2": 13_000.0}
-    found = Exchange(worked, sent=5 * 2**30, received=900 * 2**30, waited_s=1_234.5)
-    lines = shown(msgspec.structs.replace(week, shards=found), 80)
-    assert "3 shards worked 12,345.6 to 14,000.0 s each" in lines
-    assert "the engine waited 1,234.5 s for the others, received 900 GiB and sent 5 GiB" in lines
-    assert not any("shards" in line for line in shown(week, 80))
-
-
 def test_it_says_what_the_model_cost_and_what_was_wasted(week: Summary) -> None:
     text = "\n".join(shown(week, 80))
     assert "  tokens: 12,000,000,000 in, 2,000,000,000 out, 1,000,000,000 wasted\n" in text
     assert "  cost: $99,999.00, $9,999.00 of it for calls without a usable answer\n" in text
-
-
-def test_it_begins_with_what_happened_in_sentences(week: Summary) -> None:
-    told = msgspec.structs.replace(week, in_words=["In one week nobody posted.", "This is one run."])
-    assert shown(told, 80)[:3] == ["In one week nobody posted. This is one run.", "", shown(week, 80)[0]]
-
-
-def test_then_it_says_how_the_run_ended_and_how_much_it_was(week: Summary) -> None:
-    assert shown(week, 80)[:2] == [
-        "done: 1,000,000 agents, 8,400 rounds, 201,600 ticks",
-        "1,000,000,000 activations in 168 h 00 min",
-    ]
 
 
 def test_it_says_how_decisions_were_found_if_a_model_was_asked(week: Summary) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from actors.cli import building
 from actors.persistence.journal import JOURNAL
 from actors.record.manifest import CONFIG, MANIFEST, SUMMARY
 from tests.actors.cli.conftest import Made
@@ -45,18 +44,6 @@ def test_more_ticks_make_a_run_the_same_as_a_longer_one(begun: Path, prism: Pris
     assert (ended.code, ended.err) == (0, "")
     assert same(begun, tmp_path / "whole")
     assert json.loads((begun / MANIFEST).read_text())["resumed"] == [60]
-
-
-def test_the_start_says_from_which_tick_it_goes_on(begun: Path, prism: Prism) -> None:
-    ended = prism("resume", "begun", "--ticks", "72")
-    assert ended.err.startswith("prism: 60 agents, 72 ticks, from tick 60, seed 5; oracle: ")
-
-
-def test_the_building_of_very_many_people_is_shown(begun: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "SHOWN_FROM", 60)
-    ended = prism("resume", "begun", "--ticks", "62")
-    assert ended.err.startswith("prism: drawing who of 60 people follows whom\n")
-    assert prism("resume", "begun", "-q", "--ticks", "64").err == ""
 
 
 def test_a_run_that_is_done_is_left_as_it_is(begun: Path, prism: Prism, tmp_path: Path) -> None:
@@ -172,14 +159,6 @@ def test_a_changed_input_file_changes_nothing_and_a_damaged_kept_one_is_named(pr
     ended = prism("resume", "o", "--ticks", "90")
     assert ended.code == 3
     assert ended.err.startswith(f"prism: {kept.relative_to(tmp_path / 'o')}: is not what the run has kept: ")
-
-
-def test_a_directory_that_is_no_run_is_refused_and_left_as_it_is(prism: Prism, tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    ended = prism("resume", "mine")
-    assert (ended.code, ended.err) == (2, "prism: mine: is no run's directory: it has no manifest.json\n")
-    assert not list((tmp_path / "mine").iterdir())
-    assert prism("resume", "nowhere").err == "prism: nowhere: no such directory\n"
 
 
 def test_a_run_stopped_at_its_spend_cap_goes_on_with_a_higher_one(begun: Path, prism: Prism, tmp_path: Path) -> None:

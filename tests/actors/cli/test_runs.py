@@ -21,7 +21,7 @@ from actors.record.phase_file import PHASE
 from tests.actors.cli.conftest import Made
 from tests.command import Prism
 from tests.paths import ROOT
-from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
+from tests.standin import ModelServer
 
 TITLES = ["run", "state", "resumable", "ticks", "of", "agents", "digest", "note"]
 
@@ -91,33 +91,6 @@ def test_an_economy_that_its_spend_cap_has_ended_is_stopped_until_it_goes_on(
     assert rows(prism("runs").out)["runs/economy"][:3] == ["done", "--ticks", "6"]
 
 
-def test_an_economy_that_ends_for_want_of_an_answer_is_stopped_by_that_also_where_a_cap_had_ended_it_before(
-    prism: Prism, tmp_path: Path
-) -> None:
-    with ModelServer() as server:
-        (tmp_path / "economy.yaml").write_text(ECONOMY.format(host=server.url))
-        assert prism("run", "economy.yaml", "-q", "--set", "oracle.max_calls=40", "--out", "runs/economy").code == 4
-    failing = ServerSettings(faults=FaultPlan(at=dict.fromkeys(range(10, 1000), Fault.ERROR)))  # it begins well
-    with ModelServer(failing) as broken:
-        # Asked once: several questions that fail again and again would be an outage, and the run would wait.
-        once = ("--set", "oracle.max_attempts=1")
-        host = ("--set", f"llm.host={broken.url}", "--set", "oracle.max_calls=1000", *once, "--accept-settings")
-        ended = prism("resume", "runs/economy", "-q", *host)
-    assert (ended.code, "server_error" in ended.err, "goes on from there" in ended.err) == (5, True, True)
-    told = rows(prism("runs").out)["runs/economy"]
-    assert (told[:2], told[-3:]) == (["stopped", "yes"], ["by", "no_answer", "(server_error)"])
-
-
-def test_what_is_piped_is_complete_however_long(prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    name = "a-name-" + "x" * 100
-    digest = prism("run", "small.yaml", "-q", "--out", f"runs/{name}").out.strip()
-    ended = prism("runs")
-    assert f"runs/{name} " in ended.out
-    assert digest in ended.out
-    assert "…" not in ended.out
-
-
 def test_a_directory_is_listed_by_its_name_whatever_it_looks_like(prism: Prism) -> None:
     assert prism("run", "small.yaml", "-q", "--out", "runs/a[red]:smile:").code == 0
     assert "runs/a[red]:smile: " in prism("runs").out
@@ -154,11 +127,6 @@ def test_at_80_columns_nothing_is_cut_and_no_line_is_longer(five: Path, prism: P
     assert sum(line.startswith("  digest ") and len(line) == 41 for line in lines) == 4
 
 
-@pytest.mark.slow
-def test_a_wide_terminal_shows_a_row_each(five: Path, prism: Prism, tmp_path: Path) -> None:
-    assert shown(160, "runs", cwd=tmp_path).splitlines()[0].split() == TITLES
-
-
 def test_a_run_at_work_shows_its_phase_how_long_it_lasts_and_why(five: Path, prism: Prism) -> None:
     with locked(five / "running"):
         (five / "running" / PHASE).write_text(
@@ -169,10 +137,6 @@ def test_a_run_at_work_shows_its_phase_how_long_it_lasts_and_why(five: Path, pri
     assert "  for 0 s (timeout), process " in told
 
 
-def test_one_run_can_be_named(five: Path, prism: Prism) -> None:
-    assert list(rows(prism("runs", "runs/done").out)) == ["runs/done"]
-
-
 @pytest.mark.slow
 def test_the_parent_of_a_fork_is_told(five: Path, prism: Prism, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "actors.cli", "fork", "runs/done", "--at", "9", "--prepare", "--out", "runs/fork"]
@@ -181,18 +145,6 @@ def test_the_parent_of_a_fork_is_told(five: Path, prism: Prism, tmp_path: Path) 
     told = rows(prism("runs").out)["runs/fork"]
     assert told[:3] == ["crashed", "yes", "9"]
     assert told[-3:] == ["fork", "of", "done"]
-
-
-def test_an_empty_directory_has_no_runs(prism: Prism, tmp_path: Path) -> None:
-    (tmp_path / "runs").mkdir()
-    (tmp_path / "runs" / "notes").mkdir()
-    ended = prism("runs")
-    assert (ended.code, ended.out) == (0, "runs: no runs\n")
-
-
-def test_a_directory_that_is_not_there_is_one_line(prism: Prism) -> None:
-    ended = prism("runs", "elsewhere")
-    assert (ended.code, ended.err) == (2, "prism: elsewhere: cannot be listed: No such file or directory\n")
 
 
 def test_the_list_changes_nothing(five: Path, prism: Prism) -> None:

@@ -6,30 +6,19 @@ import csv
 import json
 import re
 import shutil
-from functools import partial
 from pathlib import Path
-from typing import Any
 
-import anyio
 import pytest
 
 from actors.cli.sharing import shared_outcomes_view
 from actors.display.console import SafeConsole
-from actors.oracle.sharing import Sharing
 from actors.record.manifest import SUMMARY
-from actors.results.explain import explain_everybody
-from actors.runs.directory import RunDirectory
-from actors.runs.replay import replay
-from actors.runtime.simulation import Simulation
 from actors.studies.causes.shared_outcomes import AskedEach, SharedOutcomes
-from prism.sharing.table import words_of
 from tests.actors.cli.conftest import Made
 from tests.catalogue import catalogue
 from tests.command import Prism
-from tests.standin import ModelServer, ServerSettings
-from tests.standin.faults import Fault, FaultPlan
+from tests.standin import ModelServer
 
-PRICES = ("--set", "llm.prices.input=2", "--set", "llm.prices.output=10")
 BY = ("oracle.sharing.by=archetype",)
 SHARED = (
     *("--set", *BY),
@@ -89,18 +78,6 @@ def test_a_resume_from_any_checkpoint_counts_what_was_shared_as_the_whole_run_do
         assert [again[key] for key in counts] == [whole[key] for key in counts], kept
 
 
-@pytest.mark.slow
-def test_a_report_shows_what_was_shared(shared: Path, prism: Prism) -> None:
-    assert prism("report", "shared", "--out", "page.html").code == 0
-    page = Path("page.html").read_text()
-    assert "People draw from shared judgements of the embedded choice, not from their own." in page
-    for words in ("What was shared", "Archetypes with the most error", "if all were asked (95%)", "a shared judgement"):
-        assert words in page
-    prism("run", "small.yaml", "-q", "--out", "silent", *SHARED, "--set", "oracle.sharing.audit=0")
-    assert prism("report", "silent", "--out", "silent.html").code == 0
-    assert "so the error of sharing is not known" in Path("silent.html").read_text()
-
-
 def test_an_export_has_every_judgement_with_what_was_shared_instead(shared: Path, prism: Prism) -> None:
     prism("run", "small.yaml", "-q", "--out", "plain")
     ended = prism("export", "shared", "plain", "--to", "csv", "--out", "tables")
@@ -149,88 +126,6 @@ def test_an_explanation_says_where_an_answer_without_a_call_came_from(shared: Pa
     assert "no call of its own: drawn from a judgement that it shares with questions like it; " in answer("shared")
     assert "by embedded; after" in answer("embedded")
     assert "no call of its own" not in answer("embedded")
-
-
-@pytest.mark.slow
-def test_an_explanation_says_for_whom_a_question_was_asked(shared: Path, prism: Prism) -> None:
-    prism("export", "shared", "--to", "csv", "--tables", "judgements", "--out", "tables")
-    with Path("tables/judgements.csv").open(newline="") as file:
-        rows = {row["is_audit"]: row for row in csv.DictReader(file)}
-
-    def told(row: dict[str, str]) -> str:
-        ended = prism("explain", "shared", "--agent", row["agent"], "--tick", row["tick"])
-        assert ended.code == 0, ended.err
-        return " ".join(ended.out.split())
-
-    def in_words(shares: str) -> str:
-        ordered = sorted(json.loads(shares).items(), key=lambda each: -float(each[1]))
-        return ", ".join(f"{option} {share:.3f}" for option, share in ordered)
-
-    owner, audit = rows["false"], rows["true"]
-    asked = f"this question was asked for all of its archetype, which shares: {in_words(owner['probabilities'])}"
-    assert asked in told(owner)
-    assert f"asked by itself, though its archetype shares: {in_words(audit['shared'])}" in told(audit)
-    assert f"and drew from: {in_words(audit['probabilities'])}" in told(audit)
-
-
-@pytest.mark.slow
-def test_an_explanation_knows_what_was_shared_also_after_questions_for_all_without_an_answer(
-    prism: Prism, tmp_path: Path
-) -> None:
-    fields = "oracle.sharing.archetype={topic_match: 8 bins, followed: exact, likes: log2, activity: 999 bins}"
-    failing = ServerSettings(faults=FaultPlan(at=dict.fromkeys(range(6, 16), Fault.EMPTY)))
-    with ModelServer(failing) as server:
-        asked = ("--set", "oracle.backend=ollama", "--set", f"llm.host={server.url}", "--set", "oracle.max_attempts=1")
-        more = ("--set", fields, "--set", "oracle.max_fallback_share=null")
-        often = ("--set", "run.checkpoint_every_ticks=9")
-        assert prism("run", "small.yaml", "-q", "--out", "shared", *SHARED, *asked, *more, *often).code == 0
-    run, placed = RunDirectory(tmp_path / "shared"), dict[str, tuple[Any, Sharing]]()
-
-    def note(simulation: Simulation) -> None:
-        sharing = simulation.oracle.sharing
-        assert sharing is not None
-        sharing.on_placed = lambda question, place: placed.update(
-            {f"{question.tick} {question.agent} {question.trigger}": (place, sharing)}
-        )
-
-    done = anyio.run(partial(replay, run, on_begin=note))
-    turns = [
-        turn
-        for first in range(0, done.tick, 6)
-        for turn in anyio.run(explain_everybody, run.path, first, min(first + 5, done.tick - 1))
-        if turn.question is not None and turn.question.sharing is not None
-    ]
-    drawn = 0
-    for turn in turns:
-        assert turn.question is not None
-        told = turn.question.sharing
-        assert told is not None
-        place, sharing = placed[f"{turn.question.tick} {turn.agent} {turn.trigger}"]
-        assert told.archetype == words_of(sharing.table.archetypes, place.basis.key)
-        if told.part == "shared":
-            assert told.shared is not None
-            assert tuple(told.shared.values()) == place.basis.probabilities
-        drawn += told.part == "shared"
-    assert drawn >= 10
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("tape", ["off", "record"])
-def test_an_explanation_says_that_a_question_without_a_call_was_not_sent(tape: str, prism: Prism) -> None:
-    more = ("--set", f"oracle.tape={tape}")
-    with ModelServer() as server:
-        asked = ("--set", "oracle.backend=ollama", "--set", f"llm.host={server.url}")
-        assert prism("run", "small.yaml", "-q", "--out", "shared", *SHARED, *asked, *more).code == 0
-    of_method = {row["method"]: row for row in questions("shared", prism) if row["decided_tick"]}
-    assert {"shared"} < of_method.keys()
-    for method, row in of_method.items():
-        ended = prism("explain", "shared", "--agent", row["agent"], "--tick", row["tick"])
-        assert ended.code == 0, ended.err
-        is_drawn = method == "shared"
-        assert ("\n  would read for probabilities (systemone)\n" in ended.out) == is_drawn
-        assert ("\n  sent      for probabilities (systemone)\n" in ended.out) == (not is_drawn)
-        assert ("\n  asked     question " in ended.out) == (not is_drawn)
-        assert ("\n  replied   " in ended.out) == (not is_drawn)
 
 
 def test_another_answer_is_tried_in_a_run_whose_people_share(prism: Prism) -> None:
@@ -300,27 +195,6 @@ def test_a_wrong_field_of_an_archetype_is_named_with_its_line(entry: str, proble
 
 
 @pytest.mark.slow
-def test_validate_foretells_the_calls_of_a_run_that_shares(prism: Prism) -> None:
-    asked = (*SHARED, "--set", "oracle.backend=ollama", "--forecast")
-    plain = prism("validate", "small.yaml", "--set", "oracle.backend=ollama", "--forecast").out
-    shared = prism("validate", "small.yaml", *asked, "--set", "oracle.sharing.audit=0.02").out
-    assert "questions" not in plain
-    by = "audits, and each archetype of the rehearsal; 8 times as many if the server has no probabilities"
-    assert f"({by}) for about" in shared
-    audited = ("--set", "oracle.sharing.audit=0.02", "--set", "llm.method=json")
-    sampled = prism("validate", "small.yaml", *asked, *audited).out
-    assert "(audits, and each archetype of the rehearsal) for about" in sampled
-    assert 7 < calls_of(sampled) / calls_of(shared) < 9
-
-
-def calls_of(text: str) -> int:
-    """Return the calls that a forecast names."""
-    found = re.search(r"calls: (?:at most )?about ([\d,]+)", text)
-    assert found is not None, text
-    return int(found[1].replace(",", ""))
-
-
-@pytest.mark.slow
 def test_a_shared_run_with_a_model_is_replayed_from_its_tape_without_a_server(prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:
         asked = ("--set", "oracle.backend=ollama", "--set", f"llm.host={server.url}", "--set", "oracle.tape=record")
@@ -342,16 +216,6 @@ def test_a_shared_run_with_a_model_is_replayed_from_its_tape_without_a_server(pr
     assert again.out == ended.out
     assert summary(tmp_path / "again")["sharing"] == found["sharing"]
     assert prism("replay", "asked", "-q").out == ended.out
-
-
-@pytest.mark.slow
-def test_a_fork_goes_on_with_its_parents_judgements(prism: Prism, tmp_path: Path) -> None:
-    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED, "--ticks", "72")
-    ended = prism("fork", "shared", "--at", "36", "-q", "--out", "child")
-    assert ended.code == 0, ended.err
-    parent, child = summary(tmp_path / "shared"), summary(tmp_path / "child")
-    assert child["digest"] == parent["digest"]
-    assert child["sharing"] == parent["sharing"]
 
 
 @pytest.mark.slow

@@ -21,9 +21,6 @@ from tests.actors.cli.conftest import SMALL
 from tests.catalogue import catalogue
 from tests.patience import HANG_S
 
-SLOWER = 4
-"""A busy machine may be so many times slower."""
-
 UNANSWERED = """
 import anyio
 from actors.runs.execute import Host, simulate
@@ -135,35 +132,6 @@ def test_a_tick_that_takes_too_long_is_given_up(kind: signal.Signals, code: int,
         f"prism: {kind.name}: ended within the tick, which would take too long (run.stop_within_s); what was committed "
         "is safe: continue with `prism resume`\n"
     )
-
-
-@pytest.mark.slow
-def test_a_run_that_is_ended_within_a_tick_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
-    """100,000 people with a task each: a tick, and the end of all tasks, take longer than the run may take to stop."""
-    settings = ("--set", "population.size=100000", "--set", "simulation.ticks=3", "-q")
-    command = (sys.executable, "-m", "actors.cli", "run", *settings, "--out")
-    whole = subprocess.run([*command, "whole"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    limited = ("stopped", "--set", "run.stop_within_s=0.2")
-    with running(*command, *limited, cwd=tmp_path) as process:
-        until_written(tmp_path / "stopped" / "journal.prism", process)
-        begun = monotonic()
-        process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=HANG_S)
-        taken = monotonic() - begun
-    assert process.returncode == 143
-    assert taken < 5.0 * SLOWER
-    assert "ended within the tick" in said
-    resumed = [sys.executable, "-m", "actors.cli", "resume", "stopped", "-q"]
-    again = subprocess.run(resumed, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert again.stdout == whole.stdout
-
-
-def until_written(path: Path, process: subprocess.Popen[Any]) -> None:
-    give_up = monotonic() + HANG_S
-    while not path.exists() or path.stat().st_size < 1000:
-        assert process.poll() is None, process.communicate()
-        assert monotonic() < give_up
-        sleep(0.01)
 
 
 def test_a_second_signal_leaves_at_once(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from actors.testing import MEANINGS, Fault, FaultPlan, ModelServer
+from actors.testing import Fault, FaultPlan, ModelServer
 from tests.actors.testing.test_server import CHAT
 from tests.catalogue import catalogue
 from tests.command import Prism
@@ -93,17 +93,6 @@ def test_it_says_where_it_listens_how_to_try_it_and_at_ctrl_c_what_it_was_asked(
     assert lines[0]["body"] == CHAT
 
 
-def test_with_json_the_counts_are_one_line_and_there_is_no_hint() -> None:
-    with serving("--json", "--faults", "1", "--fault", "hang=0") as server:
-        statuses = server.ask(60)
-        (line,) = server.end(signal.SIGTERM).splitlines()
-    counts = json.loads(line)
-    assert counts["calls"] == len(statuses) == 60
-    assert sum(counts["faults"].values()) > 40, "seven of the eight ways are left to these calls"
-    assert set(counts["faults"]) == set(MEANINGS) - {Fault.HANG}
-    assert counts["statuses"]["500"] == statuses.count(500)
-
-
 def test_every_option_reaches_the_server(monkeypatch: pytest.MonkeyPatch, prism: Prism) -> None:
     made: list[ModelServer] = []
 
@@ -154,8 +143,3 @@ def test_a_port_that_is_taken_is_one_line_and_exit_code_2(prism: Prism) -> None:
     assert (ended.code, ended.out) == (2, "")
     (line,) = ended.err.splitlines()
     assert line.startswith(f"prism: cannot listen on 127.0.0.1:{server.port}: Address already in use; choose another")
-
-
-def test_faults_lists_each_with_its_meaning(prism: Prism) -> None:
-    ended = prism("testing", "faults")
-    assert [line.split(maxsplit=1) for line in ended.out.splitlines()] == [list(each) for each in MEANINGS.items()]

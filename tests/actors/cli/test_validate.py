@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from time import process_time
 
 import pytest
 
 from actors.factory.input_files import SMALL_BYTES_MAX
-from prism.llm import OllamaChatClient, OpenAICompatClient
 from tests.catalogue import catalogue
 from tests.command import Prism
 
-CLIENTS = (OllamaChatClient, OpenAICompatClient)
-"""Named here, so that they are not imported in an event loop that is watched for blocking calls."""
 DELIBERATION = "deliberation: 4 simulated minutes are 4 ticks of 60 s; the embedded oracle answers at once"
 MADE = "not made: the people and who follows whom; --build makes them"
 
@@ -42,13 +38,6 @@ def test_validate_names_each_input(prism: Prism) -> None:
         "(population.graph.directed: false)"
     )
     assert third == "not made: the people; --build makes them"
-
-
-def test_validate_of_millions_takes_no_longer(prism: Prism) -> None:
-    begun = process_time()
-    ended = prism("validate", "small.yaml", "--set", "population.size=10000000")
-    assert "10,000,000 agents" in ended.out
-    assert process_time() - begun < 10.0  # making ten million people takes minutes
 
 
 def test_a_large_file_is_not_read_and_that_is_said(prism: Prism) -> None:
@@ -119,10 +108,6 @@ def test_validate_refuses_what_a_run_refuses_at_its_start(
         ended = prism(*command, *overrides)
         assert ended.code == code
         assert problem in ended.err
-
-
-def test_a_server_that_is_away_is_no_business_of_validate(prism: Prism) -> None:
-    assert prism("validate", "small.yaml", "--set", "oracle.backend=ollama", "--set", "oracle.tape=record").code == 0
 
 
 @catalogue(

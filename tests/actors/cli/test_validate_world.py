@@ -77,18 +77,6 @@ def test_without_files_the_published_figures_are_compared(prism: Prism) -> None:
     assert prism("validate-world", "run", "--strict").code == 4  # everybody posts in nearly every session
 
 
-@pytest.mark.slow
-def test_several_runs_are_taken_together(prism: Prism) -> None:
-    widths = []
-    for seed in ("1", "2", "3"):
-        assert prism("run", "social.yaml", "--set", f"simulation.seed={seed}", "--out", seed, "--quiet").code == 0
-    for runs in (("1",), ("1", "2", "3")):
-        assert prism("validate-world", *runs, "--json", "facts.json").code == 0
-        single = facts()["posts without reaction"]
-        widths.append(float(str(single["high"])) - float(str(single["low"])))
-    assert widths[1] < widths[0]
-
-
 def test_an_economy_is_compared_with_quarters(prism: Prism) -> None:
     assert prism("run", "economy.yaml", "--out", "run", "--quiet").code == 0
     ended = prism("validate-world", "run", "--against", str(US_PATH), "--json", "facts.json")
@@ -157,17 +145,3 @@ def test_what_cannot_be_compared_is_one_clear_line(prism: Prism, arguments: tupl
     assert ended.code in (1, 2, 3)
     assert line in ended.err
     assert ended.err.count("\n") == 1
-
-
-@pytest.mark.slow
-def test_files_of_a_run_that_others_have_written_are_one_line_or_unknown(prism: Prism) -> None:
-    assert prism("run", "economy.yaml", "--out", "economy", "--quiet").code == 0
-    Path("economy/rounds.csv").write_text("a,b\n" + "1,2\n" * 20)
-    ended = prism("validate-world", "economy", "--against", str(US_PATH))
-    assert ended.code == 1
-    assert "rounds.csv: expected the columns of an economy, missing: interest_rate" in ended.err
-    assert ended.err.count("\n") == 1
-    assert prism("run", "social.yaml", "--out", "run", "--quiet").code == 0
-    Path("run/summary.json").write_text('{"ticks": 96, "posts_seen": 4, "behaviour": 3}')
-    assert prism("validate-world", "run", "--json", "facts.json").code == 0
-    assert facts()["engagement per post seen"]["agreement"] == "unknown"

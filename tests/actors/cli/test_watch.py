@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
 import signal
@@ -13,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from actors.cli.watch import WatchedRun
 from actors.record.lock import locked
@@ -69,18 +67,6 @@ def test_the_pace_is_that_of_the_latest_looks_and_a_wait_has_no_end(under_way: P
     run.look()
     assert run.line().startswith(f"{under_way}: running | tick 72 of 72 (100%), 60 agents, ")
     assert run.line().endswith("0 s to go")
-
-
-def test_a_run_that_starts_has_a_phase_and_nothing_else(under_way: Path) -> None:
-    for name in ("journal.prism", "phase.json", "rounds.csv"):
-        (under_way / name).unlink()
-    run = WatchedRun(under_way)
-    run.look()
-    console = Console(file=io.StringIO(), width=200, force_terminal=False)
-    console.print(run.view())
-    assert isinstance(console.file, io.StringIO)
-    assert console.file.getvalue().split() == [str(under_way), "starting"]
-    assert run.line() == f"{under_way}: starting | tick 0"
 
 
 @pytest.mark.parametrize("options", [(), ("--once",)])

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from actors.display.frame import Frame, rows
+from actors.display.frame import Frame
 
 ESCAPE = re.compile(r"\x1b\[(\??)(\d*)([A-Za-z])")
 
@@ -95,7 +95,3 @@ def test_lines_have_no_blanks_at_their_ends_so_that_a_narrower_terminal_breaks_f
     console.print(frame)
     assert isinstance(console.file, io.StringIO)
     assert console.file.getvalue() == "one\n  two"
-
-
-def test_rows_of_lines() -> None:
-    assert rows([0, 1, 10, 11, 20, 21], 10) == 1 + 1 + 1 + 2 + 2 + 3

@@ -56,20 +56,6 @@ def test_with_prices_it_is_shown_what_has_been_spent(cost_usd: float, text: str)
     assert "spent" not in line(READING, pace) + shown(READING, pace)
 
 
-def test_the_table_lists_every_state_and_the_oracle() -> None:
-    pace = Pace(lambda: READING)
-    drawn = shown(pace.now(), pace)
-    assert drawn.startswith("running\n")
-    assert "tick 300 of 1,200 (25%)\n0 s elapsed, " in drawn
-    for state in READING.agents_by_state:
-        assert state in drawn
-    rows = {row.split()[0]: row.rstrip() for row in drawn.splitlines() if row}
-    assert rows["ticks/s"].endswith("  ! 1 quarantined")
-    assert rows["queue"].endswith("  7 waiting, 3 being asked")
-    assert rows["latency"].endswith("  p50 0.250 s, p95 1.500 s")
-    assert rows["fallbacks"].endswith("  2")
-
-
 @pytest.mark.parametrize("width", [80, 140])
 def test_the_table_of_a_long_run_of_many_fits_its_terminal_and_uses_all_of_it(width: int) -> None:
     long = msgspec.structs.replace(
@@ -125,14 +111,6 @@ def test_a_clock_that_goes_on_or_has_no_question_open_does_not_stand() -> None:
     assert pace.stands_s(pace.now()) is None
     clock.now_s += 12.0
     assert pace.stands_s(msgspec.structs.replace(READING, oracle_queue=0, oracle_in_flight=0)) is None
-
-
-def test_there_is_no_estimate_before_the_first_tick_and_while_the_run_waits() -> None:
-    pace = Pace(lambda: READING)
-    assert pace.eta_s(msgspec.structs.replace(READING, tick=0)) is None
-    assert pace.eta_s(READING) is not None
-    for waits in (Phase.WAITING_FOR_ORACLE, Phase.WAITING_FOR_DISK):
-        assert pace.eta_s(msgspec.structs.replace(READING, phase=waits)) is None
 
 
 @catalogue(

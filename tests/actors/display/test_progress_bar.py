@@ -26,13 +26,5 @@ def test_what_is_done_and_what_is_not_differ_without_colour(part: float, signs: 
     assert drawn(ProgressBar(part, 4, width=4)) == signs
 
 
-def test_with_colour_they_differ_in_colour_too() -> None:
-    assert drawn(ProgressBar(1, 4, width=4), color=True) == "\x1b[36m━\x1b[0m\x1b[90m···\x1b[0m"
-
-
-def test_a_terminal_that_knows_no_more_gets_ascii() -> None:
-    assert drawn(ProgressBar(1, 4, width=4), encoding="ascii") == "=..."
-
-
 def test_a_bar_is_no_wider_than_the_terminal_and_its_shares_stay() -> None:
     assert drawn(ProgressBar(1, 2, width=40), width=10) == "━━━━━·····"

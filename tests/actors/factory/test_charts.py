@@ -81,12 +81,6 @@ def test_the_files_of_its_functions_are_the_code_of_the_run(tmp_path: Path, modu
     assert build_domain(config).code == code_of(config) == (tmp_path / f"{module}.py",)
 
 
-def test_a_function_of_the_chart_is_its_guard(tmp_path: Path, module: str) -> None:
-    behaviour = load_chart(configured(tmp_path, CHART.replace("MODULE", module))).behaviour
-    guards = [row.guard for row in behaviour.chart.transitions if row.guard is not None]
-    assert [guard.__name__ for guard in guards if hasattr(guard, "__name__")] == ["is_keen"]
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -107,12 +101,6 @@ def test_a_name_that_leads_to_no_function_is_one_line_with_its_place(
     assert str(refused.value).startswith(f"{tmp_path / 'chart.yaml'}:")
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-def test_a_module_that_fails_is_one_line(tmp_path: Path, module: str) -> None:
-    (tmp_path / f"{module}.py").write_text("raise RuntimeError('out of order')\n")
-    with pytest.raises(ConfigError, match=r"RuntimeError: out of order"):
-        load_chart(configured(tmp_path, CHART.replace("MODULE", module)))
 
 
 def test_a_missing_chart_is_named_with_the_line_that_names_it(tmp_path: Path) -> None:

@@ -10,17 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.factory import checks, domains
 from actors.factory.checks import check_domain
 from actors.factory.domains import build_domain
 from actors.factory.input_files import SMALL_BYTES_MAX
 from prism.config import (
     Config,
-    EconomyConfig,
     GraphConfig,
-    InitialConfig,
     PopulationConfig,
-    SimulationConfig,
 )
 from prism.config.graph_fit import find_misfit
 from prism.errors import ConfigError, InputError, SettingError
@@ -69,22 +65,6 @@ def test_settings_are_refused_of_which_no_graph_can_be_made_and_no_others(size: 
 
 
 @catalogue(
-    "graph",
-    [
-        GraphConfig(degree=3_000_000),
-        GraphConfig(kind="watts_strogatz", degree=7),
-        GraphConfig(kind="stochastic_block", blocks=3_000_001),
-        GraphConfig(kind="stochastic_block", blocks=2_999_999, mixing=0.0),
-    ],
-)
-def test_millions_of_people_are_checked_without_making_one(graph: GraphConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(domains, "load_population")
-    with pytest.raises(SettingError, match=r"population\.graph"):
-        Config(population=PopulationConfig(size=3_000_000, graph=graph))
-    assert check_domain(Config(population=PopulationConfig(size=3_000_000))).size == 3_000_000
-
-
-@catalogue(
     ("files", "population"),
     [
         ({}, PopulationConfig(graph=GraphConfig(path="t.txt"))),
@@ -127,11 +107,3 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_not_read(tmp_path: Path, mo
     Path("t.txt.gz").write_bytes(gzip.compress(b"#" * (SMALL_BYTES_MAX + 1)))
     found = check_domain(Config(population=PopulationConfig(graph=GraphConfig(path="t.txt.gz"))))
     assert found.inputs == {"t.txt.gz": None}
-
-
-def test_an_economy_is_built_to_be_checked() -> None:
-    simulation = SimulationConfig(domain="economy", ticks_per_round=1)
-    initial = InitialConfig(path="configs/data/us-macro-quarterly.csv", quarter="1985q1")
-    config = Config(simulation=simulation, economy=EconomyConfig(initial=initial))
-    assert checked(config) == built(config)
-    assert checks.check_domain(config).not_built == ""

@@ -13,7 +13,6 @@ from prism.config.model import GraphConfig, PopulationConfig
 from prism.errors import InputError
 from prism.social.ties.graph import FollowGraph
 from tests.catalogue import catalogue
-from tests.paths import real_path
 
 GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -89,30 +88,9 @@ def test_a_missing_file_is_named_with_the_directory_it_was_looked_for_in(here: P
     assert failure("graphs/t.txt") == f"graphs/t.txt: no such file in {here}/graphs"
 
 
-def test_a_directory_is_no_file(here: Path) -> None:
-    assert failure(".") == ".: is a directory: expected a file"
-
-
 def test_a_pipe_is_no_file(here: Path) -> None:
     os.mkfifo("t.txt")
     assert failure("t.txt") == "t.txt: is a named pipe: expected a file"
-
-
-def test_a_path_through_a_file_cannot_be_read(here: Path) -> None:
-    Path("t.txt").write_bytes(b"1 2")
-    assert failure("t.txt/u.txt") == "t.txt/u.txt: cannot be read: Not a directory"
-
-
-def test_a_name_too_long_for_the_system_cannot_be_read(here: Path) -> None:
-    name = "x" * 300 + ".txt"
-    assert failure(name) == f"{name}: cannot be read: File name too long"
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_a_file_without_permission_cannot_be_read(here: Path) -> None:
-    Path("t.txt").write_bytes(b"1 2")
-    Path("t.txt").chmod(0)
-    assert failure("t.txt") == "t.txt: cannot be read: Permission denied"
 
 
 @catalogue(
@@ -134,16 +112,6 @@ def test_a_file_above_the_limit_is_refused(here: Path) -> None:
     assert failure("t.txt") == "t.txt: is larger than the 1,000 bytes that one input file may have"
 
 
-def test_a_small_file_that_unpacks_above_the_limit_is_refused(here: Path) -> None:
-    Path("t.txt.gz").write_bytes(gzip.compress(b"1 2\n" * 300))
-    assert failure("t.txt.gz") == "t.txt.gz: is larger than the 1,000 bytes that one input file may have"
-
-
-def test_a_file_at_the_limit_is_read(here: Path) -> None:
-    Path("t.txt").write_bytes(b"1 2\n" * 250)
-    assert len(read_input("t.txt", bytes_max=1000).data) == 1000
-
-
 @catalogue("name", ["t.gml", "t", "t.edges"])
 def test_the_content_tells_the_format_and_not_the_name(here: Path, name: str) -> None:
     Path(name).write_bytes(gzip.compress(b"1 2\n2 3\n"))
@@ -158,11 +126,6 @@ def test_the_directedness_of_a_graphml_file_wins(here: Path, directed: bool) -> 
     assert graph.names == ("ada", "bo", "cy")
     assert graph.follows(0, 2)
     assert graph.follows(2, 0) is not directed
-
-
-def test_a_packed_graphml_file_is_read(here: Path) -> None:
-    Path("t.graphml.gz").write_bytes(gzip.compress(GRAPHML.format(direction="directed").encode()))
-    assert graph_in("t.graphml.gz", directed=False).edges == 1
 
 
 @pytest.mark.parametrize(("kind", "names"), [("string", ("red", "blue")), ("double", ("0", "1"))])
@@ -208,25 +171,3 @@ def test_a_population_from_files_comes_with_their_hashes(here: Path) -> None:
     assert population.graph.names == ("10", "20", "30")
     assert [population.name(person) for person in range(3)] == ["Ada", "Bo", "Cy"]
     assert hashes == {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in ("p.json", "t.txt")}
-
-
-def test_a_population_without_files_has_no_hashes() -> None:
-    population, hashes = load_population(PopulationConfig(size=20), 1)
-    assert (population.size, hashes) == (20, {})
-
-
-def test_ego_facebook_becomes_a_population() -> None:
-    config = PopulationConfig(graph=GraphConfig(path=str(real_path("snap-ego-facebook.txt.gz"))))
-    population, hashes = load_population(config, 1)
-    assert (population.size, population.graph.edges) == (4039, 176_468)
-    assert list(hashes) == [config.graph.path]
-
-
-def test_the_twitter_profiles_become_a_population_that_follows_their_lists() -> None:
-    path = str(real_path("oasis-twitter-users-196.csv"))
-    config = PopulationConfig(profiles=path, graph=GraphConfig(kind="profiles"))
-    population, _ = load_population(config, 1)
-    # 1,279 follows are listed; ten of them are of oneself, and none is listed twice.
-    assert (population.size, population.graph.edges) == (196, 1269)
-    assert (population.graph.self_loops, population.graph.duplicates) == (10, 0)
-    assert population.name(0) == "user_0"

@@ -61,11 +61,6 @@ def test_a_delay_is_measured_by_its_round(tmp_path: Path, ticks: str, length: in
     assert [each.message for each in long_delays(config, load_chart(config).behaviour)] == [expected] * bool(expected)
 
 
-def test_the_default_chart_in_a_short_round_rests_too_long() -> None:
-    config = made(simulation={"ticks_per_round": 8}, statechart={"rest_ticks": 9})
-    assert [each.state for each in long_delays(config, load_chart(config).behaviour)] == ["resting"]
-
-
 def test_an_attribute_that_nothing_reads_is_named() -> None:
     population: dict[str, Any] = {"size": 50, "attributes": {"zeal": ZEAL}}
     unread = made(population=population)
@@ -150,11 +145,3 @@ def test_ties_that_are_there_or_not_there_already_are_named_once_people_are_made
     config = made(population={"size": 50}, interventions=given)
     assert [each.place for each in idle_interventions(config, population)] == ["interventions[0]", "interventions[2]"]
     assert [*idle_interventions(config, None)] == []
-
-
-def test_a_shock_of_nothing_is_named() -> None:
-    settings: dict[str, Any] = {"simulation": {"domain": "economy"}}
-    shocks = [{"tick": 2, "shock": {"inflation": 0.0}}, {"tick": 3, "shock": {"inflation": 1.0}}]
-    assert [each.place for each in idle_interventions(made(**settings, interventions=shocks), None)] == [
-        "interventions[0]"
-    ]

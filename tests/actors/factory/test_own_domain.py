@@ -109,12 +109,6 @@ def test_a_configuration_made_in_python_names_a_module_and_its_settings(study: S
     assert Config(simulation=config.simulation, domain=own).domain == {"lights": 7}
 
 
-def test_a_class_may_be_the_function_and_needs_no_settings(tmp_path: Path) -> None:
-    study = write_study(tmp_path, "from tests.domains import TrafficDomain as build\nbuild.__init__.__defaults__\n")
-    assert "takes an argument" not in str(build_domain(read_config(study.config, environment={})).domain)
-    assert refusal(study, "domain.lights=3").startswith("--set: domain.lights: unknown key; domain has: ")
-
-
 BANS = f"""\
 {CROSSING}
 from tests.domains import Crossing

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from actors.factory.input_files import inputs_shared, kept_name, load_population, note_files
+from actors.factory.input_files import inputs_shared, load_population
 from actors.results.api import run
 from prism.config import Config, GraphConfig, PopulationConfig
 from prism.config.load import load_config
@@ -57,12 +56,3 @@ def test_a_graph_is_parsed_once_until_its_content_changes(tmp_path: Path, monkey
         assert len(parsed) == 7, "four are kept, the latest"
     load_population(config, 1)
     assert len(parsed) == 8, "outside of the block nothing is kept"
-
-
-def test_an_input_file_may_be_elsewhere_under_its_own_name(tmp_path: Path) -> None:
-    (tmp_path / "0123").write_text(RING)
-    name = kept_name(sha256(RING.encode()).hexdigest(), "not/here.txt")
-    note_files({name: tmp_path / "0123"})
-    population, hashes = load_population(PopulationConfig(graph=GraphConfig(path=name)), 1)
-    assert population.size == 60
-    assert hashes == {name: sha256(RING.encode()).hexdigest()}

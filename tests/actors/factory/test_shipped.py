@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.factory import shipped
 from actors.factory.domains import build_domain
-from actors.factory.input_files import locate_input, read_input, with_inputs_beside
-from actors.factory.shipped import FOLDER, examples, find_shipped, shipped_root
+from actors.factory.input_files import read_input, with_inputs_beside
+from actors.factory.shipped import FOLDER, examples
 from prism.config import Config, load_config
 from tests.catalogue import catalogue
 from tests.paths import ROOT
@@ -31,13 +30,6 @@ def load(path: Path) -> Config:
 def test_every_configuration_of_the_project_is_an_example_and_the_default_is_the_first() -> None:
     assert sorted(examples()) == NAMES
     assert next(iter(examples())) == "default"
-
-
-@catalogue("name", NAMES)
-def test_an_example_says_in_a_sentence_what_it_is(name: str) -> None:
-    about = examples()[name].about
-    assert 20 <= len(about) <= 120
-    assert not about.endswith(".")
 
 
 @catalogue("name", NAMES)
@@ -82,18 +74,6 @@ def test_a_file_of_this_directory_comes_before_a_shipped_one(elsewhere: Path) ->
     Path(US).parent.mkdir(parents=True)
     Path(US).write_text("mine")
     assert read_input(US).data == b"mine"
-
-
-@catalogue("name", ["", "README.md", "configs/../README.md", "configs", "configs/no.csv", "/configs/data"])
-def test_nothing_else_of_the_project_is_shipped_data(name: str, elsewhere: Path) -> None:
-    assert find_shipped(name) is None
-    assert locate_input(name) == Path(name)
-
-
-def test_an_installed_package_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "shipped").mkdir()
-    monkeypatch.setattr(shipped, "PACKAGE", tmp_path)
-    assert shipped_root() == tmp_path / "shipped"
 
 
 def test_an_input_file_is_looked_up_beside_its_configuration_where_it_is_not_here(elsewhere: Path) -> None:

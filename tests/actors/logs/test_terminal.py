@@ -67,12 +67,6 @@ def test_after_a_minute_a_line_says_how_many_more_there_were_and_a_few_are_shown
     assert skipped(terminal, 5) == [LEFT_OUT, *[SKIPPED] * SHOWN]
 
 
-def test_another_kind_is_counted_by_itself() -> None:
-    terminal = Terminal()
-    skipped(terminal, 50)
-    assert len(terminal.shows("warning", event="irrelevant_decision", logger="prism.agents.llm_agent")) == 1
-
-
 def test_errors_and_what_the_actors_say_are_all_shown() -> None:
     terminal = Terminal()
     for _ in range(50):

@@ -12,7 +12,7 @@ from actors.metrics.http_server import MetricsServer
 from prism.config import MetricsConfig
 from prism.errors import ConfigError
 from tests.actors.http.support import ask
-from tests.actors.metrics.pages import ANY, PAGES, Serve
+from tests.actors.metrics.pages import PAGES, Serve
 from tests.catalogue import catalogue
 
 
@@ -28,11 +28,6 @@ def test_only_who_knows_the_password_reads_the_metrics(serve: Serve) -> None:
         assert "up" not in answer.body
     assert ask(server, "/metrics").status == 401
     assert ask(server, "/metrics?", method="HEAD").status == 401
-
-
-def test_signs_of_life_need_no_password(serve: Serve) -> None:
-    server = serve(MetricsConfig(port=0, username="ann"), {"PRISM_METRICS_PASSWORD": "secret"})
-    assert ask(server, "/healthz").body == "stuck\n"
 
 
 def test_a_user_without_a_password_is_a_mistake() -> None:
@@ -63,10 +58,3 @@ def test_the_address_is_one_that_can_be_reached_from_here(host: str, begins: str
     if host == "::1" and not socket.has_ipv6:
         pytest.skip("this machine has no IPv6")
     assert serve(MetricsConfig(port=0, host=host)).url.startswith(begins)
-
-
-def test_after_its_end_nobody_listens(serve: Serve) -> None:
-    server = MetricsServer(ANY, PAGES, {})
-    server.close()
-    with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", server.port))

@@ -29,7 +29,7 @@ from prism.rng import uniform
 from prism.statechart import Oracle
 from tests.actors.metrics.support import LABELS
 from tests.crash.disk import Crash, CrashedError, Cut, SimulatedDisk
-from tests.crash.scenes import CONFIG, Scene, with_oracle
+from tests.crash.scenes import Scene, with_oracle
 from tests.tiers import Size
 
 Totals = dict[tuple[str, ...], float]
@@ -54,11 +54,6 @@ FEW, PROMPT, CACHED, COMPLETION = 4, 90, 60, 10
 PRICES = PricesConfig(input=100.0, output=1000.0, cached=10.0)
 SETTINGS = msgspec.structs.replace(with_oracle(max_concurrency=FEW, max_attempts=5), llm=LLMConfig(prices=PRICES))
 PACE = Scene(is_live=True, config=SETTINGS)
-REAL_TIME = Scene(
-    is_live=True,
-    config=msgspec.structs.replace(SETTINGS, oracle=msgspec.structs.replace(SETTINGS.oracle, mode="realtime")),
-)
-FAILURES = frozenset({"server_error"})
 
 
 class Server:
@@ -176,17 +171,6 @@ def only(totals: Totals, name: str) -> dict[str, float]:
     return {key[-1]: value for key, value in totals.items() if key[0] == name and value}
 
 
-def test_without_a_kill_the_counters_are_the_servers_own() -> None:
-    totals, server, _ = whole(PACE)
-    counted = {spent.outcome: spent.calls for spent in server.spent}
-    assert only(totals, "prism_llm_calls_total") == counted
-    assert counted.keys() == {"ok", "server_error"}
-    assert sum(only(totals, "prism_llm_tokens_total").values()) == server.tokens
-    assert only(totals, "prism_oracle_retries_total") == {"server_error": counted["server_error"]}
-    assert only(totals, "prism_ticks_total") == {"prism_ticks_total": CONFIG.simulation.length}
-    assert only(totals, "prism_likes_total")
-
-
 @pytest.mark.slow
 def test_over_five_kills_nothing_falls_and_the_end_is_that_of_an_undisturbed_run(size: Size) -> None:
     for seed in range(size(20, everyday=4)):
@@ -194,13 +178,6 @@ def test_over_five_kills_nothing_falls_and_the_end_is_that_of_an_undisturbed_run
         assert of_journal(totals) == of_journal(whole(PACE)[0])
         assert_calls_are_true(totals, server, kills=5)
         assert_log_is_shown(totals, disk)
-
-
-def test_in_real_time_nothing_falls_either(size: Size) -> None:
-    for seed in range(size(20, everyday=3)):
-        totals, server, _ = run(REAL_TIME, kills_of(REAL_TIME, seed), seed)
-        assert only(totals, "prism_ticks_total") == {"prism_ticks_total": CONFIG.simulation.length}
-        assert_calls_are_true(totals, server, kills=6)  # at its end, too, a run leaves calls whose end nobody awaits
 
 
 def assert_calls_are_true(totals: Totals, server: Server, kills: int) -> None:

@@ -85,9 +85,3 @@ async def test_the_longest_lag_is_forgotten_after_a_minute() -> None:
     assert gone is not None
     assert kept.lag_s_max > 2.0
     assert gone.lag_s_max == 0.0
-
-
-def test_before_the_first_beat_nothing_is_known() -> None:
-    lag = LoopLag(lambda: 0.0)
-    assert lag.now() is None
-    assert lag.age_s is None

@@ -25,13 +25,6 @@ def test_it_counts_as_the_prometheus_client_does(values: list[float]) -> None:
     assert registry.get_sample_value("seconds_sum") == counts.total
 
 
-def test_a_copy_does_not_change_when_more_is_counted() -> None:
-    histogram = Histogram(BOUNDS)
-    before = histogram.counts()
-    histogram.observe(0.2, tick=3)
-    assert (sum(before.counts), before.total, before.examples) == (0, 0.0, (None,) * 4)
-
-
 def test_the_latest_observation_with_a_tick_stands_for_its_bucket() -> None:
     histogram = Histogram(BOUNDS)
     for tick, value in ((3, 0.2), (5, 0.4), (6, 0.7)):

@@ -8,11 +8,10 @@ import anyio
 import msgspec
 import pytest
 
-from actors.metrics.endpoint import limits_of
-from actors.metrics.instruments import CALL, TICK, TIMINGS
+from actors.metrics.instruments import CALL, TICK
 from actors.metrics.observer import NOTICED_LATE
 from deploy.scrape import Scrape
-from prism.config import Config, LLMConfig, OracleConfig, RunConfig
+from prism.config import LLMConfig
 from prism.llm import LLMFailureException
 from tests.actors.metrics.support import Watched, finished
 from tests.actors.oracles import Answer, ScriptedOracle, never
@@ -43,14 +42,6 @@ def test_timeout_and_deadline_are_bounds_of_the_buckets_that_they_concern() -> N
     assert shown.value("prism_oracle_deadline_seconds") == DEADLINE_S
 
 
-def test_bounds_ascend_and_a_limit_that_is_a_bound_anyway_is_one_bound() -> None:
-    limits = limits_of(Config())
-    for timing in TIMINGS:
-        found = timing.bounds_in(limits)
-        assert list(found) == sorted(set(found))
-        assert found == timing.bounds_s, "the limits of the default configuration are bounds in every run"
-
-
 async def timed_out(*_: Any) -> Any:
     """A client whose timeout is noticed a moment late."""
     await anyio.sleep(TIMEOUT_S * 1.01)
@@ -78,14 +69,3 @@ def test_only_an_end_by_a_limit_is_counted_at_the_limit() -> None:
         watched.metrics.answered(reason, duration_s, tick=1)
     watched.metrics.run_built(watched.simulation)
     assert watched.scrape().value(f"{CALLS}_sum") == pytest.approx(sum(ends.values()))
-
-
-def test_a_run_that_takes_fallbacks_by_choice_has_no_limit_on_them() -> None:
-    assert limits_of(Config()).fallback_share == Config().oracle.max_fallback_share
-    realtime = Config(oracle=OracleConfig(mode="realtime"), run=RunConfig(tick_s=1.0))
-    for config in (
-        with_oracle(Config(), on_outage="fallback"),
-        with_oracle(Config(), max_fallback_share=None),
-        realtime,
-    ):
-        assert limits_of(config).fallback_share is None

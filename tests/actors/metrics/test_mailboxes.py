@@ -34,17 +34,6 @@ def test_a_batch_waits_as_long_as_its_oldest_message() -> None:
     assert (waits.counts().counts, waits.counts().total) == ((0, 1, 0), 5.0)
 
 
-def test_the_next_batch_begins_anew() -> None:
-    mailbox, waits, clock = timed()
-    mailbox.put(1)
-    mailbox.take_all()
-    clock.now += 50.0
-    mailbox.put(2)
-    clock.now += 0.5
-    mailbox.take_all()
-    assert waits.counts().total == 0.5
-
-
 def test_an_empty_mailbox_has_nothing_to_time() -> None:
     mailbox, waits, _ = timed()
     assert mailbox.take_all() == []
@@ -84,19 +73,3 @@ def test_a_sweep_sums_up_all_mailboxes_a_share_at_a_time() -> None:
         sweep.step()
         seen.append((sweep.refused, sweep.depth_max))
     assert seen == [(0, 1), (0, 1), (2, 1)]
-
-
-def test_the_next_sweep_starts_over_and_the_sums_never_fall() -> None:
-    boxes = [Mailbox[bytes]("box", 1)]
-    sweep = MailboxTotals(boxes)
-    boxes[0].put(b"in")
-    for expected in (1, 2, 3):
-        boxes[0].put(b"too many")
-        sweep.step()
-        assert sweep.refused == expected
-
-
-def test_there_may_be_no_mailboxes_at_all() -> None:
-    sweep = MailboxTotals(())
-    sweep.step()
-    assert (sweep.refused, sweep.dropped, sweep.depth_max) == (0, 0, 0)

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from threading import Event, Thread
 from typing import Any
 
-import pytest
-
 from actors.core.mailbox import Mailbox
-from actors.core.snapshot import state_pairs
 from actors.runs.summary import summarise
-from actors.runtime.counters import Counters
-from deploy.scrape import Scrape
-from prism.agents import Source
-from prism.social.chart import SOCIAL_CHART
 from tests.actors.metrics.support import Watched, finished
 from tests.actors.oracles import ScriptedOracle
-from tests.actors.social_runs import SMALL, run, with_run, with_simulation
+from tests.actors.social_runs import SMALL, run
 from tests.schedules import run_scheduled
 
 
@@ -76,27 +67,6 @@ def test_only_the_mailboxes_of_all_are_timed() -> None:
     assert shown.value("prism_mailbox_depth_max", mailbox="agents") == 1
 
 
-def test_full_mailboxes_show_as_refusals() -> None:
-    shown = finished(Watched(with_run(mailbox_capacity=2)))
-    assert shown.value("prism_messages_total", kind="update", outcome="refused") > 0
-    assert shown.value("prism_mailbox_depth_max", mailbox="engine") <= 2
-
-
-def test_a_run_is_active_between_its_start_and_its_end() -> None:
-    watched = Watched()
-    seen: list[bool] = []
-
-    def look(tick: int) -> None:
-        snapshot = watched.metrics.snapshot
-        seen.append(snapshot is not None and snapshot.active)
-
-    assert watched.scrape().value("prism_run_active") == 0
-    run_scheduled(0, partial(watched.simulation.run, look))
-    assert all(seen)
-    assert len(seen) == watched.simulation.ticks
-    assert watched.scrape().value("prism_run_active") == 0
-
-
 def test_the_journal_and_its_checkpoints_are_counted() -> None:
     watched = Watched()
     watched.metrics.resumed(size=1_000, ticks=10)
@@ -109,51 +79,6 @@ def test_the_journal_and_its_checkpoints_are_counted() -> None:
     assert shown.value("prism_journal_ticks_total") == 13
     assert shown.value("prism_commit_duration_seconds_count") == 2
     assert before <= shown.value("prism_checkpoint_timestamp_seconds") <= time.time()
-
-
-def test_the_states_of_a_million_agents_are_counted_in_less_than_5_ms() -> None:
-    counters = Counters(SOCIAL_CHART, 1_000_000)
-    counters.rows = Counter(
-        {
-            (before, after, f"trigger {number}", source): 1
-            for before, after in state_pairs(SOCIAL_CHART)
-            for number in range(3)
-            for source in Source
-        }
-    )
-    durations = []
-    for _ in range(5):
-        begun = time.thread_time()
-        counts = counters.agents_by_state()
-        durations.append(time.thread_time() - begun)
-    assert sum(counts.values()) == 1_000_000
-    assert min(durations) < 0.005
-
-
-@pytest.mark.slow
-def test_scrapes_during_a_run_see_no_half_of_a_tick() -> None:
-    watched = Watched(with_simulation(rounds=10))
-    over = Event()
-    pages: list[str] = []
-
-    def look() -> None:
-        while not over.is_set():
-            pages.append(watched.text())
-
-    scrapers = [Thread(target=look) for _ in range(2)]
-    for scraper in scrapers:
-        scraper.start()
-    try:
-        run_scheduled(0, watched.simulation.run)
-    finally:
-        over.set()
-        for scraper in scrapers:
-            scraper.join()
-    scrapes = [Scrape.parse(page, 0.0) for page in pages]
-    assert {scrape.value("prism_agents") for scrape in scrapes} == {32.0}
-    for scrape in scrapes:
-        count = scrape.value("prism_tick_duration_seconds_count")
-        assert scrape.value("prism_tick_duration_seconds_bucket", le="+Inf") == count
 
 
 def test_a_world_is_measured_at_the_end_of_long_ticks_too() -> None:

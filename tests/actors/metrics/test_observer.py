@@ -8,16 +8,14 @@ from functools import partial
 import msgspec
 import pytest
 
-from actors.core.snapshot import state_pairs
 from actors.factory.domains import build_domain
 from actors.runs.summary import summarise
 from actors.runtime.shard import ShardsHere
 from actors.runtime.sharded_engine import ShardedEngine
 from deploy.scrape import Scrape
-from prism.config import Config, GraphConfig, PopulationConfig, SimulationConfig
+from prism.config import Config, SimulationConfig
 from prism.llm import HostState, OracleStatistics
 from prism.llm.call_counters import CallCounters
-from prism.social.chart import SOCIAL_CHART
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
 from tests.actors.metrics.support import Watched, finished, series
@@ -147,41 +145,12 @@ def test_models_of_different_people_have_a_series_each() -> None:
     assert [shown.value("prism_llm_answers_total", model=model) for model in ("llama3.2", "mistral")] == [3, 0]
 
 
-def test_a_run_with_spend_caps_shows_each_and_what_it_has_used_of_it() -> None:
-    capped = msgspec.structs.replace(
-        SMALL, oracle=msgspec.structs.replace(SMALL.oracle, max_calls=1_000_000, max_tokens=5)
-    )
-    watched = Watched(capped)
-    assert families(watched.scrape()).keys() == EXPECTED.keys() | OF_CAPS.keys()
-    shown = finished(watched)
-    assert [shown.value("prism_llm_budget", cap=cap) for cap in ("calls", "tokens")] == [1_000_000, 5]
-    assert shown.value("prism_llm_budget_used", cap="calls") == watched.simulation.oracle.statistics.calls > 0
-    assert shown.value("prism_llm_budget_used", cap="tokens") == 0
-
-
 def test_every_metric_is_documented_and_every_documented_metric_exists() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     documented = dict(re.findall(r"^\| `(prism_(?!experiment_)\w+)(?:\{([\w,]+)\})?` \|", text, flags=re.MULTILINE))
     economy = build_domain(Config(simulation=SimulationConfig(domain="economy"))).domain
     measured = {measure.name: ",".join(measure.labels) for measure in economy.world.measures()}
     assert documented == EXPECTED | OF_HOSTS | OF_MODELS | OF_CHANGES | OF_CAPS | OF_SHARDS | measured
-
-
-def test_every_series_is_there_from_the_start() -> None:
-    watched = Watched()
-    before = series(watched.scrape())
-    assert series(finished(watched)) == before
-
-
-def test_the_number_of_series_does_not_depend_on_the_number_of_agents() -> None:
-    few, many = (
-        Watched(
-            msgspec.structs.replace(SMALL, population=PopulationConfig(size=size, graph=GraphConfig(degree=4)))
-        ).scrape()
-        for size in (10, 10_000)
-    )
-    assert series(few) == series(many)
-    assert len(many.samples) < 700
 
 
 def test_an_economy_is_shown_with_its_own_states_and_measures() -> None:
@@ -195,13 +164,6 @@ def test_an_economy_is_shown_with_its_own_states_and_measures() -> None:
     assert shown.value("prism_agents") == shown.value("prism_population") == len(config.economy.nations)
     assert shown.value("prism_economy_interest_rate") != 0.0
     assert len(shown.samples) < 700
-
-
-def test_the_pairs_of_states_are_those_of_the_chart() -> None:
-    assert len(state_pairs(SOCIAL_CHART)) == len(set(state_pairs(SOCIAL_CHART)))
-    assert set(state_pairs(SOCIAL_CHART)) == {
-        (row.source.value, row.target.value) for row in SOCIAL_CHART.transitions if row.target is not None
-    }
 
 
 def test_a_run_in_shards_shows_how_much_each_works_and_what_is_exchanged() -> None:

@@ -41,30 +41,6 @@ def test_crashes_are_shown_by_what_followed(logged: list[EventDict]) -> None:
     assert crashes["crash"] == 2 * SMALL.run.restart_intensity
 
 
-def test_a_crash_of_the_oracle_is_shown(logged: list[EventDict]) -> None:
-    class Stumbling(ScriptedOracle):
-        stumbles = 2
-
-        def key(self, agent: Any, trigger: str, options: Sequence[str], context: Any = None) -> None:
-            if self.stumbles:
-                self.stumbles -= 1
-                raise ValueError("over a question")
-
-    shown = finished(Watched(oracle=Stumbling()))
-    assert shown.value("prism_actor_restarts_total", kind="oracle", reason="crash") == 2
-    assert shown.value("prism_ticks_total") == 36
-
-
-def test_a_guard_that_raises_is_counted() -> None:
-    def stumble(*_: Any) -> bool:
-        raise ValueError("no idea")
-
-    watched = Watched(with_simulation(rounds=1), TrafficDomain(2, traffic_chart(guard=stumble)))
-    assert finished(watched).value("prism_guard_errors_total") == sum(
-        seen.count for seen in watched.simulation.domain.chart.guard_errors
-    )
-
-
 def test_a_world_that_cannot_be_measured_does_not_end_its_run(logged: list[EventDict]) -> None:
     class Unmeasurable(Crossing):
         def measures(self) -> Sequence[Measure]:

@@ -6,7 +6,6 @@ from structlog.typing import EventDict
 
 from tests.actors.http.support import ask, until
 from tests.actors.metrics.pages import Serve
-from tests.catalogue import catalogue
 
 
 def test_a_page_is_answered_as_it_is(serve: Serve) -> None:
@@ -16,20 +15,9 @@ def test_a_page_is_answered_as_it_is(serve: Serve) -> None:
     assert (answer.headers["cache-control"], answer.headers["x-content-type-options"]) == ("no-store", "nosniff")
 
 
-def test_a_page_may_say_that_things_are_bad(serve: Serve) -> None:
-    answer = ask(serve(), "/healthz")
-    assert (answer.status, answer.body) == (503, "stuck\n")
-
-
 def test_an_unknown_path_is_told_which_there_are(serve: Serve) -> None:
     answer = ask(serve(), "/admin")
     assert (answer.status, answer.body) == (404, "there are only /metrics, /healthz, /broken\n")
-
-
-@catalogue("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"])
-def test_there_is_nothing_to_do_but_read(method: str, serve: Serve) -> None:
-    answer = ask(serve(), "/metrics", method)
-    assert (answer.status, sorted(answer.headers["allow"].split(", "))) == (405, ["GET", "HEAD"])
 
 
 def test_an_error_is_one_line_to_the_reader_and_its_cause_is_in_the_log(serve: Serve, logged: list[EventDict]) -> None:

@@ -6,7 +6,7 @@ from threading import Thread
 
 import pytest
 
-from actors.metrics.scrapes import INTERVALS, MARGIN_S, Scrapes
+from actors.metrics.scrapes import Scrapes
 
 
 class Clock:
@@ -24,13 +24,6 @@ def scraped_at(*times: float, ended: float) -> Scrapes:
         scrapes.add()
     clock.now = ended
     return scrapes
-
-
-def test_the_patience_follows_from_the_interval_of_the_scrapes() -> None:
-    assert scraped_at(ended=100.0).patience_s(60.0) == 0.0
-    assert scraped_at(0.0, 15.0, 30.0, ended=31.0).patience_s(60.0) == INTERVALS * 15.0 + MARGIN_S
-    assert scraped_at(0.0, 60.0, ended=100.0).patience_s(60.0) == 60.0
-    assert scraped_at(0.0, 15.0, ended=20.0).patience_s(0.0) == 0.0
 
 
 def test_a_scraper_that_has_scraped_once_is_waited_for_because_its_interval_is_not_known() -> None:
