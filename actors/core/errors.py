@@ -216,9 +216,7 @@ class ResumeRefusedError(RunDirectoryError):
     """A run that cannot be resumed: its code, settings or input files are not those that it began with.
 
     Args:
-        path: the run's directory.
         changes: what has changed, in words.
-        remedy: what to do.
     """
 
     refusal: ClassVar[str] = "cannot continue"
@@ -240,8 +238,6 @@ class InterruptedRunError(ActorError):
     """A run that was stopped by a signal while its server was away, so that the tick under way could not end.
 
     Args:
-        signal: the name of the signal.
-        ticks: whole ticks of the run.
         reason: the reason of the latest failure in one word.
     """
 
@@ -267,10 +263,7 @@ class DamagedError(JournalError):
     """A file of a run whose content is not what was written.
 
     Args:
-        file: its name.
         offset: the first byte that cannot be trusted.
-        problem: how the damage shows.
-        remedy: what to do.
     """
 
     def __init__(self, file: str, offset: int, problem: str, remedy: str = "") -> None:
@@ -285,7 +278,6 @@ class ForeignCheckpointError(JournalError):
     """A checkpoint that holds the world of another version.
 
     Args:
-        name: its file.
         problem: what is not as this version has it.
     """
 
@@ -317,7 +309,6 @@ class AddressError(ActorError):
 
     Args:
         use: what would listen there, such as `metrics`.
-        error: of the system.
         names: what gives the host and the port, such as `("metrics.host", "metrics.port")`.
     """
 

@@ -34,7 +34,6 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run_started"):
     """A run begins at tick 0.
 
     Args:
-        oracle: the oracle in words.
         version: of PRISM.
     """
 
@@ -194,7 +193,6 @@ class RunEnded(Event, frozen=True, kw_only=True, tag="run_ended"):
 
     Args:
         reason: one of `actors.core.phase.ENDS`.
-        ticks: ticks committed.
         digest: the digest after these ticks; empty if the run ended in an error.
     """
 

@@ -46,7 +46,6 @@ class NotRegularError(OSError):
     """A path that leads to something other than a regular file. It was not opened.
 
     Args:
-        path: the path.
         kind: the thing that is there: "directory", "named pipe", "socket" or "device".
     """
 

@@ -55,7 +55,6 @@ class Mailbox(Generic[T]):
     """A bounded mailbox for one reader, on the event loop on which it is first read.
 
     Args:
-        name: its name in errors.
         capacity: the most messages it holds.
         overflow: the policy of `send` when it is full.
 

@@ -48,7 +48,6 @@ class Decided(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=4):
 
     Args:
         asked: the tick of the question; `trigger`: its trigger.
-        state: the option taken.
         source: `oracle`, `fallback` or `timeout`.
         reason: why it is a fallback; empty otherwise.
         content: what the oracle answered besides the option, as JSON text.

@@ -89,7 +89,6 @@ class Observer:
         Args:
             reason: why it failed; empty for an answer.
             duration_s: the call alone, without the wait before it.
-            tick: the tick of the question.
         """
 
     def computed(self, number: int, each_s: float, tick: int) -> None:

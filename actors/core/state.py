@@ -24,7 +24,6 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
     """The engine's state between two ticks, without the world.
 
     Args:
-        tick: ticks committed.
         link: the digest's link after them.
         late: decisions whose answers came too late.
         fallbacks: `{reason: decisions that took effect and were not the oracle's}`.

@@ -88,12 +88,7 @@ class Clients:
 
 
 class Client(H11Protocol):
-    """One client.
-
-    Args:
-        clients: all clients of the server.
-        given: what uvicorn gives to a protocol.
-    """
+    """One client."""
 
     def __init__(self, clients: Clients, **given: Any) -> None:
         super().__init__(**given)

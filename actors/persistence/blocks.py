@@ -65,7 +65,6 @@ def pack(tick: int, payloads: Callable[[], Iterable[bytes]]) -> tuple[list[Form]
     """Return the forms of the messages of consecutive ticks, and their columns.
 
     Args:
-        tick: the first tick.
         payloads: gives all payloads, each time it is called.
     """
     try:
@@ -233,9 +232,6 @@ class Found(NamedTuple):
 
 def found_in(tick: int, payloads: Sequence[bytes]) -> Found:
     """Return the messages of ticks.
-
-    Args:
-        tick: the first tick.
 
     Raises:
         UnusualError: these are no payloads of such ticks.

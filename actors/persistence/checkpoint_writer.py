@@ -36,7 +36,6 @@ class CheckpointWriter:
     """A writer of one checkpoint. As a context manager it ends with the block, and is whole unless the block raises.
 
     Args:
-        position: its place in the other files.
         state: the state of the actors. Columns follow by `add`.
     """
 

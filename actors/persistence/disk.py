@@ -68,7 +68,6 @@ class RealDisk(Disk):
     """A directory of the file system.
 
     Args:
-        path: an existing directory.
         syncs: False lets the operating system decide when data reaches the medium.
     """
 

@@ -85,11 +85,7 @@ def _read(data: Bytes, at: Ints, dtype: str) -> Ints:
 
 
 class Numbers:
-    """A column of integers from 0.
-
-    Args:
-        values: the integers.
-    """
+    """A column of integers from 0."""
 
     def __init__(self, values: Ints) -> None:
         self.values = values

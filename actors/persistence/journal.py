@@ -54,8 +54,6 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         prism: the version that began the run.
-        seed: the seed of every random draw.
-        agents: the number of agents.
         config: the settings by section, without `LENGTH_SETTINGS`, `FREE_SETTINGS`, `PLACES` and `METRICS_SECTION`.
         config_sha256: the SHA-256 of `config` as canonical JSON, hexadecimal.
         inputs: `{input file as the configuration names it: SHA-256}`.

@@ -36,7 +36,6 @@ class Kept(NamedTuple):
 
     Args:
         array: the byte of their array; `kind`: the byte after it.
-        columns: the columns of all fields after the tick.
     """
 
     array: int
@@ -48,7 +47,6 @@ def payloads_of(tick: int, counts: Ints, forms: Sequence[Kept], of: Ints) -> Ite
     """Yield the payloads of ticks.
 
     Args:
-        tick: the first tick.
         counts: the number of messages in each.
         of: the form of each message, as its place among `forms`.
     """

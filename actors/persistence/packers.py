@@ -51,7 +51,6 @@ class Packers(AbstractContextManager["Packers"]):
         """Begin to pack ticks, and return the function that ends it.
 
         Args:
-            tick: the first tick.
             payloads: gives the payloads, each time it is called. What it raises is raised.
         """
         packer = self._idle.pop() if self._idle else self._started()

@@ -39,11 +39,7 @@ Pack = Callable[[int, Payloads], Packed]
 
 
 def packed(tick: int, payloads: Payloads) -> Packed:
-    """Return ticks as compressed columns.
-
-    Args:
-        tick: the first tick.
-    """
+    """Return ticks as compressed columns."""
     forms, columns = blocks.pack(tick, payloads)
     return Packed(forms, {name: _compressed(name, data) for name, data in columns.items()})
 

@@ -145,7 +145,6 @@ class _Key(NamedTuple):
     """The columns from which another may follow.
 
     Args:
-        columns: their numbers.
         first: the first place of each different value; `inverse`: for each place the index of its value among these.
     """
 

@@ -52,7 +52,6 @@ class RecordedAnswers:
     """The recorded answers, read as they are needed: questions are asked again in about the same order.
 
     Args:
-        disk: the disk with the log.
         offset: the first offset that is read.
         end: the end of the log's whole records.
     """

@@ -22,7 +22,6 @@ class Finding(NamedTuple):
     """The result of checking one file.
 
     Args:
-        file: its name in the run's directory.
         detail: the file's content or its fault, in words.
         is_checked: False if it cannot be checked.
     """

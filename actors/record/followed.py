@@ -66,7 +66,6 @@ class Followed:
     """The journal of one run.
 
     Args:
-        path: the run's directory.
         states: the chart's states, the first one that in which everybody begins; empty if the chart is not known here:
             then the states are those that the journal names.
 

@@ -35,9 +35,6 @@ _encode = msgspec.msgpack.Encoder().encode
 def messages_in(payload: bytes) -> list[Message]:
     """Return the messages of a tick.
 
-    Args:
-        payload: of the tick's frame.
-
     Raises:
         JournalError: it holds no tick.
     """
@@ -86,7 +83,6 @@ def ticks_of(path: Path, first: int = 0, until: int | None = None) -> Iterator[l
     """Yield the messages of each tick of a run as they were encoded, up to any damage.
 
     Args:
-        path: the run's directory.
         first: the first tick; `until`: the one after the last; None for all ticks.
 
     Raises:
@@ -100,9 +96,6 @@ def ticks_of(path: Path, first: int = 0, until: int | None = None) -> Iterator[l
 
 def whole_ticks(path: Path) -> Iterator[TickFrame]:
     """Yield the ticks of a run from the first on, each with the place of its frame, up to any damage.
-
-    Args:
-        path: the run's directory.
 
     Raises:
         JournalError: the journal cannot be read.

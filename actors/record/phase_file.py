@@ -37,9 +37,6 @@ class PhaseFile:
     """A file that a thread writes at each change of phase, and removes at the end. As a context manager it blocks.
 
     It is only for people to read, so it is not synced, and an error of the disk ends it silently.
-
-    Args:
-        path: the run's directory.
     """
 
     def __init__(self, path: Path) -> None:

@@ -28,7 +28,6 @@ class RecordedTicks:
     """The recorded ticks from an offset of the journal on, read as they are needed.
 
     Args:
-        disk: the disk with the journal.
         tick: the first tick that is run again.
         start: the offset of its frame.
         link: the link of the frame before it.

@@ -123,7 +123,6 @@ class Recorded:
     configuration cannot.
 
     Args:
-        path: its directory.
         name: the name by which it is known beside others.
 
     Raises:

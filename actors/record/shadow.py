@@ -18,7 +18,6 @@ class ShadowSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         digest: the digest of the run.
-        oracle: the oracle in words.
         share: the share of those turns that were asked about.
         questions: shadow questions; `outcomes`: `{"answered" or the reason for no answer: questions}`.
         divergence: for each trigger and state, the oracle's choices beside those of the rules and the embedded choice.

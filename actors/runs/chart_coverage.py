@@ -15,10 +15,8 @@ class CoveredRow(NamedTuple):
     """A row of a chart, as its author wrote it.
 
     Args:
-        name: the row in one line.
         times: how often it was taken.
         sources: the innermost states in which it holds.
-        row: the row.
         is_shared: True if the count includes other rows that lead the same way.
     """
 

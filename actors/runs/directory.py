@@ -64,11 +64,7 @@ class _Logged(msgspec.Struct):
 
 
 class RunDirectory:
-    """The files of one run; `docs/runs.md` lists them.
-
-    Args:
-        path: an existing directory that belongs to one run.
-    """
+    """The files of one run; `docs/runs.md` lists them."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

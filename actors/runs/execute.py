@@ -138,8 +138,6 @@ class Host(NamedTuple):
 
     Args:
         display: shows the run.
-        observer: is told of the run; by default as the configuration says.
-        oracle: is asked; by default the oracle that the configuration names.
         stop_signal: makes the task that waits for the signal to stop, given the function that stops the run and
             `run.stop_within_s`.
         packs_aside: lets other processes pack segments, one for each processor that is left, but at least one.

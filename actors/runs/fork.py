@@ -54,7 +54,6 @@ class Branch(NamedTuple):
 
     Args:
         child: an empty directory.
-        tick: ticks in common.
         config: the settings from then on; `built`: the domain that they describe.
         code: `a.b=value` each: the place of its own code, if it is not where the parent keeps it.
     """
@@ -81,7 +80,6 @@ async def fork(  # one for each option of the command
 
     Args:
         child: an empty directory.
-        tick: ticks in common.
         overrides: `a.b=value` each: the settings from then on.
         ticks: the new run's length; None keeps the parent's.
         on_begin: called with the simulation that runs the past again.

@@ -31,9 +31,6 @@ def no_effect_in(simulation: Simulation, done: Sequence[DoneIntervention]) -> li
     """Return the parts of the configuration that had no effect in the run so far.
 
     For delays that seemed too long before the run, the text says what came of them.
-
-    Args:
-        done: the interventions so far.
     """
     foreseen = no_effect_of(simulation.config, simulation.domain)
     found = [each for each in foreseen if each.kind is not NoEffectKind.DELAY]

@@ -87,7 +87,6 @@ async def recompute(
 
     Args:
         checked: the findings without a replay. If what a replay needs is damaged, it is not begun.
-        on_begin: called with each simulation that runs.
     """
     needed = {JOURNAL, ANSWERS, CONFIG, MANIFEST, *(checked.header.inputs if checked.header is not None else ())}
     needed |= {name for name in checked.bad if name.startswith("config-until-")}

@@ -217,11 +217,7 @@ async def run_parts(  # each thing that a run needs once
 def parts_of(
     directory: RunDirectory, config: Config, domain: Domain, ticks: int, overrides: Sequence[str] = ()
 ) -> list[Part]:
-    """Return the parts of a run up to a tick, in order; settings of all of them can be overridden.
-
-    Args:
-        config, domain: of the last part.
-    """
+    """Return the parts of a run up to a tick, in order; settings of all of them can be overridden."""
     forks = read_manifest(directory.path).forks
     parts = [Part(min(fork.tick, ticks), read_resolved(directory.path / fork.config, overrides)) for fork in forks]
     parts.append(Part(ticks, config, domain))

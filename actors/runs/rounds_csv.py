@@ -59,8 +59,6 @@ class RoundsWriter:
     """A writer that appends a row to the file after each round.
 
     Args:
-        store: writes the rows, after a header in a new file.
-        simulation: the simulation of the rounds.
         rows: the rows in the file already; empty if there is no file.
     """
 
@@ -81,11 +79,7 @@ class RoundsWriter:
 
 
 class RoundsCollector:
-    """The rows of a run in memory, as columns.
-
-    Args:
-        simulation: the simulation of the rounds.
-    """
+    """The rows of a run in memory, as columns."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
@@ -117,12 +111,7 @@ def cut_series(disk: Disk, tick: int, ticks_per_round: int) -> bytes:
 
 
 class Coverage:
-    """The rows of a run that will be resumed, and the last tick from which a resume leaves no round without a row.
-
-    Args:
-        disk: the disk with the rows.
-        ticks_per_round: of the run.
-    """
+    """The rows of a run that will be resumed, and the last tick from which a resume leaves no round without a row."""
 
     def __init__(self, disk: Disk, ticks_per_round: int) -> None:
         self._rows = read_rows(disk, ticks_per_round)

@@ -59,14 +59,11 @@ class RunStore(Record):
     """The files of one run, open for writing.
 
     Args:
-        disk: the disk with the files.
         recorded: the ticks already in the journal: they are run again and compared before a new one is written.
         keeps_answers: False for an oracle that computes its answers, and would compute the same ones again.
         answered_after: ticks after which a question's answer must be in the log; None if it need not be.
         segment_bytes: the bytes of ticks that are sealed together; 0 seals nothing.
         packers: pack segments beside the run.
-        execute: runs a blocking function.
-        observer: is told of data that is on disk.
     """
 
     def __init__(
@@ -369,7 +366,6 @@ class LogLengths:
     """The length of the oracle's log at the beginning of each of the latest ticks.
 
     Args:
-        tick: the first tick.
         length: the length then, and at every tick before it.
     """
 

@@ -56,11 +56,7 @@ _OWN = {"oracle.tape": _KEPT, "oracle.tape_path": _KEPT}
 
 
 class SettledTurns:
-    """The settled turns that the oracle is asked about, found while their run is replayed.
-
-    Args:
-        share: the share of them, from 0 to 1.
-    """
+    """The settled turns that the oracle is asked about, found while their run is replayed."""
 
     def __init__(self, share: float) -> None:
         self._share = share
@@ -161,9 +157,7 @@ async def shadow(
     In a fork only the ticks after the fork are used.
 
     Args:
-        share: the share of those turns that are asked about, from 0 to 1.
         overrides: `a.b=value` each: settings of the oracle and the model.
-        on_begin: called with each simulation that runs.
 
     Raises:
         RunDirectoryError: it is no run, or has ticks to go, or a setting is not one of the oracle.

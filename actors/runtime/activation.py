@@ -84,7 +84,6 @@ class Resident(Activation):
     """Every agent is a task with a mailbox. It is the reference for all other ways.
 
     Args:
-        codec: the domain's messages.
         supervisor: runs the agents, and has the mailbox of their answers.
         capacity: the most messages in the mailbox of one agent.
     """
@@ -142,10 +141,6 @@ class OneByOne(Activation):
 
     An agent is made at its first trigger, and again after a crash. The turns of a wave are taken one after the other,
     for about a millisecond at a time.
-
-    Args:
-        codec: the domain's messages.
-        supervisor: answers for an agent that crashes.
     """
 
     mailboxes: Sequence[Mailbox[bytes]] = ()

@@ -23,9 +23,7 @@ class AgentActor:
     """An actor that answers the triggers of one agent, one at a time.
 
     Args:
-        agent: the agent's state.
         chart: the agent's behaviour; shared by all agents.
-        codec: the domain's messages.
         engine: the mailbox that answers are sent to.
         supervision: decides what follows a crash.
         ask: False takes the first option of every choice, and asks nothing.

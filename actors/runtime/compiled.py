@@ -41,13 +41,7 @@ _NO_PLACES: Final = np.zeros(0, dtype=np.int64)
 
 
 class Compiled:
-    """The turns of a wave at once.
-
-    Args:
-        codec: the domain's messages.
-        supervisor: answers for an agent that crashes.
-        domain: the domain.
-    """
+    """The turns of a wave at once."""
 
     mailboxes: Sequence[Mailbox[bytes]] = ()
 
@@ -84,11 +78,17 @@ class Compiled:
             if len(triggers) > AT_ONCE:
                 await asyncio.sleep(0)
         elif isinstance(triggers, Decisions):
-            agents, numbers = triggers.questions.agents, self._settled(triggers)
+            agents, numbers = triggers.questions.agents, self._turns.settled(triggers)
+            if self._supervisor.quarantined:
+                numbers[[*map(self._supervisor.is_quarantined, agents.tolist())]] = ALONE
         else:
             triggers = sorted(triggers, key=_agent)
             agents = np.array([each.agent for each in triggers], dtype=np.int64)
-            numbers = np.array([self._decided(each) for each in triggers], dtype=np.int64)
+            numbers = np.full(len(triggers), ALONE, dtype=np.int64)
+            for place, each in enumerate(triggers):  # turns that carry out decisions
+                number = self._asked.pop(each.agent, ALONE)
+                if number != ALONE and each.decision is not None and not self._supervisor.is_quarantined(each.agent):
+                    numbers[place] = self._turns.decided(number, each.decision, each.agent)
         alone = (numbers == ALONE).nonzero()[0].tolist()
         for count, place in enumerate(alone):
             encoded = self._supervisor.take_turn(triggers[place], {})
@@ -125,20 +125,6 @@ class Compiled:
             self._asked[trigger.agent] = number
             found[place] = question, encode(question)
         return None, found
-
-    def _settled(self, decisions: Decisions[Any]) -> Ints:
-        """Return the numbers of the turns that carry out decisions in columns."""
-        numbers = self._turns.settled(decisions)
-        if self._supervisor.quarantined:
-            numbers[[*map(self._supervisor.is_quarantined, decisions.questions.agents.tolist())]] = ALONE
-        return numbers
-
-    def _decided(self, trigger: Trigger[Any]) -> int:
-        """Return the number of a turn that carries out a decision."""
-        number, decision = self._asked.pop(trigger.agent, ALONE), trigger.decision
-        if number == ALONE or decision is None or self._supervisor.is_quarantined(trigger.agent):
-            return ALONE
-        return self._turns.decided(number, decision, trigger.agent)
 
     def _answers(
         self,

@@ -20,7 +20,6 @@ class Counters:
 
     Args:
         chart: its states are listed in the order in which their enum declares them.
-        size: the number of agents.
     """
 
     def __init__(self, chart: Statechart[Any], size: int) -> None:

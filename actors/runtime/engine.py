@@ -57,9 +57,6 @@ class Pace:
 
     After a stall it keeps its pace, unless it is to catch up: ticks without a pause would ask a server all at once
     while it is still recovering.
-
-    Args:
-        config: the least time, and whether to catch up with a schedule.
     """
 
     def __init__(self, config: RunConfig) -> None:
@@ -98,14 +95,6 @@ class EngineActor:
     """An actor that runs ticks.
 
     Args:
-        world: the world; no other actor writes to it.
-        codec: the domain's messages.
-        agents: take their turns.
-        oracle: the oracle's mailbox.
-        config: deliberation, mode and pace.
-        counters: counts what is committed.
-        recorder: records what is committed.
-        observer: is told of every tick.
         answer_now: returns the oracle's answers to questions; None if they must be put into its mailbox.
         choose_now: returns those to questions in columns; None if they must be asked one by one.
         stretch: runs ticks together, with the questions whose answers have not taken effect yet, and returns their

@@ -25,8 +25,6 @@ class OpenQuestions:
     """The open questions, at most one of each agent.
 
     Args:
-        codec: the domain's messages.
-        oracle: the oracle's mailbox.
         answer_now: returns the answers to questions; None if they must be put into the mailbox.
         choose_now: returns those to questions in columns; None if they must be asked one by one.
     """

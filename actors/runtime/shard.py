@@ -24,7 +24,6 @@ class Shard:
     """A shard of a run, in whatever process it is.
 
     Args:
-        config: the run's configuration.
         domain: a domain of its own, at its beginning.
         own: its agents.
     """

@@ -84,7 +84,6 @@ class Simulation:
     Args:
         oracle: the oracle that is asked; by default the domain's embedded one.
         record: keeps ticks and answers, and compares them with those recorded before; by default nothing does.
-        observer: is told of the run; by default there is none.
         name: the run's name, for the ids of its traces.
     """
 

@@ -54,9 +54,7 @@ class Supervisor:
 
     Args:
         domain: makes agents again from their last committed state.
-        codec: the domain's messages.
         engine: the mailbox that the answers of crashed agents are sent to.
-        intensity: the limit on crashes.
         ask: whether agents may ask the oracle.
     """
 
