@@ -104,10 +104,9 @@ def check_design(design: Design) -> None:
     if missing := [name for name in needed if name not in given]:
         raise SettingError("design", f"expected {missing[0]} for a design of kind {design.kind}", keys=["design"])
     for name, factor in design.factors.items():
-        if isinstance(factor, Range):
-            _check_range(name, factor, design.kind)
-        else:
-            _check_levels(name, factor)
+        problem = _range_problem(name, factor, design.kind) if isinstance(factor, Range) else _levels_problem(factor)
+        if problem:
+            raise SettingError("design", problem, keys=[f"design.factors.{name}"])
 
 
 def conditions_of(design: Design) -> tuple[Condition, ...]:
@@ -115,8 +114,15 @@ def conditions_of(design: Design) -> tuple[Condition, ...]:
     if design.kind == "list":
         return tuple(Condition(name=name, settings=given) for name, given in design.conditions.items())
     factors = {name: levels for name, levels in design.factors.items() if not isinstance(levels, Range)}
-    chosen = _every(factors) if design.kind == "factorial" else _one_at_a_time(factors)
-    return tuple(Condition(name=_name(levels), settings=levels, factors=levels) for levels in chosen)
+    if design.kind == "factorial":
+        refuse_too_many(math.prod(map(len, factors.values())), "design.factors", "combinations")
+        chosen = [dict(zip(factors, levels, strict=True)) for levels in product(*factors.values())]
+    else:
+        base = {name: levels[0] for name, levels in factors.items()}
+        chosen = [base, *({**base, name: level} for name, levels in factors.items() for level in levels[1:])]
+    # A condition is named by the last word of each factor, with its level.
+    named = (" ".join(f"{key.rpartition('.')[2]}={as_text(level)}" for key, level in each.items()) for each in chosen)
+    return tuple(Condition(name=name, settings=each, factors=each) for name, each in zip(named, chosen, strict=True))
 
 
 def refuse_too_many(count: int, key: str, what: str = "conditions") -> None:
@@ -126,60 +132,31 @@ def refuse_too_many(count: int, key: str, what: str = "conditions") -> None:
         raise SettingError("design", problem, keys=[key])
 
 
-def _check_range(name: str, factor: Range, kind: str) -> None:
-    key = f"design.factors.{name}"
-    problem = ""
+def _range_problem(name: str, factor: Range, kind: str) -> str:
+    """Return what is wrong with a range, for this setting, too, if it is known here; empty if nothing is."""
     if kind not in SAMPLED:
-        problem = f"a design of kind {kind} has lists of levels; ranges are for {', '.join(SAMPLED)}"
-    elif not (math.isfinite(factor.low) and math.isfinite(factor.high)):
-        problem = "expected a finite low and high"
-    elif factor.low >= factor.high:
-        problem = f"expected a low below the high, got {factor.low:g} and {factor.high:g}"
-    elif factor.scale == "log" and factor.low <= 0:
-        problem = f"a range on a log scale needs a low above 0, got {factor.low:g}"
-    elif factor.whole and (factor.low % 1 or factor.high % 1):
-        problem = f"expected whole numbers as low and high, got {factor.low:g} and {factor.high:g}"
-    else:
-        problem = _misfit(name, factor)
-    if problem:
-        raise SettingError("design", problem, keys=[key])
+        return f"a design of kind {kind} has lists of levels; ranges are for {', '.join(SAMPLED)}"
+    if not (math.isfinite(factor.low) and math.isfinite(factor.high)):
+        return "expected a finite low and high"
+    if factor.low >= factor.high:
+        return f"expected a low below the high, got {factor.low:g} and {factor.high:g}"
+    if factor.scale == "log" and factor.low <= 0:
+        return f"a range on a log scale needs a low above 0, got {factor.low:g}"
+    if factor.whole and (factor.low % 1 or factor.high % 1):
+        return f"expected whole numbers as low and high, got {factor.low:g} and {factor.high:g}"
+    of_setting = next((each.type for each in settings() if each.path == name), "float")
+    if not of_setting.startswith(("float", "int")):
+        return f"this setting is {of_setting}, so it has no range: expected a list of levels"
+    is_wrong = of_setting.startswith("int") and not factor.whole
+    return "this setting takes whole numbers: expected whole: true" if is_wrong else ""
 
 
-def _misfit(name: str, factor: Range) -> str:
-    """Return what is wrong with a range for this setting; empty if nothing is, or the setting is not known here."""
-    kind = next((each.type for each in settings() if each.path == name), "float")
-    if kind.startswith("float"):
-        return ""
-    if not kind.startswith("int"):
-        return f"this setting is {kind}, so it has no range: expected a list of levels"
-    return "" if factor.whole else "this setting takes whole numbers: expected whole: true"
-
-
-def _check_levels(name: str, levels: Sequence[Any]) -> None:
-    key = f"design.factors.{name}"
+def _levels_problem(levels: Sequence[Any]) -> str:
     if len(levels) < 2:
-        raise SettingError("design", f"expected two levels or more, got {found(levels)}", keys=[key])
+        return f"expected two levels or more, got {found(levels)}"
     texts = [as_text(level) for level in levels]
     twice = next((text for text in texts if texts.count(text) > 1), None)
-    if twice is not None:
-        raise SettingError("design", f"the level {twice} stands twice", keys=[key])
-
-
-def _every(factors: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    count = 1
-    for levels in factors.values():
-        count *= len(levels)
-    refuse_too_many(count, "design.factors", "combinations")
-    return [dict(zip(factors, levels, strict=True)) for levels in product(*factors.values())]
-
-
-def _one_at_a_time(factors: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    base = {name: levels[0] for name, levels in factors.items()}
-    return [base, *({**base, name: level} for name, levels in factors.items() for level in levels[1:])]
-
-
-def _name(levels: Mapping[str, Any]) -> str:
-    return " ".join(f"{name.rpartition('.')[2]}={as_text(level)}" for name, level in levels.items())
+    return "" if twice is None else f"the level {twice} stands twice"
 
 
 NAME = "name"
@@ -195,30 +172,26 @@ def table_conditions(text: str, source: str) -> tuple[Condition, ...]:
     rows = [row for row in table_rows(text.removeprefix("\ufeff"), source, separator) if any(map(str.strip, row[1]))]
     if len(rows) < 2:
         raise ConfigError(source, "expected a line with the names of settings, and a line for each condition")
-    header = [cell.strip() for cell in rows[0][1]]
-    _check_header(header, source, rows[0][0])
+    top, header = rows[0][0], [cell.strip() for cell in rows[0][1]]
+    for place, name in enumerate(header, start=1):
+        if not name:
+            raise ConfigError(source, f"column {place} has no name", line=top)
+        if header.count(name) > 1:
+            raise ConfigError(source, f"the column {name} stands twice", line=top)
+    if not [name for name in header if name != NAME]:
+        raise ConfigError(source, "expected a column for a setting, such as feed.size", line=top)
     if len(rows) - 1 > CONDITIONS_MAX:
         raise ConfigError(source, f"expected at most {CONDITIONS_MAX:,} conditions, got {len(rows) - 1:,}")
     width, found = len(str(len(rows) - 1)), list[Condition]()
     lines: dict[str, int] = {}
     for number, (line, row) in enumerate(rows[1:], start=1):
-        each = replace(_condition(header, row, f"c{number:0{width}d}", source, line), header=rows[0][0])
+        each = replace(_condition(header, row, f"c{number:0{width}d}", source, line), header=top)
         if each.name in lines:
             problem = f"the name {each.name} stands in line {lines[each.name]}, too"
             raise ConfigError(source, problem, key=NAME, line=line)
         lines[each.name] = line
         found.append(each)
     return tuple(found)
-
-
-def _check_header(header: Sequence[str], source: str, line: int) -> None:
-    for place, name in enumerate(header, start=1):
-        if not name:
-            raise ConfigError(source, f"column {place} has no name", line=line)
-        if header.count(name) > 1:
-            raise ConfigError(source, f"the column {name} stands twice", line=line)
-    if not [name for name in header if name != NAME]:
-        raise ConfigError(source, "expected a column for a setting, such as feed.size", line=line)
 
 
 def _condition(header: Sequence[str], row: Sequence[str], number: str, source: str, line: int) -> Condition:

@@ -113,7 +113,15 @@ def read_experiment(text: str, source: str, read_table: ReadTable = _no_tables) 
     """Return the experiment that a YAML text describes."""
 
     def checked(file: _File) -> tuple[_File, tuple[Condition, ...], tuple[int, ...]]:
-        conditions, seeds = _conditions(file.design, read_table), _seeds(file.seeds)
+        check_design(file.design)
+        if file.design.kind in SAMPLED:
+            conditions = sampled_conditions(file.design)
+        elif file.design.kind == "table":
+            conditions = table_conditions(*read_table(file.design.file or ""))
+        else:
+            conditions = conditions_of(file.design)
+        given = file.seeds.most if isinstance(file.seeds, Sequential) else file.seeds
+        seeds = tuple(given) if isinstance(given, list) else tuple(range(1, given + 1))
         _check(file, conditions, seeds)
         return file, conditions, seeds
 
@@ -145,21 +153,6 @@ def key_of_setting(design: Design, condition: Condition, setting: str) -> str:
     if not any(f"{setting}.".startswith(f"{name}.") or name.startswith(f"{setting}.") for name in condition.settings):
         return f"set.{setting}"
     return f"design.conditions.{condition.name}.{setting}" if design.kind == "list" else f"design.factors.{setting}"
-
-
-def _seeds(given: int | list[int] | Sequential) -> tuple[int, ...]:
-    if isinstance(given, list):
-        return tuple(given)
-    return tuple(range(1, (given if isinstance(given, int) else given.most) + 1))
-
-
-def _conditions(design: Design, read_table: ReadTable) -> tuple[Condition, ...]:
-    check_design(design)
-    if design.kind in SAMPLED:
-        return sampled_conditions(design)
-    if design.kind == "table":
-        return table_conditions(*read_table(design.file or ""))
-    return conditions_of(design)
 
 
 def _check(file: _File, conditions: tuple[Condition, ...], seeds: tuple[int, ...]) -> None:

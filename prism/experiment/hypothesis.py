@@ -76,18 +76,30 @@ class Hypothesis(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 def check_hypothesis(hypothesis: Hypothesis, design: Design, conditions: Sequence[Condition], key: str) -> None:
     """Refuse a hypothesis whose parts do not go together."""
-    _check_subject(hypothesis, key)
-    if hypothesis.contrast is not None:
-        _check_names(hypothesis.contrast, conditions, f"{key}.contrast")
-    elif hypothesis.factor is None:
-        _check_names(hypothesis.conditions, conditions, f"{key}.conditions")
+    given = [name for name in ("contrast", "conditions", "factor") if getattr(hypothesis, name)]
+    if len(given) != 1:
+        said = f"got {' and '.join(given)}" if given else "got none of them"
+        raise SettingError("hypotheses", f"expected contrast, conditions or factor, {said}", keys=[key])
+    is_several = hypothesis.contrast is None
+    if is_several != (hypothesis.test in OF_SEVERAL):
+        tests = " or ".join(OF_SEVERAL)
+        problem = f"expected the test {tests} for {given[0]}" if is_several else f"{hypothesis.test} has no contrast"
+        raise SettingError("hypotheses", problem, keys=[f"{key}.test" if hypothesis.test in OF_SEVERAL else key])
+    if hypothesis.alternative != "two-sided" and (is_several or hypothesis.test == "equivalence"):
+        raise SettingError("hypotheses", f"{hypothesis.test} has no alternative", keys=[f"{key}.alternative"])
+    if hypothesis.factor is None:
+        _check_names(hypothesis.names, conditions, f"{key}.{given[0]}")
     else:
         _check_factor(hypothesis.factor, design, conditions, f"{key}.factor")
     count = len(groups_of(hypothesis, design, conditions))
     if hypothesis.test == "friedman" and count < FRIEDMAN_LEAST:
         problem = f"friedman needs {FRIEDMAN_LEAST} conditions or more, got {count}: wilcoxon compares two"
         raise SettingError("hypotheses", problem, keys=[f"{key}.test"])
-    _check_margin(hypothesis, key)
+    if (hypothesis.margin is not None) != (hypothesis.test == "equivalence"):
+        problem = "expected a margin for the test equivalence, and for no other"
+        raise SettingError("hypotheses", problem, keys=[f"{key}.margin" if hypothesis.margin else key])
+    if hypothesis.margin is not None and not math.isfinite(hypothesis.margin):
+        raise SettingError("hypotheses", f"expected a finite number, got {hypothesis.margin}", keys=[f"{key}.margin"])
 
 
 def groups_of(hypothesis: Hypothesis, design: Design, conditions: Sequence[Condition]) -> Mapping[str, tuple[str, ...]]:
@@ -122,21 +134,6 @@ def conditions_for(factor: str, kind: str, conditions: Sequence[C]) -> list[C]:
     ]
 
 
-def _check_subject(hypothesis: Hypothesis, key: str) -> None:
-    """Refuse a hypothesis without exactly one subject, or with a test that is not for it."""
-    given = [name for name in ("contrast", "conditions", "factor") if getattr(hypothesis, name)]
-    if len(given) != 1:
-        said = f"got {' and '.join(given)}" if given else "got none of them"
-        raise SettingError("hypotheses", f"expected contrast, conditions or factor, {said}", keys=[key])
-    is_several = hypothesis.contrast is None
-    if is_several != (hypothesis.test in OF_SEVERAL):
-        tests = " or ".join(OF_SEVERAL)
-        problem = f"expected the test {tests} for {given[0]}" if is_several else f"{hypothesis.test} has no contrast"
-        raise SettingError("hypotheses", problem, keys=[f"{key}.test" if hypothesis.test in OF_SEVERAL else key])
-    if hypothesis.alternative != "two-sided" and (is_several or hypothesis.test == "equivalence"):
-        raise SettingError("hypotheses", f"{hypothesis.test} has no alternative", keys=[f"{key}.alternative"])
-
-
 def _check_names(names: Sequence[str], conditions: Sequence[Condition], key: str) -> None:
     known = [each.name for each in conditions]
     for name in names:
@@ -159,11 +156,3 @@ def _check_factor(factor: str, design: Design, conditions: Sequence[Condition], 
     if not 2 <= len(levels) <= LEVELS_MAX:
         problem = f"expected a factor with 2 to {LEVELS_MAX} levels, got {len(levels):,}: its effect is in the outcome"
         raise SettingError("hypotheses", problem, keys=[key])
-
-
-def _check_margin(hypothesis: Hypothesis, key: str) -> None:
-    if (hypothesis.margin is not None) != (hypothesis.test == "equivalence"):
-        problem = "expected a margin for the test equivalence, and for no other"
-        raise SettingError("hypotheses", problem, keys=[f"{key}.margin" if hypothesis.margin else key])
-    if hypothesis.margin is not None and not math.isfinite(hypothesis.margin):
-        raise SettingError("hypotheses", f"expected a finite number, got {hypothesis.margin}", keys=[f"{key}.margin"])

@@ -119,21 +119,18 @@ Figures = Mapping[tuple[str, tuple[str, ...]], Sequence[float]]
 
 def scored_predictions(predictions: Predictions, figures: Figures) -> list[ScoredPrediction]:
     """Return each prediction beside its outcome, with the scores of both forecasts."""
-    return [_scored(each, predictions.reference, figures) for each in predictions.predictions]
-
-
-def _scored(each: Prediction, reference: str, figures: Figures) -> ScoredPrediction:
-    values = figures.get((each.measure, each.names), ())
-    if not values:
-        return ScoredPrediction(outcome=str(each))
-    known, observed = figures.get((each.measure, (reference,)), ()), fmean(values)
-    simple = naive(known, 0.0 if each.contrast else None) if known and each.condition != reference else None
-    return ScoredPrediction(
-        outcome=str(each),
-        observed=observed,
-        score=scored(each, observed),
-        reference=None if simple is None else scored(simple, observed),
-    )
+    found = []
+    for each in predictions.predictions:
+        values = figures.get((each.measure, each.names), ())
+        if not values:
+            found.append(ScoredPrediction(outcome=str(each)))
+            continue
+        known, observed = figures.get((each.measure, (predictions.reference,)), ()), fmean(values)
+        has_reference = known and each.condition != predictions.reference
+        simple = naive(known, 0.0 if each.contrast else None) if has_reference else None
+        score, reference = scored(each, observed), None if simple is None else scored(simple, observed)
+        found.append(ScoredPrediction(outcome=str(each), observed=observed, score=score, reference=reference))
+    return found
 
 
 def scores_in_words(scores: Sequence[ScoredPrediction], reference: str) -> str:
@@ -152,16 +149,13 @@ def scores_in_words(scores: Sequence[ScoredPrediction], reference: str) -> str:
         return f"{counted}."
     nearer = sum(score.crps < other.crps for score, other in pairs)
     simple = f"the naive forecast that all is as under {reference}"
-    return f"{counted}. By CRPS {nearer:,} of {len(pairs):,} are better than {simple}{_bits(pairs)}."
-
-
-def _bits(pairs: Sequence[tuple[Score, Score]]) -> str:
     gains = [
         other.log_score - score.log_score
         for score, other in pairs
         if score.log_score is not None and other.log_score is not None
     ]
-    if not gains:
-        return ", which is a single number here, so there are no bits to compare"
-    gain = fmean(gains)
-    return f", and their log score is {figure(abs(gain))} bits {'better' if gain >= 0 else 'worse'} on average"
+    bits = ", which is a single number here, so there are no bits to compare"
+    if gains:
+        gain = fmean(gains)
+        bits = f", and their log score is {figure(abs(gain))} bits {'better' if gain >= 0 else 'worse'} on average"
+    return f"{counted}. By CRPS {nearer:,} of {len(pairs):,} are better than {simple}{bits}."

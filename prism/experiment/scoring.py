@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import NormalDist, fmean
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -65,18 +65,6 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     def _knots(self) -> tuple[Array, Array]:
         levels, values = np.array(sorted((level_of(name) or 0.0, self.quantiles[name]) for name in self.quantiles)).T
         return levels, values
-
-
-class Law(Protocol):
-    """A distribution that can be scored."""
-
-    def cdf(self, value: float) -> float: ...
-
-    def quantile(self, level: float) -> float: ...
-
-    def log_score(self, value: float) -> float | None: ...
-
-    def crps(self, value: float) -> float: ...
 
 
 class Normal(NamedTuple):
@@ -168,6 +156,9 @@ def level_of(name: str) -> float | None:
     """Return the level of a quantile such as `q05`; None if the name is none from `q01` to `q99`."""
     is_level = len(name) == 3 and name[0] == "q" and name[1:].isascii() and name[1:].isdigit() and name != "q00"
     return int(name[1:]) / 100 if is_level else None
+
+
+Law = Normal | Piecewise
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):

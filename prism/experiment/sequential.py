@@ -105,8 +105,13 @@ def stopped(
         has_failed: whether a cell has no result. Then it stops: an interval of the remaining values would decide by
             chance.
     """
-    looked = [(name, *_widths(rule, over, mean)) for name, over, mean in _intervals(rule, values)]
-    name, half, wanted = max(looked, key=lambda each: _excess(each[1], each[2]))
+    looked = []
+    for name, over, mean in _intervals(rule, values):
+        half = None if over.low is None or over.high is None else (over.high - over.low) / 2
+        wanted = (rule.relative or 0.0) * abs(mean) if rule.half_width is None else rule.half_width
+        times_too_wide = math.inf if half is None or wanted == 0.0 else half / wanted
+        looked.append((times_too_wide, name, half, wanted))
+    _, name, half, wanted = max(looked, key=lambda each: each[0])
     reason: Literal["narrow", "most", "failed"]
     if has_failed:
         reason = "failed"
@@ -134,13 +139,3 @@ def _intervals(rule: Sequential, values: Mapping[str, Sequence[float]]) -> list[
 
 
 _NONE = Interval(mean=0.0, low=None, high=None, sd=0.0, count=0)
-
-
-def _widths(rule: Sequential, over: Interval, mean: float) -> tuple[float | None, float]:
-    half = None if over.low is None or over.high is None else (over.high - over.low) / 2
-    return half, (rule.relative or 0.0) * abs(mean) if rule.half_width is None else rule.half_width
-
-
-def _excess(half: float | None, wanted: float) -> float:
-    """Return how many times too wide an interval is."""
-    return math.inf if half is None or wanted == 0.0 else half / wanted

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from prism.answers import run_in_words
+from tests.catalogue import catalogue
 
 PEOPLE = {
     "posts": 233,
@@ -36,20 +35,6 @@ def test_a_run_of_people_is_told_with_its_largest_and_its_median_cascade() -> No
     ]
 
 
-def test_a_run_that_ended_within_a_round_is_told_in_ticks_and_in_a_unit_that_fits() -> None:
-    cases = [
-        (0, 2, 120.0, "2 ticks (2 minutes)"),
-        (1, 6, 1800.0, "1 round and 6 ticks (30 minutes)"),
-        (0, 1, 60.0, "1 tick (60 seconds)"),
-        (20, 0, 28_800.0, "20 rounds (8 hours)"),
-        (200, 0, 288_000.0, "200 rounds (3.33 days)"),
-        (0, 0, 0.0, "0 rounds (0 seconds)"),
-    ]
-    for rounds, beyond, seconds, length in cases:
-        first = told(PEOPLE, rounds=rounds, ticks_beyond=beyond, simulated_s=seconds)[0]
-        assert first.startswith(f"In {length} 300 people"), first
-
-
 def test_an_economy_is_told_in_percent() -> None:
     world = ECONOMY | {"applied": 1}
     assert told(world, rounds=40) == [
@@ -69,7 +54,7 @@ def test_fallbacks_and_a_calibration_are_told() -> None:
     assert "The world is calibrated on twitter15.csv." in said
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("changes", "second"),
     [
         ({"posts": 0, "cascade_sizes": {}}, LAST[0]),
@@ -78,10 +63,6 @@ def test_fallbacks_and_a_calibration_are_told() -> None:
 )
 def test_a_run_without_cascades_claims_none(changes: dict[str, Any], second: str) -> None:
     assert told(PEOPLE | changes)[1] == second
-
-
-def test_a_domain_of_ones_own_is_not_put_into_words() -> None:
-    assert told({"birds": 7}) == []
 
 
 def test_a_domain_with_words_of_its_own_is_told_by_them_and_then_limited() -> None:

@@ -78,21 +78,3 @@ async def test_the_model_of_mesa_does_as_much_as_prism_does() -> None:
     for state in SOCIAL_CHART.states:
         found, expected = (mean(each[state.value] for each in counts) / PEOPLE / ROUNDS for counts in (theirs, ours))
         assert found == pytest.approx(expected, abs=SHARE_TOLERANCE), state
-
-
-def test_the_model_of_mesa_has_the_default_settings() -> None:
-    config = read_settings([])
-    population, feed, chart = config.population, config.feed, config.statechart
-    assert config.simulation.ticks_per_round == mesa_round.TICKS
-    assert mesa_round.TICKS * population.activity.arrival == mesa_round.ARRIVAL_TICKS
-    assert config.deliberation_ticks == mesa_round.DELIBERATION_TICKS
-    assert (chart.default_timeout_ticks, chart.rest_ticks) == (mesa_round.PATIENCE_TICKS, mesa_round.REST_TICKS)
-    assert feed.horizon_rounds * mesa_round.TICKS == mesa_round.HORIZON_TICKS
-    assert population.posts_per_session == mesa_round.POSTS_PER_SESSION
-    assert (len(population.topics), population.interests_per_person) == (mesa_round.TOPICS, mesa_round.INTERESTS)
-    assert population.graph.degree == 2 * mesa_round.TIES
-    assert round(feed.size * feed.out_of_network) == mesa_round.OUTSIDE
-    assert feed.size == mesa_round.INSIDE + mesa_round.OUTSIDE
-    assert (feed.memory, feed.pool) == (mesa_round.TIMELINE, mesa_round.POOL)
-    assert max(feed.memory, feed.size * (feed.horizon_rounds + 1)) == mesa_round.SEEN
-    assert mesa_round.ATTENTION[1] == feed.attention

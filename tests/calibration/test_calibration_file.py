@@ -9,7 +9,6 @@ import pytest
 from prism.calibration import Budget, read_calibration
 from prism.errors import ConfigError
 from tests.catalogue import catalogue
-from tests.docs.pages import blocks
 from tests.paths import ROOT
 
 TEXT = """\
@@ -27,17 +26,6 @@ budget: 100
 
 def test_a_budget_of_one_number_is_split_over_the_steps() -> None:
     assert read_calibration(TEXT, "c.yaml").budget == Budget(design=85, confirm=15)
-
-
-def test_without_a_budget_a_design_is_large_enough_to_learn_from() -> None:
-    assert read_calibration(TEXT.replace("budget: 100\n", ""), "c.yaml").budget.design == 300
-
-
-def test_the_calibration_of_the_page_can_be_read() -> None:
-    block = next(block for block in blocks(ROOT / "docs" / "experiments.md") if block.info == "yaml calibration.yaml")
-    read = read_calibration(block.text, "calibration.yaml")
-    assert [each.setting for each in read.parameters][1] == "population.posts_per_session"
-    assert read.targets["engagement"].holdout == 0.26
 
 
 @catalogue(

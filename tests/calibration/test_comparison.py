@@ -7,9 +7,8 @@ import math
 import pytest
 
 from prism.calibration import Observed, Target, parted
-from prism.calibration.comparison import Comparer, holdout_targets, pooled
+from prism.calibration.comparison import Comparer, holdout_targets
 from prism.calibration.parameters import Parameter
-from prism.calibration.posterior import Datum
 from prism.scorecard import Tree
 
 NUMBERS = {
@@ -44,13 +43,6 @@ def test_a_shape_is_the_largest_gap_of_the_shares_at_equal_sizes_over_its_tolera
     assert Comparer(DEPTH, real).deviations(ours) == {"depth": pytest.approx(0.5 / 0.25)}
 
 
-def test_a_cascade_is_compared_with_ten_real_ones_of_its_size_or_not_at_all() -> None:
-    ours = Observed(cascades=rows(1, 1, 1, 1, 1))
-    nine, ten = (Comparer(DEPTH, rows(*[1.0] * count)) for count in (9, 10))
-    assert (nine.count_compared([ours]), ten.count_compared([ours])) == (0, 5)
-    assert (nine.deviations(ours), ten.deviations(ours)) == ({"depth": 4.0}, {"depth": 0.0})
-
-
 def test_sizes_are_compared_from_the_smallest_real_one_on() -> None:
     of_sizes = {"size": Target(shape="size")}
     real = tuple((size, 1.0, 0.5, 2.0, 10.0) for size in (*[100.0] * 6, *[200.0] * 6))
@@ -62,37 +54,11 @@ def test_sizes_are_compared_from_the_smallest_real_one_on() -> None:
     assert comparer.statistics(ours) == pytest.approx([0.625, 0.375])
 
 
-def test_a_run_with_too_few_cascades_is_as_far_as_can_be_and_has_no_statistics() -> None:
-    comparer = Comparer(DEPTH, rows(*range(1, 12)))
-    few = Observed(cascades=rows(1, 2, 3, 4))
-    assert comparer.deviations(few) == {"depth": 4.0}
-    assert all(map(math.isnan, comparer.statistics(few)))
-    assert comparer.between(few, few) == 4.0
-
-
-def test_the_statistics_of_a_shape_are_ranks_among_the_data() -> None:
-    comparer = Comparer(DEPTH, rows(*[1, 2, 3, 4, 5] * 2))
-    assert comparer.statistics(Observed(cascades=rows(6, 6, 6, 6, 6))) == [1.0, 0.5]
-    # Ranks of the data among themselves: 1/10, 3/10, 5/10, 7/10, 9/10.
-    assert [each.value for each in comparer.wanted()] == pytest.approx([0.5, 0.24])
-
-
 def test_two_runs_are_compared_by_their_ranks_among_the_data() -> None:
     comparer = Comparer(DEPTH, rows(*[1, 2, 3, 4, 5] * 2))
     shallow, deep = (Observed(cascades=rows(*[depth] * 5)) for depth in (1, 5))
     assert comparer.between(shallow, shallow) == 0.0
     assert comparer.between(shallow, deep) == pytest.approx(1.0 / 0.25)
-
-
-def test_a_limit_teaches_the_number_itself_and_wants_a_side() -> None:
-    comparer = Comparer(NUMBERS)
-    assert comparer.statistics(Observed(numbers={"posts": 30.0, "engagement": 0.04})) == [30.0, 0.04]
-    assert comparer.wanted() == [Datum(value=40.0), Datum(value=0.05, side=1)]
-
-
-def test_runs_are_pooled_by_the_means_of_their_numbers_and_all_their_cascades() -> None:
-    whole = pooled([Observed(numbers={"a": 1.0}, cascades=rows(1)), Observed(numbers={"a": 4.0}, cascades=rows(2, 3))])
-    assert whole == Observed(numbers={"a": 2.5}, cascades=rows(1, 2, 3))
 
 
 def test_the_holdout_is_chosen_by_the_content_of_each_cascade() -> None:

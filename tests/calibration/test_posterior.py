@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from prism.calibration.parameters import Parameter, design_places
 from prism.calibration.posterior import Datum, Inference, Posterior, ranked
 from prism.columns import Floats
+from tests.catalogue import catalogue
 
 threadpoolctl = pytest.importorskip("threadpoolctl")
 
@@ -48,7 +49,7 @@ def exact(noise: Floats) -> tuple[Floats, float]:
     return deviations, float(covariance[0, 1] / np.prod(deviations))
 
 
-@pytest.mark.parametrize("error", [0.0, 0.08])
+@catalogue("error", [0.0, 0.08])
 def test_the_posterior_of_a_linear_model_is_the_exact_one(error: float) -> None:
     data = [Datum(value=0.5, error=error), Datum(value=0.9, error=error)]
     posterior = Inference(PARAMETERS, *runs()).posterior(data)
@@ -72,14 +73,6 @@ def test_a_statistic_that_never_varies_or_that_the_data_lack_tells_nothing() -> 
     assert spread(nothing) == pytest.approx([math.sqrt(1 / 12)] * 2, rel=0.02)
 
 
-def test_runs_that_lack_a_statistic_still_teach_the_others() -> None:
-    places, statistics = runs()
-    statistics[::2, 0] = np.nan
-    posterior = Inference(PARAMETERS, places, statistics).posterior([Datum(value=0.5), Datum(value=0.9)])
-    assert posterior.mean() == pytest.approx([0.5, 0.4], abs=0.03)
-    assert spread(posterior) == pytest.approx(exact(NOISE)[0], rel=0.25)
-
-
 def test_kernels_stay_with_their_statistics_where_one_varies_in_the_runs_left_out_alone() -> None:
     places, statistics = (each[:100] for each in runs())
     rare = np.zeros(100)
@@ -92,31 +85,6 @@ def test_kernels_stay_with_their_statistics_where_one_varies_in_the_runs_left_ou
     assert found.weights == pytest.approx(without.posterior(data).weights)
 
 
-@pytest.mark.slow
-def test_a_posterior_of_many_parameters_says_how_few_of_its_draws_count() -> None:
-    few, many = (
-        tuple(Parameter(setting=f"p{place}", low=0.0, high=1.0) for place in range(count)) for count in (2, 15)
-    )
-    effective = []
-    for parameters in (few, many):
-        places = design_places(parameters, 50, 1)
-        noise = np.random.default_rng(1).normal(0.0, 0.02, places.shape)
-        data = [Datum(value=0.4)] * len(parameters)
-        effective.append(Inference(parameters, places, places + noise).posterior(data).effective)
-    assert effective[0] > 400
-    assert effective[1] < 100
-
-
-def test_noise_that_grows_over_the_range_is_learned() -> None:
-    places = design_places(PARAMETERS[:1], 300, 1)
-    deviations = 0.02 * np.exp(2.0 * places[:, 0])
-    statistics = places + (deviations * np.random.default_rng(1).normal(size=300))[:, None]
-    inference = Inference(PARAMETERS[:1], places, statistics)
-    for truth in (0.2, 0.8):
-        found = spread(inference.posterior([Datum(value=truth)]))[0]
-        assert found == pytest.approx(0.02 * math.exp(2.0 * truth), rel=0.25)
-
-
 def test_a_posterior_much_narrower_than_the_ranges_has_draws_that_count() -> None:
     places = design_places(PARAMETERS, RUNS, 5)
     posterior = Inference(PARAMETERS, places, places @ EFFECTS.T + 0.001 * np.sin(1e6 * places)).posterior(
@@ -124,14 +92,6 @@ def test_a_posterior_much_narrower_than_the_ranges_has_draws_that_count() -> Non
     )
     assert 1.0 / (posterior.weights**2).sum() > 300
     assert posterior.mean() == pytest.approx([0.5, 0.4], abs=0.001)
-
-
-def test_places_of_whole_numbers_are_those_of_the_numbers() -> None:
-    whole = (Parameter(setting="n", low=1, high=4, whole=True),)
-    places = np.array([[(run % 4 + 0.5) / 4.0] for run in range(60)])
-    noise = np.random.default_rng(2).normal(0.0, 0.02, (60, 1))
-    posterior = Inference(whole, places, places + noise).posterior([Datum(value=0.375)])
-    assert {whole[0].value_at(each) for each in posterior.draws(100, 1)[:, 0]} == {2}
 
 
 def test_ranks_of_right_posteriors_are_uniform() -> None:

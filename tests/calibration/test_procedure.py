@@ -18,11 +18,9 @@ from prism.calibration import (
     Result,
     Target,
     calibrated,
-    planned_runs,
     reasons,
     required_steps,
 )
-from prism.calibration.calibration_file import split
 from prism.calibration.procedure import WIDEN
 from tests.catalogue import catalogue
 
@@ -156,19 +154,6 @@ def test_a_check_that_fails_and_a_tiny_holdout_make_a_fit_doubtful() -> None:
     assert tiny.doubts == ["the holdout has 2 cascades alone, and 30 are needed"]
 
 
-@catalogue(
-    "budget",
-    [
-        BUDGET,
-        Budget(screening=11, design=50, confirm=11),
-        Budget(screening=5, design=10, confirm=14),
-    ],
-)
-def test_the_runs_are_those_that_were_planned(budget: Budget) -> None:
-    calibration = msgspec.structs.replace(CALIBRATION, budget=budget)
-    assert fitted(calibration).runs == planned_runs(calibration)
-
-
 def test_a_parameter_at_its_bound_and_a_target_out_of_reach_are_warned_of() -> None:
     out_of_reach = {"a": target("a", 9.0, holdout=9.0), "b": target("b", 18.0)}
     result = fitted(msgspec.structs.replace(CALIBRATION, targets=out_of_reach))
@@ -178,30 +163,11 @@ def test_a_parameter_at_its_bound_and_a_target_out_of_reach_are_warned_of() -> N
     assert any(each.startswith("no values in these ranges reach all targets together (p ") for each in result.doubts)
 
 
-@pytest.mark.parametrize("real", [4.27, 6.0])
+@catalogue("real", [4.27, 6.0])
 def test_a_single_target_out_of_reach_makes_a_fit_doubtful_even_if_by_little(real: float) -> None:
     just_outside = {"a": target("a", real, holdout=real)}
     result = fitted(msgspec.structs.replace(CALIBRATION, targets=just_outside))
     assert result.doubts == [f"no values in these ranges reach the target a: {WIDEN}"]
-
-
-def test_a_posterior_of_which_few_draws_count_makes_a_fit_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert fitted().doubts == []
-    monkeypatch.setattr("prism.calibration.procedure.EFFECTIVE_LEAST", 10_000)
-    result = fitted()
-    assert result.effective is not None
-    assert result.effective > 100
-    (said,) = result.doubts
-    assert said.startswith("the posterior is made of ")
-    assert said.endswith("are needed: fit fewer parameters, or give narrower ranges")
-
-
-@pytest.mark.parametrize(("runs", "is_enough"), [(58, False), (59, True)])
-def test_the_file_alone_says_which_single_number_is_enough(runs: int, is_enough: bool) -> None:
-    calibration = msgspec.structs.replace(CALIBRATION, budget=split(runs))
-    said = reasons(required_steps(calibration, Real()))
-    assert (said == []) == is_enough
-    assert all("give `budget` 59 or more" in each for each in said)
 
 
 @catalogue(
@@ -221,19 +187,6 @@ def test_the_file_alone_says_what_the_end_says(changed: dict[str, object]) -> No
     assert not result.is_reported
 
 
-def test_a_posterior_like_the_ranges_is_warned_of() -> None:
-    def deaf(values: dict[str, float], random: np.random.Generator) -> dict[str, float]:
-        return {
-            name: 3.0 + 0.0 * values["x"] + number for name, number in zip("abc", random.normal(size=3), strict=True)
-        }
-
-    targets = {"a": target("a", 3.0, holdout=3.0), "b": target("b", 3.0)}
-    result = fitted(msgspec.structs.replace(CALIBRATION, targets=targets), deaf)
-    assert "the design has 60 runs: with 300 or more, intervals are narrower" in result.warnings
-    assert "the posterior is like the ranges: the data tell nothing of these parameters" in result.warnings
-    assert all(each.width is not None and each.width > 0.7 for each in result.estimates)
-
-
 def test_parameters_that_only_their_sum_tells_apart_are_not_identified() -> None:
     def sum_of(values: dict[str, float], random: np.random.Generator) -> dict[str, float]:
         noise = random.normal(0.0, 0.02, 3)
@@ -249,17 +202,6 @@ def test_parameters_that_only_their_sum_tells_apart_are_not_identified() -> None
     assert x.with_other[1] < -0.9
 
 
-def test_a_limit_teaches_where_its_number_would_be_beyond_it() -> None:
-    limits = {"a": Target(measure="a", most=1.0, tolerance=0.2, source="made up", holdout=1.0)}
-    result = fitted(msgspec.structs.replace(CALIBRATION, targets=limits))
-    x = result.estimates[0]
-    assert x.low is not None
-    assert x.high is not None
-    assert x.low < 0.2, "inside of the limit all values are as likely"
-    assert 0.8 < x.high < 1.2
-    assert x.is_identified is True
-
-
 def test_ranks_that_are_not_uniform_make_a_fit_doubtful() -> None:
     def split(values: dict[str, float], random: np.random.Generator) -> dict[str, float]:
         # Seeds move a run up or down by as much, and hardly ever by little: no normal law is like that.
@@ -272,9 +214,3 @@ def test_ranks_that_are_not_uniform_make_a_fit_doubtful() -> None:
     result = fitted(msgspec.structs.replace(CALIBRATION, budget=large), split)
     assert not result.ranks[0].is_uniform
     assert any(each.startswith("the ranks of known truths are not uniform for x (p ") for each in result.doubts)
-
-
-def test_a_calibration_of_one_parameter_alone_finds_it() -> None:
-    one = msgspec.structs.replace(CALIBRATION, parameters=CALIBRATION.parameters[:1])
-    (found,) = fitted(one).estimates
-    assert found.best == pytest.approx(3.0, abs=0.2)

@@ -54,13 +54,13 @@ class Watched(NamedTuple):
 def experiment_under_way() -> Iterator[Progress]:
     """Provide the progress of an experiment that ends a cell every half a second."""
     progress, ended = Progress(), threading.Event()
-    progress.add(100_000)
+    progress.tell(total=100_000)
 
     def run() -> None:
         while not ended.wait(0.5):
             progress.end(Done(wall_s=0.5))
-            progress.run_on({"here": 2})
-            progress.load({"here": Load(cpu=0.5, memory=0.5, cells=2)})
+            progress.tell(running={"here": 2})
+            progress.tell(nodes={"here": Load(cpu=0.5, memory=0.5, cells=2)})
 
     thread = threading.Thread(target=run)
     thread.start()

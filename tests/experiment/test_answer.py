@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import pytest
-
 from prism.answers import MadeOf, caveats, words_of
 from prism.experiment import (
     Hypothesis,
@@ -48,32 +46,7 @@ def test_a_crossing_distribution_is_said_beside_a_larger_largest_cascade() -> No
     )
 
 
-def test_a_distribution_that_does_not_cross_has_no_but() -> None:
-    first = Side(CHRONOLOGICAL, [60, 62, 64, 66, 68], [{1: 70, 2: 20, 64: 1}] * 5)
-    second = Side(INTEREST, [290, 293, 296, 299, 302], [{1: 40, 2: 50, 296: 1}] * 5)
-    assert "But" not in answer(first, second, alternative="less")[1]
-
-
-def test_shares_of_cascades_cross_where_medians_are_equal() -> None:
-    first = Side(CHRONOLOGICAL, [60, 62, 64, 66, 68], [{1: 60, 2: 20, 3: 20}] * 5)
-    second = Side(INTEREST, [290, 293, 296, 299, 302], [{1: 80, 2: 15, 300: 5}] * 5)
-    _, text = answer(first, second, alternative="less")
-    assert text.endswith("But fewer posts stayed without a reply or reshare: 60% against 80%.")
-    third = Side(INTEREST, [290, 293, 296, 299, 302], [{1: 60, 2: 30, 300: 10}] * 5)
-    _, text = answer(first, third, alternative="less")
-    assert text.endswith("But more cascades had at least 3 posts: 20% against 10%.")
-
-
-def test_of_a_measure_of_small_cascades_the_largest_that_point_the_other_way_are_said() -> None:
-    first = Side(CHRONOLOGICAL, [2, 2.1, 2.2, 2.3, 2.4], TWO_OF_MOST)
-    second = Side(INTEREST, [1, 1.1, 1.2, 1.3, 1.4], ONE_OF_MOST)
-    _, text = answer(first, second, "cascades.size.mean", alternative="greater")
-    assert text.endswith("But the largest cascade was smaller: 64 posts against 296.")
-    _, text = answer(first, second, "cascades.alone", alternative="greater")
-    assert "But most cascades were larger: a median of 2 posts against 1." in text, "more alone are smaller cascades"
-
-
-@pytest.mark.parametrize(
+@catalogue(
     ("alternative", "begin"),
     [("less", "Yes. Over 20 matched seeds people gave"), ("greater", "No, the opposite. Over 20 matched seeds people")],
 )
@@ -113,21 +86,6 @@ def test_an_equality_of_an_economy_is_answered_in_percent(shift: float, finding:
     assert text.startswith(f"{begin} Over 20 matched seeds the mean inflation over the rounds was on average 2.09%")
     assert "percentage points lower" in text
     assert ("which may lie within 0.5% or beyond" in text) == (finding == "undecided")
-
-
-def test_an_economy_has_percents_and_points_and_says_where_its_course_points_the_other_way() -> None:
-    course = words_of("rounds.mean.unemployment", "rounds.mean.unemployment")
-    first = Side("under weak", [5.0] * 9 + [5.1], beside=[(course, [6.0] * 10)])
-    second = Side("under strong", [5.5] * 10, beside=[(course, [5.2] * 10)])
-    finding, text = answer(first, second, "unemployment", alternative="less")
-    assert (finding, text) == (
-        "yes",
-        (
-            "Yes. Over 10 matched seeds unemployment at the end was on average 5.01% under weak and 5.5% under strong, "
-            "0.49 percentage points lower (p < 0.001). But the mean unemployment over the rounds was higher: 6% "
-            "against 5.2%."
-        ),
-    )
 
 
 def test_levels_of_a_factor_and_conditions_without_a_hypothesis_are_sentences_too() -> None:

@@ -6,7 +6,6 @@ import math
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pytest
 
 from prism.errors import ConfigError
@@ -40,17 +39,6 @@ def test_a_latin_hypercube_has_one_point_in_each_part_of_each_range() -> None:
     assert sorted(column(found, "feed.algorithm")) == ["hot"] * 8 + ["random"] * 8
 
 
-def test_a_sobol_design_has_the_first_sample_with_one_factor_at_a_time_from_the_second() -> None:
-    found = conditions(f"kind: sobol, samples: 8, factors: {{{ATTENTION}, {THRESHOLD}}}")
-    assert len(found) == 8 * (2 + 2)
-    for start in range(0, len(found), 4):
-        first, by_attention, by_threshold, second = (each.settings for each in found[start : start + 4])
-        assert by_attention == {**first, "feed.attention": second["feed.attention"]}
-        assert by_threshold == {**first, "population.ambiguity": second["population.ambiguity"]}
-    firsts = column(found[::4], "population.ambiguity")
-    assert sorted(int(each / 0.5 * 8) for each in firsts) == [*range(8)], "a Sobol sequence is balanced"
-
-
 def test_a_morris_design_changes_one_factor_at_a_time_by_two_thirds_of_its_range() -> None:
     found = conditions(f"kind: morris, trajectories: 5, factors: {{{SIZE}, {THRESHOLD}, {ALGORITHM}}}")
     assert len(found) == 5 * (3 + 1)
@@ -65,13 +53,6 @@ def test_a_morris_design_changes_one_factor_at_a_time_by_two_thirds_of_its_range
         assert all(len(names) == 1 for names in changed)
     assert set(column(found, "population.ambiguity")) <= {0.0, 0.166667, 0.333333, 0.5}
     assert set(column(found, "feed.size")) <= {1, 3, 6, 8}
-
-
-@catalogue("kind", ["latin_hypercube, samples: 4", "sobol, samples: 4", "morris, trajectories: 4"])
-def test_another_seed_has_other_points_and_the_same_seed_the_same(kind: str) -> None:
-    factors = f"factors: {{{ATTENTION}, {THRESHOLD}}}"
-    assert conditions(f"kind: {kind}, {factors}") == conditions(f"kind: {kind}, seed: 1, {factors}")
-    assert conditions(f"kind: {kind}, {factors}") != conditions(f"kind: {kind}, seed: 2, {factors}")
 
 
 def test_the_points_are_those_that_were_written_down() -> None:
@@ -185,8 +166,3 @@ def test_a_design_that_cannot_be_is_refused_with_its_line(design: str, problem: 
     with pytest.raises(ConfigError) as refused:
         conditions(design)
     assert str(refused.value).replace("`", "").startswith("e.yaml:5: " + problem.replace("`", ""))
-
-
-def test_a_level_on_a_grid_is_the_nearest_one_and_both_ends_are_taken() -> None:
-    found = conditions("kind: morris, trajectories: 20, factors: {feed.size: {low: 1, high: 2, whole: true}}")
-    assert np.mean(column(found, "feed.size")) == pytest.approx(1.5)

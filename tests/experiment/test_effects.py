@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prism.experiment import Condition, Design, conditions_of, decomposed, effects_on
+from prism.experiment import Design, conditions_of, decomposed, effects_on
 from prism.experiment.design import Range
-from prism.experiment.effects import noise_share
 from prism.experiment.sampling import sampled_conditions, unit_points
+from tests.catalogue import catalogue
 
 PHONES = [
     [45939, 21574, 2876, 1815, 1646, 89, 555],
@@ -65,14 +65,6 @@ def test_morris_measures_of_a_line_a_square_and_nothing_are_the_analytic_ones() 
     assert [found["x.x4", kind] for kind in ("mu", "mu_star", "sigma")] == pytest.approx([0, 0, 0], abs=1e-9)
 
 
-def test_chance_between_points_is_said() -> None:
-    design = sampled("sobol", 2, samples=16)
-    table = np.random.default_rng(3).normal(size=(64, 4))
-    found = effects_on("m", design, sampled_conditions(design), table)
-    assert "of the variance between points is chance, which hides effects: take more seeds" in found.note
-    assert noise_share(table) > 0.8
-
-
 def test_slopes_of_a_latin_hypercube_are_those_of_a_plane() -> None:
     design = sampled("latin_hypercube", 2, samples=40)
     x1, x2 = unit_points(design).T
@@ -92,7 +84,7 @@ def test_levels_are_compared_with_all_and_one_at_a_time_with_the_first() -> None
     assert alone == pytest.approx({("x.a", "2"): 3.5, ("x.b", "q"): -1.0, ("x.b", "r"): 7.5})
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("design", "count", "note"),
     [
         (sampled("latin_hypercube", 3, samples=7), 7, "m: no slopes: 3 factors need 8 conditions or more"),
@@ -116,26 +108,7 @@ def test_shares_of_variance_are_those_of_the_analysis_of_variance() -> None:
     assert all(each.low is not None and each.high is not None and each.low <= each.share <= each.high for each in found)
 
 
-def test_rounds_within_runs_are_a_share_of_their_own_and_nothing_is_below_zero() -> None:
-    table = np.array([[1.0, 2, 3], [3, 4, 5]])
-    found = {each.source: each.share for each in decomposed(table, np.full((2, 3), 4.0))}
-    assert found == pytest.approx({"conditions": 2 / 7, "seeds": 1 / 7, "rest": 0.0, "within_runs": 4 / 7})
-    against = {each.source: each.share for each in decomposed(np.array([[1.0, -1], [-1, 1]]))}
-    assert against == {"conditions": 0.0, "seeds": 0.0, "rest": 1.0}
-    assert decomposed(np.ones((3, 4))) == []
-    few = np.array([[1.0, 2, 4, 3], [3, 5, 4, 8]])
-    assert [each.low for each in decomposed(few)] == [None] * 3, "four seeds have no interval"
-
-
 def test_effects_that_are_rounding_alone_are_zero_and_have_no_interval() -> None:
     design = Design(kind="factorial", factors={"x": [1, 2, 3], "y": ["a", "b"]})
     found = effects_on("m", design, conditions_of(design), np.array([[0.1, 0.2, 0.7, 0.3]] * 6))
     assert {(each.value, each.low, each.high) for each in found.effects} == {(0.0, None, None)}
-
-
-def test_a_slope_that_hangs_on_one_condition_is_not_told() -> None:
-    conditions = [Condition(name=f"c{row}", settings={}, factors={"x": int(row == 3), "y": row}) for row in range(8)]
-    table = np.random.default_rng(1).random((8, 3))
-    found = effects_on("m", Design(kind="table", file="x.csv"), conditions, table)
-    assert found.effects == []
-    assert found.note == "m: no slopes: that of a factor hangs on the condition c3 alone"

@@ -6,6 +6,7 @@ import pytest
 
 from prism.errors import ConfigError
 from prism.experiment import read_experiment
+from tests.catalogue import catalogue
 
 HEAD = "question: Does it matter?\nbase: base.yaml\nseeds: 3\nmeasures: {likes: likes}\n"
 LIST = "design: {conditions: {a: {feed.size: 3}, b: {feed.size: 5}}}\n"
@@ -36,23 +37,7 @@ def test_a_factorial_has_every_combination_and_one_at_a_time_each_level_alone() 
     ]
 
 
-def test_a_hypothesis_and_a_threshold_say_in_words_what_they_are() -> None:
-    text = (
-        HEAD
-        + LIST
-        + (
-            "hypotheses:\n"
-            "  - {measure: likes, contrast: [a, b], alternative: less}\n"
-            "  - {measure: likes, contrast: [b, a], test: equivalence, margin: 2}\n"
-            "thresholds: [{measure: likes, condition: a, least: 1, most: 9}, {measure: likes, most: 5}]\n"
-        )
-    )
-    found = read_experiment(text, "e.yaml")
-    assert [str(each) for each in found.hypotheses] == ["likes: a is less than b", "likes: b equals a within 2"]
-    assert [str(each) for each in found.thresholds] == ["likes of a at least 1 and at most 9", "likes at most 5"]
-
-
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "problem"),
     [
         ("", "e.yaml: question: is missing"),

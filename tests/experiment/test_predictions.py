@@ -46,20 +46,6 @@ def test_a_level_that_is_a_number_is_refused_with_the_names_of_levels() -> None:
     )
 
 
-def test_a_naive_forecast_that_is_a_single_number_has_no_bits_and_the_words_say_so() -> None:
-    predictions = read_predictions(
-        f"{HEAD}  - {{measure: likes, condition: b, mean: 20, sd: 1}}\n", "g.yaml", EXPERIMENT
-    )
-    scores = scored_predictions(predictions, {("likes", ("a",)): [10.0], ("likes", ("b",)): [20.0]})
-    said = scores_in_words(scores, "a")
-    assert said.endswith("all is as under a, which is a single number here, so there are no bits to compare.")
-
-
-def test_who_predicts_is_part_of_a_prediction() -> None:
-    with pytest.raises(ConfigError, match=r"^g\.yaml: by: is missing; expected the author's name"):
-        read_predictions("predictions:\n  - {measure: likes, condition: a, mean: 1, sd: 1}\n", "g.yaml", EXPERIMENT)
-
-
 def test_predictions_are_scored_beside_a_forecast_that_knows_the_reference() -> None:
     text = (
         f"{HEAD}  - {{measure: likes, condition: a, mean: 10, sd: 1}}\n"

@@ -6,6 +6,7 @@ import pytest
 
 from prism.errors import ConfigError
 from prism.experiment import read_replication
+from tests.catalogue import catalogue
 
 FILE = """\
 claim: Likes rise.
@@ -20,12 +21,7 @@ def with_figure(keys: str) -> str:
     return FILE.replace("condition: hot, value: 3", keys)
 
 
-def test_a_figure_is_a_prediction_unless_the_file_says_that_it_was_fitted() -> None:
-    assert not read_replication(FILE, "r.yaml").figures["likes"].fitted
-    assert read_replication(with_figure("condition: hot, value: 3, fitted: true"), "r.yaml").figures["likes"].fitted
-
-
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "said"),
     [
         (FILE.replace("claim", "clame"), "r.yaml:1: clame: unknown key; did you mean claim?"),

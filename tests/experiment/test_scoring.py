@@ -8,7 +8,7 @@ from statistics import NormalDist, fmean
 import numpy as np
 import pytest
 
-from prism.experiment.scoring import Forecast, level_of, naive, scored
+from prism.experiment.scoring import Forecast, naive, scored
 from tests.catalogue import catalogue
 
 SKEWED = Forecast(quantiles={"q05": 9.0, "q25": 11.0, "q50": 12.0, "q95": 20.0})
@@ -58,12 +58,6 @@ def test_a_naive_forecast_holds_the_mean_of_as_many_other_values_as_often_as_it_
     assert fmean(most for _, most in held) == pytest.approx(0.9, abs=0.04)
 
 
-def test_a_single_number_as_a_forecast_has_its_error_as_a_score_and_no_density() -> None:
-    score = scored(naive([4.0]), 6.5)
-    assert (score.crps, score.log_score, score.holds) == (2.5, None, (False, False))
-    assert scored(naive([4.0, 4.0]), 4.0).holds == (True, True)
-
-
 @catalogue(
     ("forecast", "problem"),
     [
@@ -84,14 +78,3 @@ def test_a_single_number_as_a_forecast_has_its_error_as_a_score_and_no_density()
 )
 def test_what_is_no_distribution_is_named(forecast: Forecast, problem: str) -> None:
     assert forecast.problem == problem
-
-
-def test_the_names_of_quantiles_are_those_of_measures() -> None:
-    assert [level_of(name) for name in ("q01", "q99", "q00", "q100", "q5", "Q50")] == [
-        0.01,
-        0.99,
-        None,
-        None,
-        None,
-        None,
-    ]

@@ -23,19 +23,6 @@ def drawn(seed: int, count: int, scale: float = 1.0) -> list[float]:
     return list(np.random.default_rng(seed).normal(10.0, scale, size=count))
 
 
-def test_the_rule_of_a_file_has_all_seeds_that_may_be_run() -> None:
-    text = HEAD + LIST + "seeds: {measure: likes, relative: 0.05, contrast: [a, b], least: 8, most: 25, step: 6}\n"
-    found = read_experiment(text, "e.yaml")
-    assert found.seeds == tuple(range(1, 26))
-    assert found.sequential is not None
-    assert found.sequential.counts() == [8, 14, 20, 25]
-    assert (
-        str(found.sequential)
-        == "until the 95% interval of likes, a minus b has a half-width of at most 0.05 of the mean"
-    )
-    assert Sequential(measure="likes", half_width=1.0, least=10, most=10).counts() == [10]
-
-
 def test_it_goes_on_while_one_interval_is_too_wide_and_stops_when_all_are_narrow() -> None:
     narrow, wide = drawn(1, 20, 0.5), drawn(2, 20, 3.0)
     assert stopped(rule(), {"a": narrow, "b": wide}, 20) is None
@@ -61,16 +48,6 @@ def test_a_contrast_is_looked_at_by_its_pairs_and_its_sign_does_not_matter() -> 
     mirrored = stopped(rule(contrast=("b", "a")), values, 10)
     assert mirrored is not None
     assert mirrored.half_width == pytest.approx(end.half_width, rel=0.2)
-
-
-def test_a_share_is_one_of_the_mean_or_of_the_second_condition() -> None:
-    values = {"a": drawn(6, 20), "b": drawn(7, 20)}
-    end = stopped(rule(half_width=None, relative=0.1), values, 20)
-    assert end is not None
-    assert end.wanted == pytest.approx(0.1 * np.mean(values[end.widest]))
-    paired = stopped(rule(half_width=None, relative=0.1, contrast=("a", "b")), values, 20)
-    assert paired is not None
-    assert paired.wanted == pytest.approx(0.1 * np.mean(values["b"]))
 
 
 def test_equal_values_are_no_narrow_interval_and_the_limit_ends_it() -> None:

@@ -10,7 +10,6 @@ import pytest
 from actors.studies.experiments.plan import make_plan
 from prism.experiment import smallest_p
 from tests.catalogue import catalogue
-from tests.docs.pages import blocks
 from tests.paths import ROOT
 
 SHIPPED = sorted((ROOT / "configs" / "experiments").glob("*.yaml"))
@@ -25,12 +24,3 @@ def test_a_shipped_experiment_has_seeds_enough_for_each_of_its_hypotheses(
     experiment = make_plan(path).experiment
     for each in experiment.hypotheses:
         assert smallest_p(each, len(experiment.seeds)) * len(experiment.hypotheses) < experiment.alpha
-
-
-def test_the_experiment_of_the_page_can_be_planned(tmp_path: Path) -> None:
-    block = next(block for block in blocks(ROOT / "docs" / "experiments.md") if block.info == "yaml experiment.yaml")
-    (tmp_path / "experiment.yaml").write_text(block.text)
-    (tmp_path / "base.yaml").write_text("population: {size: 50}\n")
-    plan = make_plan(tmp_path / "experiment.yaml")
-    assert len(plan.cells) == 2 * 2 * 10
-    assert plan.experiment.thresholds[0].most == 0.9

@@ -9,10 +9,6 @@ from prism.scorecard.concentration import month_share, top_share
 from tests.catalogue import catalogue
 
 
-def test_the_top_tenth_of_ten_is_one() -> None:
-    assert top_share(np.array([1.0, 0, 0, 9, 0, 0, 0, 0, 0, 0]), 0.1) == 0.9
-
-
 @catalogue("days", [2.0, 4.0, 8.0])
 def test_the_share_of_a_month_does_not_depend_on_the_length_of_the_run(days: float) -> None:
     random = np.random.default_rng(4)

@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-import gzip
-
 import pytest
 
 from prism.errors import InputError
-from prism.scorecard import Tree, parse_cascades, shape_of
-from prism.social.people.hours import parse_accounts
+from prism.scorecard import Tree, parse_cascades
 from tests.catalogue import catalogue
-from tests.paths import real_path
 
 HEADER = "cascade,node,parent,delay_minutes\n"
 
@@ -16,11 +12,6 @@ HEADER = "cascade,node,parent,delay_minutes\n"
 def test_the_rows_of_a_cascade_are_a_tree() -> None:
     found = parse_cascades((HEADER + "a,0,-1,0\na,1,0,0.5\nb,0,-1,0\na b,0,-1,0\n").encode(), "c.csv")
     assert found == (Tree((-1, 0), (0.0, 0.5)), Tree((-1,), (0.0,)), Tree((-1,), (0.0,)))
-
-
-def test_columns_may_stand_in_any_order_and_beside_others() -> None:
-    found = parse_cascades(b"x,Parent,node,delay_minutes,cascade\n?,-1,0,0,7\n?,0,1,-2,7\n", "c.csv")
-    assert found == (Tree((-1, 0), (0.0, -2.0)),)
 
 
 @catalogue(
@@ -43,22 +34,6 @@ def test_bad_cascades_are_refused_with_their_line(text: str, problem: str) -> No
     with pytest.raises(InputError) as caught:
         parse_cascades(text.encode(), "c.csv")
     assert str(caught.value).startswith(problem)
-
-
-@pytest.mark.slow
-def test_the_cascades_of_twitter15_have_their_known_shape() -> None:
-    trees = parse_cascades(gzip.decompress(real_path("twitter15-cascades.csv.gz").read_bytes()), "t.csv")
-    shapes = [shape_of(tree) for tree in trees]
-    assert (len(trees), sum(tree.size for tree in trees)) == (1490, 599_196)
-    medians = [sorted(shape[place] for shape in shapes)[745] for place in (1, 2, 3)]
-    assert medians == pytest.approx([3, 0.84, 2.342], abs=0.002)
-
-
-def test_the_hours_of_real_accounts_vary_sevenfold() -> None:
-    accounts = parse_accounts(real_path("activity-24h.csv").read_bytes(), "h.csv")
-    shares = [sum(account[hour] for account in accounts) for hour in range(24)]
-    assert len(accounts) == 111
-    assert max(shares) / min(shares) == pytest.approx(7, abs=0.5)
 
 
 def test_blank_lines_and_quotes_are_no_matter() -> None:

@@ -20,22 +20,6 @@ def tree(parents: tuple[int, ...]) -> Tree:
     return Tree(parents, tuple(float(place) for place in range(len(parents))))
 
 
-def test_a_star_is_broad_and_a_chain_is_deep() -> None:
-    star, chain = shape_of(tree(STAR)), shape_of(tree(CHAIN))
-    assert (star.depth, star.breadth_share) == (1, 0.8)
-    assert star.virality == pytest.approx((4 * 1 + 6 * 2) / 10)  # 4 pairs with the root, 6 between leaves
-    assert (chain.depth, chain.breadth_share) == (4, 0.2)
-    assert chain.virality == pytest.approx((4 * 1 + 3 * 2 + 2 * 3 + 1 * 4) / 10)
-
-
-def test_a_single_post_has_no_depth() -> None:
-    assert shape_of(tree((-1,))) == (1, 0, 1.0, 0.0, 0.0)
-
-
-def test_half_of_a_cascade_is_there_when_its_middle_post_is() -> None:
-    assert shape_of(Tree((-1, 0, 0, 0), (0.0, 9.0, 2.0, 5.0))).half_minutes == 2.0
-
-
 @given(parent_lists())
 def test_shapes_are_those_of_a_graph_library(parents: tuple[int, ...]) -> None:
     graph = igraph.Graph(len(parents), [(place, parent) for place, parent in enumerate(parents) if parent >= 0])

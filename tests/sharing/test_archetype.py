@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from prism.errors import ConfigError, ExpressionError
+from prism.errors import ExpressionError
 from prism.expressions import Field
 from prism.sharing import Archetypes, default_groupings, grouping
-from prism.sharing.settings import declared_groupings
 from tests.catalogue import catalogue
 
 KNOWN: dict[str, tuple[Field, Any]] = {
@@ -32,11 +31,6 @@ def post(**values: object) -> SimpleNamespace:
 @catalogue(("value", "group"), [(0.0, 0), (0.24, 0), (0.25, 1), (0.5, 2), (0.99, 3), (1.0, 3)])
 def test_bins_are_of_equal_width_and_the_last_has_its_upper_end(value: float, group: int) -> None:
     assert grouping("match", "4 bins", KNOWN).group(value) == group
-
-
-def test_bins_begin_at_the_least_value() -> None:
-    ages = grouping("agent.age", "2 bins", KNOWN)
-    assert [ages.group(age) for age in (13, 55, 56, 99)] == [0, 0, 1, 1]
 
 
 @catalogue(("count", "group"), [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (1023, 10), (1024, 11)])
@@ -79,28 +73,6 @@ def test_by_default_ranges_are_binned_counts_logged_and_the_rest_exact() -> None
         ("agent.mood", "exact"),
         ("agent.heat", "exact"),
     ]
-
-
-def test_questions_alike_in_every_group_have_one_key() -> None:
-    archetypes = Archetypes([grouping("match", "2 bins", KNOWN), grouping("mood", "exact", KNOWN)], KNOWN)
-    assert archetypes.key(PERSON, post(match=0.6)) == archetypes.key(PERSON, post(match=0.9, likes=7)) == (1, "cross")
-    assert archetypes.key(PERSON, post(match=0.4)) == (0, "cross")
-    assert archetypes.words((1, "cross")) == "post.match: 0.5 to 1, agent.mood: cross"
-
-
-def test_a_truth_value_is_yes_or_no_in_words() -> None:
-    known: dict[str, tuple[Field, Any]] = {
-        "post.followed": (Field(name="post.followed", kind="bool"), lambda _, post: post.followed)
-    }
-    archetypes = Archetypes([grouping("followed", "exact", known)], known)
-    assert [archetypes.words((value,)) for value in (True, False)] == ["post.followed: yes", "post.followed: no"]
-
-
-def test_a_field_that_is_declared_twice_is_refused() -> None:
-    with pytest.raises(
-        ConfigError, match=r"^configuration: oracle\.sharing\.archetype\.post\.match: .* already, as match"
-    ):
-        declared_groupings({"match": "4 bins", "mood": "exact", "post.match": "exact"}, KNOWN)
 
 
 @catalogue(

@@ -6,23 +6,10 @@ import numpy as np
 import pytest
 
 from prism.sharing import Audited, corrected_shares, mean_with_interval
-from prism.sharing.audit import FEWEST, divergences
+from prism.sharing.audit import divergences
 from tests.catalogue import catalogue
 
 TRIALS = 400
-
-
-def test_too_few_values_have_a_mean_and_no_interval() -> None:
-    found = mean_with_interval([1.0, 2.0, 3.0])
-    assert (found.mean, found.low, found.high) == (2.0, None, None)
-    assert mean_with_interval([1.0, 2.0] * (FEWEST // 2)).low is not None
-
-
-def test_equal_values_say_nothing_about_a_spread_so_they_have_no_interval_of_width_0() -> None:
-    found = mean_with_interval([0.5] * 100)
-    assert (found.mean, found.low, found.high) == (0.5, None, None)
-    differences = [0.6 - 0.5, 0.7 - 0.6] * 50
-    assert mean_with_interval(differences, [1.0, 3.0] * 50).low is None, "also where they differ by rounding"
 
 
 def test_equal_values_between_bounds_have_the_interval_of_the_rule_of_three() -> None:
@@ -33,27 +20,6 @@ def test_equal_values_between_bounds_have_the_interval_of_the_rule_of_three() ->
     weighted = mean_with_interval([0.0] * 100, [10.0] * 50 + [30.0] * 50, (0.0, 1.0))
     assert weighted.high == pytest.approx(3 * 30 / 2000, abs=1e-4), "a rare one may have been passed over"
     assert mean_with_interval([0.2] * 8, [1.0] * 7 + [100.0], (0.0, 1.0)).high == 1.0
-
-
-@catalogue("part", [0.002, 0.01, 0.03])
-def test_intervals_of_rare_values_hold_their_mean_though_many_samples_have_none(part: float) -> None:
-    drawn = (np.random.default_rng(9).random((2000, 100)) < part).astype(float)
-    found = [mean_with_interval(each, bounds=(0.0, 1.0)) for each in drawn]
-    assert sum(not each.any() for each in drawn) > 50
-    assert sum((each.low or 0.0) <= part <= (each.high or 0.0) for each in found) >= 0.92 * 2000
-
-
-def test_an_option_that_no_audit_has_seen_may_still_have_a_share() -> None:
-    audits = [Audited((1.0, 0.0), (1.0, 0.0))] * 60
-    first, second = corrected_shares((0.99, 0.01), audits)
-    assert (first.mean, first.low, first.high) == pytest.approx((0.99, 0.94, 1.0), abs=1e-3)
-    assert (second.mean, second.low, second.high) == pytest.approx((0.01, 0.0, 0.06), abs=1e-3)
-    assert corrected_shares((0.99, 0.01), audits[: FEWEST - 1])[1].high is None
-
-
-def test_no_value_has_no_mean() -> None:
-    with pytest.raises(ValueError, match="at least one value"):
-        mean_with_interval([])
 
 
 @catalogue("name", ["exponential", "gamma", "beta"])

@@ -60,13 +60,3 @@ def test_the_order_of_judgements_does_not_matter_and_probabilities_add_up() -> N
         error(second.predictor(NAMES), judged(50, seed=3)), abs=1e-6
     )
     assert sum(first.predictor(NAMES)(records[0].values)) == pytest.approx(1.0)
-
-
-def test_fields_that_nobody_states_and_texts_with_very_many_values_have_no_column() -> None:
-    found = fit_logit(judged(100), FIELDS._replace(stated={"agent.age", "post.text"}), OPTIONS)
-    assert {column.field for column in found.columns} == {"agent.age"}
-
-
-def test_a_question_without_a_context_has_an_answer() -> None:
-    found = fit_logit(judged(100), FIELDS, OPTIONS)
-    assert sum(found.predictor(NAMES)((0.5, "north", "", "", ""))) == pytest.approx(1.0)

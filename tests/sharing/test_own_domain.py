@@ -86,11 +86,6 @@ def test_its_questions_share_by_its_own_fields_in_every_schedule() -> None:
     assert {result_of(shared(), schedule)[0] for schedule in range(1, 20)} == {digest}
 
 
-def test_a_field_that_it_does_not_have_is_refused_with_the_key() -> None:
-    with pytest.raises(ConfigError, match=r"oracle\.sharing\.archetype\.stret: .*light\.street"):
-        Simulation(shared(**{"oracle.sharing.archetype": {"stret": "exact"}}), StreetDomain(2), Judge())
-
-
 def test_a_domain_without_fields_is_refused_with_the_key() -> None:
     with pytest.raises(ConfigError, match=r"oracle\.sharing\.by: .*have no fields"):
         Simulation(shared(), TrafficDomain(2), Judge())

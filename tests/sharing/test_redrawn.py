@@ -65,42 +65,10 @@ def test_what_audits_are_off_by_moves_archetypes_without_any_and_own_audits_coun
     assert mean_told(found, archetype=0) == pytest.approx(own, abs=0.05)
 
 
-def test_what_the_model_judges_by_beyond_archetypes_is_told_to_those_who_have_it() -> None:
-    law = Law(seed=5, noise=0.05, by_age=0.8)
-    drawn = Drawn(Possible(law.judged, FIELDS, seed=5), 0)
-    away = [np.subtract(told(drawn, *each[:3]), each.own) for each in law.shared]
-    assert float(np.abs(away).mean()) < 0.06
-    shared = [np.subtract(law.first[each.archetype], each.own) for each in law.shared]
-    assert float(np.abs(shared).mean()) > 0.1
-
-
-def test_a_draw_tells_a_person_the_same_each_time_and_in_any_order() -> None:
-    possible, agents = Possible(Law(seed=3).judged, FIELDS, seed=3), range(12)
-    there = [told(Drawn(possible, 4), agent, agent % 3) for agent in agents]
-    drawn = Drawn(possible, 4)
-    back = [told(drawn, agent, agent % 3) for agent in reversed(agents)]
-    assert there == back[::-1]
-    assert there != [told(Drawn(possible, 5), agent, agent % 3) for agent in agents]
-
-
-def test_an_archetype_that_the_run_does_not_have_is_like_the_mean_of_the_others() -> None:
-    found = agreeing()
-    mean = np.mean([each.probabilities for each in found], axis=0)
-    assert told(Drawn(Possible(found, FIELDS, seed=1), 0), 3, 99) == pytest.approx(mean, abs=1e-6)
-
-
 def test_questions_without_an_audit_stay_as_they_were_shared_and_unknown_ones_have_no_judgement() -> None:
     drawn = Drawn(Possible([judged(0, 0, (0.2, 0.1, 0.7))], FIELDS, seed=1), 0)
     assert told(drawn, 5, 0) == pytest.approx((0.2, 0.1, 0.7))
     assert drawn.judgement(5, ("resting", *KIND[1:]), (0,), ("group 0", 0.0)) is None
-
-
-def test_judgements_that_are_counted_from_answers_say_so() -> None:
-    found = [judged(0, 0, (0.5, 0.5, 0.0))]
-    found.append(Judged(1, 1, "decides", (0.25, 0.75, 0.0), found[0].key, ("group 0", 0.0), (0.5, 0.5, 0.0), 4))
-    counted = Drawn(Possible(found, FIELDS, seed=1), 0).judgement(5, KIND, (0,), ("group 0", 0.0))
-    assert counted is not None
-    assert counted.is_counted
 
 
 class Person(NamedTuple):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from functools import partial
 from typing import Any
 
@@ -17,14 +14,13 @@ from prism.statechart import Oracle
 from tests.actors.oracles import SlowJudge
 from tests.actors.social_runs import (
     SMALL,
-    digest_of,
     run,
     with_deliberation,
     with_oracle,
     with_sharing,
     with_simulation,
 )
-from tests.paths import ROOT
+from tests.catalogue import catalogue
 from tests.schedules import run_scheduled
 from tests.tiers import Size
 
@@ -74,29 +70,12 @@ def test_the_run_has_everything_that_could_depend_on_a_schedule() -> None:
 
 
 @pytest.mark.everyday(1)
-@pytest.mark.parametrize(("deliberation", "full", "everyday"), [(4, 20, 3), (0, 8, 2), (1, 8, 2)])
+@catalogue(("deliberation", "full", "everyday"), [(4, 20, 3), (0, 8, 2), (1, 8, 2)])
 def test_every_schedule_gives_the_same_result(deliberation: int, full: int, everyday: int, size: Size) -> None:
     config = with_deliberation(deliberation, SHARED)
     expected = outcome(shared_run(config, 0))
     for schedule in range(1, size(full, everyday=everyday)):
         assert outcome(shared_run(config, schedule)) == expected, schedule
-
-
-@pytest.mark.slow
-def test_the_order_of_hashes_does_not_matter() -> None:
-    code = f"{PRINT_DIGEST}print(digest_of(SHARED, ask=slow))"
-    digests = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.splitlines()[-1]
-        for seed in ("0", "1")
-    }
-    assert digests == {digest_of(SHARED, ask=slow)}
 
 
 def test_questions_of_one_archetype_are_asked_once() -> None:

@@ -44,21 +44,10 @@ async def test_a_prompt_says_the_question_and_then_the_person() -> None:
     assert prompt.endswith('\n\nYou remember:\n- just now you liked a post by "Bo": "Hi"')
 
 
-@catalogue("said", ['{"answer": "2"}', '{"answer": 2}', "2", '<think>3?</think>{"answer": "2"}'])
-async def test_a_number_is_taken_in_loose_wordings(said: str) -> None:
-    assert (await asked(SCALE, said))[0] == "2"
-
-
 @catalogue("said", ['{"answer": "4"}', "between 1 and 2", '{"answer": "1"} {"answer": "2"}', ""])
 async def test_what_names_no_number_of_the_scale_is_no_answer(said: str) -> None:
     with pytest.raises(OracleResponseError):
         await asked(SCALE, said)
-
-
-async def test_an_open_answer_is_one_line_of_bounded_length() -> None:
-    _, content, _ = await asked(OPEN, '{"answer": "Because\\n it   is \\u001b[31mso. ' + "x" * 500 + '"}')
-    assert content.startswith("Because it is [31mso. xxx")
-    assert len(content) == 280
 
 
 @catalogue("said", ['{"answer": "<answer>"}', '{"answer": "  "}', '{"answer": 3}', "Because.", "[]"])

@@ -57,23 +57,6 @@ def test_two_options_are_tested_by_mcnemar() -> None:
     assert found.counts["after"] == {"yes": 17, "no": 3}
 
 
-@pytest.mark.parametrize("item", [SCALE, TWO], ids=lambda item: item.id)
-def test_where_nobody_moved_there_is_nothing_to_test(item: Item) -> None:
-    same: list[int | str | None] = [3, 4, 5] if item is SCALE else ["yes", "no", "no"]
-    (found,) = outcomes_of([item], MOMENTS, answers(item, same, same))
-    (change,) = found.changes
-    assert (change.p, change.effect, change.difference) == (1.0, None, 0.0)
-    assert change.sentence == f"{item.id}: from before to after nobody of 3 people changed the answer."
-
-
-def test_several_options_and_open_answers_are_counted_and_not_tested() -> None:
-    given = answers(THREE, ["a", "a"], ["b", "a"]) + answers(OPEN, ["x", None], ["y", "z"])
-    camp, why = outcomes_of([THREE, OPEN], MOMENTS, given)
-    assert camp.counts == {"before": {"a": 2, "b": 0, "c": 0}, "after": {"a": 1, "b": 1, "c": 0}}
-    assert (why.counts, why.answered, why.missing) == ({}, {"before": 1, "after": 2}, {"before": 1, "after": 0})
-    assert camp.changes == why.changes == []
-
-
 def test_the_share_of_repeated_answers_is_of_each_later_asking_with_the_first() -> None:
     given = answers(SCALE, [1, 2, 3, None], [4, 4, 4, 4])
     given += answers(SCALE, [1, 2, 4, 4], [4, None, 4, 5], repeat=2)

@@ -44,13 +44,6 @@ def test_a_file_says_what_is_asked_when_and_how_often() -> None:
     assert [option.value for option in side.states] == ["yes", "no", "maybe"]
 
 
-def test_the_draws_of_an_asking_are_those_of_its_question_and_repeat() -> None:
-    trust, side, _ = read_questionnaire(FILE, "asked.yaml").items
-    assert len({trust.key(1), trust.key(2), side.key(1), side.key(2)}) == 4
-    reordered = FILE.replace("id: trust", "id: other").replace("id: side", "id: trust")
-    assert read_questionnaire(reordered, "asked.yaml").items[1].key(2) == trust.key(2)
-
-
 @catalogue(
     ("text", "problem"),
     [

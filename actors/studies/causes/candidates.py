@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -18,7 +18,7 @@ from actors.results.retrace import OpenRun
 from actors.results.what_if import answer_as
 from actors.runs.interventions import what as what_it_did
 from actors.studies.causes.futures import Change
-from actors.studies.causes.track import LIKE, Track
+from actors.studies.causes.track import LIKE, Root, Track
 from prism.agents import DECIDED, Question, Source, Update
 from prism.config import InterventionConfig
 from prism.config.interventions import KINDS_OF, planned
@@ -105,20 +105,12 @@ def change_of(run: OpenRun, candidate: Candidate, known: KeptAnswers) -> Change:
     if candidate.kind == TIES:
         return Change(added=InterventionConfig(tick=candidate.tick, unfollow=((agent, candidate.whom or 0),)))
     name: QuestionName = agent, candidate.tick, candidate.trigger
-    return Change(asked=name, option=candidate.would_be, decided=_otherwise(run, name, candidate, known.named(name)))
-
-
-def _otherwise(run: OpenRun, name: QuestionName, candidate: Candidate, kept: Decided | None) -> Decided | None:
-    """Return the other answer; None if only the embedded oracle can work out all of it.
-
-    Args:
-        kept: the recorded answer, if there is one. The answers of an oracle that judges are options alone.
-    """
+    kept, decided = known.named(name), None
     if kept is not None:
-        return answer_as(name, candidate.would_be, kept)
-    if run.domain.oracle().judges:
-        return Decided(candidate.tick, name[0], candidate.trigger, candidate.would_be, str(Source.ORACLE))
-    return None
+        decided = answer_as(name, candidate.would_be, kept)
+    elif run.domain.oracle().judges:  # then an answer is an option alone; otherwise only the oracle can work it out
+        decided = Decided(candidate.tick, agent, candidate.trigger, candidate.would_be, str(Source.ORACLE))
+    return Change(asked=name, option=candidate.would_be, decided=decided)
 
 
 def words_of(run: OpenRun, candidate: Candidate) -> str:
@@ -179,9 +171,12 @@ class _Journal:
                 elif isinstance(each, Question):
                     asked[each.agent, each.trigger] = each
                 elif each.source in DECIDED and (each.agent, each.trigger) in asked:
-                    self._take(_Taken(asked.pop((each.agent, each.trigger)), tick, str(each.to_state)))
+                    question, option = asked.pop((each.agent, each.trigger)), str(each.to_state)
+                    # Only a decision that had another option can be undone.
+                    if question.tick >= since and option in question.options and len(question.options) > 1:
+                        self._taken.append(_Taken(question, tick, option))
         # How much followed from each event: itself, and all posts and likes below its post.
-        tree = _tree(self._events, track)
+        tree = None if track.root is None else _tree(self._events, track.root)
         below: dict[int, int] = {}
         parents = {event.post: event.parent for event in self._events if event.kind != LIKE}
         for event in self._events:
@@ -194,12 +189,6 @@ class _Journal:
             (1 + (0 if event.kind == LIKE else below.get(event.post, 0))) * (is_counted and event.tick >= self._since)
             for event, is_counted in zip(self._events, counts, strict=True)
         ]
-
-    def _take(self, taken: _Taken) -> None:
-        """Keep a decision that can be undone: it had another option."""
-        options = taken.question.options
-        if taken.question.tick >= self._since and taken.option in options and len(options) > 1:
-            self._taken.append(taken)
 
     def people(self) -> Candidates:
         """Return all people, weighed by the events that followed from theirs, and by their followers."""
@@ -258,25 +247,19 @@ class _Journal:
         return Candidates(TIES, each, _weighed(weights, 1.0 + _followers(self._run)[tails]))
 
 
-def _tree(events: Iterable[PostEvent], track: Track) -> set[int] | None:
-    """Return the posts of the cascade whose size is the measure; None for another measure."""
-    if track.root is None:
-        return None
+def _tree(events: Iterable[PostEvent], root: Root) -> set[int]:
+    """Return the posts of the cascade whose size is the measure."""
     tree: set[int] = set()
-    for event in _from(events, track.root):
-        if event.kind != LIKE and (not tree or event.parent in tree):
-            tree.add(event.post)
-    return tree
-
-
-def _from(events: Iterable[PostEvent], root: tuple[int, int, str, int]) -> Iterator[PostEvent]:
-    place, has_begun = 0, False
+    place = 0
     for event in events:
-        if not has_begun and (event.tick, event.agent, event.kind) == root[:3]:
-            has_begun = place == root[3]
+        if tree:
+            if event.kind != LIKE and event.parent in tree:
+                tree.add(event.post)
+        elif (event.tick, event.agent, event.kind) == root[:3]:
+            if place == root.place:
+                tree.add(event.post)
             place += 1
-        if has_begun:
-            yield event
+    return tree
 
 
 def _followers(run: OpenRun) -> NDArray[np.float64]:

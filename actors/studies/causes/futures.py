@@ -159,22 +159,34 @@ class Futures:
         track = at.track.copy()
         record = _Departed(self.run.length, self.known, change, track)
         parts = self._parts_between(at.tick, self.run.length, change, draws, drawn_at)
-        oracles: list[Oracle[Any]] = []
+        oracles: list[Substitute] = []
+        # Another option for a question without a recorded answer is taken by the oracle itself.
+        replaces = {} if change.asked is None or change.decided is not None else {change.asked: change.option}
 
         def oracle_of(_: Part, domain: Domain) -> Oracle[Any]:
-            oracles.append(self._oracle(domain, change))
+            """Return the oracle of questions without a recorded answer: the model, if it may be asked, or embedded."""
+            if self._asking is not None:
+                oracles.append(self._asking.oracle(domain.oracle(), replaces))
+            elif replaces:
+                oracles.append(Substitute(0, domain.oracle(), None, None, replaces))
+            else:
+                return domain.oracle()
             return oracles[-1]
 
-        begin, on_begin = partial(_restore, at=at), partial(_change, change=change, record=record)
+        def on_begin(simulation: Simulation) -> None:
+            """Apply the change to a domain before it runs: redrawn judgements, and the post that is withheld."""
+            if change.redrawn is not None:
+                record.judgements_anew = change.redrawn(simulation.domain)
+            if change.withheld is not None and isinstance(simulation.domain, HasFutures):
+                simulation.domain.withhold(change.withheld)
+
+        begin = partial(_restore, at=at)
         simulation = await run_parts(parts, record, begin, on_begin, track.add_round, oracle_of)
         if simulation is None:
             raise ValueError(f"tick {at.tick} is not before the end of the run")
-        asked = sum(each.asked_now for each in oracles if isinstance(each, Substitute))
-        taped = sum(each.taped for each in oracles if isinstance(each, Substitute))
+        asked, taped = sum(each.asked_now for each in oracles), sum(each.taped for each in oracles)
         computed = record.computed - asked - taped
-        return Outcome(
-            track.values(simulation), track.rounds, record.kept, computed, record.redrawn, asked=asked, taped=taped
-        )
+        return Outcome(track.values(simulation), track.rounds, record.kept, computed, record.redrawn, asked, taped)
 
     async def _again(self, now: Snapshot, until: int, record: Replay, track: Track) -> Simulation:
         parts = self._parts_between(now.tick, until)
@@ -195,25 +207,13 @@ class Futures:
             for until in [*(each for each in (drawn_at,) if draws is not None and start < each < last), last]:
                 if until > start:
                     seed = self.run.config.simulation.seed if draws is None or start < drawn_at else draws
-                    found.append(Part(until, config, self._domain(place, seed)))
+                    base = self._bases[place]
+                    if base is None:
+                        base = self._bases[place] = build_domain(part.config).domain
+                    domain = base.anew(seed) if isinstance(base, HasFutures) else build_domain(part.config).domain
+                    found.append(Part(until, config, domain))
                     start = until
         return found
-
-    def _oracle(self, domain: Domain, change: Change) -> Oracle[Any]:
-        """Return the oracle of questions without a recorded answer: the model, if it may be asked, or the embedded one.
-
-        If the change gives another option to a question without a recorded answer, this oracle takes that option.
-        """
-        replaces = {} if change.asked is None or change.decided is not None else {change.asked: change.option}
-        if self._asking is not None:
-            return self._asking.oracle(domain.oracle(), replaces)
-        return Substitute(0, domain.oracle(), None, None, replaces) if replaces else domain.oracle()
-
-    def _domain(self, place: int, draws: int) -> Domain:
-        config, base = self._parts[place].config, self._bases[place]
-        if base is None:
-            base = self._bases[place] = build_domain(config).domain
-        return base.anew(draws) if isinstance(base, HasFutures) else build_domain(config).domain
 
 
 class _Departed(Record):
@@ -280,11 +280,3 @@ def changed(config: Config, change: Change, *, asks: bool) -> Config:
 def _restore(simulation: Simulation, at: Snapshot) -> None:
     if at.state is not None:
         simulation.restore(at.state, Columns(at.columns))
-
-
-def _change(simulation: Simulation, change: Change, record: _Departed) -> None:
-    """Apply a change to a domain before it runs: redrawn judgements, and the post that is withheld."""
-    if change.redrawn is not None:
-        record.judgements_anew = change.redrawn(simulation.domain)
-    if change.withheld is not None and isinstance(simulation.domain, HasFutures):
-        simulation.domain.withhold(change.withheld)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from statistics import fmean
 from typing import Final
 
 import msgspec
@@ -17,7 +18,7 @@ import numpy as np
 from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
-from actors.record.rounds import ENGINE_COLUMNS, RoundsTable
+from actors.record.rounds import ENGINE_COLUMNS
 from actors.results.measures import SHORT
 from actors.studies.causes.futures import Futures, Outcome
 from actors.studies.causes.track import STATES
@@ -83,21 +84,42 @@ async def shared_outcomes(
     with nullcontext() if jobs == 1 else Processes(path, names, opened.run.length, jobs, over_time=True) as processes:
         run = outcomes_of(opened, wanted, note) if processes is None else processes.outcomes_of(wanted, note)
         found = await run
-    rounds = {name: _of_rounds(name, recorded.rounds, [each.rounds for each in found]) for name in recorded.rounds}
+    tables = [each.rounds for each in found]
+    kinds, audits = opened.possible.kinds.items(), opened.possible.audits
+    notes = [
+        *opened.run.notes,
+        *(
+            f"no audit of {kind[1]} in {kind[0]}: the error of sharing these questions is not known"
+            for kind, known in kinds
+            if not known.audits
+        ),
+    ]
+    if all(each.probabilities == each.shared for each in audits):
+        notes.append(f"no audit differs: up to {3 / len(audits):.1%} of the others may, which no interval here holds")
     return SharedOutcomes(
         run=str(path),
         ticks=opened.run.length,
-        audits=len(opened.possible.audits),
+        audits=len(audits),
         futures=futures,
         outcomes=tuple(
             _asked_each(name, recorded.values[at], [each.values[at] for each in found]) for at, name in enumerate(names)
         ),
-        states=tuple(_states(recorded.rounds, [each.rounds for each in found])),
-        rounds={name: each for name, each in rounds.items() if name not in ENGINE_COLUMNS},
-        asked=_mean([each.kept for each in found]),
-        redrawn=_mean([each.redrawn for each in found]),
-        computed=_mean([each.computed for each in found]),
-        notes=tuple(_notes(opened)),
+        states=tuple(
+            _asked_each(name.removeprefix(STATES), fmean(values), [fmean(table[name]) for table in tables])
+            for name, values in recorded.rounds.items()
+            if name.startswith(STATES)
+        ),
+        rounds={
+            name: tuple(
+                _asked_each(name, value, [table[name][at] for table in tables]) for at, value in enumerate(values)
+            )
+            for name, values in recorded.rounds.items()
+            if name not in ENGINE_COLUMNS
+        },
+        asked=fmean(each.kept for each in found),
+        redrawn=fmean(each.redrawn for each in found),
+        computed=fmean(each.computed for each in found),
+        notes=tuple(notes),
     )
 
 
@@ -118,37 +140,7 @@ def _opened(path: Path, of: Sequence[str]) -> Futures:
     return futures
 
 
-def _notes(futures: Futures) -> list[str]:
-    kinds, audits = futures.possible.kinds.items(), futures.possible.audits
-    notes = [
-        f"no audit of {kind[1]} in {kind[0]}: the error of sharing these questions is not known"
-        for kind, known in kinds
-        if not known.audits
-    ]
-    if all(each.probabilities == each.shared for each in audits):
-        notes.append(f"no audit differs: up to {3 / len(audits):.1%} of the others may, which no interval here holds")
-    return [*futures.run.notes, *notes]
-
-
-def _of_rounds(name: str, recorded: RoundsTable, futures: Sequence[RoundsTable]) -> tuple[AskedEach, ...]:
-    return tuple(
-        _asked_each(name, value, [each[name][at] for each in futures]) for at, value in enumerate(recorded[name])
-    )
-
-
-def _states(recorded: RoundsTable, futures: Sequence[RoundsTable]) -> list[AskedEach]:
-    return [
-        _asked_each(name.removeprefix(STATES), _mean(values), [_mean(each[name]) for each in futures])
-        for name, values in recorded.items()
-        if name.startswith(STATES)
-    ]
-
-
 def _asked_each(name: str, shared: float, values: Sequence[float]) -> AskedEach:
     """Return a number with an interval that holds 95% of other futures: between ranks, as Weibull's quantiles."""
     low, high = np.quantile(values, [OUTSIDE, 1.0 - OUTSIDE], method="weibull").tolist()
-    return AskedEach(name=name, shared=shared, mean=_mean(values), low=low, high=high)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values))
+    return AskedEach(name=name, shared=shared, mean=float(np.mean(values)), low=low, high=high)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from actors.metrics.histogram import Counts, Histogram
 from actors.runs.directory import LOG
@@ -22,15 +23,14 @@ SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0,
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    total: int  # the cells that were to be run
-    # done, failed: those that have ended
-    done: int
-    failed: int
-    running: Mapping[str, int]  # `{node: cells that it runs}`
-    losses: Mapping[str, int]  # `{reason: times}`, all of `LOSSES`
+    total: int = 0  # the cells that were to be run
+    done: int = 0
+    failed: int = 0
+    running: Mapping[str, int] = {}  # `{node: cells that it runs}`
+    losses: Mapping[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(LOSSES, 0))  # `{reason: times}`
     seconds: Counts  # the time of the cells that are done
-    nodes: Mapping[str, Load]
-    note: str  # the latest thing to say, in a line; empty if there is none
+    nodes: Mapping[str, Load] = {}
+    note: str = ""  # the latest thing to say, in a line
 
     @property
     def waiting(self) -> int:
@@ -39,58 +39,29 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Progress:
-    """The progress of an experiment. One thread tells it what happens, and others read its standing."""
+    """The progress of an experiment. One thread tells it what happens, and others read its standing, a whole value."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._total = self._done = self._failed = 0
-        self._running: dict[str, int] = {}
-        self._nodes: dict[str, Load] = {}
-        self._losses = Counter(dict.fromkeys(LOSSES, 0))
         self._seconds = Histogram(SECONDS)
-        self._note = ""
+        self._standing = Standing(seconds=self._seconds.counts())
 
-    def add(self, cells: int) -> None:
-        with self._lock:
-            self._total += cells
+    def standing(self) -> Standing:
+        return self._standing
+
+    def tell(self, **now: Any) -> None:
+        """Replace fields of the standing, such as `running`, `nodes` or `note`."""
+        self._standing = replace(self._standing, **now)
 
     def end(self, done: Done) -> None:
-        with self._lock:
-            if done.problem:
-                self._failed += 1
-            else:
-                self._done += 1
-                self._seconds.observe(done.wall_s)
+        if done.problem:
+            self.tell(failed=self._standing.failed + 1)
+        else:
+            self._seconds.observe(done.wall_s)
+            self.tell(done=self._standing.done + 1, seconds=self._seconds.counts())
 
     def lose(self, reason: str) -> None:
         """Note a loss for one of the reasons in `LOSSES`."""
-        with self._lock:
-            self._losses[reason] += 1
-
-    def run_on(self, running: Mapping[str, int]) -> None:
-        with self._lock:
-            self._running = dict(running)
-
-    def load(self, nodes: Mapping[str, Load]) -> None:
-        with self._lock:
-            self._nodes = dict(nodes)
-
-    def say(self, note: str) -> None:
-        with self._lock:
-            self._note = note
-
-    def standing(self) -> Standing:
-        with self._lock:
-            return Standing(
-                total=self._total,
-                done=self._done,
-                failed=self._failed,
-                running=dict(self._running),
-                losses=dict(self._losses),
-                seconds=self._seconds.counts(),
-                nodes=dict(self._nodes),
-                note=self._note,
-            )
+        self.tell(losses={**self._standing.losses, reason: self._standing.losses[reason] + 1})
 
 
 KILLS_MAX = 3  # the times that a cell may end its worker. Then it counts as failed: it may be the cause.
@@ -109,7 +80,7 @@ class Batch:
         self._kills = Counter[str]()
         self._losses = Counter[str]()
         self._out, self._on_done, self._progress = out, on_done, progress
-        progress.add(len(cells))
+        progress.tell(total=progress.standing().total + len(cells))
 
     @property
     def is_waiting(self) -> bool:

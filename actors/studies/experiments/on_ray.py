@@ -242,8 +242,8 @@ class _Nodes:
             with suppress(self._ray.exceptions.RayError):  # it is gone
                 if node in self._names:
                     self._loads[self._names[node]] = self._ray.get(task)
-        self._progress.load(self._loads)
-        self._progress.run_on({name: load.cells or 0 for name, load in self._loads.items()})
+        running = {name: load.cells or 0 for name, load in self._loads.items()}
+        self._progress.tell(nodes=dict(self._loads), running=running)
 
     def _check_room(self, resources: Sequence[Mapping[str, float]]) -> None:
         has_room = any(each.get("CPU", 0.0) >= 1 and each.get("memory", 0.0) >= self.needed_bytes for each in resources)
@@ -255,7 +255,7 @@ class _Nodes:
             f"no node of the cluster has room for a cell: it needs 1 processor and {self.needed_bytes / 1e6:,.0f} MB; "
             f"{len(resources):,} nodes, {largest / 1e6:,.0f} MB at most beside a processor"
         )
-        self._progress.say(problem)
+        self._progress.tell(note=problem)
         self._roomless_since = self._roomless_since or time.monotonic()
         if time.monotonic() - self._roomless_since >= ROOM_WAIT_S:
             raise PlaceError(problem)

@@ -7,6 +7,7 @@ experiment of thousands of cells takes seconds and little memory.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -51,19 +52,25 @@ class OverTime(NamedTuple):
 
 
 def read_over_time(record: ExperimentRecord, conditions: Sequence[str]) -> OverTime:
-    chosen, left_out = _chosen(record, conditions)
+    by_condition: dict[str, list[CellLine]] = {name: [] for name in conditions}
+    for cell in record.cells:
+        if cell.state is CellState.DONE and cell.condition in by_condition:
+            by_condition[cell.condition].append(cell)
+    left_out = sum(max(0, len(cells) - SEEDS_MAX) for cells in by_condition.values())
     places = list(record.plan.experiment.measures.values())
     wanted = list(dict.fromkeys([*(place.removeprefix("rounds.") for place in places), *COUNTED, *LEVELS]))
     sizes: dict[str, list[dict[int, int]]] = {}
     rounds: dict[str, list[dict[str, Floats]]] = {}
     interventions: dict[str, list[int]] = {}
     columns = set[str]()
-    for cell in chosen:
+    for cell in (cell for cells in by_condition.values() for cell in cells[:SEEDS_MAX]):
         summary = read_summary(record.cell_path(cell))
         interventions.setdefault(cell.condition, sorted({each["round"] for each in summary.get("interventions", ())}))
         if found := {int(size): count for size, count in summary.get("cascade_sizes", {}).items() if count > 0}:
             sizes.setdefault(cell.condition, []).append(found)
-        table = _rounds(record, cell)
+        table: RoundsTable = {}
+        with suppress(JournalError):
+            table = read_rounds(record.cell_path(cell))
         columns.update(table)
         if kept := _columns(table, wanted):
             rounds.setdefault(cell.condition, []).append(kept)
@@ -77,26 +84,6 @@ def read_over_time(record: ExperimentRecord, conditions: Sequence[str]) -> OverT
         }
     tails = {name: _tail(each) for name, each in sizes.items()}
     return OverTime(tails, over_time, frozenset(columns), interventions, left_out)
-
-
-def _chosen(record: ExperimentRecord, conditions: Sequence[str]) -> tuple[list[CellLine], int]:
-    by_condition: dict[str, list[CellLine]] = {name: [] for name in conditions}
-    left_out = 0
-    for cell in record.cells:
-        if cell.state is CellState.DONE and cell.condition in by_condition:
-            kept = by_condition[cell.condition]
-            if len(kept) < SEEDS_MAX:
-                kept.append(cell)
-            else:
-                left_out += 1
-    return [cell for cells in by_condition.values() for cell in cells], left_out
-
-
-def _rounds(record: ExperimentRecord, cell: CellLine) -> RoundsTable:
-    try:
-        return read_rounds(record.cell_path(cell))
-    except JournalError:
-        return {}
 
 
 def _columns(table: RoundsTable, wanted: Sequence[str]) -> dict[str, Floats]:

@@ -90,7 +90,7 @@ class Processes(AbstractContextManager["Processes"]):
         batch = Batch(cells, out, on_done, self.progress)
         at_once = room(cells, self._jobs)
         if self._jobs is None and at_once < min(processors(), len(cells)):
-            self.progress.say(f"{at_once:,} at once: more would not fit into the memory")
+            self.progress.tell(note=f"{at_once:,} at once: more would not fit into the memory")
         try:
             while batch.is_waiting or self._busy:
                 # Give cells to idle processes, and begin processes as far as there is room.
@@ -124,10 +124,10 @@ class Processes(AbstractContextManager["Processes"]):
         """Wait for a process that has ended a cell, or was killed."""
         busy = {worker.connection: worker for worker in self._busy}
         running = len(busy)
-        self.progress.run_on({NODE: running})
+        self.progress.tell(running={NODE: running})
         if time.monotonic() >= self._metered + LOAD_EVERY_S:
             self._metered = time.monotonic()
-            self.progress.load({NODE: self._meter.read(running)})
+            self.progress.tell(nodes={NODE: self._meter.read(running)})
         for ready in wait(list(busy), timeout=LOAD_EVERY_S):
             worker = busy[ready]  # type: ignore[index]  # wait returns what it was given
             cell, done = worker.end()
@@ -144,7 +144,7 @@ class Processes(AbstractContextManager["Processes"]):
             if (grown := worker.growth_bytes()) > GROWTH_BYTES_MAX:
                 self._remove(worker)
                 self.progress.lose("worker replaced")
-                self.progress.say(f"a process was replaced: it held {grown / 1e6:,.0f} MB more than after a cell")
+                self.progress.tell(note=f"a process was replaced: it held {grown / 1e6:,.0f} MB more than after a cell")
 
     def _remove(self, worker: _Worker) -> None:
         self._workers.remove(worker)

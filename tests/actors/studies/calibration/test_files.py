@@ -80,20 +80,6 @@ def test_a_fit_that_lacks_a_part_leaves_no_configuration(tmp_path: Path) -> None
     assert json.loads((out / RESULT).read_text())["result"]["is_reported"] is False
 
 
-def test_a_doubtful_fit_says_so_first_and_in_its_configuration(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    out.mkdir()
-    path = write_calibration(tmp_path, CALIBRATION.replace("value: 60", "value: 600"))
-    write_result(make_calibration_plan(path), out, result_of(path))
-    first = (
-        "**This fit is doubtful:** the check likes fails: its real number is outside of what the posterior predicts."
-    )
-    assert (out / PAGE).read_text().splitlines()[2] == first
-    assert "# DOUBTFUL: the check likes fails: " in (out / CONFIGURATION).read_text()
-    config = read_config(out / CONFIGURATION, environment={})
-    assert "(doubtful: the check likes fails: " in str(calibration_label(config))
-
-
 def test_names_that_hold_marks_of_markdown_are_texts_on_the_page(tmp_path: Path) -> None:
     path = write_calibration(tmp_path, CALIBRATION.replace("  posts: {", '  "*po_sts* [a](b) | `c`": {'))
     page = page_of(make_calibration_plan(path), result_of(path))

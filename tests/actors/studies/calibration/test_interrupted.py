@@ -13,7 +13,7 @@ from time import monotonic, sleep
 import pytest
 
 from actors.studies.calibration.files import CONFIGURATION, PAGE, RESULT
-from tests.actors.studies.calibration.files import CALIBRATION, write_calibration
+from tests.actors.studies.calibration.files import write_calibration
 from tests.patience import HANG_S
 
 pytest.importorskip("sklearn")
@@ -65,20 +65,3 @@ def test_a_killed_calibration_goes_on_and_has_the_same_files_with_any_number_of_
     assert said is not None
     assert float(said[1]) == pytest.approx(kept, rel=0.01)
     assert "but feed.size was changed" in started.stderr
-
-
-def test_a_calibration_that_cannot_report_a_fit_says_so_before_its_first_run(tmp_path: Path) -> None:
-    write_calibration(tmp_path, CALIBRATION.replace("design: 50, confirm: 11", "design: 2, confirm: 3"))
-    ended = subprocess.run(
-        [sys.executable, "-m", "actors.cli", "calibrate", "c.yaml", "--out", "out", "--jobs", "1"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    first, *others = ended.stderr.splitlines()
-    assert first.startswith("prism: c.yaml: no fit can be reported, whatever the runs find: ")
-    assert "2 runs in the design: give `design` in `budget` 50 or more" in first
-    assert others[:2] == ["design: run 1 of 4", "design: run 2 of 4"]
-    assert re.fullmatch(r"confirm: run 3 of 4, best [0-9.]+ tolerances", others[2])
-    assert ended.returncode == 4

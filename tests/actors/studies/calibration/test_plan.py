@@ -8,8 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from actors.cli.calibrate import calibrate
-from actors.studies.calibration.calibration_plan import cell_of, make_calibration_plan
-from prism.calibration import Point
+from actors.studies.calibration.calibration_plan import make_calibration_plan
 from prism.errors import ConfigError, InputError
 from tests.actors.studies.calibration.files import CALIBRATION, write_calibration
 
@@ -22,16 +21,6 @@ def refused(directory: Path, old: str, new: str, base: str = "population: {size:
     with pytest.raises((ConfigError, InputError)) as caught:
         make_calibration_plan(write_calibration(directory, CALIBRATION.replace(old, new, 1), base))
     return str(caught.value).replace(f"{directory}/", "")
-
-
-def test_a_cell_has_the_values_and_the_seed_of_its_point(tmp_path: Path) -> None:
-    plan = make_calibration_plan(write_calibration(tmp_path))
-    assert plan.values == {"population.engagement_threshold": 0.5, "population.posts_per_session": 0.12}
-    values = {"population.engagement_threshold": 0.4, "population.posts_per_session": 0.3}
-    cells = [cell_of(plan, "design", Point(values=values, seed=seed)) for seed in (5, 5, 6)]
-    assert cells[0].key == cells[1].key != cells[2].key
-    config = cells[0].config
-    assert (config.simulation.seed, config.population.engagement_threshold, config.population.size) == (5, 0.4, 60)
 
 
 def test_a_plan_has_another_hash_if_what_decides_the_result_is_another(tmp_path: Path) -> None:
@@ -61,18 +50,6 @@ def test_what_cannot_be_run_is_named_before_the_first_run(tmp_path: Path) -> Non
     said = refused(tmp_path, "measure: likes", "measure: likez")
     assert said == "c.yaml:9: checks.likes.measure: no measure 'likez': did you mean likes?"
     assert "missing.csv" in refused(tmp_path, POSTS, f"{SHAPE}\ndata: missing.csv")
-
-
-def test_shapes_are_of_social_runs_alone(tmp_path: Path) -> None:
-    (tmp_path / "real.csv").write_text("cascade,node,parent,delay_minutes\na,0,-1,0\na,1,0,2\n")
-    text = CALIBRATION.replace(POSTS, SHAPE).replace("budget:", "data: real.csv\nbudget:")
-    text = text.replace(
-        "population.engagement_threshold: {low: 0.3, high: 0.7}", "economy.taylor.smoothing: {low: 0.3, high: 0.7}"
-    )
-    text = "\n".join(line for line in text.splitlines() if "posts_per_session" not in line)
-    with pytest.raises(ConfigError) as caught:
-        make_calibration_plan(write_calibration(tmp_path, text, "simulation: {domain: economy}\n"))
-    assert "c.yaml:6: targets.posts.shape: is of cascades, and the base has the domain economy" in str(caught.value)
 
 
 def test_the_plan_is_shown_and_nothing_is_run(tmp_path: Path) -> None:

@@ -71,8 +71,3 @@ def test_a_server_that_is_down_is_one_line_and_its_own_exit_code(live: Path) -> 
     assert ended.err.startswith("prism: no Ollama server answers at ")
     assert ended.err.count("\n") == 1
     assert content(live) == before
-
-
-def test_a_run_without_a_model_has_none_to_ask(embedded: Path) -> None:
-    ended = prism_alone("cause", str(embedded), *FEW, "--ask", "3")
-    assert (ended.code, "this run asks no model, so there is none for --ask" in ended.err) == (2, True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import anyio
 import pytest
 
-from actors.core.errors import RunDirectoryError
 from actors.persistence.journal import JOURNAL
 from actors.results.measures import numbers_of
 from actors.results.what_if import what_if
@@ -148,11 +147,6 @@ def test_a_post_is_withheld_alike_wherever_its_future_begins_and_nothing_grows_f
         assert cascade == 0
 
 
-def test_a_future_of_a_run_with_a_model_with_nothing_changed_is_the_run(live: Path) -> None:
-    value, values = anyio.run(unchanged, live, "likes", 9)
-    assert values == [value] * len(values)
-
-
 async def decided_otherwise(run: Path, of: str, number: int) -> list[tuple[Candidate, Outcome]]:
     """Return some decisions of a run, and the futures in which each is another one."""
     futures = Futures(run, of)
@@ -168,19 +162,12 @@ def would_be(run: Path, each: Candidate, total: str, otherwise: float) -> float:
     return next((counted.would_be for counted in found.totals if counted.name == total), otherwise)
 
 
-@pytest.mark.parametrize("make", [small, undelayed])
+@catalogue("make", [small, undelayed])
 def test_another_decision_leads_to_the_same_future_as_in_what_if(tmp_path: Path, make: MakeRun) -> None:
     run = make(tmp_path)
     value = anyio.run(Futures(run, "likes").recorded).value
     for each, outcome in anyio.run(decided_otherwise, run, "likes", 5):
         assert outcome.value == would_be(run, each, "likes", value), each
-
-
-def test_another_decision_of_a_nation_leads_to_the_same_future_as_in_what_if(tmp_path: Path) -> None:
-    run = economy(tmp_path)
-    value = anyio.run(Futures(run, "rounds.inflation").recorded).value
-    for each, outcome in anyio.run(decided_otherwise, run, "rounds.inflation", 4):
-        assert outcome.value == would_be(run, each, "inflation", value), each
 
 
 def test_a_run_with_a_model_keeps_its_answers_and_others_are_computed_and_counted(live: Path) -> None:
@@ -197,34 +184,6 @@ def test_a_run_with_a_model_keeps_its_answers_and_others_are_computed_and_counte
     assert found.kept > 0
     assert found.computed > 0
     assert content(live) == before
-
-
-@catalogue(
-    ("of", "by", "problem"),
-    [
-        ("likez", (), "did you mean likes"),
-        ("cascade:7", (), "there is no post 7"),
-        ("cascade:largest", (), "expected cascade:POST"),
-        ("cascades.depth", (), "expected .* after cascades.depth"),
-        ("by.camp.left.likes", (), "no attribute 'camp'"),
-    ],
-)
-def test_a_measure_that_a_future_cannot_have_is_one_line(
-    embedded: Path, of: str, by: Sequence[str], problem: str
-) -> None:
-    with pytest.raises(RunDirectoryError, match=problem):
-        anyio.run(partial(causes, embedded, of, by=by))
-
-
-@pytest.mark.parametrize("kind", ["ties", "posts"])
-def test_a_kind_that_the_domain_cannot_undo_names_the_others(tmp_path: Path, kind: str) -> None:
-    with pytest.raises(RunDirectoryError, match=f"has no {kind} to undo; expected interventions, people, decisions$"):
-        anyio.run(partial(causes, economy(tmp_path), "rounds.inflation", by=(kind,)))
-
-
-def test_a_tick_after_the_end_is_refused(embedded: Path) -> None:
-    with pytest.raises(RunDirectoryError, match="there is no tick 48; the run has the ticks 0 to 47"):
-        anyio.run(partial(causes, embedded, "likes", since=48))
 
 
 def test_the_run_is_as_it_was_and_the_answer_is_the_same_twice(tmp_path: Path) -> None:

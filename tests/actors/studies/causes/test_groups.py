@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.core.errors import RunDirectoryError
 from actors.results.retrace import OpenRun
 from actors.studies.causes.sample import Coalition, orders_of, shares_of
 from actors.studies.causes.search import causes
@@ -80,11 +79,6 @@ def test_the_shares_of_camps_are_those_of_runs_from_the_start_in_which_camps_are
     assert told.without_groups == none
     assert told.groups[0].share.mean == pytest.approx((left - none + both - right) / 2)
     assert told.groups[1].share.mean == pytest.approx((right - none + both - left) / 2)
-
-
-def test_an_attribute_that_makes_no_groups_is_one_line(embedded: Path) -> None:
-    with pytest.raises(RunDirectoryError, match="no attribute 'camp' that makes groups"):
-        anyio.run(partial(causes, embedded, "likes", groups="camp"))
 
 
 def members(run: Path) -> dict[int, str]:

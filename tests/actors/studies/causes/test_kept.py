@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from actors.core.errors import RunDirectoryError
-from actors.studies.causes.record import Cause, Causes, GroupShare, Kept, Tried, keep, kept_causes
+from actors.studies.causes.record import Cause, Causes, GroupShare, Tried, keep, kept_causes
 from prism.experiment.intervals import Interval
 from tests.catalogue import catalogue
 
@@ -38,12 +37,6 @@ def test_causes_are_read_as_they_were_kept_without_the_place_of_the_run(tmp_path
     assert kept_causes(tmp_path).found[1] == replace(LIKES, run=tmp_path.name)
 
 
-def test_a_later_search_for_the_same_outcome_takes_the_place_of_the_earlier_one(tmp_path: Path) -> None:
-    keep(tmp_path, LIKES)
-    keep(tmp_path, replace(LIKES, value=11.0))
-    assert [each.value for each in kept_causes(tmp_path).found] == [11.0]
-
-
 def test_groups_and_causes_of_the_same_ticks_are_kept_together(tmp_path: Path) -> None:
     shares = (GroupShare(group="left", people=2, share=Interval(mean=4.0, low=None, high=None, sd=0.0, count=1)),)
     tried = (Tried(kind="people", candidates=2, tried=2, with_effect=1, total=3.0),)
@@ -67,11 +60,6 @@ def test_the_name_of_an_outcome_leads_nowhere_else(tmp_path: Path, of: str) -> N
     assert [each.of for each in kept_causes(tmp_path).found] == [of]
 
 
-def test_an_outcome_whose_name_is_too_long_for_a_file_is_refused_in_words(tmp_path: Path) -> None:
-    with pytest.raises(RunDirectoryError, match="cannot be written"):
-        keep(tmp_path, replace(LIKES, of="x" * 300))
-
-
 def test_files_that_cannot_be_read_are_named_beside_the_others(tmp_path: Path) -> None:
     keep(tmp_path, LIKES)
     (tmp_path / "causes" / "a.json").write_bytes(b'{"run": "\xff"}')
@@ -80,7 +68,3 @@ def test_files_that_cannot_be_read_are_named_beside_the_others(tmp_path: Path) -
     kept = kept_causes(tmp_path)
     assert [each.of for each in kept.found] == ["likes"]
     assert [problem.partition(":")[0] for problem in kept.problems] == [f"causes/{name}.json" for name in "abc"]
-
-
-def test_a_run_without_causes_keeps_none(tmp_path: Path) -> None:
-    assert kept_causes(tmp_path) == Kept(found=())

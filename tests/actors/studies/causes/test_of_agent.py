@@ -8,7 +8,6 @@ from pathlib import Path
 import anyio
 import pytest
 
-from actors.core.errors import RunDirectoryError
 from actors.record.course import read_course
 from actors.results.agent_path import decisions, messages_of, path_of
 from actors.results.retrace import OpenRun
@@ -46,15 +45,3 @@ def test_the_outcome_is_the_largest_cascade_of_the_agent_and_only_the_agent_is_l
         ("people", 1, 1),
         ("decisions", decided, decided),
     ]
-
-
-def test_an_agent_without_a_cascade_has_the_engagement(embedded: Path) -> None:
-    authors = {post.author for post in read_course(embedded, PostEvent).posts}
-    told = added(embedded, next(agent for agent in range(60) if agent not in authors))
-    assert told.found.of == "behaviour.engagement_per_post_seen"
-    assert told.why == "the agent is in no cascade of several posts"
-
-
-def test_an_agent_that_is_not_there_is_refused(embedded: Path) -> None:
-    with pytest.raises(RunDirectoryError, match="there is no agent 99"):
-        added(embedded, 99)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.studies.causes.sample import inclusion, sample, shares, total
+from actors.studies.causes.sample import sample, shares, total
 from tests.tiers import Size
 
 
@@ -26,10 +26,6 @@ def test_a_budget_is_used_as_far_as_there_are_candidates(counts: list[int], budg
     assert all(0 <= one <= count for one, count in zip(found, counts, strict=True))
 
 
-def test_what_one_kind_leaves_goes_to_the_others() -> None:
-    assert shares([2, 1000, 1000], 102) == [2, 50, 50]
-
-
 @given(
     st.lists(st.floats(0.001, 1000.0), min_size=1, max_size=60),
     st.integers(0, 60),
@@ -46,14 +42,6 @@ def test_a_sample_has_exactly_its_size_and_nobody_twice(
     assert ((found.chances > 0) & (found.chances <= 1)).all()
 
 
-def test_a_candidate_is_drawn_as_often_as_its_chance_says(size: Size) -> None:
-    weights, samples = np.array([8.0, 4.0, 2.0, 1.0, 1.0]), size(4000, everyday=1000)
-    counts = np.zeros(5)
-    for seed in range(samples):
-        counts[sample(weights, 2, seed, 0).chosen] += 1
-    assert counts / samples == pytest.approx(inclusion(weights, 2), abs=4 * (0.25 / samples) ** 0.5)
-
-
 def test_estimates_are_without_bias_and_their_intervals_hold_the_truth(size: Size) -> None:
     samples = size(4000, everyday=400)
     effects, weights = effects_like_those_of_a_cascade(300, 1)
@@ -68,10 +56,6 @@ def test_estimates_are_without_bias_and_their_intervals_hold_the_truth(size: Siz
     error = float(np.std(estimates)) / samples**0.5
     assert np.mean(estimates) == pytest.approx(effects.sum(), abs=4 * error)
     assert np.mean(held) >= 0.95 - 3 * (0.95 * 0.05 / samples) ** 0.5
-
-
-def test_all_of_them_have_their_sum_without_an_interval() -> None:
-    assert total(np.array([2.0, -1.0, 0.0]), np.ones(3)) == (1.0, None, None)
 
 
 def test_a_sample_in_which_hardly_anything_has_an_effect_has_no_interval() -> None:

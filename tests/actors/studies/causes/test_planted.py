@@ -91,26 +91,6 @@ def test_each_effect_is_exactly_what_a_run_from_the_start_without_the_thing_give
         assert (cause.value, cause.effect) == (other, value - other), cause.what
 
 
-def test_a_post_of_somebody_who_makes_no_other_has_added_what_this_person_has(tmp_path: Path) -> None:
-    told = found(run_of(tmp_path, bridge(tmp_path), "run"), by=("people", "posts"))
-    effects = {
-        kind: {each.agent: each.effect for each in told.causes if each.kind == kind} for kind in ("people", "posts")
-    }
-    assert effects["posts"][BRIDGE] > 2
-    assert {who: effects["people"][who] for who in effects["posts"]} == effects["posts"]
-    tried = {each.kind: each.candidates for each in told.tried}
-    assert tried["posts"] == told.value  # a reshare each; the original is published by an intervention
-
-
-def test_what_is_not_among_the_causes_has_no_effect(tmp_path: Path) -> None:
-    settings = bridge(tmp_path)
-    run = run_of(tmp_path, settings, "run")
-    told = found(run, by=("people",))
-    silent = {cause.agent for cause in told.causes}
-    other = next(person for person in range(18) if person not in silent)
-    assert measured(run_of(tmp_path, without_person(settings, other), "without"), "reshares") == told.value
-
-
 @pytest.mark.slow
 def test_the_intervals_under_other_draws_hold_the_mean_effect(tmp_path: Path, size: Size) -> None:
     settings = influencer(tmp_path)

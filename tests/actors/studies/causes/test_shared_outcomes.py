@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import msgspec
 import pytest
 
 from actors.core.errors import RunDirectoryError
@@ -59,12 +58,6 @@ def test_those_who_shared_are_told_their_own_and_the_run_stays_as_it_is(tmp_path
     assert [each.shared for each in found.rounds["likes"]][-1] == by_name["likes"].shared
     assert sum(each.shared for each in found.states) == pytest.approx(FEW["population"]["size"])
     assert len(found.rounds["states.idle"]) == FEW["simulation"]["rounds"]
-
-
-@pytest.mark.slow
-def test_any_number_of_processes_finds_the_same(tmp_path: Path) -> None:
-    run = sharing_run(tmp_path, audit=0.4)
-    assert msgspec.json.encode(outcomes(run, jobs=2)) == msgspec.json.encode(outcomes(run))
 
 
 def test_a_run_without_enough_audits_or_without_sharing_is_refused_in_one_line(tmp_path: Path) -> None:

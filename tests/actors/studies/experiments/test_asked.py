@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from actors.cli.experiment_calls import asked_together
 from actors.runs.forecast import Forecast
 from actors.studies.experiments.shared_oracle import TAPE, asking_of
@@ -53,15 +51,3 @@ def test_the_plan_says_whether_the_budget_is_enough_with_what_is_used(
     )
     assert found["calls"] == "about 200 to a model, $6.00; 8 at once over all cells"
     assert found["budget"].startswith(expected)
-
-
-def test_with_ask_once_the_calls_are_a_bound_and_the_limits_over_all_cells_a_time(tmp_path: Path) -> None:
-    plan = planned(tmp_path, "http://127.0.0.1:9", "{ask_once: true, max_concurrency: 2, rate_per_s: 0.5}")
-    found = asked_together(asking_of(plan), tmp_path, [[FORECAST] * 2])
-    assert [name for name, _ in found.rows] == ["calls"]
-    assert found.rows[0][1].startswith("at most about 200 to a model, $6.00, fewer as equal questions are asked once")
-    assert found.least_s == [pytest.approx(400.0)]
-    few_or_many = asked_together(asking_of(plan), tmp_path, [[FORECAST], [FORECAST] * 3])
-    assert few_or_many.rows[0][1].startswith("at most about 100 to 300 to a model, $3.00 to $9.00")
-    assert few_or_many.least_s == [200.0, 600.0]
-    assert asked_together(asking_of(plan), tmp_path, [[]]).rows == []

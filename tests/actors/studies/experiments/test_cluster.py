@@ -11,12 +11,13 @@ import pytest
 from actors.core.errors import PlaceError
 from actors.factory import ray_cluster
 from actors.studies.experiments import on_ray
-from actors.studies.experiments.batch import KILLS_MAX, LOSSES_MAX, Batch, Progress
+from actors.studies.experiments.batch import KILLS_MAX, Batch, Progress
 from actors.studies.experiments.cells import Done
 from actors.studies.experiments.driver import Where, is_ray, opened
 from actors.studies.experiments.plan import Cell, make_plan
 from tests.actors.studies.experiments.cluster import in_namespace, why_not
 from tests.actors.studies.experiments.files import EXPERIMENT, write_experiment
+from tests.catalogue import catalogue
 
 BASE = """
 simulation: {rounds: 12, ticks_per_round: 24}
@@ -65,23 +66,6 @@ def test_places_are_told_apart() -> None:
         opened(Where(on="rey")).__enter__()
 
 
-@pytest.mark.parametrize(
-    ("missing", "on", "said"),
-    [
-        ("ray", "ray", r"--on ray needs Ray, not installed here; .*prism-sim\[ray\]"),
-        (
-            "grpc",
-            "ray://h:1",
-            r"--on ray://h:1 needs the package grpcio, not installed here: pip ",
-        ),
-    ],
-)
-def test_a_missing_package_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, missing: str, on: str, said: str) -> None:
-    monkeypatch.setattr(ray_cluster, "find_spec", lambda name: None if name == missing else object())
-    with pytest.raises(PlaceError, match=said):
-        opened(Where(on=on)).__enter__()
-
-
 def fake_ray(error: Exception) -> ModuleType:
     """Return a package that cannot connect."""
     ray = ModuleType("ray")
@@ -97,7 +81,7 @@ def fake_ray(error: Exception) -> ModuleType:
     return ray
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("error", "said"),
     [
         (
@@ -120,7 +104,7 @@ def test_a_cluster_that_cannot_be_used_is_one_clear_line(
         opened(Where(on="h:1")).__enter__()
 
 
-@pytest.mark.parametrize("on", ["127.0.0.1:{}", "ray://127.0.0.1:{}"])
+@catalogue("on", ["127.0.0.1:{}", "ray://127.0.0.1:{}"])
 def test_an_address_at_which_nobody_answers_is_told_at_once(monkeypatch: pytest.MonkeyPatch, on: str) -> None:
     monkeypatch.setattr(ray_cluster, "find_spec", lambda _: object())
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -157,19 +141,6 @@ def test_a_cell_that_ends_its_process_three_times_has_failed(tmp_path: Path) -> 
     assert ended == {first.key: "its process on a node was killed 3 times; is there enough memory?"}
     assert not batch.is_waiting
     assert progress.standing().losses["worker killed"] == 3
-
-
-def test_a_cell_that_loses_its_node_is_not_to_blame(tmp_path: Path) -> None:
-    ended = dict[str, str]()
-    batch, progress, first = batch_of(tmp_path, ended)
-    batch.take()
-    for _ in range(LOSSES_MAX - 1):
-        batch.lose(first, "node lost")
-        assert batch.take() is first
-    assert ended == {}
-    batch.lose(first, "node lost")
-    assert ended == {first.key: "lost 20 times, at last by: node lost"}
-    assert progress.standing().losses == {"worker killed": 0, "node lost": 20, "result lost": 0, "worker replaced": 0}
 
 
 def test_a_cluster_without_room_is_said_and_given_up_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from actors.core.errors import RunDirectoryError
@@ -44,28 +42,6 @@ def test_the_cells_beside_one_that_kills_its_process_are_done(tmp_path: Path, mo
     assert problems == {guilty.key: "its process was killed 3 times; is there enough memory?"}
     assert sorted(ended) == sorted(cell.key for cell in plan.cells)
     assert marked.with_suffix(".tries").read_text().split().count(guilty.key) >= 2
-
-
-HELD = list[bytes]()
-
-
-def hoard(_: Task) -> Done:
-    """Hold more and more memory."""
-    HELD.append(b"x" * 20_000_000)
-    return Done(f"{os.getpid()}")
-
-
-def test_a_worker_that_has_grown_is_replaced_and_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = make_plan(write_experiment(tmp_path))
-    monkeypatch.setattr("actors.studies.experiments.processes.work", hoard)
-    monkeypatch.setattr("actors.studies.experiments.processes.GROWTH_BYTES_MAX", 50_000_000)
-    with opened(Where(jobs=1)) as executor:
-        found = executor.run(plan.cells, tmp_path, lambda *_: None)
-        standing = executor.progress.standing()
-    assert len(found) == 6
-    assert len(set(found.values())) == 2, "the first one is replaced after its fourth cell"
-    assert standing.losses["worker replaced"] == 1
-    assert standing.note.startswith("a process was replaced: it held ")
 
 
 def test_an_error_of_somebody_elses_code_is_a_problem_of_its_cell(
@@ -137,17 +113,6 @@ def reported(task: Task) -> Done:
     return Done(f"{os.getpid()}")
 
 
-def test_workers_stay_between_two_calls_and_end_with_the_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = make_plan(write_experiment(tmp_path))
-    monkeypatch.setattr("actors.studies.experiments.processes.work", reported)
-    with opened(Where(jobs=1)) as executor:
-        first = executor.run(plan.cells[:2], tmp_path, lambda *_: None)
-        second = executor.run(plan.cells[2:], tmp_path, lambda *_: None)
-    assert len({*first.values(), *second.values()}) == 1
-    assert len({**first, **second}) == len(plan.cells)
-    assert not Path(f"/proc/{next(iter(first.values()))}").exists()
-
-
 def test_an_input_file_that_changes_after_the_plan_leaves_no_run_under_the_old_key(tmp_path: Path) -> None:
     graph = tmp_path / "graph.txt"
     ring = "".join(f"{each} {(each + 1) % 60}\n" for each in range(60))
@@ -164,20 +129,6 @@ def test_an_input_file_that_changes_after_the_plan_leaves_no_run_under_the_old_k
     assert count_done(tmp_path) == 1
 
 
-def test_a_directory_that_cannot_be_made_again_is_a_problem_of_its_cell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cell = make_plan(write_experiment(tmp_path)).cells[0]
-    path = cell_path(tmp_path, cell)
-    path.mkdir(parents=True)
-
-    def refuse(_: Path) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("shutil.rmtree", refuse)
-    assert work(Task(cell.config, path, {})).problem == f"{path}: Permission denied"
-
-
 def test_a_cell_that_was_killed_before_its_journal_existed_is_run_anew(tmp_path: Path) -> None:
     cell = make_plan(write_experiment(tmp_path)).cells[0]
     path = cell_path(tmp_path, cell)
@@ -189,12 +140,6 @@ def test_a_cell_that_was_killed_before_its_journal_existed_is_run_anew(tmp_path:
             left.unlink()
     assert work(task).problem == ""
     assert read_result(path).summary.digest == digest
-
-
-@catalogue("value", [np.int64(3), np.float32(3.0), 3])
-def test_a_measure_may_be_any_real_number(tmp_path: Path, value: float) -> None:
-    own: dict[str, Callable[[Path], float]] = {"m": lambda _: value}
-    assert measured(tmp_path, {"m": "own:m"}, own) == {"m": 3.0}
 
 
 def test_a_measure_that_is_nan_is_refused(tmp_path: Path) -> None:

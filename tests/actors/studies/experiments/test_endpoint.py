@@ -8,7 +8,6 @@ import urllib.request
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from actors.core.errors import AddressError
 from actors.studies.experiments.batch import Progress
 from actors.studies.experiments.cells import Done
 from actors.studies.experiments.endpoint import ExperimentCollector, served
@@ -19,14 +18,14 @@ from tests.paths import ROOT
 def busy() -> Progress:
     """Return the progress of ten cells: three done, one failed, two running."""
     progress = Progress()
-    progress.add(10)
+    progress.tell(total=10)
     for seconds in (0.2, 0.4, 20.0):
         progress.end(Done(wall_s=seconds))
     progress.end(Done("it failed"))
     progress.lose("node lost")
     progress.lose("node lost")
-    progress.run_on({"a": 1, "b": 1})
-    progress.load({"a": Load(cpu=0.5, memory=0.25, cells=1), "b\x1b[31m": Load(cpu=1.0, memory=0.75, cells=1)})
+    progress.tell(running={"a": 1, "b": 1})
+    progress.tell(nodes={"a": Load(cpu=0.5, memory=0.25, cells=1), "b\x1b[31m": Load(cpu=1.0, memory=0.75, cells=1)})
     return progress
 
 
@@ -64,13 +63,6 @@ def test_the_metrics_are_those_of_the_experiment() -> None:
     assert found["prism_experiment_node_memory", "a"] == 0.25
     assert found["prism_experiment_node_cells", "a"] == 1
     assert found["prism_run_info", "ray,feed,experiment,"] == 1
-
-
-def test_a_port_in_use_is_refused_and_a_free_one_is_healthy() -> None:
-    collector = ExperimentCollector("feed", "processes", 0, Progress().standing)
-    with served(collector, 0) as url, pytest.raises(AddressError, match="set --metrics-port to"):
-        served(collector, int(url.rpartition(":")[2])).__enter__()
-    assert scraped(Progress(), "/healthz") == "ok\n"
 
 
 def test_every_metric_of_an_experiment_is_documented() -> None:

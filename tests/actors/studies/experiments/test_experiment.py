@@ -120,45 +120,6 @@ def test_a_measure_of_ones_own_is_a_function_of_the_runs_directory(prism: Prism,
     assert by_measure["double"] == [2 * value for value in by_measure["likes"]]
 
 
-def test_a_misspelt_measure_is_refused_before_anything_is_run(prism: Prism, tmp_path: Path) -> None:
-    write_experiment(tmp_path, EXPERIMENT.replace("likes: likes", "likes: likez"))
-    for command in ((), ("plan",)):
-        ended = prism("experiment", *command, "e.yaml")
-        assert ended.code == 3
-        assert ended.err == "prism: e.yaml:9: measures.likes: no measure 'likez': did you mean likes?\n"
-    assert not Path("experiments/e/cells").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("old", "new", "problem"),
-    [
-        ("likes: likes", "likes: cascade_sizes.9999", "no measure 'cascade_sizes.9999': expected one of 1"),
-        (
-            "likes: likes",
-            "likes: behaviour.dwell.idle",
-            "measure 'behaviour.dwell.idle' is no number but dict with ",
-        ),
-    ],
-)
-def test_a_measure_that_only_a_run_can_tell_to_be_missing_is_one_clear_line(
-    prism: Prism, tmp_path: Path, old: str, new: str, problem: str
-) -> None:
-    write_experiment(tmp_path, EXPERIMENT.replace(old, new))
-    ended = prism("experiment", "e.yaml", "--quiet")
-    assert ended.code == 2
-    assert problem in ended.err
-    assert len(ended.err.splitlines()) == 1, "the first cell tells it, before the others are run"
-    write_experiment(tmp_path)
-    mended = prism("experiment", "e.yaml")
-    assert mended.code == 0, mended.err
-    assert len(mended.err.splitlines()) < 6, "what was done is kept"
-    write_experiment(tmp_path, EXPERIMENT.replace(old, new))
-    again = prism("experiment", "e.yaml", "--quiet")
-    assert again.code == 2
-    assert "6 of 6 cells have no result; fix what is named above and run it again: finished cells are kept" in again.err
-
-
 @pytest.mark.slow
 def test_a_run_that_cannot_go_on_is_named_and_the_others_count(prism: Prism, tmp_path: Path) -> None:
     write_experiment(tmp_path)
@@ -187,15 +148,3 @@ def test_sequential_seeds_end_with_the_same_table_after_an_interruption(prism: P
         shutil.rmtree(lost)
     assert prism("experiment", "e.yaml", "--quiet").code == 0
     assert [Path("experiments/e", name).read_bytes() for name in files] == before
-
-
-@pytest.mark.slow
-def test_a_quiet_command_says_which_threshold_was_missed(prism: Prism, tmp_path: Path) -> None:
-    limits = "thresholds:\n  - {measure: engagement, most: 1}\n  - {measure: likes, condition: random, most: -1}\n"
-    write_experiment(tmp_path, EXPERIMENT + limits)
-    ended = prism("experiment", "e.yaml", "--quiet")
-    assert ended.code == 4
-    assert ended.out == ""
-    assert ended.err.startswith("prism: threshold likes of random at most -1: ")
-    assert ended.err.endswith(" (random): missed\n")
-    assert len(ended.err.splitlines()) == 1

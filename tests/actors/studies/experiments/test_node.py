@@ -62,25 +62,12 @@ def test_a_cell_on_a_node_has_the_digest_of_the_cell_here_and_needs_no_file_ther
     assert [path.name for path in (tmp_path / "node").rglob("*") if path.is_file()] == [*cell.inputs.values()]
 
 
-def test_an_input_file_is_fetched_once(tmp_path: Path) -> None:
-    cell = cell_with_graph(tmp_path)
-    asked = list[str]()
-
-    def counted(digest: str) -> bytes:
-        asked.append(digest)
-        return RING.encode()
-
-    for _ in range(2):
-        run_order(order(cell), "n1", counted)
-    assert asked == [sha256(RING.encode()).hexdigest()]
-
-
 def test_a_damaged_input_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"the input file graph\.txt was damaged on its way"):
         run_order(order(cell_with_graph(tmp_path)), "n1", lambda _: b"0 1\n")
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("other", "said"),
     [
         (Sort("3.9", "1", "c"), "Python 3.11, not 3.9"),
@@ -145,17 +132,6 @@ def test_a_parcel_that_was_damaged_leaves_what_is_there(tmp_path: Path) -> None:
     assert [path.name for path in target.parent.iterdir()] == ["k"]
 
 
-def test_a_parcel_cannot_leave_its_directory(tmp_path: Path) -> None:
-    source = tmp_path / "source"
-    source.mkdir()
-    (source / "link").symlink_to("/etc/hostname")
-    arrived = Arrival(pack(source, tmp_path / "parcel"), tmp_path / "cells" / "k")
-    with pytest.raises(OSError, match="the files of the cell cannot be unpacked: "):
-        arrived.settle()
-    arrived.close()
-    assert list((tmp_path / "cells").iterdir()) == []
-
-
 @catalogue("name", ["../out", "/tmp/out", "a/../../out"])
 def test_a_parcel_has_no_file_outside_of_its_directory(tmp_path: Path, name: str) -> None:
     packed = tmp_path / "parcel"
@@ -193,11 +169,3 @@ def test_a_place_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("os.getuid", lambda: os.geteuid() + 1)
     with pytest.raises(PermissionError, match="belongs to somebody else"):
         run_order(order(cell), "n1", fetched)
-
-
-def test_a_user_without_a_name_has_a_place_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("pwd.getpwuid", lambda number: {}[number])  # as in a container that sets a number only
-    run_order(order(cell_with_graph(tmp_path)), "n1", fetched)
-    assert [path.name for path in (tmp_path / "node").iterdir()] == [f"prism-cells-{os.getuid()}"]

@@ -11,14 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from actors.cli.experiment import experiment
-from actors.cli.experiment_tables import print_outcome
-from actors.runs.forecast import Forecast, forecast
 from actors.studies.experiments.driver import run_batches
 from actors.studies.experiments.outcome import outcome_of
 from actors.studies.experiments.plan import Plan, make_plan
 from actors.studies.experiments.plan_record import notes_on_plans, promised_so_far, record_plan
 from actors.studies.experiments.record import read_experiment_record
-from prism.config import Config
 from prism.errors import ConfigError
 from tests.actors.studies.experiments.files import BASE, EXPERIMENT, write_experiment
 from tests.catalogue import catalogue
@@ -28,14 +25,6 @@ PATHS = "population: {graph: {path: graph.txt}}\n"
 
 def keys(plan: Plan) -> dict[tuple[str, int], str]:
     return {(cell.condition, cell.seed): cell.key for cell in plan.cells}
-
-
-def test_there_is_a_cell_for_each_condition_and_seed_with_its_configuration(tmp_path: Path) -> None:
-    plan = make_plan(write_experiment(tmp_path))
-    assert [*keys(plan)] == [(name, seed) for name in ("chronological", "random") for seed in (1, 2, 3)]
-    assert len(set(keys(plan).values())) == 6
-    last = plan.cells[-1].config
-    assert (last.simulation.seed, last.feed.algorithm, last.feed.size, last.population.size) == (3, "random", 3, 60)
 
 
 def test_a_key_does_not_depend_on_what_changes_no_result(tmp_path: Path) -> None:
@@ -108,7 +97,7 @@ def test_what_is_wrong_is_found_before_the_first_run(tmp_path: Path, old: str, n
     assert problem in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("base", "known", "unknown"),
     [
         ("{}", ["cascade_sizes.7", "behaviour.dwell.idle.mean_ticks", "rounds.growth.likes"], "inflation"),
@@ -192,13 +181,6 @@ def test_a_base_or_an_input_file_that_was_changed_after_results_makes_hypotheses
     assert record.outcome.notes == notes_on_plans(tmp_path, changed.hash)
 
 
-def test_a_base_under_another_name_is_the_same_experiment(tmp_path: Path) -> None:
-    planned = record_plan(tmp_path, make_plan(write_experiment(tmp_path)), 0)
-    (tmp_path / "other.yaml").write_text(f"# a word on it\n{BASE}")
-    path = write_experiment(tmp_path, EXPERIMENT.replace("base: base.yaml", "base: other.yaml"))
-    assert record_plan(tmp_path, make_plan(path), 6) == planned
-
-
 @pytest.mark.slow
 def test_a_planned_hypothesis_that_is_removed_after_results_counts_in_the_corrections_of_the_others(
     tmp_path: Path,
@@ -218,20 +200,6 @@ def test_a_planned_hypothesis_that_is_removed_after_results_counts_in_the_correc
     assert (left.among, left.p_holm) == (2, min(1.0, 2 * left.p))
     [note] = notes_on_plans(tmp_path, one.hash)
     assert note.startswith(f"removed after there were results: {lost[0].with_test}")
-
-
-def test_a_hypothesis_that_is_removed_before_the_first_result_is_forgotten(tmp_path: Path) -> None:
-    second = "  - {measure: posts, contrast: [random, chronological], test: t}\n"
-    record_plan(tmp_path, make_plan(write_experiment(tmp_path, EXPERIMENT + second)), 0)
-    one = make_plan(write_experiment(tmp_path))
-    record_plan(tmp_path, one, 0)
-    assert promised_so_far(tmp_path, one) == (list(one.experiment.hypotheses), [])
-
-
-def test_the_meanings_of_conditions_do_not_depend_on_seeds_and_defaults(tmp_path: Path) -> None:
-    first = make_plan(write_experiment(tmp_path)).meanings
-    assert make_plan(write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", "seeds: [8, 9]"))).meanings == first
-    assert len(set(first.values())) == len(first) == 2
 
 
 def test_a_table_beside_the_file_is_a_design_and_its_errors_name_line_and_column(tmp_path: Path) -> None:
@@ -276,40 +244,6 @@ def test_seeds_in_place_of_others_are_added_ones_and_fewer_seeds_are_not(tmp_pat
     assert len(notes_on_plans(tmp_path, "")) == 1
 
 
-@pytest.mark.slow
-def test_another_test_of_a_planned_hypothesis_is_exploratory_and_the_planned_one_is_not(tmp_path: Path) -> None:
-    hypothesis = "  - {measure: likes, contrast: [chronological, random]"
-    text = EXPERIMENT.partition("hypotheses:")[0] + f"hypotheses:\n{hypothesis}}}\n"
-    planned = record_plan(tmp_path, make_plan(write_experiment(tmp_path, text)), 0)
-    made = make_plan(write_experiment(tmp_path, f"{text}{hypothesis}, test: t}}\n"))
-    assert record_plan(tmp_path, made, 6) == planned
-    values = {
-        (each.condition, each.seed): dict.fromkeys(made.experiment.measures, float(each.seed)) for each in made.cells
-    }
-    assert outcome_of(made, values, planned).exploratory == ["likes: chronological differs from random (t)"]
-
-
-def test_a_missing_file_says_what_was_expected(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"none\.yaml: no such file; expected "):
-        make_plan(tmp_path / "none.yaml")
-
-
-def test_an_experiment_is_rehearsed_once_for_each_condition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rehearsed = list[str]()
-
-    def counted(config: Config) -> Forecast:
-        rehearsed.append(config.feed.algorithm)
-        return forecast(config)
-
-    monkeypatch.setattr("actors.cli.experiment_plan.forecast", counted)
-    path = write_experiment(tmp_path)
-    ended = CliRunner().invoke(experiment, ["plan", str(path), "--jobs", "1"])
-    assert ended.exit_code == 0, ended.output
-    assert sorted(rehearsed) == ["chronological", "random"]
-    assert "3 pairs can never reach p <= 0.05 with the test wilcoxon" in " ".join(ended.output.split())
-    assert "finds" not in ended.output
-
-
 def test_a_plan_says_which_effect_its_seeds_find(tmp_path: Path) -> None:
     text = EXPERIMENT.replace("seeds: 3", "seeds: 20") + (
         "  - {measure: posts, contrast: [chronological, random]}\n"
@@ -322,31 +256,6 @@ def test_a_plan_says_which_effect_its_seeds_find(tmp_path: Path) -> None:
     assert f"wilcoxon with 20 seeds finds an effect of 0.81 {times} paired differences {ended_with} Equal pairs" in said
     assert f"mann_whitney with 20 seeds finds an effect of 1.1 {times} values {ended_with}" in said
     assert said.count("wilcoxon") == 1, "the same is said once"
-
-
-def test_a_plan_says_which_conditions_are_the_same_runs(tmp_path: Path) -> None:
-    equal = EXPERIMENT.replace("feed.algorithm: random, feed.size: 3", "feed.algorithm: chronological")
-    ended = CliRunner().invoke(experiment, ["plan", str(write_experiment(tmp_path, equal)), "--jobs", "1"])
-    said = " ".join(ended.output.split())
-    assert "! chronological, random: the same runs, because their settings are equal" in said
-    assert "cells 3, 3 of them to do" in said
-    other = CliRunner().invoke(experiment, ["plan", str(write_experiment(tmp_path)), "--jobs", "1"])
-    assert "the same runs" not in other.output
-
-
-def test_names_of_conditions_are_text_and_no_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = EXPERIMENT.replace("    random: {", '    "a\\e[31mb": {').replace("    chronological: {", '    "[/]": {')
-    made = make_plan(write_experiment(tmp_path, text.replace("[chronological, random]", '["[/]", "a\\e[31mb"]')))
-    values = {
-        (cell.condition, cell.seed): {"likes": cell.seed * 1.0, "engagement": 0.5, "posts": 1.0} for cell in made.cells
-    }
-    print_outcome(outcome_of(made, values, []), made, tmp_path)
-    said = capsys.readouterr().out
-    assert "[/]" in said
-    assert r"a\x1b[31mb" in said
-    assert "\x1b" not in said
-    assert "an interval is for its difference alone; supported follows from p (Holm)" in said
-    assert "3 pairs, 3 of them without a difference; not tested: no pair differs" in " ".join(said.split())
 
 
 def test_sequential_seeds_stop_at_the_same_seed_whatever_was_done_before(tmp_path: Path) -> None:

@@ -12,9 +12,7 @@ from actors.studies.experiments import node
 from actors.studies.experiments.node import Order, network_here, no_way_to, run_order, sort_here
 from actors.studies.experiments.plan import make_plan
 from actors.studies.gateway.service import GatewayPlace
-from prism.errors import ConfigError
 from tests.actors.studies.experiments.files import write_experiment
-from tests.catalogue import catalogue
 from tests.wire.gateways import planned
 
 
@@ -38,12 +36,6 @@ def test_a_gateway_that_listens_is_reached_and_one_that_is_gone_is_named() -> No
     )
 
 
-@catalogue("host", ["127.0.0.1", "localhost", "[::1]"])
-def test_the_loopback_device_of_another_machine_is_not_asked(host: str) -> None:
-    said = no_way_to(at(f"http://{host}:1"), "another network")
-    assert f"{host.strip('[]')}:1 is on the command's machine alone; set oracle.address" in said
-
-
 def test_a_cell_on_a_node_without_a_way_does_not_begin(tmp_path: Path) -> None:
     cell = planned(tmp_path, "http://127.0.0.1:9").cells[0]
     order = Order(cell.key, cell.config, {}, None, sort_here(), "e", "another network", at("http://127.0.0.1:1"))
@@ -54,9 +46,3 @@ def test_a_cell_on_a_node_without_a_way_does_not_begin(tmp_path: Path) -> None:
     short = msgspec.structs.replace(chart, simulation=msgspec.structs.replace(chart.simulation, rounds=1))
     asks_nobody = run_order(order._replace(config=short, key="k"), "n", lambda _: b"")
     assert asks_nobody.done.problem == "", "a cell that asks no model needs no way"
-
-
-@pytest.mark.parametrize("address", ["0.0.0.0", "::"])
-def test_an_address_that_means_all_of_a_machine_is_refused(tmp_path: Path, address: str) -> None:
-    with pytest.raises(ConfigError, match=f"expected the one address of this machine .* got {address}"):
-        planned(tmp_path, "http://127.0.0.1:9", f'{{address: "{address}"}}')

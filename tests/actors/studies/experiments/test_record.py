@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from actors.core.errors import RunDirectoryError
-from actors.pages.experiment_charts import course_charts
 from actors.studies.experiments.over_time import read_over_time
 from actors.studies.experiments.record import CellState, read_experiment_record
 from tests.actors.studies.experiments.files import write_experiment
@@ -35,19 +34,6 @@ def test_of_an_experiment_that_is_going_on_what_is_done_is_worked_out(tmp_path: 
     assert (comparison.difference.mean, comparison.difference.count) == (-10.0, 5)
     assert record.outcome.missing == {LONG: [6, 7, 8]}
     assert record.outcome.exploratory == []
-
-
-def test_a_hypothesis_that_came_after_results_is_exploratory_also_before_the_end(tmp_path: Path) -> None:
-    record = read_experiment_record(write_experiment_directory(tmp_path / "e", done=9, cells_done=3))
-    assert record.outcome.exploratory == [f"likes: {SHORT} is less than {LONG} (wilcoxon)"]
-
-
-def test_a_cell_that_was_begun_and_left_is_interrupted(tmp_path: Path) -> None:
-    path = write_experiment_directory(tmp_path / "e", done=1)
-    key = read_experiment_record(path).cells[1].key
-    (path / "cells" / key).mkdir()
-    states = [cell.state for cell in read_experiment_record(path).cells]
-    assert states[:3] == [CellState.DONE, CellState.INTERRUPTED, CellState.WAITING]
 
 
 @pytest.mark.slow
@@ -142,27 +128,3 @@ def test_bands_are_quantiles_of_the_cells(tmp_path: Path) -> None:
     two = [(20 + seed + 3) / (83 + seed) for seed in range(1, SEEDS + 1)]
     assert sizes.middle[1] == pytest.approx(np.median(two))
     assert sizes.middle[4] == pytest.approx(np.median([3 / (83 + seed) for seed in range(1, SEEDS + 1)]))
-
-
-def test_a_cell_whose_files_cannot_be_read_is_left_out_of_the_bands(tmp_path: Path) -> None:
-    path = write_experiment_directory(tmp_path / "e", done=0)
-    keys = [cell.key for cell in read_experiment_record(path).cells]
-    write_cell(path / "cells" / keys[0], likes=4)
-    write_cell(path / "cells" / keys[1], likes=4)
-    (path / "cells" / keys[1] / "rounds.csv").write_text("round,tick\n1,x\n")
-    courses = read_over_time(read_experiment_record(path), [SHORT])
-    assert courses.over_time["likes"][SHORT].cells == 1
-    assert courses.sizes[SHORT].cells == 2
-
-
-def test_the_interventions_of_a_condition_are_those_of_its_first_cell(tmp_path: Path) -> None:
-    path = write_experiment_directory(tmp_path / "e")
-    record = read_experiment_record(path)
-    summary = record.cell_path(next(cell for cell in record.cells if cell.condition == LONG)) / "summary.json"
-    fields = json.loads(summary.read_bytes())
-    fields["interventions"] = [{"round": number, "tick": 0, "kind": "silence"} for number in (3, 5, 5)]
-    summary.write_text(json.dumps(fields))
-    courses = read_over_time(record, [SHORT, LONG])
-    assert courses.interventions == {SHORT: [], LONG: [3, 5]}
-    reading = [chart.reading for chart in course_charts(courses)]
-    assert all("Dotted lines: interventions." in each for each in reading)

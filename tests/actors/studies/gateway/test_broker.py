@@ -91,16 +91,6 @@ async def test_a_cell_that_was_killed_gets_its_answer_again_and_another_cell_ask
     assert broker.statistics().from_tape == 1
 
 
-async def test_an_answer_that_was_of_no_use_is_not_given_to_the_same_question_again(
-    tapes: Tapes,
-) -> None:
-    server = Server()
-    async with broker_of(await tapes(), server) as broker:
-        assert [await told(broker, question()) for _ in range(3)] == ["1", "2", "3"]
-        assert [await told(broker, question(process="q")) for _ in range(3)] == ["1", "2", "3"]
-    assert len(server.asked) == 3
-
-
 async def test_equal_requests_are_asked_once_while_they_are_under_way_and_after(
     tapes: Tapes,
 ) -> None:
@@ -144,29 +134,12 @@ async def test_two_agents_share_an_answer_only_if_their_draw_is_the_same(
     assert len(server.asked) == (1 if shares else 2)
 
 
-async def test_without_a_seed_the_same_agent_in_the_same_tick_of_another_cell_shares(
-    tapes: Tapes,
-) -> None:
-    server = Server()
-    async with broker_of(await tapes(), server, ask_once=True) as broker:
-        await told(broker, question(b"{}"))
-        await told(broker, question(b"{}", cell="b", name="3-7-fedcba9876543210"))
-    assert len(server.asked) == 1
-
-
 async def test_the_check_of_a_server_is_shared_by_all_cells(tapes: Tapes) -> None:
     server = Server()
     async with broker_of(await tapes(), server) as broker:
         first = [await told(broker, question(name="", process="p")) for _ in range(2)]
         assert first == [await told(broker, question(name="", cell="b", process="q")) for _ in range(2)] == ["1", "2"]
     assert len(server.asked) == 2
-
-
-async def test_a_failure_is_passed_on_and_asked_again(tapes: Tapes) -> None:
-    server = Server(Kept(key="", failure="connection_error"), Kept(key="", status=500))
-    async with broker_of(await tapes(), server) as broker:
-        assert [await told(broker, question()) for _ in range(3)] == ["connection_error", "500", "3"]
-    assert broker.statistics().totals.calls == 2
 
 
 async def test_a_spent_budget_refuses_new_questions_and_answers_old_ones(tapes: Tapes) -> None:
@@ -183,14 +156,6 @@ async def test_a_spent_budget_refuses_new_questions_and_answers_old_ones(tapes: 
     assert len(server.asked) == 3
 
 
-@pytest.mark.parametrize(("name", "most"), [("max_calls", 2), ("max_tokens", 20)])
-async def test_calls_and_tokens_have_budgets_too(tapes: Tapes, name: str, most: int) -> None:
-    replies = [Kept(key="", status=200, body="yes", read=8, written=2) for _ in range(3)]
-    async with broker_of(await tapes(), Server(*replies), **{name: most}) as broker:
-        assert [await told(broker, question(b"%d" % number)) for number in range(3)] == ["yes", "yes", "spent"]
-    assert broker.statistics().refused == 1
-
-
 async def test_only_the_addresses_of_a_service_are_asked(tapes: Tapes) -> None:
     async with broker_of(await tapes(), Server()) as broker:
         for place, problem in [
@@ -202,17 +167,6 @@ async def test_only_the_addresses_of_a_service_are_asked(tapes: Tapes) -> None:
         ]:
             assert broker.refusal(msgspec.structs.replace(question(), place=place)) == problem
         assert broker.refusal(msgspec.structs.replace(question(), service="other")) == "no such service"
-
-
-async def test_what_is_only_read_is_asked_every_time_and_kept_once(tapes: Tapes) -> None:
-    tape, server = await tapes(), Server(*[Kept(key="", status=200, body="models")] * 3)
-    listing = msgspec.structs.replace(question(name=""), method="GET", body=b"")
-    async with broker_of(tape, server) as broker:
-        for _ in range(3):
-            assert (await broker.answer(listing)).body == "models"
-    assert (len(server.asked), tape.totals.calls) == (3, 0)
-    recorded = [await to_thread.run_sync(tape.answer, broker._key(listing), number) for number in (0, 1)]
-    assert [each and each.body for each in recorded] == ["models", None]
 
 
 async def test_a_full_disk_gives_no_answer_out_and_says_so(tapes: Tapes) -> None:

@@ -46,17 +46,6 @@ async def test_a_cell_with_many_requests_gets_as_many_places_as_one_with_few() -
     assert served == {"greedy": 4, "a": 4, "b": 4}
 
 
-@in_schedules(10)
-async def test_requests_that_are_cancelled_cost_no_place() -> None:
-    server = Server(Places(1))
-    async with anyio.create_task_group() as tasks:
-        for _ in range(20):
-            tasks.start_soon(server.ask, "a")
-        await anyio.sleep(3.5)
-        tasks.cancel_scope.cancel()
-    assert (server.places.free, server.places.waiting) == (1, 0)
-
-
 @in_schedules(5)
 async def test_no_more_calls_begin_in_a_second_than_the_rate_allows() -> None:
     server = Server(Places(100, rate_per_s=4.0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -10,9 +9,7 @@ import pytest
 
 from actors.studies.gateway import tape as module
 from actors.studies.gateway.tape import ExperimentTape, Kept
-from prism.llm import Tape, TapeError
-from prism.llm.port import Health, Identity
-from prism.llm.tape import Header
+from prism.llm import TapeError
 from tests.catalogue import catalogue
 
 
@@ -43,16 +40,6 @@ def test_answers_come_back_in_their_order_and_failures_apart(tmp_path: Path) -> 
         assert (tape.failure("other", 0), tape.latest("none")) == (None, None)
 
 
-def test_a_reply_is_what_it_was_and_its_question_stands_beside_it(tmp_path: Path) -> None:
-    kept = Kept(key="k", status=429, kind="text/plain", body="später", headers={"Retry-After": "2"}, asked_by="3-7")
-    path = recorded(tmp_path / "t", kept)
-    with closing(ExperimentTape(path, "replay")) as tape:
-        found = tape.failure("k", 0)
-    assert found == Kept(status=429, kind="text/plain", body="später", headers={"Retry-After": "2"})
-    with closing(sqlite3.connect(path)) as file:
-        assert file.execute("SELECT asked_by FROM answers").fetchall() == [("3-7",)]
-
-
 def test_totals_are_those_of_all_calls_that_reached_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_READ_AT_ONCE", 2)
     path = recorded(
@@ -66,14 +53,6 @@ def test_totals_are_those_of_all_calls_that_reached_a_server(tmp_path: Path, mon
     with closing(ExperimentTape(path, "look")) as tape:
         totals = tape.totals
     assert (totals.calls, totals.failed, totals.prompt_tokens, totals.usd) == (3, 1, 40, 0.75)
-
-
-def test_a_tape_can_be_looked_at_while_it_is_recorded(tmp_path: Path) -> None:
-    with closing(ExperimentTape(tmp_path / "t", "record")) as tape:
-        for number in (1, 2):
-            tape.add(answered("a"))
-            with closing(ExperimentTape(tmp_path / "t", "look")) as looked:
-                assert looked.totals.calls == number
 
 
 def test_a_full_disk_keeps_what_was_there(tmp_path: Path) -> None:
@@ -95,24 +74,6 @@ def test_a_second_writer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ExperimentTape(tmp_path / "t", "record")
     tape.close()
     ExperimentTape(tmp_path / "t", "record").close()
-
-
-def test_the_tape_of_a_run_is_not_one_of_an_experiment(tmp_path: Path) -> None:
-    identity = Identity(backend="ollama", model="m", dialect="", options={})
-    health = Health(backend="ollama", version="", model="m", latency_s=0.0, dialect="", note="")
-    with closing(Tape(tmp_path / "t", "record")) as tape:
-        tape.write_header(Header(identity=identity, health=health))
-    with pytest.raises(TapeError, match="is the tape of a run, and not of an experiment"):
-        ExperimentTape(tmp_path / "t", "record")
-    with closing(Tape(recorded(tmp_path / "e", answered("a")), "replay")) as other, pytest.raises(TapeError):
-        other.required_header()
-
-
-def test_a_file_of_another_kind_is_left_as_it_is(tmp_path: Path) -> None:
-    (tmp_path / "t").write_bytes(b"my notes\n")
-    with pytest.raises(TapeError, match="is no tape"):
-        ExperimentTape(tmp_path / "t", "record")
-    assert (tmp_path / "t").read_bytes() == b"my notes\n"
 
 
 @catalogue("mode", ["record", "replay"])

@@ -10,6 +10,7 @@ import pytest
 from actors.studies.replications.ledger import Entry, page_of, read_line
 from actors.studies.replications.replication_plan import make_replication_plan
 from tests.actors.studies.experiments.files import write_experiment
+from tests.catalogue import catalogue
 from tests.command import Prism, run_prism
 
 OWN = """\
@@ -87,7 +88,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("change", "said"), REFUSED.items())
+@catalogue(("change", "said"), REFUSED.items())
 def test_what_cannot_be_replicated_is_refused_before_the_first_run(
     change: tuple[str, str], said: str, prism: Prism, tmp_path: Path
 ) -> None:
@@ -108,19 +109,6 @@ def test_figures_and_settings_change_the_plan_and_remarks_do_not(prism: Prism, t
     path.write_text(FILE)
     write_experiment(tmp_path, base="population: {size: 61}\n")
     assert make_replication_plan(path).hash != before
-
-
-def test_without_a_name_the_replications_are_listed_with_their_last_lines(prism: Prism) -> None:
-    listed = prism("replicate", "--ledger", "ledger.md")
-    assert listed.code == 0, listed.err
-    assert "bounded-confidence" in listed.out
-    assert Path("ledger.md").read_text().startswith("# Ledger of replications\n")
-
-
-def test_an_unknown_name_is_answered_with_those_that_there_are(prism: Prism) -> None:
-    refused = prism("replicate", "bounded")
-    assert refused.code == 2
-    assert "no file and no replication is called 'bounded'; the replications are: bounded-confidence" in refused.err
 
 
 def test_a_damaged_line_is_named(prism: Prism) -> None:
