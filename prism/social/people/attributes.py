@@ -54,9 +54,6 @@ def draw_attribute(agent: int, seed: int, name: str, declaration: AttributeConfi
     - mean and sd: normal, rounded if it is an int, then clipped to min and max;
     - weights or values: one of the values; probability: true with this probability;
     - default: itself; min and max alone: uniform between them, both included.
-
-    Raises:
-        SettingError: the declaration says none of these.
     """
     key = xxhash.xxh3_64_intdigest(name.encode()) >> 4  # 60 bits, because a normal deviate doubles it
     if declaration.mean is not None and declaration.sd is not None:

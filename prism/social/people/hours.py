@@ -37,29 +37,17 @@ def hours_lines(hours: object) -> tuple[str, ...]:
 
 
 def check_hours_format(source: str) -> None:
-    """Refuse a file whose extension is not that of a table.
-
-    Raises:
-        InputError: the extension is another one.
-    """
+    """Refuse a file whose extension is not that of a table."""
     check_format(source, "counts by hour", (".csv", ".tsv"))
 
 
 def parse_hours(data: bytes, source: str) -> tuple[float, ...]:
-    """Return the sums of the columns h00 to h23 of a table.
-
-    Raises:
-        InputError: as for `parse_accounts`.
-    """
+    """Return the sums of the columns h00 to h23 of a table."""
     return tuple(math.fsum(column) for column in zip(*parse_accounts(data, source), strict=True))
 
 
 def parse_accounts(data: bytes, source: str) -> tuple[tuple[float, ...], ...]:
-    """Return the columns h00 to h23 of each row of a table, which is an account.
-
-    Raises:
-        InputError: a column is missing, a count is no number from 0 on, or nobody is active in any hour.
-    """
+    """Return the columns h00 to h23 of each row of a table, which is an account."""
     check_hours_format(source)
     text = decode_text(data, source)
     table = table_rows(text, source, separator_of(text, COLUMNS))

@@ -45,9 +45,6 @@ def join(config: PopulationConfig, profiles: Sequence[Profile], graph: FollowGra
 
     Args:
         graph: the graph of a file, or of the profiles' follow lists; None if a generator will draw it.
-
-    Raises:
-        ConfigError: the profiles and the people do not fit together.
     """
     kinds: Mapping[str, Sequence[str]] = (
         profiles.ids if isinstance(profiles, Profiles) else {USER_ID: [profile.key for profile in profiles]}

@@ -94,11 +94,7 @@ class MarginTable(NamedTuple):
 
 
 def parse_margin(data: bytes, source: str, config: PopulationConfig) -> MarginTable:
-    """Return the table in a file: a column for each attribute, and one of `share`, `percent` or `count`.
-
-    Raises:
-        InputError: the file cannot be used; the message names the line.
-    """
+    """Return the table in a file: a column for each attribute, and one of `share`, `percent` or `count`."""
     check_format(source, "margins", (".csv", ".tsv"))
     text = decode_text(data, source, config.encoding, "population.encoding")
     separator = separator_of(text, {*FIGURES, *config.attributes})
@@ -141,10 +137,6 @@ class Margins:
     Args:
         tables: the tables, in the order of the configuration.
         config: the people.
-
-    Raises:
-        InputError: the tables contradict each other, or have too many combinations of values.
-        SettingError: an attribute is in no table and cannot be drawn either.
     """
 
     def __init__(self, tables: Sequence[MarginTable], config: PopulationConfig) -> None:

@@ -29,9 +29,6 @@ Trait = Annotated[float, Meta(ge=-1.0, le=1.0)]
 class Traits(Checked, frozen=True, kw_only=True):
     """A person's five traits, each from -1, the low end, to 1, the high end; 0 is neither, or not known.
 
-    Raises:
-        ValueError: a value out of range.
-
     Source: the five factors of personality, Goldberg (1990).
     """
 

@@ -32,9 +32,6 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
         posts: the posts of the file that people publish.
         ids: lists of people's ids in files, by which settings may name them: `prism.social.people.joining.Joined`.
         joins: how people and profiles were joined, in lines.
-
-    Raises:
-        ValueError: there is not one persona for each person of the graph.
     """
 
     personas: Sequence[Persona]
@@ -155,11 +152,7 @@ def build_population(
 
 
 def graph_of(profiles: tuple[Profile, ...] | None) -> FollowGraph:
-    """Return the graph that the follow lists of the profiles make.
-
-    Raises:
-        ConfigError: there are no profiles, or nobody follows anyone in them.
-    """
+    """Return the graph that the follow lists of the profiles make."""
     if not profiles:
         raise ConfigError(
             "configuration",

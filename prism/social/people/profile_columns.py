@@ -31,9 +31,6 @@ class OwnColumns:
         declared: the attributes of people, or of posts.
         columns: the settings of further columns.
         setting: where the attributes are declared. Those of posts are never drawn.
-
-    Raises:
-        InputError: the file lacks a column, or has it twice.
     """
 
     def __init__(
@@ -60,11 +57,7 @@ class OwnColumns:
                 self.given[name] = self._found(column, f"population.columns.{name}")
 
     def values_of(self, place: int, who: str = "") -> dict[str, Value]:
-        """Return the attributes in a row that are read from columns.
-
-        Raises:
-            InputError: a value is missing, or does not fit the declaration.
-        """
+        """Return the attributes in a row that are read from columns."""
         values: dict[str, Value] = {}
         for name, column in self.attributes.items():
             declaration, cell = self._declared[name], self._table.rows[place].get(column)
@@ -81,11 +74,7 @@ class OwnColumns:
         return values
 
     def given_of(self, place: int, who: str = "") -> dict[str, float]:
-        """Return the thresholds and so on of one profile that are read from columns, without those left blank.
-
-        Raises:
-            InputError: a value is not in its range, or the thresholds are not in order.
-        """
+        """Return the thresholds and so on of one profile that are read from columns, without those left blank."""
         given: dict[str, float] = {}
         for name, column in self.given.items():
             declaration, cell = ColumnsConfig.holding(name), self._table.rows[place].get(column)

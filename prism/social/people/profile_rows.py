@@ -84,11 +84,7 @@ class FileRows(NamedTuple):
 
 
 def profile_rows(text: str, source: str) -> FileRows:
-    """Return the rows of a profile file.
-
-    Raises:
-        InputError: the file cannot be read, or has no column that describes people.
-    """
+    """Return the rows of a profile file."""
     found = read_rows(text, source, {name for names in KINDS.values() for name in names if name})
     if not found.rows and not found.header_line:
         return found
@@ -121,9 +117,6 @@ def read_rows(text: str, source: str, known: Collection[str], noun: str = "profi
     Args:
         known: columns that the file may have, by which the separator of a table is found.
         noun: what a row describes, as errors call it.
-
-    Raises:
-        InputError: the file cannot be read.
     """
     if file_format(source) not in (".csv", ".tsv") or text.lstrip()[:1] in ("[", "{"):
         entries, lines = _json_rows(text, source, noun)

@@ -118,11 +118,7 @@ def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -
 
 
 def check_profile_format(source: str) -> None:
-    """Refuse a file whose extension is not that of a profile file.
-
-    Raises:
-        InputError: the extension is another one.
-    """
+    """Refuse a file whose extension is not that of a profile file."""
     check_format(source, "profiles", FORMATS)
 
 
@@ -131,9 +127,6 @@ def personas_from_profiles(cast: Sequence[Profile], seed: int, config: Populatio
 
     A repeated name gets a number. A profile without topics gets interests drawn from `config.topics`. Values that the
     file does not give stay as drawn.
-
-    Raises:
-        SettingError: an attribute has no value.
     """
     people = []
     for agent, (profile, name) in enumerate(zip(cast, unique_names(profile.name for profile in cast), strict=True)):

@@ -30,10 +30,6 @@ def parse_gml(data: bytes, source: str) -> FollowGraph:
     """Return the graph in a GML file. With `directed 1` ties are follows, else friendships.
 
     People are called by their labels, or by their ids if labels are missing or repeat.
-
-    Raises:
-        InputError: a block is not closed, an id is missing, stands twice or is no whole number, an edge is between
-            unknown nodes, there are two graphs, or there is no tie.
     """
     number_of, labels, edges, graphs = dict[int, int](), list[str](), list[tuple[int, int, int]](), list[str]()
     for name, values, line in _blocks(decode_text(data, source), source):
@@ -120,9 +116,6 @@ def parse_pajek(data: bytes, source: str) -> FollowGraph:
     """Return the graph in a Pajek file: an arc means that its first person follows the second, an edge is a friendship.
 
     People are numbered as vertices are, and called by their labels; by their numbers if labels are missing or repeat.
-
-    Raises:
-        InputError: the file has several networks or vertices of two kinds, a line is wrong, or there is no tie.
     """
 
     def wrong(problem: str) -> InputError:
@@ -183,9 +176,6 @@ def parse_matrix_market(data: bytes, source: str) -> FollowGraph:
 
     People are numbered as rows are, from 1 on; some may have no tie. A symmetric matrix holds friendships. An entry of
     0 is no tie.
-
-    Raises:
-        InputError: the matrix is not square or not sparse, an entry is wrong, or there is no tie.
     """
     lines = decode_text(data, source).split("\n")
 

@@ -183,9 +183,6 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
       `degree`, of which the share `mixing` leaves the community. Source: Holland, Laskey & Leinhardt (1983).
     - watts_strogatz: a ring in which each person knows the `degree` nearest, both ends of a tie rewired with
       probability `rewiring`. Source: Watts & Strogatz (1998); they rewire one end.
-
-    Raises:
-        ConfigError: the parameters do not fit the size, or `config.kind` is not a generator.
     """
     if config.kind == "profiles":
         raise ConfigError("configuration", "`profiles` is not a generator", key="population.graph.kind")
@@ -248,11 +245,7 @@ def _offsets(rows: Keys, size: int) -> Keys:
 
 
 def check_people(count: int, source: str, line: int | None = None) -> None:
-    """Refuse a file with more people than a run may have, before anything of their number is made.
-
-    Raises:
-        InputError: it has more.
-    """
+    """Refuse a file with more people than a run may have, before anything of their number is made."""
     if count > PEOPLE_MAX:
         raise InputError(source, f"expected at most {PEOPLE_MAX:,} people, got {count:,}", line=line)
 
@@ -281,9 +274,6 @@ def graph_of_file(
         expected: what makes a tie, for the error.
         mutual: the ties are friendships; by_setting: the settings say so, because the file does not.
         comments: the number of comments between its rows.
-
-    Raises:
-        InputError: there is no tie.
     """
     graph = FollowGraph(len(names), ends[:, 0], ends[:, 1], names=names, mutual=mutual)
     if not graph.edges:
