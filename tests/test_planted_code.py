@@ -25,17 +25,10 @@ PROGRAM = """
 from pathlib import Path
 from time import sleep
 from actors.cli.view import EXPLAIN
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import read_tail
-from actors.persistence.segments import segment_names
-from actors.record.parallel_scan import LEAST_SEGMENTS, scan_in_parallel
 from tests.standin import ModelServerProcess
 from actors.view.explainer import Explainer
 
 if __name__ == "__main__":
-    disk = RealDisk(Path("run"))
-    assert len(segment_names(disk, read_tail(disk).sealed.start)) >= LEAST_SEGMENTS
-    assert scan_in_parallel(disk, 2).damage is None
     explainer = Explainer(EXPLAIN)
     while (found := explainer.get(Path("run"), 0, 7)).state in ("waiting", "working"):
         sleep(0.1)

@@ -9,12 +9,11 @@ from typing import NamedTuple
 from actors.core.errors import JournalError
 from actors.core.frames import ORIGIN, digest_of
 from actors.persistence.checkpoint import Position, checkpoint_names, read_checkpoint
-from actors.persistence.disk import Disk, RealDisk
+from actors.persistence.disk import Disk
 from actors.persistence.journal import JOURNAL, Header, journal_size, read_header, read_tail, scan_journal
 from actors.persistence.oracle_log import ANSWERS, scan_answers
 from actors.persistence.segments import segment_names
 from actors.record.manifest import NOT_AS_WRITTEN, SUMMARY
-from actors.record.parallel_scan import scan_in_parallel
 from actors.record.rounds import ROUNDS, rows_in, starts_of
 
 
@@ -128,7 +127,7 @@ def _reported(file: str, findings: list[Finding]) -> Iterator[list[str]]:
 
 def _journal(disk: Disk, findings: list[Finding]) -> _Journal:
     header, offset = read_header(disk)
-    scan = scan_in_parallel(disk) if isinstance(disk, RealDisk) else scan_journal(disk, offset, offsets=None)
+    scan = scan_journal(disk, offset, offsets=None)
     digest = digest_of(scan.link)
     if (damage := scan.damage) is not None:
         lost = journal_size(disk) - damage.offset

@@ -11,11 +11,10 @@ import pytest
 
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import ORIGIN, Damage, encode_frame, link_of
-from actors.persistence.disk import Disk, RealDisk
+from actors.persistence.disk import Disk
 from actors.persistence.journal import (
     JOURNAL,
     TickFrame,
-    create_journal,
     head_bytes,
     journal_size,
     read_header,
@@ -31,10 +30,8 @@ from actors.persistence.segments import (
     columns_of,
     read_segment,
     segment_name,
-    segment_names,
     start_of,
 )
-from actors.record.parallel_scan import LEAST_SEGMENTS, scan_in_parallel
 from actors.record.recovery import recover
 from tests.actors.persistence.files import SEGMENT, empty_run, frames, write
 from tests.catalogue import catalogue
@@ -211,27 +208,6 @@ def test_a_segment_of_a_format_to_come_is_refused_by_its_number() -> None:
     data = MAGIC + encode_frame(link_of(ORIGIN, payload), payload)
     with pytest.raises(JournalError, match=f"{name}: has format 9, and this version of PRISM reads 2"):
         read_segment(MemoryDisk({**whole.files, name: data}), name)
-
-
-@pytest.mark.slow
-def test_segments_that_are_read_side_by_side_give_the_scan_of_one_after_the_other(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    disk = RealDisk(tmp_path_factory.mktemp("run"))
-    create_journal(disk, read_header(empty_run())[0])
-    write(disk, frames(COUNT), 500 // LARGEST)
-    names = segment_names(disk, read_tail(disk).sealed.start)
-    assert len(names) >= LEAST_SEGMENTS
-    first = read_tail(disk).sealed.first
-    whole = scan_journal(disk, first, offsets=None)
-    assert scan_in_parallel(disk, 2) == whole
-    assert len(whole.links) == COUNT + 1
-    for damage in (b"", (disk.path / names[0]).read_bytes()):
-        (disk.path / names[5]).write_bytes(damage)
-        found = scan_in_parallel(disk, 2)
-        assert found == scan_journal(disk, first, offsets=None)
-        assert found.damage is not None
-        assert names[5] in found.damage.problem
 
 
 def with_block(block: bytes, length: int | None = None) -> tuple[MemoryDisk, str]:

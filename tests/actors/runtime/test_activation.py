@@ -7,16 +7,14 @@ from collections.abc import Callable
 from functools import partial
 from itertools import permutations
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import msgspec
 import pytest
 
 from actors import read_config, resume, run
-from actors.core.errors import MailboxClosedError
 from actors.persistence.journal import JOURNAL
-from actors.runtime.activation import MANY, SLICE_S, way_of
+from actors.runtime.activation import MANY, way_of
 from prism.agents import Update
 from prism.agents.waves import Updates
 from prism.columns import Ints
@@ -30,7 +28,7 @@ from tests.actors.traffic_lights import CrossingRun, config, with_faulty_action
 from tests.catalogue import catalogue
 from tests.domains import Crossing, TrafficDomain, TrafficLight, traffic_chart
 from tests.paths import ROOT, real_path
-from tests.schedules import in_schedules, run_scheduled
+from tests.schedules import run_scheduled
 from tests.tiers import Size
 
 pytestmark = pytest.mark.usefixtures("logged")
@@ -147,15 +145,6 @@ class Deaf(Crossing):
         self.away.pop(update.agent, None)
 
 
-@in_schedules(5)
-async def test_a_world_that_sends_to_a_quarantined_agent_is_an_error() -> None:
-    domain = with_faulty_action(lambda light: light.agent_id == 1)
-    domain.world = Deaf(3)
-    with pytest.raises(ExceptionGroup) as caught:
-        await CrossingRun(one_by_one(config(restart_intensity=0)), domain).run()
-    assert caught.group_contains(MailboxClosedError, match="'agent 1' is closed", depth=2)
-
-
 @pytest.mark.everyday(2)
 @pytest.mark.parametrize(("first", "other"), [*permutations(["resident", *OTHERS], 2)])
 def test_a_run_is_resumed_in_another_way(first: str, other: str, tmp_path: Path) -> None:
@@ -166,13 +155,6 @@ def test_a_run_is_resumed_in_another_way(first: str, other: str, tmp_path: Path)
     config_file.write_text(config_file.read_text().replace(f"activation: {first}", f"activation: {other}"))
     resume(tmp_path / "run", ticks=SMALL.simulation.length)
     assert (tmp_path / "run" / JOURNAL).read_bytes() == (tmp_path / "whole" / JOURNAL).read_bytes()
-
-
-GRAPHS = {
-    "snap-ego-facebook.txt.gz": ["simulation.ticks=30"],
-    HIGGS: [*SHIPPED["higgs.yaml"], "population.graph.directed=true"],
-}
-"""The real graphs, and what makes a short run on each."""
 
 
 def test_an_agent_is_made_at_its_first_trigger_and_needs_no_task_and_no_mailbox() -> None:
@@ -200,21 +182,6 @@ def test_an_agent_is_made_at_its_first_trigger_and_needs_no_task_and_no_mailbox(
 
     assert run_scheduled(0, tasks) < 10
     assert made == [0, 1]
-
-
-async def test_the_event_loop_gets_its_turn_while_many_turns_are_taken() -> None:
-    def act(*_: object) -> None:
-        until = perf_counter() + 1.1 * SLICE_S
-        while perf_counter() < until:
-            pass
-
-    crossing = CrossingRun(one_by_one(config(ticks=4)), TrafficDomain(20, traffic_chart(action=act)))
-    waiting: list[int] = []
-    running = asyncio.ensure_future(crossing.run())
-    while not running.done():
-        waiting.append(crossing.simulation.agents.unanswered)
-        await asyncio.sleep(0)
-    assert len({*waiting}) > 10
 
 
 @catalogue(
