@@ -56,12 +56,12 @@ def prepare(directory: Path) -> None:
         subprocess.run(command, cwd=directory, env=environment, capture_output=True, check=True)
 
 
-def test_the_page_answers_a_question_with_three_libraries_and_one_with_sqlite() -> None:
-    libraries = ("pandas", "polars", "duckdb", "sqlite3")
+def test_the_page_answers_a_question_with_three_libraries() -> None:
+    libraries = ("pandas", "polars", "duckdb")
     asked = [
         [library for code in question.codes for library in libraries if library in code] for question in questions()
     ]
-    assert asked == [["pandas", "polars", "duckdb"], ["sqlite3"]]
+    assert asked == [["pandas", "polars", "duckdb"]]
     for question in questions():
         for code in question.codes:
             compile(code, str(PAGE), "exec")

@@ -86,7 +86,7 @@ def follow(page: Iterable[Block], study: Path, shell: Shell) -> tuple[str, int]:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_lesson_on_feeds_prints_what_it_says(study: Path, shell: Shell) -> None:
-    assert follow(blocks(TUTORIAL, FEEDS), study, shell)[1] == 10
+    assert follow(blocks(TUTORIAL, FEEDS), study, shell)[1] == 9
     assert (study / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
