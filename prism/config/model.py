@@ -90,8 +90,8 @@ class ActivityConfig(Section, frozen=True, kw_only=True):
     hours: Annotated[
         tuple[Annotated[float, Meta(ge=0.0, le=1e15)], ...] | str | None,
         Meta(
-            description="activity by hour: 24 figures from midnight on, mean 1, or a .csv with columns h00 to "
-            "h23; none: all alike"
+            description="activity by hour: 24 figures from midnight on, or a .csv with columns h00 to h23; none: "
+            "all alike"
         ),
     ] = None
 
@@ -182,11 +182,11 @@ class GraphConfig(Section, frozen=True, kw_only=True):
 
     kind: Annotated[
         Literal["barabasi_albert", "power_law", "stochastic_block", "watts_strogatz", "profiles"],
-        Meta(description="a generator, or `profiles`: the profiles' follow lists; population.graph.path overrides it"),
+        Meta(description="a generator, or `profiles`: the profiles' follow lists"),
     ] = "barabasi_albert"
     path: Annotated[
         str | None,
-        Meta(description="file of ties: table, GraphML, GML, Pajek or MatrixMarket, each also .gz"),
+        Meta(description="file of ties: table, GraphML, GML, Pajek or MatrixMarket"),
     ] = None
     directed: Annotated[
         bool,
@@ -194,7 +194,7 @@ class GraphConfig(Section, frozen=True, kw_only=True):
     ] = False
     columns: Annotated[
         Annotated[tuple[TieColumn, ...], Meta(min_length=2, max_length=2)] | None,
-        Meta(description="columns of follower and followee, by name or number from 1 on; none: found"),
+        Meta(description="columns of follower and followee, by name or number; none: found"),
     ] = None
     separator: Annotated[
         Annotated[str, Meta(min_length=1)] | None,
@@ -261,8 +261,8 @@ class RelevanceConfig(Section, frozen=True, kw_only=True):
     exposure: Annotated[
         Part,
         Meta(
-            description="weight of each person, beyond the first, from whom the person has been shown the cascade; "
-            "above 0 only with feed.exposure complex (Centola & Macy 2007)"
+            description="weight of each further person who has shown the cascade; only with feed.exposure complex"
+            " (Centola & Macy 2007)"
         ),
     ] = 0.0
     popularity_half: Annotated[
@@ -345,9 +345,7 @@ class PostsConfig(Section, frozen=True, kw_only=True):
     ] = None
     attributes: Annotated[
         dict[str, AttributeConfig],
-        Meta(
-            description="your attributes of posts, columns of the file, as in {leaning: {type: float, min: -1, max: 1}}"
-        ),
+        Meta(description="your attributes of posts, as in {leaning: {type: float, min: -1, max: 1}}"),
     ] = msgspec.field(default_factory=dict)
     offered: Annotated[int, Meta(ge=1, le=1000, description="posts of the file drawn for each publication")] = 10
     choice: Annotated[
@@ -383,7 +381,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
     ] = "utf-8"
     follow_lists: Annotated[
         Literal["fit", "user_id", "username", "index", "row", "row_from_1"],
-        Meta(description="contents of the profiles' follow lists; fit: the only reading that fits: docs/people.md"),
+        Meta(description="contents of follow lists; fit: the only reading that fits"),
     ] = "fit"
     join: Annotated[
         Literal["id", "position", "draw"],
@@ -470,7 +468,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
     ] = ()
     measures: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
-        Meta(description="measures of people and ties at the end of each round, such as gini_followers: docs/runs.md"),
+        Meta(description="measures at the end of each round, such as gini_followers: docs/runs.md"),
     ] = ()
     columns: ColumnsConfig = ColumnsConfig()
     posts: PostsConfig = PostsConfig()
@@ -648,10 +646,7 @@ class ChoiceConfig(Section, frozen=True, kw_only=True):
     quality: Annotated[Weight, Meta(description="weight of log quality")] = 0.0
     exposure: Annotated[
         Weight,
-        Meta(
-            description="weight of each person, beyond the first, from whom the person has been shown the cascade; "
-            "not 0 only with feed.exposure complex"
-        ),
+        Meta(description="weight of each further person who has shown the cascade; only with feed.exposure complex"),
     ] = 0.0
     openness: Annotated[Weight, Meta(description="weight of openness")] = 0.1
     conscientiousness: Annotated[Weight, Meta(description="weight of conscientiousness")] = -0.1
@@ -698,7 +693,7 @@ class SharingConfig(Section, frozen=True, kw_only=True):
         dict[str, str],
         Meta(
             description="`{field: groups}`, as in `{topic_match: 4 bins, likes: log2}`; default: fields of guards"
-            " and of the embedded choice"
+            " and the embedded choice"
         ),
     ] = msgspec.field(default_factory=dict)
     audit: Annotated[Share, Meta(description="share of shared questions that are also asked by themselves")] = 0.02
@@ -743,10 +738,7 @@ class OracleConfig(Section, frozen=True, kw_only=True):
     max_attempts: Annotated[int, Meta(ge=1, le=100, description="most attempts at a question")] = 3
     max_fallback_share: Annotated[
         Share | None,
-        Meta(
-            description="share of fallbacks in the last 1,000 choices above which the run stops, except "
-            "`on_outage: fallback`"
-        ),
+        Meta(description="share of fallbacks in the last 1,000 choices above which the run stops"),
     ] = 0.05
     rate_per_s: Annotated[
         Annotated[float, Meta(ge=0.001, le=100_000.0)] | None,
@@ -805,7 +797,7 @@ class RequestConfig(Section, frozen=True, kw_only=True):
     ] = None
     headers: Annotated[
         dict[str, str],
-        Meta(description="headers of every request; $NAME is an environment variable, as secrets must be"),
+        Meta(description="headers of every request; $NAME is an environment variable"),
     ] = msgspec.field(default_factory=dict)
     query: Annotated[dict[str, str], Meta(description="parameters after the path; $NAME as in headers")] = (
         msgspec.field(default_factory=dict)
@@ -1048,8 +1040,8 @@ class MacroConfig(Section, frozen=True, kw_only=True):
         Meta(
             min_length=4,
             max_length=4,
-            description="weights of the last four quarters in expected inflation, latest first, sum 1 (Rudebusch "
-            "& Svensson 1999)",
+            description="weights of four quarters in expected inflation, latest first, sum 1 (Rudebusch & "
+            "Svensson 1999)",
         ),
     ] = (0.7, -0.1, 0.28, 0.12)
     anchoring: Annotated[
@@ -1062,7 +1054,7 @@ class MacroConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=0.0,
             lt=1.0,
-            description="part of a change of unemployment that continues in the next quarter (US 1960-1983: 0.47)",
+            description="part of a change of unemployment left in the next quarter (US 1960-1983: 0.47)",
         ),
     ] = 0.47
     okun_impact: Annotated[
@@ -1095,7 +1087,7 @@ class MacroConfig(Section, frozen=True, kw_only=True):
             ge=0.0,
             le=10.0,
             description="standard deviation of price shocks, points at an annual rate (1999 estimate: 1.01; US "
-            "consumer prices 1960-1983: 2.1)",
+            "1960-1983: 2.1)",
         ),
     ] = 0.0
     inflation_shock_persistence: Annotated[
@@ -1152,7 +1144,7 @@ class InitialConfig(Section, frozen=True, kw_only=True):
         str | None,
         Meta(
             description="quarterly .csv or .tsv (also .gz) with year, quarter, realgdp, cpi, tbilrate, unemp, or "
-            "FRED's names, in place of the indicators above"
+            "FRED's names"
         ),
     ] = None
     quarter: Annotated[
@@ -1178,7 +1170,7 @@ class EconomyConfig(Section, frozen=True, kw_only=True):
     ] = ("Arvendia", "Borland", "Castellon", "Dravia", "Estmark")
     strengths: Annotated[
         tuple[Annotated[float, Meta(ge=0.001, le=1e12)], ...],
-        Meta(min_length=1, description="economic strength of each nation, its weight in the common rate"),
+        Meta(min_length=1, description="economic strength of each nation"),
     ] = (100.0, 80.0, 60.0, 40.0, 20.0)
     preference_spread: Annotated[
         float,
@@ -1226,8 +1218,8 @@ class RunConfig(Section, frozen=True, kw_only=True):
     activation: Annotated[
         Literal["resident", "compiled", "auto"],
         Meta(
-            description="turns of agents, with the same journal: a task for each (`resident`), machine code "
-            "(`compiled`), or `auto`: compiled from 10,000 agents on"
+            description="turns of agents: a task for each (`resident`), machine code (`compiled`), or `auto`: "
+            "compiled from 10,000 agents on"
         ),
     ] = "resident"
     shards: Annotated[
@@ -1261,8 +1253,7 @@ class RunConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=0.0,
             le=86_400.0,
-            description="processor seconds to finish the tick and write a checkpoint when told to stop, before it"
-            " ends as after a kill; 0: no limit",
+            description="processor seconds to finish the tick and write a checkpoint when told to stop; 0: no limit",
         ),
     ] = 4.0
     segment_mb: Annotated[
@@ -1307,5 +1298,5 @@ class MetricsConfig(Section, frozen=True, kw_only=True):
     ] = 10.0
     linger_s: Annotated[
         float,
-        Meta(ge=0.0, le=3600.0, description="longest time that the endpoint stays after the end, for two scrapes"),
+        Meta(ge=0.0, le=3600.0, description="longest time that the endpoint stays after the end"),
     ] = 60.0
