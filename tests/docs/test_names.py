@@ -11,7 +11,7 @@ import click
 
 from actors.cli.app import cli
 from tests.catalogue import catalogue
-from tests.docs.pages import PAGES, blocks, code, read
+from tests.docs.pages import PAGES, blocks, code
 from tests.paths import ROOT
 
 TREES = "actors|prism|benchmarks|deploy|tests|configs|docs"
@@ -76,14 +76,3 @@ def test_every_make_target_exists(page: Path) -> None:
     known = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     named = {target for text in code(page) for targets in TARGETS.findall(text) for target in targets.split()}
     assert named <= known
-
-
-def test_the_readme_sets_up_in_two_commands() -> None:
-    first = next(block for block in blocks(ROOT / "README.md") if block.info == "sh")
-    assert first.text == "make run\nmake test\n"
-    assert "\nLicence: MIT\n" in read(ROOT / "README.md")
-
-
-@catalogue(("page", "most"), [("README.md", 130), ("CONTRIBUTING.md", 160), ("CHANGELOG.md", 80)])
-def test_the_pages_that_people_read_first_stay_short(page: str, most: int) -> None:
-    assert len(read(ROOT / page).splitlines()) <= most

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from actors.factory.shipped import replications
-from actors.pages.experiment_charts import MINUS, contrast_words, effect_charts
+from actors.pages.experiment_charts import MINUS, effect_charts
 from actors.pages.experiment_report import experiment_report
 from actors.studies.experiments.record import read_experiment_record
 from tests.actors.pages.test_report import parsed
@@ -273,11 +273,6 @@ def test_hostile_names_are_texts(tmp_path: Path) -> None:
     assert not {"script", "img", "iframe"} & set(tables.elements)
     assert f"<script>{HARM}" not in html
     assert "\u202e" not in html
-
-
-def test_a_contrast_names_the_levels_that_differ_first() -> None:
-    assert contrast_words("hot", "random") == f"hot {MINUS} random"
-    assert contrast_words("size=2 algorithm=hot", "size=8 algorithm=hot") == f"size=2 {MINUS} size=8, algorithm=hot"
 
 
 @pytest.mark.slow

@@ -53,11 +53,6 @@ YAML = "simulation: {seed: 11, rounds: 2, ticks_per_round: 12}\npopulation: {siz
 
 
 @pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let these tests block: what is on the disk is read and written here."""
-
-
-@pytest.fixture(autouse=True)
 def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PRISM_SIMULATION__SEED", raising=False)
 
@@ -107,13 +102,13 @@ def test_a_run_in_a_directory_is_the_same_run_with_all_its_files(whole: RunResul
     assert json.loads((kept.path / "summary.json").read_text())["digest"] == whole.digest
     with (kept.path / "rounds.csv").open() as file:
         assert next(csv.reader(file)) == list(whole.rounds)
-
-
-def test_a_run_that_has_ended_is_read_again_from_its_directory(tmp_path: Path) -> None:
-    kept = run(SMALL, out=str(tmp_path / "run"))
     again = read_result(tmp_path / "run")
-    assert again.summary == kept.summary
-    assert (again.rounds, again.config, again.path) == (kept.rounds, kept.config, kept.path)
+    assert (again.summary, again.rounds, again.config, again.path) == (
+        kept.summary,
+        kept.rounds,
+        kept.config,
+        kept.path,
+    )
 
 
 def test_a_run_goes_on_where_it_stands_as_if_it_had_never_stopped(whole: RunResult, tmp_path: Path) -> None:
@@ -299,17 +294,13 @@ def test_runs_in_threads_at_the_same_time_are_those_that_they_are_alone(whole: R
 
 
 @pytest.mark.usefixtures("often")
-def test_a_function_is_given_the_progress_and_the_end_of_it() -> None:
-    seen: list[Progress] = []
-    run(SMALL, progress=seen.append)
-    assert seen[0].tick < seen[-1].tick == seen[-1].ticks == 36
-
-
-@pytest.mark.usefixtures("often")
-def test_an_error_of_the_function_is_the_callers_to_see() -> None:
+def test_a_function_is_given_the_progress_and_its_error_is_the_callers_to_see() -> None:
     def fail(progress: Progress) -> None:
         raise LookupError(progress.tick)
 
+    seen: list[Progress] = []
+    run(SMALL, progress=seen.append)
+    assert seen[0].tick < seen[-1].tick == seen[-1].ticks == 36
     with pytest.raises(LookupError):
         run(SMALL, progress=fail)
 
@@ -391,12 +382,9 @@ def test_the_end_of_the_observation_does_not_hold_the_lock(tmp_path: Path, monke
     assert holders == [None]
 
 
-def test_two_observers_are_one_too_many() -> None:
+def test_two_observers_are_one_too_many_and_a_run_in_memory_has_no_place_for_a_tape() -> None:
     with pytest.raises(ConfigError, match=r"^run: metrics\.enabled: expected false where the run has an observer"):
         run(Config(metrics={"enabled": True}), observer=Observer())  # type: ignore[arg-type]
-
-
-def test_a_run_in_memory_has_no_place_for_a_tape() -> None:
     config = Config(oracle={"backend": "ollama", "tape": "record"})  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"^run: oracle\.tape_path: a run in memory has no directory for its tape"):
         run(config)

@@ -28,11 +28,6 @@ from tests.standin import ModelServer
 TICKS, PEOPLE = 48, 40
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let these tests block: they read the disk."""
-
-
 @pytest.fixture(scope="module")
 def run(changed_run: Path) -> Path:
     return changed_run

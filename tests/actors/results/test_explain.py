@@ -21,11 +21,6 @@ from tests.recorded import content
 
 
 @pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let these tests block: they read the disk."""
-
-
-@pytest.fixture(autouse=True)
 def _path() -> Iterator[None]:
     path = list(sys.path)
     yield

@@ -15,11 +15,6 @@ from actors.results.explained_post import explain_post
 from tests.actors.persistence.tree_reader import read_posts
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let these tests block: they read the disk."""
-
-
 def sizes_of(posts: dict[int, Any]) -> list[int]:
     """Return the roots, that of the largest tree first."""
     sizes = Counter(each[3] for each in posts.values())

@@ -17,11 +17,6 @@ from prism.agents import Update
 from prism.economy.nation import PolicyStep
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let these tests block: they read the disk."""
-
-
 def test_the_chains_of_a_quarter_are_those_of_the_journal(economy_run: Path) -> None:
     for quarter, encoded in enumerate(ticks_of(economy_run), 1):
         steps = [msgspec.msgpack.decode(each, type=Update[PolicyStep]) for each in encoded if each[1] == 2]

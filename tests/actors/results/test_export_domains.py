@@ -24,11 +24,6 @@ from tests.recorded import EMBEDDED, make_run
 from tests.standin import ModelServer
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let commands block here: they are run as a user runs them, and not in a task of a test."""
-
-
 def test_chains_and_indicators_of_an_economy_are_those_of_its_journal(economy_run: Path, tmp_path: Path) -> None:
     run = economy_run
     read = exported("csv", tmp_path / "out", run)[1]

@@ -18,11 +18,6 @@ BREAKING = 7
 """The number of the post that an intervention publishes."""
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let these tests block: they read the disk."""
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a run whose input files were deleted after it. Tests only read it."""

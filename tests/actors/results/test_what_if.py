@@ -15,11 +15,6 @@ from actors.results.what_if import what_if
 from tests.recorded import content
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let these tests block: they read the disk."""
-
-
 @cache
 def questions(run: Path) -> list[tuple[int, PathTurn, str]]:
     """Return `(agent, the turn that asked, what was decided)` of questions with a decision and a round after it."""
