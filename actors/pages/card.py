@@ -42,9 +42,7 @@ class Chart(NamedTuple):
 def card(chart: Chart, name: str, size: str) -> Element:
     """Return a chart as an element of the page.
 
-    Args:
-        size: the part of a row that it takes: `third`, `half`, `whole`, or `wide` for a picture that needs all of
-            it.
+    `size`: the part of a row that it takes: `third`, `half`, `whole`, or `wide` for a picture that needs all of it.
     """
     drawn = chart.drawn if isinstance(chart.drawn, Element) else picture(chart.drawn, name, chart.title)
     frame = tag("div", drawn, class_="frame")

@@ -159,8 +159,7 @@ def _tail(values: Floats) -> tuple[Floats, Floats]:
 def reach_chart(run: RunRecord, people: Audience, of: str = "") -> Chart | None:
     """Return the reach of each original beside its author's followers; None if few posted.
 
-    Args:
-        of: the configuration, if there are several.
+    `of`: the configuration, if there are several.
     """
     roots = [post for post in run.course.posts if post.parent is None]
     if len(roots) < FEW:
@@ -228,8 +227,7 @@ def _one_more(axes: Axes, axis: Any, most: float) -> None:
 def tree_charts(run: RunRecord, people: Audience | None, causes: Mapping[int, str] = NO_CAUSES) -> list[Chart]:
     """Return the largest cascades of a run, each drawn as a tree over time.
 
-    Args:
-        causes: `{original: the HTML id of the part with the causes of its cascade}`.
+    `causes`: `{original: the HTML id of the part with the causes of its cascade}`.
     """
     members: dict[int, list[MadePost]] = {}
     for post in run.course.posts:

@@ -54,8 +54,7 @@ WORDS_MAX = 40
 def experiment_report(record: ExperimentRecord, on_step: Callable[[str], None] = lambda _: None) -> str:
     """Return the report of an experiment as an HTML document. The same files give the same bytes.
 
-    Args:
-        on_step: called with each section, before it is made.
+    `on_step`: called with each section, before it is made.
     """
     title = "Report of an experiment"
     with style():

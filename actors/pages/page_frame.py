@@ -86,8 +86,7 @@ SHOWN_MAX = 4
 def lead_of(answers: Sequence[Answer], limits: str) -> Element:
     """Return the answers to the hypotheses, and their limits in one paragraph.
 
-    Args:
-        limits: caveats, versions and inputs.
+    `limits`: caveats, versions and inputs.
     """
     several = len(answers) > 1
     parts: list[Node] = []

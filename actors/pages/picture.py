@@ -175,8 +175,7 @@ def picture(drawn: Figure, name: str, title: str) -> Element:
 def themed(root: ElementTree.Element, name: str, title: str, size: Sequence[int], least: float = 0.0) -> Element:
     """Return an SVG document as an element whose colours are those of the page, and whose ids are its own.
 
-    Args:
-        least: the smallest scale at which it is shown; a narrower page scrolls it.
+    `least`: the smallest scale at which it is shown; a narrower page scrolls it.
     """
     for parent in list(root.iter()):
         for child in list(parent):

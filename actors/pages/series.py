@@ -105,8 +105,7 @@ def interventions_note(groups: Sequence[RunGroup]) -> str:
 def group_key(groups: Sequence[RunGroup], *, has_lines: bool = True) -> tuple[tuple[str, str, str], ...]:
     """Return the key of the groups; none for a single group, which the text names.
 
-    Args:
-        has_lines: whether the picture has lines, whose dashes are named, too.
+    `has_lines`: whether the picture has lines, whose dashes are named, too.
     """
     if len(groups) == 1:
         return ()

@@ -35,8 +35,7 @@ def in_short(archetypes: Sequence[str]) -> list[str]:
 def interval(estimate: Estimate, digits: int, otherwise: str = "") -> str:
     """Return a mean with its interval: `0.0158 (0.0137 to 0.0183)`.
 
-    Args:
-        otherwise: what stands in the place of the interval if there is none; by default nothing.
+    `otherwise`: what stands in the place of the interval if there is none; by default nothing.
     """
     ends = otherwise
     if estimate.low is not None and estimate.high is not None:

@@ -85,8 +85,7 @@ def tables_css() -> str:
 def room_for(columns: Iterable[tuple[str, Iterable[str], bool]]) -> int | None:
     """Return the width below which a table is a list, one of `ROOMS`; None for a table that fits anywhere.
 
-    Args:
-        columns: of each column its name, its cells, and whether these are texts, which may have several lines.
+    `columns`: of each column its name, its cells, and whether these are texts, which may have several lines.
     """
     needed = 0.0
     for name, cells, is_text in columns:

@@ -132,8 +132,7 @@ def _values(run: RunRecord, name: str, *, is_total: bool) -> tuple[list[float], 
 def economy_charts(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> list[Chart]:
     """Return an economy's indicators and their moments beside history.
 
-    Args:
-        history: real quarters; an empty one leaves history out.
+    `history`: real quarters; an empty one leaves history out.
     """
     if not groups[0].first.rounds.get("interest_rate"):
         return []

@@ -99,7 +99,6 @@ def nearest(turns: Sequence[PathTurn], tick: int, noun: str = "turn") -> str:
 
 
 def refuse_ticks(run: OpenRun, *ticks: int | None) -> None:
-    """Refuse a tick that the run does not have."""
     for tick in ticks:
         if tick is not None and not 0 <= tick < run.length:
             problem = f"there is no tick {tick:,}; the run has the ticks 0 to {run.length - 1:,}"

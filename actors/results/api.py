@@ -56,8 +56,7 @@ T = TypeVar("T")
 def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -> BuiltDomain:
     """Return the domain of the caller's configuration, with its input files read. The code that it names is run.
 
-    Args:
-        on_step: called with the next step in words, where steps can take long.
+    `on_step`: called with the next step in words, where steps can take long.
 
     Raises:
         ConfigError: the configuration does not fit its inputs, or a domain of its own cannot be used.

@@ -295,8 +295,7 @@ class Survey:
     def kept(self, form: str = "csv") -> Iterator[None]:
         """Write the answers that come in the block, however it ends; a new directory without answers is removed.
 
-        Args:
-            form: as for `prism export`.
+        `form`: as for `prism export`.
 
         Raises:
             RunDirectoryError: the directory cannot be written, or pyarrow is not installed.
@@ -383,8 +382,7 @@ def _refuse_other(out: Path, asking: str) -> None:
 def ask_people(path: Path, questions: Path, on_begin: OnBegin = lambda _: None, **options: Any) -> Survey:
     """Put a questionnaire to people of a run, and return it with its answers. It has an event loop of its own.
 
-    Args:
-        options: as for `Survey`.
+    `options`: as for `Survey`.
 
     Raises:
         PrismError: as for `Survey`, its `gather` and its `ask`.

@@ -53,8 +53,7 @@ def companions(place: str) -> tuple[str, ...]:
 def read_beside(path: Path, places: Iterable[str], *, with_origin: bool = True) -> Beside:
     """Return the context of the measures of a run in a directory; parts that cannot be read are left out.
 
-    Args:
-        with_origin: whether calibration, version and inputs are read, too.
+    `with_origin`: whether calibration, version and inputs are read, too.
     """
     summary, numbers, values = read_summary(path), numbers_of(path), {}
     for place in places if summary else ():  # numbers of a run under way are not comparable
@@ -116,9 +115,8 @@ def side_in_words(name: str, settings: Mapping[str, str]) -> str:
 def compared_runs(places: Sequence[str], sides: Mapping[str, Sequence[Path]]) -> Compared:
     """Return the comparison of runs, with equal seeds if the sides have seeds in common.
 
-    Args:
-        sides: `{side, as it stands in a sentence: the directories of its runs}`; runs that have not ended are left
-            out. Of two sides the first is the base, from which the second differs.
+    `sides`: `{side, as it stands in a sentence: the directories of its runs}`; runs that have not ended are left
+    out. Of two sides the first is the base, from which the second differs.
     """
     wanted = {*places, *(other for place in places for other in companions(place))}
     found = {said: [read_beside(path, wanted) for path in paths] for said, paths in sides.items()}

@@ -55,8 +55,7 @@ Tie = tuple[int, int]
 class TieTables:
     """The rows of `ties` and `edges`: the ties at the start, and those that people and interventions make and end.
 
-    Args:
-        ties, edges: the rows; None for a table that is not wanted.
+    `ties, edges`: the rows; None for a table that is not wanted.
     """
 
     def __init__(self, run: Recorded, ties: Rows | None, edges: Rows | None) -> None:
@@ -116,11 +115,7 @@ class TieTables:
 
 
 class AttributeChanges:
-    """The rows of `attribute_changes`, and the values at the end.
-
-    Args:
-        rows: the rows; None if they are not wanted.
-    """
+    """The rows of `attribute_changes`, and the values at the end. `rows`: the rows; None if they are not wanted."""
 
     def __init__(self, run: Recorded, rows: Rows | None, people: Callable[[], Population | None]) -> None:
         self.latest: dict[tuple[int, str], Value] = {}

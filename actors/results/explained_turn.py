@@ -41,7 +41,6 @@ Decisions = Mapping[QuestionName, int]
 
 
 async def explained_turns(run: OpenRun, trace: Trace, decisions: Decisions) -> list[ExplainedTurn]:
-    """Return traced turns as records."""
     asked: dict[QuestionName, TracedTurn] = {}
     for each in trace.turns:  # the turn with the decision comes later, and knows more
         if each.question is not None:
@@ -267,8 +266,7 @@ def sharing_of(
 ) -> dict[QuestionName, ExplainedSharing]:
     """Return the place of each question that has one. Blocks.
 
-    Args:
-        places: where they were placed when their ticks were done again.
+    `places`: where they were placed when their ticks were done again.
     """
     if run.config.oracle.sharing.by == "none":
         return {}

@@ -14,28 +14,19 @@ import msgspec
 
 
 class PathTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn of an agent as the journal has it.
-
-    Args:
-        trigger: what happened to the agent.
-        from_state, to_state: the states before and after it; equal if it asked, or stayed.
-        source: what moved it, a `prism.agents.Source`; `question` if it asked the oracle instead.
-        reason: why a decision is a fallback, or why it had no effect; empty otherwise.
-        options: the states that the oracle was asked to choose from; empty for any other turn.
-        effect: the effect that the turn had on the world, as JSON values; None if there is none.
-        events: what took place because of it: `{"kind": "like", "post": 12, "parent": null}` each; of a tie
-            `{"kind": "unfollow", "whom": 40, "post": 12}`, and of an attribute
-            `{"kind": "set", "name": "opinion", "value": 0.5}`. Each also has its `words`.
-    """
+    """A turn of an agent as the journal has it."""
 
     tick: int
     trigger: str
-    from_state: str
+    from_state: str  # from_state, to_state: the states before and after it; equal if it asked, or stayed
     to_state: str
-    source: str
-    reason: str = ""
-    options: tuple[str, ...] = ()
-    effect: Any = None
+    source: str  # what moved it, a `prism.agents.Source`; `question` if it asked the oracle instead
+    reason: str = ""  # why a decision is a fallback, or why it had no effect; empty otherwise
+    options: tuple[str, ...] = ()  # the states that the oracle was asked to choose from; empty for any other turn
+    effect: Any = None  # the effect that the turn had on the world, as JSON values; None if there is none
+    # what took place because of it: `{"kind": "like", "post": 12, "parent": null}` each; of a tie `{"kind":
+    # "unfollow", "whom": 40, "post": 12}`, and of an attribute `{"kind": "set", "name": "opinion", "value": 0.5}`.
+    # Each also has its `words`
     events: tuple[dict[str, Any], ...] = ()
 
 
@@ -52,30 +43,19 @@ class AgentPath(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExplainedRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the chart that might have been taken.
+    """A row of the chart that might have been taken."""
 
-    Args:
-        name: the row's label, or the row in one line.
-        target: the state that it leads to; None if the oracle is to choose among all targets.
-        level: 0 for a row of the state itself, 1 for one of the state around it, and so on.
-        guard: the guard: an expression as its author wrote it, or the name of a function; empty for an else.
-        values: `{field: value}` of the fields that an expression reads.
-        outcome: `true`, `false`, `needs_oracle`, `raised` (which counts as false), `else`, `not_needed` (an else beside
-            an enabled row) or `not_asked` (a row around one that is enabled).
-        error: the error of a guard that raised.
-        is_candidate: whether the row is enabled.
-        is_taken: whether it is the one that led the agent on.
-    """
-
-    name: str
-    target: str | None
-    level: int
-    guard: str
-    values: dict[str, Any]
+    name: str  # the row's label, or the row in one line
+    target: str | None  # the state that it leads to; None if the oracle is to choose among all targets
+    level: int  # 0 for a row of the state itself, 1 for one of the state around it, and so on
+    guard: str  # the guard: an expression as its author wrote it, or the name of a function; empty for an else
+    values: dict[str, Any]  # `{field: value}` of the fields that an expression reads
+    # `true`, `false`, `needs_oracle`, `raised` (which counts as false), `else`, `not_needed` (an else beside an
+    # enabled row) or `not_asked` (a row around one that is enabled)
     outcome: str
     error: str = ""
-    is_candidate: bool = False
-    is_taken: bool = False
+    is_candidate: bool = False  # whether the row is enabled
+    is_taken: bool = False  # whether it is the one that led the agent on
 
 
 class ModelReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,34 +103,25 @@ class ModelCalls(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExplainedAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a question.
-
-    Args:
-        state: the option taken.
-        source: `oracle`, `llm`, `fallback` or `timeout`.
-        reason: why it is a fallback; empty otherwise.
-        method: how the oracle found it: `embedded`, `json`, `systemone`, `logprobs` or `shared`; empty for a
-            fallback.
-        content: what the oracle answered besides the option, as JSON values; None for nothing.
-        latency_s: from the question's arrival at the oracle to this answer; None for the embedded oracle.
-        attempts: the calls that failed before, after which the question was asked again: the reason of each.
-        spent: the calls to a model that it took, by outcome, with those of the attempts before.
-        cost_usd: their cost; None without prices.
-        is_shared: whether it took no call of its own: it drew from a shared judgement, an identical question was under
-            way, or a tape had the answer.
-        decided_in: the tick in which the decision took effect; None if the journal does not have it yet.
-    """
+    """The answer to a question."""
 
     state: str
-    source: str
-    reason: str = ""
+    source: str  # `oracle`, `llm`, `fallback` or `timeout`
+    reason: str = ""  # why it is a fallback; empty otherwise
+    # how the oracle found it: `embedded`, `json`, `systemone`, `logprobs` or `shared`; empty for a fallback
     method: str = ""
-    content: Any = None
+    content: Any = None  # what the oracle answered besides the option, as JSON values; None for nothing
+    # from the question's arrival at the oracle to this answer; None for the embedded oracle
     latency_s: float | None = None
+    # the calls that failed before, after which the question was asked again: the reason of each
     attempts: tuple[str, ...] = ()
+    # the calls to a model that it took, by outcome, with those of the attempts before
     spent: tuple[ModelCalls, ...] = ()
-    cost_usd: float | None = None
+    cost_usd: float | None = None  # their cost; None without prices
+    # whether it took no call of its own: it drew from a shared judgement, an identical question was under way, or a
+    # tape had the answer
     is_shared: bool = False
+    # the tick in which the decision took effect; None if the journal does not have it yet
     decided_in: int | None = None
 
 
@@ -165,33 +136,25 @@ class ExplainedSharing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExplainedQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A question that an agent asked.
+    """A question that an agent asked."""
 
-    Args:
-        id: its id, as a model's server was told it in `X-Request-Id`.
-        tick, agent, trigger, state: who asked, when, on what and in which state.
-        options: the states to choose from; the first one is the fallback.
-        requests: what the model was asked, or would have been, in order; empty for an oracle that asks none.
-        is_sent: false if no call was made for it: it has no answer yet, drew from judgements of others, shared the
-            answer of an identical question, or fell back before a call.
-        answer: what came back; None if there is none yet.
-        embedded: `{option: probability}` for this agent by the embedded choice; None if the domain has none.
-        relevance: of what the question is about, from 0 to 1, as the embedded choice sees it; None if there is none.
-        sharing: its place among questions that share a judgement; None if it shares none.
-    """
-
-    id: str
+    id: str  # its id, as a model's server was told it in `X-Request-Id`
     tick: int
     agent: int
     trigger: str
     state: str
-    options: tuple[str, ...]
+    options: tuple[str, ...]  # the states to choose from; the first one is the fallback
+    # what the model was asked, or would have been, in order; empty for an oracle that asks none
     requests: tuple[ModelRequest, ...] = ()
+    # false if no call was made for it: it has no answer yet, drew from judgements of others, shared the answer of
+    # an identical question, or fell back before a call
     is_sent: bool = True
-    answer: ExplainedAnswer | None = None
+    answer: ExplainedAnswer | None = None  # what came back; None if there is none yet
+    # `{option: probability}` for this agent by the embedded choice; None if the domain has none
     embedded: dict[str, float] | None = None
+    # of what the question is about, from 0 to 1, as the embedded choice sees it; None if there is none
     relevance: float | None = None
-    sharing: ExplainedSharing | None = None
+    sharing: ExplainedSharing | None = None  # its place among questions that share a judgement; None if it shares none
 
 
 class ExplainedChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,42 +175,29 @@ class ExplainedTurn(msgspec.Struct, frozen=True, kw_only=True):
     """One turn of an agent, worked out again and equal to the journal.
 
     An agent that asks the oracle takes two turns: one that asks, and one with the decision.
-
-    Args:
-        tick: the turn's tick.
-        agent, name: the agent's number and name.
-        profile: the known facts about the agent, as JSON values: interests, personality and attributes of a person, or
-            the panel of a user's own domain.
-        trigger: what happened to it; `context`: the trigger's context by field, such as the post in view.
-        state: the state before; `ticks_in_state`: for how long.
-        rows: the rows of the chart for this state and trigger, in order. With a decision, as of the question's tick.
-        question: the question that the agent asked, or whose decision has come; None if a rule settled the turn.
-        is_decision: whether the turn carries out a decision.
-        to_state: the state after; equal to `state` if it asked, or stayed.
-        source: what moved it, a `prism.agents.Source`; `question` if it asked.
-        reason: why a decision is a fallback, or why nothing came of it.
-        effect: the effect on the world, as JSON values.
-        changes: the attributes that the row sets.
-        events: what took place because of it.
     """
 
     tick: int
     agent: int
     name: str
+    # the known facts about the agent, as JSON values: interests, personality and attributes of a person, or the
+    # panel of a user's own domain
     profile: dict[str, Any]
     trigger: str
-    context: dict[str, Any] | None
+    context: dict[str, Any] | None  # the trigger's context by field, such as the post in view
     state: str
     ticks_in_state: int
+    # the rows of the chart for this state and trigger, in order. With a decision, as of the question's tick
     rows: tuple[ExplainedRow, ...]
+    # the question that the agent asked, or whose decision has come; None if a rule settled the turn
     question: ExplainedQuestion | None
-    is_decision: bool
-    to_state: str
-    source: str
-    reason: str = ""
-    effect: Any = None
-    changes: tuple[ExplainedChange, ...] = ()
-    events: tuple[dict[str, Any], ...] = ()
+    is_decision: bool  # whether the turn carries out a decision
+    to_state: str  # the state after; equal to `state` if it asked, or stayed
+    source: str  # what moved it, a `prism.agents.Source`; `question` if it asked
+    reason: str = ""  # why a decision is a fallback, or why nothing came of it
+    effect: Any = None  # the effect on the world, as JSON values
+    changes: tuple[ExplainedChange, ...] = ()  # the attributes that the row sets
+    events: tuple[dict[str, Any], ...] = ()  # what took place because of it
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
@@ -339,27 +289,19 @@ class ExplainedCascade(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExplainedProposal(msgspec.Struct, frozen=True, kw_only=True):
-    """The way of one nation through a quarter.
+    """The way of one nation through a quarter."""
 
-    Args:
-        agent, name: the nation's number and name.
-        outcome: `applied`; `accepted`, `rejected` or `proposed` if it came no further; `none` without a proposal.
-        action: the proposal in words; empty if there is none.
-        is_valid: what the validator said; None if it was not asked.
-        rate_before, rate_after: the interest rate that the engine got and the one that it set, in percent; None if the
-            proposal was not applied.
-        chains: the reasoning of the agent, the validator and the engine, in this order, as far as they were asked:
-            the records of the journal with `component`, `prompt`, `response`, `reasoning`, `model` and `confidence`.
-        turns: the nation's turns, explained.
-    """
-
-    agent: int
+    agent: int  # agent, name: the nation's number and name
     name: str
-    outcome: str
-    action: str
-    is_valid: bool | None
+    outcome: str  # `applied`; `accepted`, `rejected` or `proposed` if it came no further; `none` without a proposal
+    action: str  # the proposal in words; empty if there is none
+    is_valid: bool | None  # what the validator said; None if it was not asked
+    # rate_before, rate_after: the interest rate that the engine got and the one that it set, in percent; None if
+    # the proposal was not applied
     rate_before: float | None
     rate_after: float | None
+    # the reasoning of the agent, the validator and the engine, in this order, as far as they were asked: the
+    # records of the journal with `component`, `prompt`, `response`, `reasoning`, `model` and `confidence`
     chains: tuple[dict[str, Any], ...]
     turns: tuple[ExplainedTurn, ...]
 
@@ -403,48 +345,35 @@ class AgentDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
-    """The differences that another answer to one question would have made.
-
-    Args:
-        agent, name: who asked; `asked`: in which tick; `trigger`, `state`: on what, and in which state.
-        decided_in: the tick in which the decision takes effect, the first one that can differ.
-        options: of the question; `was`: the option taken; `would_be`: the other one.
-        until: the ticks are compared up to this one, which is not among them.
-        path_was, path_would_be: the agent's own turns in these ticks.
-        ticks: how far the futures are apart in each tick.
-        events: `{kind of event on the feed: how often}`, in these ticks; both numbers, even if they are equal.
-        states: the agents in each state at the end, where it differs.
-        totals: the numbers of the world at the end, where they differ: those of `summary.json` that are plain numbers.
-        agents: the agents that did something else, those first that did so in most ticks.
-        posts: the posts with the largest difference of engagements; `name` is the post's id.
-        recorded, taped, computed, asked_now: the questions of the other future by who answered: the same question in
-            the log; the same prompt on the tape; the embedded choice; the model, with `--ask`.
-        notes: what a reader has to know besides, a sentence each.
-    """
+    """The differences that another answer to one question would have made."""
 
     agent: int
     name: str
-    asked: int
+    asked: int  # in which tick; `trigger`, `state`: on what, and in which state
     trigger: str
     state: str
-    decided_in: int
+    decided_in: int  # the tick in which the decision takes effect, the first one that can differ
     options: tuple[str, ...]
     was: str
     would_be: str
-    until: int
-    path_was: tuple[PathTurn, ...]
+    until: int  # the ticks are compared up to this one, which is not among them
+    path_was: tuple[PathTurn, ...]  # path_was, path_would_be: the agent's own turns in these ticks
     path_would_be: tuple[PathTurn, ...]
-    ticks: tuple[TickDifference, ...]
+    ticks: tuple[TickDifference, ...]  # how far the futures are apart in each tick
+    # `{kind of event on the feed: how often}`, in these ticks; both numbers, even if they are equal
     events: tuple[Counted, ...]
-    states: tuple[Counted, ...]
+    states: tuple[Counted, ...]  # the agents in each state at the end, where it differs
+    # the numbers of the world at the end, where they differ: those of `summary.json` that are plain numbers
     totals: tuple[Counted, ...]
-    agents: tuple[AgentDifference, ...]
-    posts: tuple[Counted, ...]
+    agents: tuple[AgentDifference, ...]  # the agents that did something else, those first that did so in most ticks
+    posts: tuple[Counted, ...]  # the posts with the largest difference of engagements; `name` is the post's id
+    # recorded, taped, computed, asked_now: the questions of the other future by who answered: the same question in
+    # the log; the same prompt on the tape; the embedded choice; the model, with `--ask`
     recorded: int
     taped: int
     computed: int
     asked_now: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what a reader has to know besides, a sentence each
 
 
 def plain(value: Any) -> Any:

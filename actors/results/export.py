@@ -55,8 +55,7 @@ class Progress(NamedTuple):
 def chosen_tables(names: Sequence[str], tables: Mapping[str, Table]) -> tuple[str, ...]:
     """Return the tables that are named, in their usual order; without names, return all tables.
 
-    Args:
-        tables: those that runs may have, by name.
+    `tables`: those that runs may have, by name.
 
     Raises:
         NoTableError: there is no such table.
@@ -145,8 +144,7 @@ def write_tables(
 ) -> dict[str, int]:
     """Write the tables, and return `{table: rows}`.
 
-    Args:
-        draft: a directory for rows that wait until all of a run is read.
+    `draft`: a directory for rows that wait until all of a run is read.
     """
     shows = [run.show for run in runs]
     of_feeds = [run.config for run, show in zip(runs, shows, strict=True) if "posts" in show.event_tables]

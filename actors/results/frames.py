@@ -39,8 +39,7 @@ class Labelled:
 class _Memory:
     """The rows of tables in memory, as columns.
 
-    Args:
-        most: the number of rows that are kept of each table, the first ones; None for all rows.
+    `most`: the number of rows that are kept of each table, the first ones; None for all rows.
     """
 
     def __init__(self, most: int | None = None) -> None:
@@ -97,8 +96,7 @@ def table_frame(path: Path, name: str, into: str) -> Any:
 def read_tables(run: Recorded, names: Sequence[str], most: int | None = None) -> tuple[Columns, dict[str, int]]:
     """Return tables of a run as columns, and `{table: its number of rows}`. A table without rows may be missing.
 
-    Args:
-        most: the number of rows that are returned of each table, the first ones; None for all rows.
+    `most`: the number of rows that are returned of each table, the first ones; None for all rows.
     """
     memory = _Memory(most)
     with TemporaryDirectory(prefix="prism-table-") as draft:

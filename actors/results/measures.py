@@ -239,7 +239,6 @@ class RunNumbers:
         return [event for messages in ticks for event in those_of(messages, PostEvent)]
 
     def _directory(self, what: str) -> Path:
-        """Return the directory of the run."""
         if self._path is None:
             problem = f"{what} are worked out of the journal, which a run in memory does not keep"
             raise RunDirectoryError(f"{problem}: name a directory, as in run(config, out='runs/mine')")

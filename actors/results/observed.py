@@ -85,8 +85,7 @@ def observed_feed(path: Path, config: Config) -> Feed:
 def feed_of(course: Course, engagement_per_post_seen: float | None, config: Config) -> Feed:
     """Return the cascades, posts and hours of a social run, without its youngest originals, as in `observed_feed`.
 
-    Args:
-        engagement_per_post_seen: as in `Feed`.
+    `engagement_per_post_seen`: as in `Feed`.
     """
     rounds = config.feed.horizon_rounds * config.simulation.ticks_per_round
     last = course.ticks - min(rounds, course.ticks // 2)
@@ -126,7 +125,6 @@ def start_quarter(config: Config) -> Quarter | None:
 
 
 def observed_economy(path: Path) -> RoundsTable:
-    """Return the columns of an economy."""
     rounds = read_rounds(path)
     if not rounds:
         raise JournalError(f"{path / ROUNDS}: there is none; `prism resume` writes it again")

@@ -39,7 +39,6 @@ class BuiltOnce:
 
     @property
     def domain(self) -> Domain:
-        """The domain."""
         if self._built is None:
             hint = "; --tables without agents, edges, attribute_changes, questions and judgements needs no input files"
             try:
@@ -239,11 +238,7 @@ def _set_by_charts(config: Config) -> dict[str, AttributeConfig]:
 
 
 class AgentRows:
-    """The rows of `agents`.
-
-    Args:
-        attributes: `{(attribute, whether at the end): its column}` of the table.
-    """
+    """The rows of `agents`. `attributes`: `{(attribute, whether at the end): its column}` of the table."""
 
     def __init__(self, rows: Rows, attributes: Mapping[tuple[str, bool], Column]) -> None:
         self._rows = rows
@@ -258,7 +253,6 @@ class AgentRows:
         made: Made,
         changed: tuple[TieTables, AttributeChanges],
     ) -> None:
-        """Add the agents of a run."""
         further = [column.name for column in self._rows.table.columns[6:]]
         population = built.population
         for agent in range(run.header.agents):

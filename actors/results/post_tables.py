@@ -31,11 +31,7 @@ _SPOOL_ROWS: Final = 4096
 
 
 class Drafts:
-    """The texts that a model has written for posts that are not yet made.
-
-    Args:
-        behaviour: the people's chart.
-    """
+    """The texts that a model has written for posts that are not yet made."""
 
     def __init__(self, behaviour: Behaviour[Any]) -> None:
         self._effects = behaviour.effects

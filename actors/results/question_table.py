@@ -44,11 +44,7 @@ class _Asked:
 
 
 class Questions:
-    """The rows of `questions`.
-
-    Args:
-        probabilities: those of the embedded oracle.
-    """
+    """The rows of `questions`. `probabilities`: those of the embedded oracle."""
 
     def __init__(self, run: Recorded, rows: Rows, show: Show, probabilities: Probabilities) -> None:
         self._run = run

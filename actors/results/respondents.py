@@ -25,7 +25,6 @@ Answers = Callable[[SocialAgent], dict[tuple[str, int], int | str | None]]
 
 
 def people_of(run: OpenRun) -> SocialDomain:
-    """Return the domain of a run of people."""
     if not isinstance(run.domain, SocialDomain):
         name = run.config.simulation.domain
         raise RunDirectoryError(f"{run.path}: questions are put to people on a feed, not to agents of {name}")

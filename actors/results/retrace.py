@@ -147,11 +147,7 @@ class PlacedQuestion(NamedTuple):
 
 
 class Trace:
-    """The turns of some agents in a range of ticks.
-
-    Args:
-        agents: the numbers of the agents; None for all.
-    """
+    """The turns of some agents in a range of ticks. `agents`: the numbers of the agents; None for all."""
 
     def __init__(self, agents: Collection[int] | None, first: int, last: int) -> None:
         self.agents = agents

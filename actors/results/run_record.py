@@ -122,8 +122,7 @@ class RunRecord(Recorded):
     def read_people(self, on_step: Callable[[str], None] = ignore_step) -> None:
         """Read the people of a social run, and the attributes that they change: then it reads the journal again.
 
-        Args:
-            on_step: called with the next step, in words.
+        `on_step`: called with the next step, in words.
         """
         changed = self.course.attributes_changed
         self.audience = audience_of(self.config, changed, on_step)

@@ -33,11 +33,7 @@ class Attributes(NamedTuple):
 
 
 class RunTables:
-    """The tables of one run.
-
-    Args:
-        draft: the directory that is being written.
-    """
+    """The tables of one run. `draft`: the directory that is being written."""
 
     def __init__(  # the source and the target of rows
         self, run: Recorded, show: Show, tables: Tables, draft: Path, attributes: Attributes, rounds: RoundsTable

@@ -45,8 +45,7 @@ class TableFiles(Protocol):
     def close(self, facts: Mapping[str, str]) -> None:
         """Complete all files.
 
-        Args:
-            facts: facts about the files themselves, by name, if their format has a place for them.
+        `facts`: facts about the files themselves, by name, if their format has a place for them.
         """
 
     def discard(self) -> None:
@@ -203,8 +202,7 @@ BATCH_ROWS = 1 << 16
 class Rows:
     """The rows of one table that wait to be written.
 
-    Args:
-        table: the table; its file is begun with its first row, or by `begin`.
+    `table`: the table; its file is begun with its first row, or by `begin`.
     """
 
     def __init__(self, table: Table, files: TableFiles) -> None:
@@ -264,11 +262,7 @@ class Rows:
 
 
 class Tables:
-    """The tables that are wanted, and their rows.
-
-    Args:
-        files: where their rows go.
-    """
+    """The tables that are wanted, and their rows. `files`: where their rows go."""
 
     def __init__(self, tables: Mapping[str, Table], files: TableFiles) -> None:
         self._rows = {name: Rows(table, files) for name, table in tables.items()}

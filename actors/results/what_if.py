@@ -418,8 +418,7 @@ class Differences:
     def record(self, run: OpenRun, ends: tuple[Simulation, Simulation], **facts: Any) -> WhatIf:
         """Return the differences, with these facts about the question.
 
-        Args:
-            ends: the simulations after the last tick of each future.
+        `ends`: the simulations after the last tick of each future.
         """
         was, would = ends
         acting = sorted(self._acting.items(), key=lambda each: (-len(each[1]), each[1][0], each[0]))

@@ -84,7 +84,6 @@ class AgentPanel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def panel_of(run: ViewedRun, journal: Followed, agent: int, tick: int) -> AgentPanel:
-    """Return the panel of an agent at the end of a tick."""
     if not 0 <= agent < journal.agents:
         raise ValueError(f"expected an agent from 0 to {journal.agents - 1}, got {agent}")
     state = journal.states[int(journal.states_at(tick)[agent])] if journal.states else ""

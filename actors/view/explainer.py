@@ -42,8 +42,7 @@ class _Failed(msgspec.Struct):
 class Explainer:
     """A worker that explains turns, one after the other.
 
-    Args:
-        command: the beginning of the command that does: a run, an agent and a tick follow.
+    `command`: the beginning of the command that does: a run, an agent and a tick follow.
     """
 
     def __init__(self, command: Sequence[str]) -> None:

@@ -101,19 +101,13 @@ LAID_OUT = 0.3
 
 
 class NetworkNow(msgspec.Struct, frozen=True, kw_only=True):
-    """The network as far as it is there.
+    """The network as far as it is there."""
 
-    Args:
-        share: the share of the work that is done, from 0 to 1.
-        step: the present step, in words.
-        problem: why there is no network; empty if there is one, or will be.
-        people, ties: counts of the run; a tie is that one person follows another. `people_drawn`, `ties_drawn`: counts
-            of the picture.
-    """
-
-    share: float = 0.0
+    share: float = 0.0  # the share of the work that is done, from 0 to 1
     step: str = "not begun"
-    problem: str = ""
+    problem: str = ""  # why there is no network; empty if there is one, or will be
+    # people, ties: counts of the run; a tie is that one person follows another. `people_drawn`, `ties_drawn`:
+    # counts of the picture
     people: int = 0
     people_drawn: int = 0
     ties: int = 0
@@ -136,11 +130,7 @@ class Drawn(NamedTuple):
 
 
 class NetworkDrawing:
-    """The drawing of one run's network, made once, in a thread of its own.
-
-    Args:
-        config: the run's configuration.
-    """
+    """The drawing of one run's network, made once, in a thread of its own."""
 
     def __init__(self, config: Config) -> None:
         self._config = config

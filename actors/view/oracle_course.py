@@ -48,11 +48,7 @@ class OracleNow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OracleCourse:
-    """The oracle's log, read on as it grows.
-
-    Args:
-        path: the run's directory.
-    """
+    """The oracle's log, read on as it grows."""
 
     def __init__(self, path: Path, prices: PricesConfig) -> None:
         self._path, self._prices, self._lock = path, prices, Lock()

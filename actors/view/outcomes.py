@@ -56,8 +56,7 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
 def outcomes_of(path: Path, config: Config, inputs: dict[str, str]) -> Outcomes:
     """Return the outcomes of the rounds that have ended.
 
-    Args:
-        inputs: `{input file: SHA-256}` when the run began. History comes only from a file that is still the same.
+    `inputs`: `{input file: SHA-256}` when the run began. History comes only from a file that is still the same.
     """
     rounds = read_rounds(path)
     ticks = [int(tick) - 1 for tick in rounds.get("tick", [])]

@@ -127,7 +127,6 @@ class RunLister:
         return {key: shown(f"{' = '.join(conditions[key])}, seed {seed}") for _, seed, key in cells}
 
     def lines(self) -> RunList:
-        """Return the list."""
         found = self.paths()
         listed = dict(list(found.items())[:RUNS_MAX])
         with self._lock:

@@ -35,11 +35,7 @@ class ShownCauses(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ViewedCauses:
-    """The causes that a run keeps, drawn on the first request, and again when a file or the run has changed.
-
-    Args:
-        path: the run's directory.
-    """
+    """The causes that a run keeps, drawn on the first request, and again when a file or the run has changed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
