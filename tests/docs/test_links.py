@@ -53,19 +53,3 @@ def test_every_page_that_the_code_mentions_exists_with_its_heading() -> None:
     assert len(mentioned) > 20
     ours = sorted((file, target) for file, target in mentioned if target not in FOREIGN)
     assert [(file, target) for file, target in ours if is_broken(target, ROOT, set())] == []
-
-
-def test_anchors_are_made_as_github_makes_them(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text("# A `prism run`, twice\n\n## checkpoint-<tick>.bin\n\n```sh\n# no\n```\n\n## Same\n\n## Same\n")
-    assert anchors(page) == {"a-prism-run-twice", "checkpoint-tickbin", "same", "same-1"}
-
-
-def test_a_broken_link_is_found(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text("# One\n\n[a](#one) [b](#two) [c](page.md#one) [d](page.md#two) [e](none.md) `[f](no.md)`\n")
-    assert [target for target in links(page) if is_broken(target, tmp_path, anchors(page))] == [
-        "#two",
-        "page.md#two",
-        "none.md",
-    ]
