@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
@@ -23,9 +23,8 @@ from prism.domain import Domain, said_by
 from prism.errors import ConfigError, InputError, PrismError
 from prism.events import Intervened, PostEvent
 from prism.show import Show
-from prism.social.people.persona import Persona
 from prism.social.people.population import Population
-from prism.tables import Column, Kind, Value
+from prism.tables import Column, Kind
 
 
 class BuiltOnce:
@@ -110,24 +109,14 @@ class FinalStates:
         self.moves.update(agents)
 
 
-class Transitions:
-    """The rows of `transitions`."""
-
-    def __init__(self, run: Recorded, rows: Rows, show: Show) -> None:
-        self._name = run.name
-        self._effect_name = show.effect_name
-        self._rows = rows
-
-    def take(self, tick: RecordedTick) -> None:
-        """Add the rows of a tick."""
-        moved = tick.moved
-        count = len(moved)
-        if not count:
-            return
-        effects = [None if update.effect is None else self._effect_name(update.effect) for update in moved]
-        self._rows.extend(
+def add_transitions(run: Recorded, rows: Rows, show: Show, tick: RecordedTick) -> None:
+    """Add the rows of `transitions` of a tick."""
+    moved = tick.moved
+    count = len(moved)
+    if count:
+        rows.extend(
             (
-                [self._name] * count,
+                [run.name] * count,
                 [tick.tick] * count,
                 [tick.time] * count,
                 [update.agent for update in moved],
@@ -135,7 +124,7 @@ class Transitions:
                 [update.from_state for update in moved],
                 [update.to_state for update in moved],
                 [update.source for update in moved],
-                effects,
+                [None if update.effect is None else show.effect_name(update.effect) for update in moved],
                 _posts(tick, moved) if tick.others else [None] * count,
                 [update.reason or None for update in moved],
             )
@@ -237,63 +226,41 @@ def _set_by_charts(config: Config) -> dict[str, AttributeConfig]:
     return {name: each for name, each in config.population.attributes.items() if name in names}
 
 
-class AgentRows:
-    """The rows of `agents`. `attributes`: `{(attribute, whether at the end): its column}` of the table."""
-
-    def __init__(self, rows: Rows, attributes: Mapping[tuple[str, bool], Column]) -> None:
-        self._rows = rows
-        self._attributes = attributes
-
-    def add(
-        self,
-        run: Recorded,
-        show: Show,
-        built: BuiltOnce,
-        states: FinalStates,
-        made: Made,
-        changed: tuple[TieTables, AttributeChanges],
-    ) -> None:
-        further = [column.name for column in self._rows.table.columns[6:]]
-        population = built.population
-        for agent in range(run.header.agents):
-            values: dict[str, Value] = {}
-            if not built.is_untrusted:
-                values |= show.agent_values(built.domain, agent)
-            if population is not None and "followers" in values:
-                values |= self._of_person(agent, population.personas[agent], values, made, changed)
-            self._rows.add(
-                run.name,
-                agent,
-                show.name(agent) or None if population is None else population.personas[agent].name,
-                states.state.get(agent, built.initial),
-                states.since.get(agent, 0),
-                states.moves[agent],
-                *map(values.get, further),
-            )
-
-    def _of_person(
-        self,
-        agent: int,
-        persona: Persona,
-        start: Mapping[str, Any],
-        made: Made,
-        changed: tuple[TieTables, AttributeChanges],
-    ) -> Iterator[tuple[str, Value]]:
-        """Yield the counts of a person's acts, and the ties and attributes at the end."""
-        ties, attributes = changed
-        yield "followers_end", start["followers"] + ties.followers[agent]
-        yield "following_end", start["following"] + ties.following[agent]
-        for kind, name in _ACTS.items():
-            yield name, made[kind].get(agent, 0)
-        yield from self._own(agent, persona, attributes.latest)
-
-    def _own(
-        self, agent: int, persona: Persona, latest: Mapping[tuple[int, str], Value]
-    ) -> Iterator[tuple[str, Value]]:
-        for (name, is_end), column in self._attributes.items():
-            value = persona.attributes.get(name)
-            if is_end:
-                value = latest.get((agent, name), value)
-            if column.kind is Kind.TEXT and value is not None and not isinstance(value, str):
-                value = str(value).lower() if isinstance(value, bool) else str(value)
-            yield column.name, float(value) if column.kind is Kind.NUMBER and isinstance(value, int) else value
+def add_agents(
+    run: Recorded,
+    show: Show,
+    built: BuiltOnce,
+    states: FinalStates,
+    made: Made,
+    changed: tuple[TieTables, AttributeChanges],
+    rows: Rows,
+    columns: Mapping[tuple[str, bool], Column],
+) -> None:
+    """Add the rows of `agents`. `columns`: `{(attribute, whether at the end): its column}`."""
+    further = [column.name for column in rows.table.columns[6:]]
+    population, (ties, attributes) = built.population, changed
+    for agent in range(run.header.agents):
+        values = {} if built.is_untrusted else dict(show.agent_values(built.domain, agent))
+        if population is not None and "followers" in values:
+            # The counts of a person's acts, and the ties and attributes at the end.
+            start: Any = values
+            values["followers_end"] = start["followers"] + ties.followers[agent]
+            values["following_end"] = start["following"] + ties.following[agent]
+            values |= {name: made[kind].get(agent, 0) for kind, name in _ACTS.items()}
+            for (name, is_end), column in columns.items():
+                value = population.personas[agent].attributes.get(name)
+                if is_end:
+                    value = attributes.latest.get((agent, name), value)
+                if column.kind is Kind.TEXT and value is not None and not isinstance(value, str):
+                    value = str(value).lower() if isinstance(value, bool) else str(value)
+                is_whole = column.kind is Kind.NUMBER and isinstance(value, int)
+                values[column.name] = float(value) if is_whole and value is not None else value
+        rows.add(
+            run.name,
+            agent,
+            show.name(agent) or None if population is None else population.personas[agent].name,
+            states.state.get(agent, built.initial),
+            states.since.get(agent, 0),
+            states.moves[agent],
+            *map(values.get, further),
+        )

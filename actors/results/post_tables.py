@@ -256,25 +256,9 @@ class PostTables:
         return write_post(kind, topic, self._run.header.seed, event.agent, event.tick), "template"
 
 
-class Feeds:
-    """The rows of `feeds`."""
-
-    def __init__(self, name: str, rows: Rows) -> None:
-        self._name = name
-        self._rows = rows
-
-    def take(self, tick: RecordedTick) -> None:
-        """Add the rows of a tick."""
-        for shown in tick.others:
-            if isinstance(shown, FeedShown) and shown.posts:
-                count = len(shown.posts)
-                self._rows.extend(
-                    (
-                        [self._name] * count,
-                        [tick.tick] * count,
-                        [tick.time] * count,
-                        [shown.agent] * count,
-                        range(1, count + 1),
-                        shown.posts,
-                    )
-                )
+def add_feeds(run: Recorded, rows: Rows, tick: RecordedTick) -> None:
+    """Add the rows of `feeds` of a tick."""
+    for shown in tick.others:
+        if isinstance(shown, FeedShown) and (count := len(shown.posts)):
+            own = [run.name] * count, [tick.tick] * count, [tick.time] * count, [shown.agent] * count
+            rows.extend((*own, range(1, count + 1), shown.posts))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,8 +16,8 @@ from actors.record.listing import list_run
 from actors.record.rounds import ROUNDS
 from actors.record.run import Recorded, RecordedTick, shown_path
 from actors.results.change_tables import AttributeChanges, TieTables
-from actors.results.people import AgentRows, BuiltOnce, FinalStates, Transitions
-from actors.results.post_tables import Feeds, PostTables
+from actors.results.people import BuiltOnce, FinalStates, add_agents, add_transitions
+from actors.results.post_tables import PostTables, add_feeds
 from actors.results.question_table import Questions, add_judgements
 from actors.results.schema import OF_EVENTS, tables_of
 from actors.results.table_files import Rows, Tables
@@ -84,7 +85,7 @@ class RunTables:
         if "agents" in tables:
             self._takers.append(self._states.take)
         if (rows := tables.if_wanted("transitions")) is not None:
-            self._takers.append(Transitions(run, rows, show).take)
+            self._takers.append(partial(add_transitions, run, rows, show))
         if any(name in tables for name in ("posts", "engagements", "agents")):
             is_feed = "posts" in show.event_tables
             behaviour = look_at_chart(run.config).behaviour if is_feed and run.config.llm.writes else None
@@ -92,7 +93,7 @@ class RunTables:
             self._posts = PostTables(run, tables, behaviour, self._directory, of_posts, is_feed=is_feed)
             self._takers.append(self._posts.take)
         if (rows := tables.if_wanted("feeds")) is not None:
-            self._takers.append(Feeds(run.name, rows).take)
+            self._takers.append(partial(add_feeds, run, rows))
         self._takers += [self._ties.take, self._changes.take]
         if (rows := tables.if_wanted("questions")) is not None:
             self._questions = Questions(run, rows, show, self._domain.probabilities)
@@ -122,9 +123,8 @@ class RunTables:
         if rows is not None:
             made = {} if self._posts is None else self._posts.made
             changed = self._ties, self._changes
-            AgentRows(rows, self._attributes.of_people).add(
-                self._run, self._show, self._domain, self._states, made, changed
-            )
+            columns = self._attributes.of_people
+            add_agents(self._run, self._show, self._domain, self._states, made, changed, rows, columns)
 
     def _add_judgements(self) -> None:
         rows = self._tables.if_wanted("judgements") if _has(self._run, self._show, "judgements") else None
@@ -158,11 +158,7 @@ def _run_row(run: Recorded) -> Iterator[Any]:
     yield forks[-1].tick if forks else None
     yield header.prism
     yield header.config_sha256
-    yield _json(header.config)
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+    yield msgspec.json.encode(header.config).decode()
 
 
 _OWN = ("round", "tick")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from actors.core.messages import Decided
 from actors.factory.domains import show_of
 from actors.record.answers import answers_in
 from actors.record.followed import Followed
@@ -90,20 +89,53 @@ def panel_of(run: ViewedRun, journal: Followed, agent: int, tick: int) -> AgentP
     since = journal.start_before(max(tick, 0), STRETCH_BYTES)
     show = Show(Config()) if run.opened is None else show_of(run.opened.config)
     messages, moves, questions = list[Any](), list[Move](), list[Put]()
-    for encoded, at in _messages(journal, agent, since, tick):
+    its_own = ((each, at) for at, found in journal.messages(since, tick) for each in of_agent(found, at, agent))
+    for encoded, at in its_own:
         message = decoded(encoded)
         messages.append(message)
         if isinstance(message, Update):
-            moves.append(_move(message, at, show))
+            moves.append(
+                Move(
+                    tick=at,
+                    trigger=message.trigger,
+                    before=message.from_state,
+                    after=message.to_state,
+                    source=message.source,
+                    effect=None if message.effect is None else show.effect_name(message.effect),
+                    reason=message.reason,
+                )
+            )
             _settle(questions, message, at)
         elif isinstance(message, Question):
-            questions.append(_put(message, question_id(journal.header.seed, at, agent, encoded), show))
+            questions.append(
+                Put(
+                    tick=message.tick,
+                    id=question_id(journal.header.seed, at, agent, encoded),
+                    trigger=message.trigger,
+                    state=message.state,
+                    options=message.options,
+                    context=None if message.context is None else show.seen(message.context),
+                )
+            )
     posts = [each for each in messages if isinstance(each, PostEvent)]
     feed = next((each for each in reversed(messages) if isinstance(each, FeedShown)), None)
     population = None if run.opened is None else run.opened.network.population
     changed = _changed(run, journal, agent, tick) if "edges" in show.event_tables else []
     following, followers = _ties(population, changed, agent)
     own = [each for each in changed if not isinstance(each, Intervened) and each.agent == agent]
+    if population is None:
+        person = [*show.panel(agent, messages).items()]
+    else:
+        persona = population.personas[agent]
+        became = {each.name: each.value for each in own if isinstance(each, AttributeSet)}
+        person = [
+            ("interests", ", ".join(persona.interests)),
+            ("personality", persona.personality),
+            ("chance of a session in a round", persona.activity),
+            ("ignores a post up to the relevance", persona.low_threshold),
+            ("acts on a post from the relevance", persona.high_threshold),
+            *{**persona.attributes, **became}.items(),
+        ]
     return AgentPanel(
         agent=agent,
         tick=tick,
@@ -118,7 +150,7 @@ def panel_of(run: ViewedRun, journal: Followed, agent: int, tick: int) -> AgentP
         feed_tick=None if feed is None else feed.tick,
         posts=posts[-POSTS_MAX:],
         posts_in_all=len(posts),
-        person=[*show.panel(agent, messages).items()] if population is None else _person(population, agent, own),
+        person=person,
         follows=following[:FOLLOWED_SHOWN],
         follows_count=len(following),
         followers_count=followers,
@@ -136,17 +168,14 @@ def _changed(run: ViewedRun, journal: Followed, agent: int, last: int) -> list[C
     may = chart is None or bool(chart.attributes_set) or not chart.effects.isdisjoint(ON_TIES)
     if not may and not opened.config.interventions:
         return []
-    found: list[Changed] = []
-    for _, messages in journal.messages(0, last):
-        found += [message for message in changes_in(messages) if _concerns(message, agent)]
-    return found
-
-
-def _concerns(message: Changed, agent: int) -> bool:
-    """Return whether a change may be of an agent's ties or attributes."""
-    if isinstance(message, Intervened):
-        return True
-    return message.agent == agent or (isinstance(message, TieChanged) and message.whom == agent)
+    return [
+        message
+        for _, messages in journal.messages(0, last)
+        for message in changes_in(messages)
+        if isinstance(message, Intervened)  # which may be of any tie
+        or message.agent == agent
+        or (isinstance(message, TieChanged) and message.whom == agent)
+    ]
 
 
 def _ties(population: Population | None, changed: Sequence[Changed], agent: int) -> tuple[list[int], int]:
@@ -161,35 +190,6 @@ def _ties(population: Population | None, changed: Sequence[Changed], agent: int)
         if other == agent:
             (followers.add if follows else followers.discard)(one)
     return sorted(following), len(followers)
-
-
-def _messages(journal: Followed, agent: int, first: int, last: int) -> Iterator[tuple[bytes, int]]:
-    for tick, messages in journal.messages(first, last):
-        for encoded in of_agent(messages, tick, agent):
-            yield encoded, tick
-
-
-def _move(update: Update[Any], tick: int, show: Show) -> Move:
-    return Move(
-        tick=tick,
-        trigger=update.trigger,
-        before=update.from_state,
-        after=update.to_state,
-        source=update.source,
-        effect=None if update.effect is None else show.effect_name(update.effect),
-        reason=update.reason,
-    )
-
-
-def _put(question: Question[Any], name: str, show: Show) -> Put:
-    return Put(
-        tick=question.tick,
-        id=name,
-        trigger=question.trigger,
-        state=question.state,
-        options=question.options,
-        context=None if question.context is None else show.seen(question.context),
-    )
 
 
 def _settle(questions: list[Put], update: Update[Any], tick: int) -> None:
@@ -209,43 +209,27 @@ def _with_answers(run: ViewedRun, agent: int, questions: list[Put]) -> list[Put]
     asked = {put.tick for put in questions}
     logged = answers_in(run.path) if asked else ()
     answers = {(each.asked, each.trigger): each for each in logged if each.agent == agent and each.asked in asked}
-    return [
-        put
-        if (answer := answers.get((put.tick, put.trigger))) is None
-        else msgspec.structs.replace(put, answer=_shown(answer))
-        for put in questions
-    ]
-
-
-def _shown(answer: Decided) -> dict[str, Any]:
-    return {
-        "state": answer.state,
-        "source": answer.source,
-        "reason": answer.reason,
-        "method": answer.method,
-        "latency_s": answer.latency_s,
-        "content": answer.content,
-        "calls": [
-            {
-                "outcome": spent.outcome,
-                "calls": spent.calls,
-                "read": spent.prompt_tokens,
-                "written": spent.completion_tokens,
+    found = []
+    for put in questions:
+        answer = answers.get((put.tick, put.trigger))
+        shown = (
+            None
+            if answer is None
+            else {
+                **{
+                    name: getattr(answer, name)
+                    for name in ("state", "source", "reason", "method", "latency_s", "content")
+                },
+                "calls": [
+                    {
+                        "outcome": spent.outcome,
+                        "calls": spent.calls,
+                        "read": spent.prompt_tokens,
+                        "written": spent.completion_tokens,
+                    }
+                    for spent in answer.spent
+                ],
             }
-            for spent in answer.spent
-        ],
-    }
-
-
-def _person(population: Population, agent: int, changed: Sequence[Changed]) -> list[tuple[str, Any]]:
-    """Return the known facts about a person after these changes, by name."""
-    persona = population.personas[agent]
-    became = {each.name: each.value for each in changed if isinstance(each, AttributeSet)}
-    return [
-        ("interests", ", ".join(persona.interests)),
-        ("personality", persona.personality),
-        ("chance of a session in a round", persona.activity),
-        ("ignores a post up to the relevance", persona.low_threshold),
-        ("acts on a post from the relevance", persona.high_threshold),
-        *{**persona.attributes, **became}.items(),
-    ]
+        )
+        found.append(msgspec.structs.replace(put, answer=shown))
+    return found

@@ -12,11 +12,11 @@ from actors.core.messages import Message
 from actors.record.followed import Followed
 from actors.record.manifest import read_summary
 from actors.record.messages import decoded
-from actors.results.beside import Compared, compared_runs, side_in_words
+from actors.results.beside import compared_runs, side_in_words
 from actors.results.run_record import Difference, differing, settings_in_words
 from prism.agents import Question, Update
 from prism.config.calibrated import NOT_COMPARED
-from prism.events import Event, Intervened
+from prism.events import Intervened
 from prism.no_effect import remarks
 from prism.quoting import as_text
 
@@ -46,19 +46,15 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     parts: list[Part] = []  # the parts in which the two messages differ, if they are of one kind
 
 
-def in_sentences(left: Path, right: Path, settings: Sequence[Difference], places: Sequence[str]) -> Compared:
-    """Return the comparison of two runs in sentences, each named by the settings in which they differ."""
-    told = [each for each in settings if not each.key.startswith(NOT_COMPARED)]
-    sides: dict[str, Sequence[Path]] = {}
-    for place, path in enumerate((left, right)):
-        sides[side_in_words(path.name, {each.key: each.values[place] for each in told})] = [path]
-    return compared_runs(places, sides)
-
-
 def compare(left: Followed, right: Followed, places: Sequence[str]) -> Comparison:
     """Return the comparison of two runs, as far as both go. It reads both journals up to the first difference."""
     settings = differing([settings_in_words(each.header.config) for each in (left, right)])
-    told = in_sentences(left.path, right.path, settings, places)
+    # Each run is named by the settings in which they differ.
+    named = [each for each in settings if not each.key.startswith(NOT_COMPARED)]
+    sides: dict[str, Sequence[Path]] = {}
+    for place, path in enumerate((left.path, right.path)):
+        sides[side_in_words(path.name, {each.key: each.values[place] for each in named})] = [path]
+    told = compared_runs(places, sides)
     answers = [each.text for each in told.answers]
     noted = [f"{each.path.name}: {line}" for each in (left, right) for line in remarks(read_summary(each.path))]
     both = min(left.ticks, right.ticks)
@@ -88,18 +84,16 @@ def _words(message: Message | None) -> str:
     """Return a message of a journal in a line; empty if there is none."""
     if isinstance(message, Intervened):
         return f"intervention {message.number}: {message.kind}"
-    return "" if message is None else f"agent {message.agent}{_done(message)}"
-
-
-def _done(message: Update[Any] | Question[Any] | Event) -> str:
-    """Return an agent's act, or its effect, in words."""
     match message:
+        case None:
+            return ""
         case Update():
-            return f" on {message.trigger}: from {message.from_state} to {message.to_state} by {message.source}"
+            told = f" on {message.trigger}: from {message.from_state} to {message.to_state} by {message.source}"
         case Question():
-            return f" on {message.trigger}: asks the oracle for one of {', '.join(message.options)}"
+            told = f" on {message.trigger}: asks the oracle for one of {', '.join(message.options)}"
         case _:
-            return f": {message.words}"
+            told = f": {message.words}"
+    return f"agent {message.agent}{told}"
 
 
 def _parts(one: Message | None, other: Message | None) -> list[Part]:

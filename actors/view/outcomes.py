@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -63,10 +63,11 @@ def outcomes_of(path: Path, config: Config, inputs: dict[str, str]) -> Outcomes:
     show = show_of(config)
     names = list(show.round_names(ticks))
     history, source = _history(show, inputs)
-    outcomes = [
-        _outcome(rounds, name, show.named(name), _at(history.get(name, {}), names))
-        for name in numbers_of(show, rounds)[:OUTCOMES_MAX]
-    ]
+    outcomes = []
+    for name in numbers_of(show, rounds)[:OUTCOMES_MAX]:
+        real = [history.get(name, {}).get(each) for each in names]
+        is_there = any(each is not None for each in real)
+        outcomes.append(_outcome(rounds, name, show.named(name), real if is_there else []))
     is_known = any(one.history for one in outcomes)
     return Outcomes(ticks=ticks, names=names, outcomes=outcomes, source=source if is_known else "")
 
@@ -113,12 +114,6 @@ def _outcome(rounds: RoundsTable, name: str, number: Number, history: list[float
         target=number.target,
         history=history,
     )
-
-
-def _at(history: Mapping[str, float], names: Sequence[str]) -> list[float | None]:
-    """Return the real level in each round; nothing if none is known."""
-    found = [history.get(name) for name in names]
-    return found if any(each is not None for each in found) else []
 
 
 def _history(show: Show, inputs: dict[str, str]) -> tuple[Mapping[str, Mapping[str, float]], str]:
