@@ -97,21 +97,16 @@ class TieTables:
                 ended[tie] = tick
             self.following[tie[0]] += 1 if follows else -1
             self.followers[tie[1]] += 1 if follows else -1
-        if self._edges is not None:
-            self._add_edges(self._edges, population, ended, later)
-
-    def _add_edges(
-        self, rows: Rows, population: Population, ended: dict[Tie, int], later: dict[Tie, list[list[int | None]]]
-    ) -> None:
-        name = self._run.name
-        for person in range(population.graph.size):
-            following = population.graph.following(person).tolist()
-            count = len(following)
-            until = [ended.get((person, other)) for other in following] if ended else [None] * count
-            rows.extend(([name] * count, [person] * count, following, [0] * count, until))
-        for (one, other), times in sorted(later.items()):
-            for begun, end in times:
-                rows.add(name, one, other, begun, end)
+        if (rows := self._edges) is not None:
+            name = self._run.name
+            for person in range(graph.size):
+                following = graph.following(person).tolist()
+                count = len(following)
+                until = [ended.get((person, other)) for other in following] if ended else [None] * count
+                rows.extend(([name] * count, [person] * count, following, [0] * count, until))
+            for (one, other), spans in sorted(later.items()):
+                for begun, end in spans:
+                    rows.add(name, one, other, begun, end)
 
 
 class AttributeChanges:
@@ -130,14 +125,12 @@ class AttributeChanges:
             if isinstance(message, AttributeSet):
                 key = message.agent, message.name
                 if self._rows is not None:
-                    before = self.latest[key] if key in self.latest else self._drawn(*key)
+                    population = None if key in self.latest else self._people()
+                    drawn = None if population is None else population.personas[key[0]].attributes.get(key[1])
+                    before = self.latest.get(key, drawn)
                     start = self._run.name, tick.tick, tick.time, message.agent, message.name
                     self._rows.add(*start, *_number_and_text(message.value), *_number_and_text(before))
                 self.latest[key] = message.value
-
-    def _drawn(self, agent: int, name: str) -> Value:
-        population = self._people()
-        return None if population is None else population.personas[agent].attributes.get(name)
 
 
 def _number_and_text(value: Value) -> tuple[float | None, str | None]:

@@ -34,14 +34,17 @@ async def explain_quarter(path: Path, quarter: int, on_begin: OnBegin = lambda _
     tick, states = quarter - 1, list[dict[str, Any]]()
     done: list[dict[str, Any]] = []
 
+    def note(simulation: Simulation) -> None:
+        states.append(plain(simulation.domain.world.state.global_state))  # type: ignore[attr-defined]  # checked
+
     def begin(simulation: Simulation) -> None:
-        states.append(_indicators(simulation))
+        note(simulation)
         on_begin(simulation)
 
     def commit(simulation: Simulation, now: int, frame: bytes) -> None:
         if now == tick:
-            done.extend(_interventions(frame))
-        states.append(_indicators(simulation))
+            done.extend(plain(each.content) for each in messages_in(frame[HEAD.size :]) if isinstance(each, Intervened))
+        note(simulation)
 
     trace = Trace(None, tick, tick)
     await retrace(run, trace, tick + 1, begin, commit)
@@ -60,15 +63,6 @@ async def explain_quarter(path: Path, quarter: int, on_begin: OnBegin = lambda _
         ),
         notes=tuple(run.notes),
     )
-
-
-def _indicators(simulation: Simulation) -> dict[str, Any]:
-    found: dict[str, Any] = plain(simulation.domain.world.state.global_state)  # type: ignore[attr-defined]  # checked
-    return found
-
-
-def _interventions(frame: bytes) -> list[dict[str, Any]]:
-    return [plain(each.content) for each in messages_in(frame[HEAD.size :]) if isinstance(each, Intervened)]
 
 
 def _proposal(run: OpenRun, nation: int, traced: Sequence[TracedTurn], turns: list[ExplainedTurn]) -> ExplainedProposal:

@@ -108,30 +108,29 @@ def frame_of(columns: Sequence[Labelled], into: str) -> Any:
     """Return columns as a data frame of a library that is installed."""
     made: Any = import_module(into)
     if into == "polars":
-        return made.DataFrame([_series(made, column) for column in columns])
-    return made.DataFrame({column.name: _pandas_column(made, column) for column in columns})
-
-
-def _series(polars: Any, column: Labelled) -> Any:
-    types = {Kind.INTEGER: polars.Int64, Kind.NUMBER: polars.Float64, Kind.BOOLEAN: polars.Boolean}
-    if column.kind is Kind.TIME:
-        return polars.Series(column.name, column.values, dtype=polars.Datetime("us", "UTC"))
-    return polars.Series(column.name, column.values, dtype=types.get(column.kind, polars.String))
-
-
-def _pandas_column(pandas: Any, column: Labelled) -> Any:
-    if column.kind is Kind.TIME:
-        return pandas.to_datetime(pandas.Series(column.values, dtype="Int64"), unit="us", utc=True)
-    kind = _PANDAS.get(column.kind)
-    if kind is None:
-        return pandas.Series(column.values, dtype="string")
-    whole = kind if None in column.values else {"Int64": "int64", "Float64": "float64", "boolean": "bool"}[kind]
-    return pandas.Series(column.values, dtype=whole)
+        types = {Kind.INTEGER: made.Int64, Kind.NUMBER: made.Float64, Kind.BOOLEAN: made.Boolean}
+        types[Kind.TIME] = made.Datetime("us", "UTC")
+        return made.DataFrame(
+            [made.Series(each.name, each.values, dtype=types.get(each.kind, made.String)) for each in columns]
+        )
+    found = {}
+    for column in columns:
+        if column.kind is Kind.TIME:
+            found[column.name] = made.to_datetime(made.Series(column.values, dtype="Int64"), unit="us", utc=True)
+            continue
+        kind = _PANDAS.get(column.kind, "string")
+        is_whole = kind != "string" and None not in column.values
+        found[column.name] = made.Series(
+            column.values, dtype=kind.lower().replace("boolean", "bool") if is_whole else kind
+        )
+    return made.DataFrame(found)
 
 
 def _readable(name: str, tables: Mapping[str, tuple[Table, list[list[Value]]]]) -> list[Labelled]:
     """Return the columns of a table with names for the numbers of agents and posts; the numbers stand at the end."""
-    names, posts = _names(tables), _posts(tables)
+    names = _names(tables)
+    is_there = "posts" in tables
+    posts = dict(zip(*(_column(tables, "posts", each) for each in ("post", "text")), strict=True)) if is_there else {}
     table, columns = tables[name]
     has_nation = any(column.name == "nation" for column in table.columns)
     found: list[Labelled] = []
@@ -160,12 +159,12 @@ def _plain(column: Column, values: Sequence[Value]) -> Labelled:
     """Return a column as it is; lists of texts are listed, and other JSON stays as it is written."""
     if column.kind is not Kind.JSON:
         return Labelled(column.name, column.kind, values)
-    return Labelled(column.name, Kind.TEXT, [None if value is None else _listed(str(value)) for value in values])
-
-
-def _listed(text: str) -> str:
-    value = json_value(text)
-    return ", ".join(value) if isinstance(value, list) and all(isinstance(each, str) for each in value) else text
+    texts: list[Value] = []
+    for value in values:
+        listed = None if value is None else json_value(str(value))
+        is_list = isinstance(listed, list) and all(isinstance(each, str) for each in listed)
+        texts.append(", ".join(listed) if is_list else value)
+    return Labelled(column.name, Kind.TEXT, texts)
 
 
 def _column(tables: Mapping[str, tuple[Table, list[list[Value]]]], table: str, column: str) -> Sequence[Value]:
@@ -184,12 +183,6 @@ def _names(tables: Mapping[str, tuple[Table, list[list[Value]]]]) -> dict[Value,
         for agent, name in pairs.items()
         if name is not None
     }
-
-
-def _posts(tables: Mapping[str, tuple[Table, list[list[Value]]]]) -> dict[Value, Value]:
-    if "posts" not in tables:
-        return {}
-    return dict(zip(_column(tables, "posts", "post"), _column(tables, "posts", "text"), strict=True))
 
 
 def _looked_up(names: Mapping[Value, str], agent: Value) -> str | None:

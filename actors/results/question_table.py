@@ -6,7 +6,7 @@ Decisions take effect some ticks after their questions, so rows wait until all e
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -102,9 +102,22 @@ class Questions:
 
     def _add(self, asked: _Asked) -> None:
         question, effect = asked.question, asked.effect
-        answer = self._answer(question)
+        answer = self._answers.take(question)
         self._lost += answer is None and effect is not None and effect.source == "llm"
         encoded = _encode(question)
+        costs: Sequence[Value] = [None] * 8
+        if answer is not None:
+            spent = answer.spent
+            costs = (
+                answer.content or None,
+                answer.latency_s,
+                sum(each.calls for each in spent),
+                sum(each.calls for each in spent if each.outcome != USEFUL),
+                sum(each.prompt_tokens for each in spent),
+                sum(each.cached_tokens for each in spent),
+                sum(each.completion_tokens for each in spent),
+                cost_usd(spent, self._run.config.llm.prices),
+            )
         self._rows.add(
             self._run.name,
             question_id(self._run.header.seed, question.tick, question.agent, encoded),
@@ -117,25 +130,8 @@ class Questions:
             self._show.post(question.context),
             *_outcome(effect, answer),
             self._probabilities(question),
-            *self._cost(answer),
+            *costs,
         )
-
-    def _answer(self, question: Question[Any]) -> Decided | None:
-        return self._answers.take(question)
-
-    def _cost(self, answer: Decided | None) -> Iterator[Value]:
-        if answer is None:
-            yield from [None] * 8
-            return
-        spent = answer.spent
-        yield answer.content or None
-        yield answer.latency_s
-        yield sum(each.calls for each in spent)
-        yield sum(each.calls for each in spent if each.outcome != USEFUL)
-        yield sum(each.prompt_tokens for each in spent)
-        yield sum(each.cached_tokens for each in spent)
-        yield sum(each.completion_tokens for each in spent)
-        yield cost_usd(spent, self._run.config.llm.prices)
 
 
 def _outcome(effect: Update[Any] | None, answer: Decided | None) -> tuple[Value, ...]:
