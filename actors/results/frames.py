@@ -161,7 +161,7 @@ def _plain(column: Column, values: Sequence[Value]) -> Labelled:
         return Labelled(column.name, column.kind, values)
     texts: list[Value] = []
     for value in values:
-        listed = None if value is None else json_value(str(value))
+        listed: Any = None if value is None else json_value(str(value))
         is_list = isinstance(listed, list) and all(isinstance(each, str) for each in listed)
         texts.append(", ".join(listed) if is_list else value)
     return Labelled(column.name, Kind.TEXT, texts)
