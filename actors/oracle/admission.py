@@ -252,7 +252,7 @@ class Admission:
         # 2. Breaker and limit learn from it, and the events tell of their changes.
         self._judge(call, answer, now)
         self.breaker.ended(failure, now, is_probe=call.is_probe)
-        self.pace.ended(failure, call.begun, now)
+        self.pace.ended(failure, call.begun, now, is_limited=answer.is_rate_limited)
         self._events.breaker(answer, now, is_closed=self.breaker.is_closed)
         self._events.limit(self.pace.limit)
         # 3. The outage: it reads the breaker's new state, so it comes last. It may end the run.

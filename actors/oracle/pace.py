@@ -2,48 +2,18 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 BURST_S = 0.010
-"""A bucket holds the tokens of this time, at least one token: enough to keep the rate when timers are late."""
-
-
-class TokenBucket:
-    """A bucket that lets at most `rate` calls start in a second, with a burst of max(1, rate x 10 ms).
-
-    It keeps one number, the theoretical arrival time of the next call, so it has no drift and needs no timer. Source:
-    the generic cell rate algorithm, ITU-T I.371.
-
-    Args:
-        rate_per_s: tokens a second; None is no limit.
-    """
-
-    def __init__(self, rate_per_s: float | None) -> None:
-        self._next = float("-inf")
-        self.set_rate(rate_per_s)
-
-    def set_rate(self, rate_per_s: float | None) -> None:
-        """Set the rate from the next call on."""
-        self._interval = 0.0 if rate_per_s is None else 1.0 / rate_per_s
-        burst = 1.0 if rate_per_s is None else max(1.0, rate_per_s * BURST_S)
-        self._tolerance = (burst - 1.0) * self._interval
-
-    def delay(self, now: float) -> float:
-        """Return the seconds until a call may start; 0 when it may start now."""
-        return max(0.0, self._next - self._tolerance - now)
-
-    def take(self, now: float, *, waited: bool = False) -> None:
-        """Take the token of a call that starts now.
-
-        Args:
-            waited: True if the call waited for its token. If it is late, then the timer was late, and the lost time is
-                made up for, up to BURST_S. Without that, the rate would be 4% too low at 100 calls a second.
-        """
-        self._next = max(self._next, now - BURST_S if waited else now) + self._interval
+"""The calls of this time may start at once, and one at least: enough to keep the rate when timers are late."""
 
 
 class Pace:
-    """The most calls under way and their rate: both halved by a refusal (429, 503), and won back with each answer.
+    """The most calls under way, halved by a 429 or 503, and their rate, lowered by a 429. Answers win both back.
 
-    Source: additive increase, multiplicative decrease; Jacobson, "Congestion avoidance and control" (1988).
+    Sources: additive increase, multiplicative decrease (Jacobson, "Congestion avoidance and control", 1988); for the
+    rate the generic cell rate algorithm (ITU-T I.371): the theoretical arrival time of the next call is one number,
+    without drift and timers.
 
     Args:
         most: the most calls under way.
@@ -51,14 +21,23 @@ class Pace:
     """
 
     LEAST_SHARE, LARGEST_STEP = 1 / 64, 1 / 50
+    LOWERED, NEAR = 0.9, 1.05
+    CAREFUL, BOLD = 1.003, 1.1
+    """The growth of the rate with an answer: up to `NEAR` the rate that was refused, and elsewhere. So a server
+    of 5 calls a second gets 4 to 4.8 of them, also if it asks for a pause of a second after each refusal."""
 
     def __init__(self, most: int, rate_per_s: float | None = None) -> None:
         self._most, self._rate_per_s = most, rate_per_s
         self._share = 1.0
-        """The share of both limits that holds now."""
+        """The share of the calls under way that holds now."""
         self._step = min(self.LARGEST_STEP, 0.5 / most)  # at most one call more after two answers
-        self._bucket = TokenBucket(rate_per_s)
-        self._paused_until = self._halved_at = float("-inf")
+        self._rate = rate_per_s
+        """The rate that holds now: without a configured one, none until the first refusal."""
+        self._refused = 0.0
+        """The rate at the latest refusal."""
+        self._answers: deque[float] = deque()
+        """The times of the answers in the latest second."""
+        self._next = self._paused_until = self._lowered_at = float("-inf")
 
     @property
     def limit(self) -> int:
@@ -67,30 +46,51 @@ class Pace:
 
     def delay(self, now: float) -> float:
         """Return the seconds until a call may start."""
-        return max(0.0, self._paused_until - now, self._bucket.delay(now))
+        if self._rate is None:
+            return max(0.0, self._paused_until - now)
+        tolerance_s = max(0.0, BURST_S - 1.0 / self._rate)
+        return max(0.0, self._paused_until - now, self._next - tolerance_s - now)
 
     def take(self, now: float, *, waited: bool = False) -> None:
-        """Take the token of a call that starts now; `waited` as in `TokenBucket`."""
-        self._bucket.take(now, waited=waited)
+        """Note that a call starts now.
+
+        Args:
+            waited: True if the call waited for the rate. If it is late, then the timer was late, and the lost time is
+                made up for, up to BURST_S. Without that, the rate would be 4% too low at 100 calls a second.
+        """
+        if self._rate is not None:
+            self._next = max(self._next, now - BURST_S if waited else now) + 1.0 / self._rate
 
     def pause(self, now: float, pause_s: float) -> None:
         """Start no call for the time that the server asks for."""
         self._paused_until = max(self._paused_until, now + pause_s)
 
-    def ended(self, reason: str | None, begun: float, now: float) -> None:
+    def ended(self, reason: str | None, begun: float, now: float, *, is_limited: bool = False) -> None:
         """Note that a call ended.
 
         Args:
             reason: why it failed; None for an answer.
             begun: the time of its start.
+            is_limited: True if the server said that there were too many calls in a time (429): a busy one (503) has
+                no rate.
         """
+        while self._answers and self._answers[0] < now - 1.0:
+            self._answers.popleft()
         if reason is None:
-            self._set(min(1.0, self._share + self._step))
-        elif reason == "overloaded" and begun > self._halved_at:  # older calls were refused in the same overload
-            self._set(max(min(self.LEAST_SHARE, 1 / self._most), self._share / 2))
-            self._halved_at = now
-
-    def _set(self, share: float) -> None:
-        if share != self._share:
-            self._share = share
-            self._bucket.set_rate(self._rate_per_s and share * self._rate_per_s)
+            self._answers.append(now)
+            self._share = min(1.0, self._share + self._step)
+            if self._rate is not None:
+                is_near = self._rate < self.NEAR * self._refused
+                grown = self._rate * (self.CAREFUL if is_near else self.BOLD)
+                self._rate = min(grown, self._rate_per_s or grown)
+        elif reason == "overloaded" and begun > self._lowered_at:  # older calls were refused in the same overload
+            self._share = max(min(self.LEAST_SHARE, 1 / self._most), self._share / 2)
+            self._lowered_at = now
+            if is_limited:
+                # The server takes about as many calls in a second as it has answered in the latest one.
+                answered = float(max(1, len(self._answers)))
+                if self._rate is None:
+                    self._rate = answered
+                else:
+                    self._refused = min(self._rate, 1.25 * answered)
+                    self._rate = self.LOWERED * self._refused

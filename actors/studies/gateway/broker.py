@@ -14,7 +14,7 @@ import anyio.abc
 import msgspec
 from anyio import to_thread
 
-from actors.oracle.pace import TokenBucket
+from actors.oracle.pace import Pace
 from actors.studies.gateway.service import GatewayStatistics, Limits, Service, origin
 from actors.studies.gateway.tape import ExperimentTape, Kept
 from actors.studies.gateway.upstream import Request
@@ -32,7 +32,7 @@ class Places:
 
     def __init__(self, places: int, rate_per_s: float | None = None) -> None:
         self.free = places
-        self._bucket = TokenBucket(rate_per_s)
+        self._bucket = Pace(1, rate_per_s)
         self._has_waited = False
         self._queues: dict[str, deque[_Waiting]] = {}
         """`{cell: its requests}`; the first cell has had no turn for the longest time."""

@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.oracle.pace import BURST_S, Pace, TokenBucket
+from actors.oracle.pace import BURST_S, Pace
 from tests.catalogue import catalogue
 
 RATES = (0.7, 7.3, 30.0, 100.0, 1000.0)
 
 
-def starts(bucket: TokenBucket, calls: int, late_s: float = 0.0) -> list[float]:
+def starts(pace: Pace, calls: int, late_s: float = 0.0) -> list[float]:
     """When calls start that are always there, each `late_s` after it may."""
     now, times = 0.0, []
     for _ in range(calls):
-        delay = bucket.delay(now)
+        delay = pace.delay(now)
         now += delay + (late_s if delay else 0.0)
-        bucket.take(now)
+        pace.take(now)
         times.append(now)
     return times
 
@@ -28,71 +28,71 @@ def burst(rate: float) -> int:
 
 
 def test_no_rate_lets_everything_through() -> None:
-    assert starts(TokenBucket(None), 1000) == [0.0] * 1000
+    assert starts(Pace(1, None), 1000) == [0.0] * 1000
 
 
 @catalogue("rate", RATES)
 def test_the_rate_is_exact_over_a_long_time(rate: float) -> None:
     calls = 200_000
-    took = starts(TokenBucket(rate), calls)[-1]
+    took = starts(Pace(1, rate), calls)[-1]
     assert took == pytest.approx((calls - burst(rate)) / rate, rel=1e-9)
 
 
 @catalogue("rate", RATES)
 def test_a_burst_is_what_accrues_in_ten_milliseconds_and_one_call_at_least(rate: float) -> None:
-    assert starts(TokenBucket(rate), burst(rate) + 5).count(0.0) == burst(rate)
+    assert starts(Pace(1, rate), burst(rate) + 5).count(0.0) == burst(rate)
 
 
 @pytest.mark.parametrize("rate", [100.0, 1000.0])
 def test_timers_that_are_late_by_less_than_a_burst_cost_no_rate(rate: float) -> None:
     calls = 100_000
     late_s = 0.8 * (burst(rate) - 1) / rate
-    took = starts(TokenBucket(rate), calls, late_s)[-1]
+    took = starts(Pace(1, rate), calls, late_s)[-1]
     assert took == pytest.approx((calls - burst(rate)) / rate, rel=1e-3)
 
 
 @pytest.mark.parametrize("rate", [10.0, 100.0])
 def test_a_late_timer_is_made_up_for_by_a_call_that_has_waited(rate: float) -> None:
-    bucket, now = TokenBucket(rate), 0.0
-    bucket.take(now)
+    pace, now = Pace(1, rate), 0.0
+    pace.take(now)
     for _ in range(10_000):
-        now += bucket.delay(now) + 0.002
-        bucket.take(now, waited=True)
+        now += pace.delay(now) + 0.002
+        pace.take(now, waited=True)
     assert now == pytest.approx(10_000 / rate, rel=1e-3, abs=0.02)
 
 
 def test_no_more_is_made_up_for_than_a_burst_takes() -> None:
-    bucket = TokenBucket(100.0)
-    bucket.take(0.0)
-    bucket.take(5.0, waited=True)
-    assert bucket.delay(5.0) == 0.0
-    bucket.take(5.0)
-    assert bucket.delay(5.0) == pytest.approx(0.01)
+    pace = Pace(1, 100.0)
+    pace.take(0.0)
+    pace.take(5.0, waited=True)
+    assert pace.delay(5.0) == 0.0
+    pace.take(5.0)
+    assert pace.delay(5.0) == pytest.approx(0.01)
 
 
 def test_time_without_calls_saves_up_one_burst_and_no_more() -> None:
-    bucket = TokenBucket(1000.0)
-    starts(bucket, 500)
+    pace = Pace(1, 1000.0)
+    starts(pace, 500)
     later = 3600.0
     for _ in range(burst(1000.0)):
-        assert bucket.delay(later) == pytest.approx(0.0, abs=1e-9)
-        bucket.take(later)
-    assert bucket.delay(later) == pytest.approx(0.001)
+        assert pace.delay(later) == pytest.approx(0.0, abs=1e-9)
+        pace.take(later)
+    assert pace.delay(later) == pytest.approx(0.001)
 
 
 def test_asking_for_the_delay_takes_nothing() -> None:
-    bucket = TokenBucket(2.0)
-    bucket.take(10.0)
-    assert [bucket.delay(10.0), bucket.delay(10.1), bucket.delay(10.5)] == pytest.approx([0.5, 0.4, 0.0])
+    pace = Pace(1, 2.0)
+    pace.take(10.0)
+    assert [pace.delay(10.0), pace.delay(10.1), pace.delay(10.5)] == pytest.approx([0.5, 0.4, 0.0])
 
 
 @given(rate=st.floats(0.01, 5000.0), pauses=st.lists(st.floats(0.0, 2.0), min_size=2, max_size=60))
 def test_no_window_ever_holds_more_than_its_share_and_a_burst(rate: float, pauses: list[float]) -> None:
-    bucket, now, times = TokenBucket(rate), 0.0, list[float]()
+    pace, now, times = Pace(1, rate), 0.0, list[float]()
     for pause in pauses:
         now += pause
-        now += bucket.delay(now)
-        bucket.take(now)
+        now += pace.delay(now)
+        pace.take(now)
         times.append(now)
     assert all(before <= after for before, after in pairwise(times))
     allowed = max(1.0, rate * BURST_S)
@@ -101,31 +101,44 @@ def test_no_window_ever_holds_more_than_its_share_and_a_burst(rate: float, pause
             assert last - first + 1 <= allowed + (times[last] - begun) * rate + 1e-6
 
 
-def test_a_refusal_halves_calls_and_rate_once_for_one_overload() -> None:
+def test_a_refusal_lowers_calls_and_rate_once_for_one_overload() -> None:
     pace = Pace(64, 100.0)
-    pace.ended("overloaded", begun=1.0, now=2.0)
+    for _ in range(4):
+        pace.ended(None, begun=1.0, now=2.0)
+    pace.ended("overloaded", begun=1.0, now=2.0, is_limited=True)
     assert pace.limit == 32
     pace.take(2.0)
-    assert pace.delay(2.0) == pytest.approx(1 / 50.0)
-    pace.ended("overloaded", begun=1.9, now=2.1)  # begun before the limit was halved
+    assert pace.delay(2.0) == pytest.approx(1 / (0.9 * 1.25 * 4)), "near the answers of the latest second"
+    pace.ended("overloaded", begun=1.9, now=2.1, is_limited=True)  # begun before the limit was lowered
     pace.ended("timeout", begun=3.0, now=4.0)  # no refusal
     assert pace.limit == 32
-    pace.ended("overloaded", begun=3.0, now=4.0)
+    pace.ended("overloaded", begun=3.0, now=4.0, is_limited=True)
     assert pace.limit == 16
 
 
-def test_answers_win_back_calls_and_rate_step_by_step() -> None:
+def test_answers_win_back_calls_step_by_step_and_the_rate_up_to_the_configured_one() -> None:
     pace, limits = Pace(16, 10.0), list[int]()
     for time in range(20):
-        pace.ended("overloaded", begun=float(time), now=time + 0.5)
+        pace.ended("overloaded", begun=float(time), now=time + 0.5, is_limited=True)
     assert pace.limit == 1
-    for time in range(30, 80):
+    for time in range(30, 180):
         pace.ended(None, begun=float(time), now=time + 1.0)
         limits.append(pace.limit)
     assert max(after - before for before, after in pairwise(limits)) == 1
     assert limits[-1] == 16
-    pace.take(100.0)
-    assert pace.delay(100.0) == pytest.approx(0.1)
+    pace.take(200.0)
+    assert pace.delay(200.0) == pytest.approx(0.1)
+
+
+def test_without_a_configured_rate_refusals_teach_one_that_answers_lift_again() -> None:
+    pace = Pace(4)
+    pace.ended("overloaded", begun=0.0, now=0.0, is_limited=True)
+    pace.take(0.0)
+    assert pace.delay(0.0) == 1.0
+    for time in range(1, 60):
+        pace.ended(None, begun=float(time), now=float(time))
+    pace.take(60.0)
+    assert pace.delay(60.0) < 0.01
 
 
 def test_no_call_starts_in_a_pause_that_the_server_asked_for() -> None:
