@@ -75,7 +75,6 @@ class Rule(Closed, frozen=True, kw_only=True):
     annotations: Mapping[str, str] = {}
 
     def __post_init__(self) -> None:
-        """Refuse a rule that is both or neither."""
         if (self.alert is None) == (self.record is None):
             raise ValueError("a rule has either `alert` or `record`")
 

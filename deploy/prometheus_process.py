@@ -36,7 +36,6 @@ class Prometheus:
     """A running Prometheus.
 
     Args:
-        url: its address on the loopback.
         targets: the file with the targets that it scrapes.
     """
 
@@ -62,14 +61,12 @@ class Prometheus:
         return {(each.labels["alertname"], each.labels.get("instance", "")): int(each.value) for each in found}
 
     def is_ready(self) -> bool:
-        """Return whether it answers."""
         try:
             return self._client.get("/-/ready").status_code == httpx.codes.OK
         except httpx.HTTPError:
             return False
 
     def close(self) -> None:
-        """Close the connections."""
         self._client.close()
 
     def _get(self, path: str, **parameters: str) -> Any:
@@ -93,7 +90,6 @@ def prometheus(
     Its data and its log are in this directory.
 
     Args:
-        targets: host:port each.
         quick: run faster than shipped; it scrapes as often as it evaluates the rules.
         speed: how many times as fast. For 60, that is four times a second.
         sends_to: the address of another one; the shipped configuration for remote write is taken, with this address.
@@ -137,7 +133,6 @@ def _write_targets(path: Path, targets: Sequence[str]) -> None:
 
 
 def _configuration(directory: Path, speed: int, sends_to: str | None) -> Path:
-    """Return the path of a copy of the shipped configuration, for targets in a file of this directory."""
     for name in RULES:
         rules = (SHIPPED / "rules" / name).read_text(encoding="utf-8")
         (directory / name).write_text(rules if speed == 1 else quickened(rules, speed), encoding="utf-8")
@@ -159,7 +154,6 @@ def _configuration(directory: Path, speed: int, sends_to: str | None) -> Path:
 
 
 def free_port() -> int:
-    """Return a port of the loopback that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -29,7 +29,6 @@ def prometheus_rule() -> str:
 
 
 def main() -> None:
-    """Write it."""
     RULE.write_text(prometheus_rule(), encoding="utf-8")
 
 

@@ -53,11 +53,9 @@ class OracleActor:
     """An actor that answers questions within the limits of the configuration.
 
     Args:
-        oracle: the oracle that is asked.
         asker: returns the agent that a question is about, as the oracle may see it.
         codec: the domain's messages.
         engine: the mailbox that answers are sent to.
-        config: the limits.
         answers: keeps every answer, and has those that were recorded before a resume.
         priority: the priority of the domain's questions in the queue; 0 goes first.
         on_spent: called once when a spend cap is reached at which the run stops, and no call is under way any more.
@@ -129,7 +127,6 @@ class OracleActor:
 
     @property
     def queue_depth(self) -> int:
-        """Questions in the queue."""
         return len(self._waiting)
 
     @property
@@ -253,7 +250,6 @@ class OracleActor:
 
     @property
     def _tasks(self) -> anyio.abc.TaskGroup:
-        """The tasks that end with the actor, which runs."""
         if self._calls is None:
             raise RuntimeError("the oracle actor does not run")
         return self._calls
@@ -384,7 +380,6 @@ class OracleActor:
         self._waiting.put(waiting, self._priority, waiting.kind)
 
     def _start_calls(self) -> None:
-        """Start every call that may start now, and set a timer for the next one."""
         now, admission, begun = anyio.current_time(), self.admission, list[tuple[WaitingQuestion, Call]]()
         waited, is_spent = admission.take_rate_wait(), False
         while (waiting := self._waiting.first()) is not None:
@@ -456,7 +451,6 @@ class OracleActor:
         self._start_calls()
 
     async def _end_call(self, waiting: WaitingQuestion, call: Call, answer: Answer) -> None:
-        """Deliver the answer of a call that has ended, or ask again."""
         question, now = waiting.question, anyio.current_time()
         self._observer.answered(answer.reason, now - call.begun, question.tick)
         self._calling -= 1
@@ -530,7 +524,6 @@ class OracleActor:
         await self.oracle.before_retry(self._asker(question), question.trigger, question.context, answer.reason)
 
     async def _deliver(self, waiting: WaitingQuestion, answer: Answer) -> None:
-        """Settle a question and those identical to it, and accept those that have waited for it."""
         if answer.source in FALLBACKS and not self.oracle.falls_back:
             agent, tick, trigger = waiting.name
             raise OracleFailedError(agent, tick, trigger, answer.reason, answer.detail, waiting.tries)

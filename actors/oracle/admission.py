@@ -55,7 +55,6 @@ class Call(NamedTuple):
     """A call to the oracle that has started.
 
     Args:
-        begun: its time.
         within_s: the time that it may take.
         is_probe: True if it tests whether the server is back.
         name: the question; None for the test question.
@@ -71,8 +70,6 @@ class Admission:
     """The limits on calls, which follow how calls end.
 
     Args:
-        config: the limits.
-        oracle: the oracle that is asked.
         used: returns what the whole run has used so far.
         ticks: returns the whole ticks of the run so far.
     """
@@ -205,7 +202,6 @@ class Admission:
         return min(delay_s, self.expires(waiting, now) - now)
 
     def note_rate_wait(self) -> None:
-        """Note that the next call waits for the rate."""
         self._has_waited = True
 
     def take_rate_wait(self) -> bool:
@@ -233,7 +229,6 @@ class Admission:
         return self._can_test and self.breaker.state is BreakerState.OPEN and not self._is_busy
 
     def begin_test(self, now: float) -> Call:
-        """Return the call for the test question that starts now."""
         self.pace.take(now)
         return Call(now, self._deadline_s, self.breaker.begun())
 
@@ -337,7 +332,6 @@ class Admission:
         return answer.reason == FINAL and self.holds and self._counts_waiting
 
     def _note(self, call: Call, answer: Answer, now: float) -> None:
-        """Follow a call that ended, where questions are held."""
         # 1. An answer ends the outage, if the breaker has closed: an answer to an old call does not close it.
         pause_s = self._asked_pause_s(answer)
         if not answer.reason:

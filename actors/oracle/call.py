@@ -24,7 +24,6 @@ class Answer(NamedTuple):
     """The answer to a question: that of the oracle, or a fallback.
 
     Args:
-        state: the option taken.
         source: a `Source`: who took it.
         reason: why it is a fallback, a word from a closed set; empty for an answer of the oracle.
         detail: what happened, in words, for the log.
@@ -96,7 +95,6 @@ async def call_oracle(
 async def _asked(
     oracle: Oracle[Any], agent: StatefulAgent[Any], question: Question[Any], samples: int, test: int | None
 ) -> Answer:
-    """Return the oracle's answer, or a fallback if it raises."""
     options = [type(agent.state)(option) for option in question.options]
     try:
         if test is not None:
@@ -119,7 +117,6 @@ async def _asked(
 async def _judged(
     oracle: Oracle[Any], agent: StatefulAgent[Any], question: Question[Any], options: Sequence[Any], samples: int
 ) -> Answer:
-    """Return the choice that the agent draws from the oracle's judgement."""
     judgement = await oracle.judge(agent, agent.state, question.trigger, options, question.context, samples)
     number = oracle.drawn(judgement.probabilities, question.agent, question.tick, question.context)
     method = judgement.method or oracle.method
@@ -146,7 +143,6 @@ def _is_cancelled(error: BaseException) -> bool:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the word under which a fallback is counted."""
     if isinstance(error, TimeoutError):
         return "timeout"
     return error.reason if isinstance(error, OracleError) else "error"

@@ -52,7 +52,6 @@ class Delivery:
         statistics: counts them; `share`: counts fallbacks among the latest.
         observer: is told of every answer.
         sharing: the questions that share judgements; None if none do.
-        ids: the ids of questions.
     """
 
     def __init__(  # each of its neighbours once
@@ -83,7 +82,6 @@ class Delivery:
         return self._ids.question(question.tick, question.agent, self._codec.encode(question))
 
     def recorded(self, waiting: WaitingQuestion) -> WaitingQuestion:
-        """Return a question with its recorded answer, if it has one."""
         # A decided answer comes from an actor that crashed before it sent it; it is in the log, so it stays valid.
         if waiting.decided is None and (decided := self._answers.recorded_answer(waiting.question)) is not None:
             self._statistics.count_recorded(decided)
@@ -181,7 +179,6 @@ class Delivery:
         return decisions, [] if judged is None else [judged], released
 
     def _note(self, waiting: WaitingQuestion, answer: Answer, decided: Decided, now: float) -> None:
-        """Count an answer, which its open question has from now on."""
         name = self.id_of(waiting.question) if answer.reason else ""
         self._statistics.count_answer(decided, now, answer.detail, name)
         self._share.add(answer)

@@ -44,11 +44,7 @@ class AdmissionEvents:
         """`{cap: shares at which there was a warning}`."""
 
     def breaker(self, answer: Answer, now: float, *, is_closed: bool) -> None:
-        """Tell that the breaker has opened or closed, if it has.
-
-        Args:
-            answer: of the call that ended.
-        """
+        """Tell that the breaker has opened or closed, if it has."""
         if is_closed == (self._opened_at is None):
             return
         if is_closed:

@@ -46,8 +46,6 @@ class Host:
     """One server of a pool, with the state that its calls have shown.
 
     Args:
-        address: its name for users.
-        model: the client that asks it.
         weight: its share of the calls, relative to the others'.
         most: the most calls under way on it.
     """
@@ -64,7 +62,6 @@ class Host:
         self._paused_until = 0.0
 
     def state(self) -> HostState:
-        """Return its counts now."""
         return HostState(
             address=self.address,
             is_up=self.breaker.is_closed,
@@ -95,11 +92,7 @@ class Host:
         return self.breaker.begun()
 
     def ended(self, error: LLMFailureException | None, begun: float, *, is_probe: bool) -> None:
-        """Note that a call ended.
-
-        Args:
-            begun: the time at which it started.
-        """
+        """Note that a call ended."""
         now = anyio.current_time()
         reason = None if error is None else error.reason
         was_up = self.breaker.is_closed
@@ -143,7 +136,6 @@ class HostPool:
 
     @property
     def name(self) -> str:
-        """A name for users."""
         return f"{self._hosts[0].model.name} on {len(self._hosts)} hosts"
 
     @property
@@ -156,7 +148,6 @@ class HostPool:
         return next((host for host in self._hosts if host.health is not None), self._hosts[0])
 
     def hosts(self) -> tuple[HostState, ...]:
-        """Return the counts of each host, in their order."""
         return tuple(host.state() for host in self._hosts)
 
     async def complete(self, request: ChatRequest) -> Completion:
@@ -199,12 +190,10 @@ class HostPool:
         return msgspec.structs.replace(health, note="; ".join(filter(None, (health.note, note))))
 
     async def aclose(self) -> None:
-        """Close every connection."""
         for host in self._hosts:
             await host.model.aclose()
 
     async def _check(self, host: Host) -> None:
-        """Check a host. Until it has passed, its health is None."""
         is_probe, begun = host.begun(), anyio.current_time()
         try:
             host.health = await host.model.check()

@@ -42,7 +42,6 @@ class FallbackShare:
         self._fallbacks = 0
 
     def add(self, answer: Answer) -> None:
-        """Count a choice."""
         if self._most is None:
             return
         if len(self._latest) == LATEST_CHOICES:

@@ -39,7 +39,6 @@ class Outages:
         """Note a call that failed.
 
         Args:
-            begun: the time at which it started.
             pause_s: the pause that the server asked for; it belongs to the outage.
         """
         if self.since is None:

@@ -70,7 +70,6 @@ class Pace:
 
         Args:
             reason: why it failed; None for an answer.
-            begun: the time of its start.
             is_limited: True if the server said that there were too many calls in a time (429): a busy one (503) has
                 no rate.
         """

@@ -93,7 +93,6 @@ class FairQueue(Generic[T]):
             yield from chain.from_iterable(self._lanes[priority].values())
 
     def put(self, item: T, priority: int = 0, group: Hashable = None) -> None:
-        """Add an item behind those of its group."""
         self._lanes.setdefault(priority, {}).setdefault(group, deque()).append(item)
         self._size += 1
 

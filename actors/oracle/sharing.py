@@ -25,7 +25,6 @@ class _Counted(NamedTuple):
     """The counts of one answer.
 
     Args:
-        role: its question's.
         group: the trigger, state and options of its question.
         probabilities: the shared distribution in whole units; empty for a question that was asked for all.
     """
@@ -91,7 +90,6 @@ class Sharing:
     """The questions of a run that share judgements.
 
     Args:
-        table: the archetypes.
         oracle: draws a person's choice from a judgement.
         asker: returns the agent that a question is about.
     """

@@ -27,7 +27,6 @@ class SingleCalls:
     """The calls for some questions.
 
     Args:
-        oracle: the oracle that is asked.
         samples: above 0, it is asked for probabilities, counted from so many answers if it has none.
         config: its limits; the spend caps hold for these calls alone.
         prices: of the model's tokens.

@@ -51,7 +51,6 @@ class ScriptedModel:
         return None
 
     async def check(self) -> Health:
-        """Return the health of a model that is always there."""
         return Health(backend="scripted", version="1", model="scripted-1", latency_s=0.0, dialect="", note="")
 
     async def aclose(self) -> None:

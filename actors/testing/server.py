@@ -68,7 +68,6 @@ class Exchange(msgspec.Struct, kw_only=True):
     traceparent: str = ""
 
     def line(self) -> str:
-        """Return the exchange as a line of JSON."""
         return json.dumps(msgspec.structs.asdict(self))
 
 
@@ -98,7 +97,6 @@ class ModelServer:
 
     Args:
         settings: its behaviour; may be replaced while it runs.
-        host: the address to listen on.
         port: the port; 0 picks a free one.
         on_exchange: gets each ended exchange, in a thread of the server.
 
@@ -136,7 +134,6 @@ class ModelServer:
             return [each for each in self._exchanges if each.call is not None]
 
     def statistics(self) -> Statistics:
-        """Return the counts so far."""
         with self._lock:
             return Statistics(
                 requests=self._requests,
@@ -184,13 +181,11 @@ class ModelServer:
             return self._calls
 
     def count_busy(self, change: int) -> None:
-        """Count the slots that are in use."""
         with self._lock:
             self._busy += change
             self._peak_busy = max(self._peak_busy, self._busy)
 
     def end(self, exchange: Exchange) -> None:
-        """Count a request that has ended."""
         exchange.ended_s = time.monotonic()
         with self._lock:
             self._abandoned += exchange.abandoned
@@ -237,7 +232,6 @@ class _HttpServer(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """Close the connection."""
         self._open.discard(request)
         super().shutdown_request(request)
 
@@ -363,7 +357,6 @@ class _Handler(BaseHTTPRequestHandler):
         return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
 
     def _send(self, reply: Reply, exchange: Exchange) -> None:
-        """Send the answer, as far as the fault lets it."""
         if exchange.fault is Fault.RESET:
             # With this option a close sends RST, and no FIN.
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -393,7 +386,6 @@ def _digest(name: str) -> str:
 
 
 def _error(path: str, status: int, message: str) -> Reply:
-    """Return a refusal as the API of this path writes it."""
     if path != COMPLETIONS:
         return Reply({"error": message}, status)
     kind = "invalid_request_error" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "api_error"

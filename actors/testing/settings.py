@@ -64,7 +64,6 @@ class FaultPlan(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         shares: the share of the calls that fail in each way; at most 1 together.
         at: the calls, by number, that fail in any case, and how.
-        seed: of the draws.
 
     Raises:
         ServerSettingsError: a value is out of its range.
@@ -102,9 +101,7 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True):
     """The seconds of a call: a constant, or log-normal if `p99_s` is given.
 
     Args:
-        mean_s: the mean.
         p99_s: the 99th percentile; 1 to 15 times the mean.
-        seed: of the draws.
 
     Raises:
         ServerSettingsError: a value is out of its range.

@@ -27,8 +27,6 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         uid: part of its address in Grafana, and the name of its file.
-        title: the dashboard's title.
-        description: the dashboard's description.
         rows: `{title: panels from left to right}`; a line of the grid takes 24 columns.
     """
 
@@ -38,7 +36,6 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     rows: Mapping[str, tuple[Panel, ...]]
 
     def build(self) -> Dashboard:
-        """Return the dashboard with every panel in its place."""
         board = dashboard.Dashboard(self.title).uid(self.uid).description(self.description).tags([TAG])
         board = board.timezone("browser").time("now-1h", "now").refresh("10s").readonly()
         board = board.tooltip(DashboardCursorSync.CROSSHAIR).link(_siblings())

@@ -124,7 +124,6 @@ def simulation(out: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def overrides(settings: Iterable[str]) -> list[str]:
-    """Return the options for these settings."""
     return [part for setting in settings for part in ("--set", setting)]
 
 
@@ -150,7 +149,6 @@ def flat(config: Config) -> dict[str, object]:
 
 
 def address_of(run: Path, process: subprocess.Popen[bytes]) -> str:
-    """Return the address of the run's metrics."""
     while not (run / ADDRESS).exists():
         if process.poll() is not None:
             sys.exit(run.with_suffix(".err").read_text(encoding="utf-8") or "soak: the run has not begun")
@@ -173,7 +171,6 @@ def observe(
     """Yield an observation of the run once a second, until the time is over or the run has ended.
 
     Args:
-        number: that of the process.
         begun: the start of the soak; end_s: the seconds from then on.
     """
     started = monotonic()
@@ -282,7 +279,6 @@ def soak(options: argparse.Namespace) -> tuple[list[Observation], Outcome]:
 
 
 def _before(options: argparse.Namespace) -> Path:
-    """Return the directory of the rounds before the soak."""
     before: Path = options.before or options.out / "before"
     return before
 

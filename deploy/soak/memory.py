@@ -25,7 +25,6 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """The memory of a process that is in RAM.
 
     Args:
-        rss_bytes: all of it.
         libraries_bytes: of files: Python and its libraries; LLVM takes 70 MiB where kernels are compiled.
         heaps_bytes: that glibc keeps for C: kernels and their descriptions, arrays of up to 32 MiB, buffers.
         objects_bytes: all other: the objects of Python, and large arrays.

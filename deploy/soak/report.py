@@ -36,8 +36,6 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         at_s: since the soak began.
         process: 1 for the first process of the run, 2 after its resume.
-        phase: the run's phase.
-        tick_seconds_total: duration of all ticks so far.
         tasks: of the event loop; NaN if there are too many agents to count them.
         limit: calls that may be under way at once; `waiting`: questions in the queue.
         lag_s: the longest lag of the event loop in the minute before.
@@ -74,7 +72,6 @@ class Outcome(NamedTuple):
         absent: starts that found no server, after which the run was started again.
         is_whole: whether its files are undamaged.
         alerts: `{(alert, instance): evaluations at which it fired}`; None if Prometheus is not installed.
-        counts: of the server.
         before: the summary of the rounds before the soak.
         summary: that of the run, which has them, too; empty if it has left none.
     """
@@ -314,7 +311,6 @@ def _text(facts: Facts) -> str:
 
 
 def _table(warm_up: float, stretch: Stretch) -> Iterator[str]:
-    """Yield the table of a process, and a sentence on its memory."""
     yield (
         f"Minutes {stretch.from_minute:.0f} to {stretch.to_minute:.0f}, after a warm-up of {warm_up:.0%}, "
         f"{stretch.observations:,} observations:"

@@ -89,17 +89,14 @@ class Table:
             csv.writer(file).writerow(msgspec.structs.astuple(sample))
 
     def add_census(self, census: Census) -> None:
-        """Append a census."""
         with self._censuses.open("ab") as file:
             file.write(msgspec.json.encode(census) + b"\n")
 
     def samples(self) -> list[Sample]:
-        """Return all samples."""
         with self._samples.open(encoding="utf-8", newline="") as file:
             return [msgspec.convert(row, Sample, strict=False) for row in csv.DictReader(file)]
 
     def censuses(self) -> list[Census]:
-        """Return all censuses."""
         lines = self._censuses.read_bytes().splitlines()
         return [msgspec.json.decode(line, type=Census) for line in lines]
 
@@ -108,8 +105,6 @@ class Sampler(Metrics):
     """An observer that counts as in any run with metrics, and every few ticks samples the process and the files.
 
     Args:
-        run: the run's directory.
-        config: its configuration.
         every: ticks between two samples.
         table: gets each sample and census.
         tell: is given each sample, too.
@@ -178,7 +173,6 @@ def sizes(run: Path) -> dict[str, int]:
 
 
 def settings_of(people: int, ticks: int) -> Config:
-    """Return the configuration of the run."""
     return read_config(CONFIG, {**SETTINGS, "population.size": people, "simulation.ticks": ticks}, environment={})
 
 

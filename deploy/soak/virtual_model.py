@@ -34,7 +34,6 @@ class VirtualModel:
     """A `prism.llm.LanguageModel` that gives equal weights to all options, after a drawn time.
 
     Args:
-        latency: the time of a call.
         faults: calls that fail, by number or share.
         spells: times in which it behaves in another way, in seconds since the loop began.
         timeout_s: the longest call.
@@ -96,14 +95,12 @@ class VirtualModel:
         return latency_s
 
     async def check(self) -> Health:
-        """Return that it is there."""
         return Health(backend=self.name, version="", model=self.name, latency_s=0.0, dialect="", note="")
 
     async def aclose(self) -> None:
         """Do nothing: nothing is open."""
 
     def _refuse(self, under_way: dict[SpellKind, float]) -> None:
-        """Refuse a call at once, if a spell says so."""
         if SpellKind.OUTAGE in under_way:
             self._fail(SpellKind.OUTAGE, "connection_error")
         if SpellKind.BUSY in under_way:

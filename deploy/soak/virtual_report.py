@@ -33,8 +33,6 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
         cpu_s: processor time of the process.
         objects: those that Python's collector knows.
         log_bytes: log.jsonl and those set aside, together.
-        checkpoint_bytes: of the newest checkpoint.
-        page_bytes: of the page of metrics.
     """
 
     tick: int

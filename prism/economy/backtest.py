@@ -28,12 +28,8 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """One quarter of a backtest; all in percent.
 
     Args:
-        quarter: the quarter whose rate is forecast.
         inflation: of the year up to the quarter that the rule sees.
-        output_gap: of that quarter.
-        rule_rate: the rule's rate.
         no_change_rate: the actual rate of the quarter before.
-        actual_rate: the actual rate.
     """
 
     quarter: Quarter
@@ -49,9 +45,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         period: the first and last quarter judged.
-        quarters: the number of quarters.
         rmse: root mean squared error of the rule, in points.
-        no_change_rmse: the same of the forecast of no change.
         bias: mean of rule less actual, in points.
         correlation: of the rule with the actual rate; None if one of them does not vary.
         direction_share: of the quarters in which the rate moved, the share in which the rule's rate lay on that side of

@@ -23,7 +23,6 @@ PROPOSED, REJECTED, ACCEPTED, APPLIED = (
 
 
 def has_proposed(_: Nation, situation: Situation) -> bool:
-    """Return whether there is a proposal to be judged."""
     return situation.action is not None
 
 

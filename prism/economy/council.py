@@ -61,7 +61,6 @@ class Council(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def council_of(messages: Iterable[Message], economy: EconomyConfig, tick: int) -> Council:
-    """Return the council by the messages of a tick."""
     before: dict[str, float] = {}
     stages: dict[int, list[Stage]] = {}
     states: dict[int, str] = {}

@@ -69,15 +69,10 @@ class EconomyDomain:
 
     @property
     def size(self) -> int:
-        """The number of nations."""
         return len(self.config.economy.nations)
 
     def anew(self, draws: int) -> EconomyDomain:
-        """Return these nations before the first quarter.
-
-        Args:
-            draws: the seed of the shocks.
-        """
+        """Return these nations before the first quarter."""
         start, lags = self._beginning
         fresh = type(self)(self.config, start, self.chart, lags, self.understood)
         fresh.world.draws = draws
@@ -95,7 +90,6 @@ class EconomyDomain:
         return self._nation(agent_id, self.world.stages[agent_id], self.world.entered[agent_id])
 
     def asker(self, question: Question[Situation]) -> Nation:
-        """Return the nation that asks, at the tick of the question."""
         return self._nation(question.agent, PolicyState(question.state), question.tick)
 
     def oracle(self, model: LanguageModel | None = None) -> Oracle[PolicyState]:
@@ -105,7 +99,6 @@ class EconomyDomain:
         return EconomyModelOracle(model, self.config.llm, self.model_components)
 
     def model_components(self, client: Callable[[Component], DecisionClient]) -> Components:
-        """Return the components of a run that asks a model."""
         return model_components(self.config, client)
 
     def embedded_components(self) -> Components:

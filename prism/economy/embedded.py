@@ -47,10 +47,6 @@ class EmbeddedAdviser:
 
     Nations differ in the weights of inflation and output: each weight of the rule is multiplied by a log-normal factor
     with mean 1, drawn once from the seed, with `economy.preference_spread` as the spread of its logarithm.
-
-    Args:
-        economy: the settings.
-        seed: the run's seed.
     """
 
     def __init__(self, economy: EconomyConfig, seed: int) -> None:
@@ -127,9 +123,6 @@ class EmbeddedEngine:
 
     Each nation moves the rate by its share of the change that it asks for. So the nations of a turn together move it by
     the weighted mean of their proposals, in any order.
-
-    Args:
-        economy: the settings.
     """
 
     def __init__(self, economy: EconomyConfig) -> None:
@@ -254,7 +247,6 @@ def _rule_rate(state: GlobalState, economy: EconomyConfig, rule: TaylorConfig) -
 
 
 def _requested_change(change: RateChange | None, old: float, asked: float) -> tuple[float, str]:
-    """Return the change in points that an action asks for, and a sentence on its origin."""
     if change is None:
         return 0.0, "The action asks nothing of the interest rate, which it leaves as it is."
     if change.level is not None:

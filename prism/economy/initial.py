@@ -18,7 +18,6 @@ def initial_state(initial: InitialConfig, series: Sequence[Figures] = ()) -> Glo
     """Return the indicators at the start.
 
     Args:
-        initial: the settings.
         series: the quarters of the file at `initial.path`, if there is one. Its inflation and growth are those of the
             year up to the quarter, so that one unusual quarter does not decide the course of a run.
 

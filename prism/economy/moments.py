@@ -115,8 +115,6 @@ class Windows(NamedTuple):
 
     Args:
         runs: `{column: its value in each quarter}` of each run.
-        real: the same of the real figures.
-        period: the real quarters.
     """
 
     runs: list[dict[str, Sequence[float]]]

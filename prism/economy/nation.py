@@ -65,7 +65,6 @@ class Applied(Checked, frozen=True, kw_only=True, tag="applied", omit_defaults=T
 
     Args:
         decision: the new interest rate.
-        chain: the reasoning.
         indicators: the indicators after the update, where the engine changes more than the rate; None where it does
             not.
     """
@@ -102,7 +101,6 @@ def decided_otherwise(content: str, state: str) -> str:
 
     Args:
         content: of the answer that was given, as JSON text.
-        state: the state that is chosen instead.
     """
     try:
         given = msgspec.json.decode(content, type=Reviewed)
@@ -116,10 +114,6 @@ class Nation(StatefulAgent[PolicyState]):
     """A nation: its name, and the state of its proposal.
 
     Args:
-        agent_id: the nation's number.
-        name: the nation's name.
-        state: the state of its proposal.
-        tick: the nation's current tick.
         max_history_depth: the most transitions in its history.
         clock: turns ticks into the history's timestamps.
     """
@@ -165,7 +159,6 @@ class Nation(StatefulAgent[PolicyState]):
         return self._step
 
     def remembered(self, context: Any) -> dict[str, Any] | None:
-        """Return the quarter, and the proposal if there is one."""
         if not isinstance(context, Situation):
             return super().remembered(context)
         proposal = {} if context.action is None else {"action": context.action.action_string}

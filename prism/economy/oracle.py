@@ -60,11 +60,7 @@ class ComponentOracle(Oracle[PolicyState]):
 
 
 class EconomyOracle(ComponentOracle):
-    """An oracle that computes its answers: with the embedded components, or your own that ask no server.
-
-    Args:
-        components: the components that answer.
-    """
+    """An oracle that computes its answers: with the embedded components, or your own that ask no server."""
 
     waits = False
     description = "embedded Taylor rule, validator and engine, no server; see docs/economy.md"
@@ -74,13 +70,7 @@ class EconomyOracle(ComponentOracle):
 
 
 class EconomyModelOracle(ComponentOracle, ModelOracle[PolicyState]):
-    """An oracle whose components ask a language model.
-
-    Args:
-        model: the model that is asked.
-        config: its settings.
-        assemble: makes the components.
-    """
+    """An oracle whose components ask a language model."""
 
     def __init__(self, model: LanguageModel, config: LLMConfig, assemble: Assemble) -> None:
         super().__init__(model)

@@ -18,7 +18,6 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of one quarter.
 
     Args:
-        quarter: the quarter.
         real_gdp: in any unit of constant prices.
         price_index: consumer prices, with any quarter as 100.
         interest_rate: the short-term rate, in percent.
@@ -36,7 +35,6 @@ class Series(NamedTuple):
     """The quarters of a file, in order and without gaps.
 
     Args:
-        quarters: those whose figures are all there.
         left_out: the others, which stand at the ends of the file, each with the columns that lack a figure.
     """
 

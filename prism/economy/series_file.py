@@ -183,7 +183,6 @@ def _either_by_point(cells: Sequence[_Cell], *, is_decided: bool) -> list[_Cell]
 
 
 def _value(cell: str, point: str) -> float:
-    """Return the number of a cell."""
     thousands = _THOUSANDS_BY_POINT if point == "," else _THOUSANDS_BY_COMMA
     decimals = _WITH_COMMA if point == "," else _WITH_POINT
     if thousands.fullmatch(cell) or decimals.fullmatch(cell):

@@ -79,7 +79,6 @@ class Quarters:
         self._clock = clock
 
     def take(self, tick: Tick) -> Iterator[Row]:
-        """Yield the rows of a quarter."""
         proposals: dict[int, _Proposal] = {}
         for update in tick.moved:
             if update.effect is None:
@@ -103,7 +102,6 @@ class Quarters:
             yield QUARTERS.name, (tick.tick + 1, tick.tick, tick.time, agent, name, *told)
 
     def finish(self, ticks: int, rounds: Mapping[str, Sequence[float]]) -> Iterator[Row]:  # noqa: ARG002
-        """Yield the rows of the whole economy."""
         for place, end in enumerate(rounds.get("tick", ())):
             last = int(end) - 1
             values = (float(rounds[name][place]) if name in rounds else None for name in INDICATORS)
@@ -158,7 +156,6 @@ class EconomyShow(Show):
         }
 
     def name(self, agent: int) -> str:
-        """Return the name of a nation."""
         return self.config.economy.nations[agent]
 
     def gatherer(self) -> Quarters:
@@ -166,7 +163,6 @@ class EconomyShow(Show):
         return Quarters(self.config.economy.nations, clock_of(self.config))
 
     def agent_values(self, domain: Any, agent: int) -> dict[str, Value]:  # noqa: ARG002
-        """Return the strength of a nation."""
         return {"economic_strength": self.config.economy.strengths[agent]}
 
     def panel(self, agent: int, messages: Sequence[Message]) -> dict[str, Any]:  # noqa: ARG002
@@ -174,7 +170,6 @@ class EconomyShow(Show):
         return {"economic strength (units of account)": self.config.economy.strengths[agent]}
 
     def council(self, tick: int, messages: Sequence[Message]) -> Council:
-        """Return the council of nations in a quarter."""
         return council_of(messages, self.config.economy, tick)
 
     def effect_name(self, effect: Any) -> str | None:

@@ -268,9 +268,7 @@ class RatePath(msgspec.Struct):
     """The interest rate at the start and at the end of each quarter, summarised.
 
     Args:
-        last: the latest rate.
         lowest, highest: the extremes, the rate before the first quarter included.
-        quarters: the quarters that have ended.
         changes: the quarters in which the rate moved.
         mean, squares: over the ends of quarters, the mean, and the sum of squared deviations from it.
             Source: Welford (1962).
@@ -290,7 +288,6 @@ class RatePath(msgspec.Struct):
         return cls(rate, rate, rate)
 
     def add(self, rate: float) -> None:
-        """Add a quarter that ended at this rate."""
         self.quarters += 1
         self.changes += rate != self.last
         self.last = rate

@@ -22,8 +22,6 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         host: scheme, name, port and path prefix, as they may be shown.
-        headers: the headers of every request, with the key.
-        query: the parameters of every request.
         has_key: True if `llm.api_key_env` names a key.
         secrets: the texts that no message may show.
         ca_files: `{setting or variable: file}` of certificates that it is trusted by, besides the public ones.
@@ -37,7 +35,6 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     ca_files: dict[str, str] = {}
 
     def __repr__(self) -> str:
-        """Return the address without what may be secret."""
         return f"Address({self.host!r})"
 
 
@@ -73,8 +70,6 @@ def address_of(config: LLMConfig, environment: Mapping[str, str]) -> Address:
 
 
 def _filled(place: str, value: str, environment: Mapping[str, str], secrets: set[str]) -> str:
-    """Return a value with its variables replaced, and add what they hold to the secrets."""
-
     def read(found: re.Match[str]) -> str:
         variable = found[1] or found[2]
         text = read_key(environment, variable)

@@ -22,11 +22,7 @@ _GZIP_OR_ZLIB = zlib.MAX_WBITS + 32
 
 
 class AnswerTooLargeError(ValueError):
-    """A body that is larger than its limit. The rest of it is not read.
-
-    Args:
-        most_bytes: the limit.
-    """
+    """A body that is larger than its limit. The rest of it is not read."""
 
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes = most_bytes
@@ -34,12 +30,7 @@ class AnswerTooLargeError(ValueError):
 
 
 class EncodingError(ValueError):
-    """A packed body that cannot be unpacked.
-
-    Args:
-        encoding: its Content-Encoding.
-        problem: what is wrong with it.
-    """
+    """A packed body that cannot be unpacked."""
 
     def __init__(self, encoding: str, problem: str) -> None:
         self.encoding = encoding
@@ -53,9 +44,7 @@ class BoundedBody(httpx.AsyncByteStream):
     all; some proxies do so nevertheless.
 
     Args:
-        source: the body as it was sent.
         encoding: its Content-Encoding; empty if there is none.
-        most_bytes: the limit, unpacked.
 
     Raises:
         AnswerTooLargeError: while it is read, it is larger.
@@ -72,7 +61,6 @@ class BoundedBody(httpx.AsyncByteStream):
         self._unpacker = zlib.decompressobj(_GZIP_OR_ZLIB) if name in _PACKED else None
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield the body in pieces."""
         size = 0
         async for chunk in self._source:
             for piece in self._unpacked(chunk):

@@ -53,7 +53,6 @@ class CallCounters:
         """Of the calls that were answered."""
 
     def count(self, outcome: Outcome, latency_s: float, usage: Usage = Usage()) -> None:  # noqa: B008  # never changes
-        """Add one call."""
         spent = Spent(outcome, 1, latency_s, usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
         self.spent.add((spent,))
         note(spent)
@@ -62,11 +61,9 @@ class CallCounters:
 
     @property
     def tokens(self) -> int:
-        """The tokens read and written."""
         return tokens_of(self.spent)
 
     def statistics(self) -> OracleStatistics:
-        """Return the counts now."""
         return statistics_of(self.spent, self.latencies)
 
 
@@ -77,7 +74,6 @@ def statistics_of(
 
     Args:
         spending: the calls, each outcome once.
-        latencies: of the calls that were answered.
         prices: of the model; None if they do not matter.
     """
     by_outcome = {spent.outcome: spent for spent in spending}

@@ -129,8 +129,6 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
         content, parts, reasoning, tool_call: the text at each place, empty where there is none.
         ending: `cut` at the limit of tokens, `refused` by the model or a filter behind it, `stop`, or `unstated`.
         unstated: the reason why the ending is unknown, or the words of a refusal, for messages.
-        model: the model that the reply names.
-        usage: the tokens that it took.
     """
 
     content: str = ""
@@ -165,8 +163,6 @@ class UnusableReplyError(UnusableAnswerError):
 
     Args:
         problem: cut, empty, or unfinished.
-        reply: the reply.
-        message: the problem in words.
     """
 
     def __init__(self, problem: Literal["cut", "empty", "unfinished"], reply: Reply, message: str) -> None:

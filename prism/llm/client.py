@@ -35,12 +35,9 @@ class Call(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """One answered call, with the facts that a record of its reasoning needs.
 
     Args:
-        value: the answer.
-        prompt: the question.
         response: the model's text, unchanged.
         retry_count: 0 or 1.
         duration_ms: the time that the answer took, without waits and failed attempts.
-        model: the model that answered.
         prompt_tokens, completion_tokens: the size of question and answer.
     """
 
@@ -112,7 +109,6 @@ class LLMClient:
         """Return the model's answer as an instance of `response_model`.
 
         Args:
-            prompt: the question.
             response_model: a msgspec Struct; its JSON schema goes with the prompt.
             sample: distinguishes draws for the same prompt, such as the tick; from 0 to 2**61.
             asked_by: the asker's name, for messages.
@@ -131,7 +127,6 @@ class LLMClient:
     async def call_recorded(
         self, prompt: str, response_model: type[T], *, sample: int = 0, asked_by: str = "", agent_name: str = ""
     ) -> Call[T]:
-        """Return the answer with the facts of the call."""
         schema = schema_of(response_model)
         for attempt in range(self._attempts):
             # A second attempt is another sample: the same one would give the same answer again, live or from a tape.

@@ -18,9 +18,7 @@ class PromptTooLongError(ValueError):
     """A prompt that may not fit into the context window together with its answer.
 
     Args:
-        prompt_tokens: the estimate.
         answer_tokens: the longest answer.
-        num_ctx: the size of the window.
     """
 
     def __init__(self, prompt_tokens: int, answer_tokens: int, num_ctx: int) -> None:
@@ -38,7 +36,6 @@ def refuse_too_long(texts: Iterable[str], answer_tokens: int, num_ctx: int) -> N
     """Refuse a chat that may not fit with its answer, for which up to half of the window is kept.
 
     Args:
-        texts: its messages.
         answer_tokens: the longest answer. It may be set far above any real one, so more than half is not kept.
 
     Raises:

@@ -39,7 +39,6 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
 
     Args:
         reason: one of `REASONS`.
-        attempts: the number of attempts.
         component: the component that asked: agent, engine, ollama, ...
         status_code: the status of the server's response, if there was one.
         detail: a description, cut to one short line.

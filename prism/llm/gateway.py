@@ -30,7 +30,6 @@ class GatewayRefusedError(OracleUnavailableError):
 
     Args:
         failure: one of `STOPS`.
-        detail: what happened, and what to do.
     """
 
     def __init__(self, failure: str, detail: str) -> None:
@@ -42,7 +41,6 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True):
     """A gateway, as one cell sees it. Its representation shows no secret.
 
     Args:
-        address: its base address.
         token: the secret that each request must carry.
         service: the servers that the cell's questions are for, by the name that the gateway has for them.
         cell: the name of the cell, the same whenever it is run.
@@ -60,7 +58,6 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True):
     deadline_s: float = math.inf
 
     def __repr__(self) -> str:
-        """Return the address without the token."""
         return f"Gateway({self.address!r})"
 
 

@@ -45,7 +45,6 @@ class StatusError(Exception):
 
     Args:
         status: its status; `body`: its text.
-        pause_s: the pause that its headers ask for.
     """
 
     def __init__(self, status: int, body: str, pause_s: float = 0.0) -> None:
@@ -56,12 +55,7 @@ class StatusError(Exception):
 
 
 class UnusableAnswerError(ValueError):
-    """An answer that cannot be used, and was paid for.
-
-    Args:
-        problem: what is wrong with it.
-        usage: its tokens.
-    """
+    """An answer that cannot be used, and was paid for."""
 
     def __init__(self, problem: str, usage: Usage) -> None:
         self.usage = usage
@@ -112,8 +106,6 @@ def bounded_call(component: str, deadline_s: float, secrets: Collection[str] = (
     A gateway keeps that limit itself, because the wait for a place there is no part of the call.
 
     Args:
-        component: the component that calls, for messages.
-        deadline_s: the limit.
         secrets: the texts that no message may show.
 
     Raises:
@@ -255,7 +247,6 @@ def _wait_s(text: str, now: str, unit_s: float = 1.0) -> float | None:
 
     Args:
         now: the server's `Date`.
-        unit_s: the unit of a plain number.
     """
     seconds = duration_s(text)
     if seconds is None:

@@ -65,7 +65,6 @@ def extract_object(text: str) -> str | None:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """Yield the texts that may be the answer, the likeliest first."""
     yield text  # as it is: a text in an answer may have tags and braces
     for part in without_reasoning(text):
         yield from reversed(json_objects(part))
@@ -92,7 +91,6 @@ def without_reasoning(text: str) -> tuple[str, str]:
 
 
 def has_reasoning(text: str) -> bool:
-    """Return whether there are tags of reasoning in a text."""
     return _TAG.search(text) is not None
 
 

@@ -125,7 +125,6 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     """A form of request in which some servers give the probabilities of letters.
 
     Args:
-        name: for messages.
         fields: returns the fields that it adds to a chat, for these letters.
         max_tokens: the longest answer.
     """
@@ -150,7 +149,6 @@ class LetterChooser:
     """The way to decide by letters, on a server that was found to give sound probabilities.
 
     Args:
-        ask: sends a request.
         forms: the forms of request to try, the best first.
         temperature: the spread of the answers. The server is asked for the model's own probabilities; the temperature
             is applied here, so that it means the same on every server.

@@ -88,7 +88,6 @@ def contradicts(text: str, read: str, key: str, option: str, options: Sequence[s
 
 
 def _option(value: str, options: Sequence[str]) -> str | None:
-    """Return the only option that a name can mean."""
     if value in options:
         return value
     meant = [option for option in options if _plain(option) == _plain(value)]
@@ -151,5 +150,4 @@ def _is_doubted(around: str, option: str, options: Sequence[str]) -> bool:
 
 
 def _words(text: str) -> str:
-    """Return the words of a text, each between spaces."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "

@@ -23,7 +23,6 @@ class ModelClient(ABC):
 
     Args:
         config: host, model and sampling.
-        environment: the variables with the secrets.
 
     Raises:
         OracleUnavailableError: the host is not an address, or a secret cannot be sent.
@@ -46,7 +45,6 @@ class ModelClient(ABC):
 
     @property
     def name(self) -> str:
-        """A name for users."""
         return f"{self.component} {self._config.model}"
 
     @property
@@ -74,7 +72,6 @@ class ModelClient(ABC):
         return await self._complete(request, self._way, self._config.timeout_s)
 
     async def _complete(self, request: ChatRequest, way: Capabilities, deadline_s: float) -> Completion:
-        """Return the answer to a chat of a server that is asked in this way."""
         started_s = perf_counter()
         limit = way.limit(request.limit(self._config.num_predict))
         with bounded_call(self.component, deadline_s, self._address.secrets):

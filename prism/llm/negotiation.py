@@ -44,7 +44,6 @@ class Ladder(msgspec.Struct, frozen=True, kw_only=True):
     """The rungs of one protocol.
 
     Args:
-        first: the first rung of every dimension.
         rungs: the rungs of each dimension, the best first.
         thinkings: the rungs of thinking that are tried with each schema where an answer cannot be read.
         optional: the fields that may be left out.
@@ -116,9 +115,6 @@ class Negotiation:
     """One negotiation.
 
     Args:
-        ladder: the rungs.
-        way: the way to begin with.
-        ask: asks the question.
         num_predict: the most tokens of an answer that the configuration asks for.
         path_is_set: True if the path is the user's own, which is not tried otherwise.
     """
@@ -149,7 +145,6 @@ class Negotiation:
 
         Args:
             warm_up_s: the limit of the first question in each way, for which the server may load the model.
-            deadline_s: the limit of the others.
 
         Raises:
             LLMFailureException: no way works.
@@ -177,7 +172,6 @@ class Negotiation:
         return ", ".join(dict.fromkeys([*found, *fields]))
 
     def paths(self) -> str:
-        """Return the paths that were tried, for messages."""
         return " nor ".join(dict.fromkeys(way.path for way in self._tried))
 
     async def _answer(self, way: Capabilities, deadline_s: float, tries: int | None = None) -> Completion:
@@ -290,7 +284,6 @@ class Negotiation:
                 yield name, replace(self.way, unsent=(*self.way.unsent, name))
 
     def _lower(self, name: str) -> Iterator[Capabilities]:
-        """Yield the ways in which one dimension is lower than now."""
         rungs, now = self._ladder.rungs.get(name, ()), getattr(self.way, name)
         for value in rungs[rungs.index(now) + 1 :] if now in rungs else ():
             if (name, value) not in self._refused:
@@ -333,7 +326,6 @@ class Negotiation:
                 yield _with(way, "thinking", value)
 
     def _after_text(self) -> Iterator[Capabilities]:
-        """Yield the ways to try after a text that is no answer."""
         way = self.way
         if not self.is_understood and not self._path_is_set:  # there is a page where the chat should be
             yield from self._lower("path")
@@ -430,7 +422,6 @@ def _places(found: Any, depth: int = 0) -> Iterator[str]:
 
 
 def _messages(found: Any, depth: int = 0) -> Iterator[str]:
-    """Yield the sentences of an error body."""
     if depth > 5:
         return
     if isinstance(found, dict):

@@ -266,7 +266,6 @@ class OllamaChatClient(ModelClient):
         return OracleUnavailableError(clauses(f"{where} {problem}", tried))
 
     async def aclose(self) -> None:
-        """Close every connection."""
         await self._client.close()  # type: ignore[no-untyped-call]
 
 
@@ -295,5 +294,4 @@ def _means_not_offered(error: StatusError) -> bool:
 
 
 def _means_too_long(error: StatusError) -> bool:
-    """Return whether this one question is too large for systemone."""
     return error.status == 413

@@ -55,7 +55,6 @@ class OpenAICompatClient(ModelClient):
 
     Args:
         config: the base address (with or without `/v1`), model and sampling; num_ctx and keep_alive are not sent.
-        environment: the variables with the secrets.
 
     Raises:
         OracleUnavailableError: the host is not an address, a secret cannot be sent, or a file has no certificates.
@@ -190,7 +189,6 @@ class OpenAICompatClient(ModelClient):
         return OracleUnavailableError(clauses(f"{where} cannot run {wanted}: {error.reason}: {error.told}", tried))
 
     async def aclose(self) -> None:
-        """Close every connection."""
         await self._client.aclose()
 
 
@@ -204,7 +202,6 @@ _NOTES: dict[Schema, str] = {
 
 
 def _schema_fields(schema: dict[str, Any], way: Capabilities) -> dict[str, Any]:
-    """Return the fields that tell the server the schema."""
     match way.schema:
         case "json_schema":
             strict = {} if "strict" in way.unsent else {"strict": True}

@@ -87,7 +87,6 @@ class ModelOracle(Oracle[S]):
         return self.counters.tokens
 
     def statistics(self) -> OracleStatistics:
-        """Return the counts of the calls so far."""
         return self.counters.statistics()
 
     def hosts(self) -> tuple[HostState, ...]:
@@ -121,7 +120,6 @@ class ModelOracle(Oracle[S]):
         return ""
 
     async def record_fallback(self, question: bytes, source: str, reason: str) -> None:
-        """Record on the tape, if there is one, that a question was decided by a fallback."""
         if self._tape is not None:
             await self._tape.record_fallback(question, RecordedFallback(source, reason))
 
@@ -181,7 +179,6 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
     seed that is a function of the settings, the agent and the tick. So the same answer can be asked for again.
 
     Args:
-        model: the model that is asked.
         config: its settings: temperature and seed.
         seed: the run's seed, for draws from probabilities.
         descriptions: what the model reads of each state; by default, of the social states.
@@ -307,14 +304,12 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
     async def _written(
         self, agent: Asker, prompt: str, options: Sequence[AgentState], writers: Sequence[AgentState]
     ) -> Answer:
-        """Return the option that the model names, and what it writes."""
         with self._call(agent, max(self._config.num_predict, WRITING_TOKENS)) as call:
             said = await call.chat(prompt, schema=writing_schema(options))
             (state, written), method = _read(said, options, lambda part: parse_written(part, options, writers))
         return Answer(state, msgspec.json.encode(written).decode(), method=method)
 
     def asker_name(self, agent: Asker, trigger: str, context: Any) -> str:  # noqa: ARG002  # one question a tick
-        """Return the agent and the tick."""
         return _asked_by(agent)
 
     async def _choose(
@@ -384,7 +379,6 @@ class CountedCall:
     """A chat client for one question: it asks the model as a run does, and keeps what it said.
 
     Args:
-        model: the model that is asked.
         request: the request, but for its messages and its schema.
     """
 

@@ -23,7 +23,6 @@ def question_id(seed: int, tick: int, agent: int, question: bytes) -> str:
     """Return the id of a question, such as `340-12-9f86d081884c7d65`: its tick, its agent and 16 hexadecimal digits.
 
     Args:
-        seed: the run's seed.
         question: the question as msgpack, as it stands in the journal.
     """
     return f"{tick}-{agent}-{_hexadecimal(b'%d:' % seed + question, _DIGITS)}"
@@ -74,7 +73,6 @@ class Asked:
     """A question while a model is asked, for the headers of the requests that this takes.
 
     Args:
-        question: its id.
         trace: the id of its tick's trace.
         attempt: the number of this call among those of the question, from 1.
         process: a text that no other process has. A server may refuse a name that another request has just now, and

@@ -41,7 +41,6 @@ class Reasoner:
 
     Args:
         client: the client that answers. An `LLMClient` also gives the facts of each call, which the chains record.
-        component: the component that asks.
         clock: turns a turn's number into the timestamp of a chain.
     """
 
@@ -56,9 +55,6 @@ class Reasoner:
         """Return the decision, and its chain of reasoning.
 
         Args:
-            prompt: the question.
-            response_model: the type of the decision.
-            agent_name: the agent whose action it is about.
             turn: the turn's number; the same prompt in another turn is another draw.
 
         Raises:

@@ -48,11 +48,7 @@ _ADVICE: Final = {
 
 
 def reason_of(status: int, body: str) -> Reason:
-    """Return the reason for a response that is no success.
-
-    Args:
-        body: its text.
-    """
+    """Return the reason for a response that is no success."""
     if _account_is_empty(status, body):
         return "client_error"
     if status == HTTPStatus.SERVICE_UNAVAILABLE and _LOADING.search(body):

@@ -208,7 +208,6 @@ def _count(holder: object, name: str) -> int:
 
 
 def _first(choices: object) -> _Object:
-    """Return the first choice of a reply, or an empty one."""
     return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
 
 
@@ -240,7 +239,6 @@ def _raise_error_within(reply: _Object) -> None:
 
 
 def _merged_events(body: bytes) -> _Object:
-    """Return a stream of events as the one reply that it would have been."""
     merged = _Merged()
     for event in _lines(body, prefix=b"data:"):
         _raise_error_within(event)
@@ -253,7 +251,6 @@ def _merged_events(body: bytes) -> _Object:
 
 
 def _merged_lines(body: bytes) -> _Object:
-    """Return a reply that has an object on each line as one object."""
     if b"\n" not in body.strip():
         return _object(body)
     try:
@@ -285,7 +282,6 @@ class _Merged:
 
     @property
     def message(self) -> _Object:
-        """The whole message."""
         texts = {name: "".join(pieces) for name, pieces in self._pieces.items()}
         return {**texts, "tool_calls": self._calls}
 

@@ -24,7 +24,6 @@ class Spent(msgspec.Struct, frozen=True, array_like=True, gc=False):
         outcome: `ok`, a reason of a failure, or `cancelled`.
         calls: their number; `latency_s`: the seconds that they took together.
         prompt_tokens: tokens read, with those in the server's cache; `cached_tokens`: those alone.
-        completion_tokens: tokens written.
     """
 
     outcome: str
@@ -36,7 +35,6 @@ class Spent(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def tokens(self) -> int:
-        """Tokens read and written."""
         return self.prompt_tokens + self.completion_tokens
 
     def plus(self, other: Spent, sign: int = 1) -> Spent:
@@ -66,7 +64,6 @@ class Ledger:
         return iter(tuple(self._entries.values()))
 
     def add(self, spending: Iterable[Spent]) -> None:
-        """Add the calls of a spending."""
         for spent in spending:
             self._entries[spent.outcome] = self._entries.get(spent.outcome, Spent(spent.outcome)).plus(spent)
 
@@ -81,7 +78,6 @@ class Ledger:
 
     @property
     def total(self) -> Spending:
-        """The sum."""
         return tuple(self._entries.values())
 
 
@@ -107,7 +103,6 @@ def note(spent: Spent) -> None:
 
 
 def tokens_of(spending: Iterable[Spent]) -> int:
-    """Return the tokens read and written."""
     return sum(spent.tokens for spent in spending)
 
 

@@ -112,7 +112,6 @@ def key_error(host: str, variable: str, headers: Iterable[str], detail: str, *, 
     """Return the error of a server that asks for a key, or for another one.
 
     Args:
-        variable: the environment variable of the key.
         headers: the names of the headers in `llm.request.headers`, which may hold the key.
         detail: the server's words.
         given: whether the variable is set.
@@ -128,7 +127,6 @@ def key_error(host: str, variable: str, headers: Iterable[str], detail: str, *, 
 
 
 def no_chat_error(where: str, paths: str, detail: str) -> OracleUnavailableError:
-    """Return the error of a server that has nothing at the path of the chat."""
     return OracleUnavailableError(
         clauses(f"{where} has no chat at {paths}: {detail}", "set llm.request.path to where it is")
     )

@@ -44,7 +44,6 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
 
     @classmethod
     def of(cls, error: LLMFailureException) -> Failed:
-        """Return the record of an exception."""
         return cls(
             reason=error.reason,
             attempts=error.attempts,
@@ -58,7 +57,6 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
         )
 
     def error(self) -> LLMFailureException:
-        """Return the exception of this record."""
         return LLMFailureException(
             self.reason,
             self.attempts,
@@ -123,8 +121,6 @@ class TapeStatistics(msgspec.Struct, frozen=True, kw_only=True):
     """The number of records on a tape, by kind.
 
     Args:
-        answers: of the model.
-        failures: calls that failed.
         fallbacks: questions that took their first option, because a call failed or none was made.
     """
 
@@ -141,7 +137,6 @@ class TapeMissError(TapeError):
     """A question in a replay that was never recorded.
 
     Args:
-        path: the tape.
         asked_by: the asker: "agent 12 in tick 340".
         prompt: the question; the message shows its first 200 characters.
         differences: the settings in which the question differs from the recorded ones: "llm.model a, not b".
@@ -165,7 +160,6 @@ class Tape(TapeFile):
         self._file.execute("DELETE FROM answers WHERE substr(answer, 1, ?) = ?", (len(_FALLBACK), _FALLBACK))
 
     def __len__(self) -> int:
-        """Return the number of records."""
         return int(self._execute("SELECT count(*) FROM answers WHERE key != ?", HEADER_KEY)[0][0])
 
     def read(self, key: bytes) -> Answer | None:

@@ -37,12 +37,7 @@ T = TypeVar("T")
 
 
 class TapeError(OracleUnavailableError):
-    """A tape that cannot be used.
-
-    Args:
-        path: the file.
-        problem: what is wrong, and what to do.
-    """
+    """A tape that cannot be used."""
 
     def __init__(self, path: Path, problem: str) -> None:
         self.path = path

@@ -90,7 +90,6 @@ class TapedModel:
 
     @property
     def name(self) -> str:
-        """A name for users."""
         if self.model is None:
             return f"tape {self._required_tape.path}"
         return self.model.name if self.mode == "off" else f"{self.model.name} ({self.mode})"
@@ -262,7 +261,6 @@ def _header(tape: Tape, model: LanguageModel | None, mode: Mode) -> Header | Non
 
 
 async def _outcome(ask: Callable[[], Awaitable[Completion | Distribution | Undecided | None]]) -> Answer:
-    """Return the result of a question, failures included."""
     try:
         return await ask() or NotOffered()
     except LLMFailureException as error:
@@ -270,5 +268,4 @@ async def _outcome(ask: Callable[[], Awaitable[Completion | Distribution | Undec
 
 
 def _question_text(request: _Request) -> str:
-    """Return the text of the question, the part first that differs between questions."""
     return request.messages[-1].content if isinstance(request, ChatRequest) else request.state

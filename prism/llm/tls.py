@@ -60,12 +60,7 @@ def verification(files: Mapping[str, str]) -> ssl.SSLContext | bool:
 
 
 async def tls_problem(host: str, failure: LLMFailureException) -> OracleUnavailableError | None:
-    """Return the error of a connection that fails because of TLS; None if TLS is not to blame.
-
-    Args:
-        host: the address that was connected to.
-        failure: how it failed.
-    """
+    """Return the error of a connection that fails because of TLS; None if TLS is not to blame."""
     is_secure, detail = urlsplit(host).scheme == "https", failure.detail
     if is_secure and (found := _UNTRUSTED.search(detail)):
         problem, advice = "is not trusted", "set llm.ca_file to the certificates of its authority"
