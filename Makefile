@@ -83,10 +83,10 @@ test-landing: $(READY) ## the slow tests that guard a landing: durability, one d
 test-slow: $(READY) ## before a release: all slow tests, and all cases, schedules and crashes instead of some (an hour)
 	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "slow or sized" --full
 
-test-cluster: $(READY) ## experiments, causes and shards on real Ray clusters of several nodes, with kills (not part of CI)
+test-cluster: $(READY) ## experiments and shards on real Ray clusters of several nodes, with kills (not part of CI)
 	PRISM_TEST_CLUSTER=1 $(BIN)/python -m pytest -m slow -rs tests/actors/studies/experiments/test_cluster.py \
-	  tests/actors/studies/experiments/test_cluster_with_model.py tests/actors/studies/experiments/test_cluster_short_of_memory.py \
-	  tests/actors/studies/causes/test_cluster.py tests/durability/test_shards_cluster.py
+	  tests/actors/studies/experiments/test_cluster_with_model.py \
+	  tests/durability/test_shards_cluster.py
 
 $(MODEL)/.ready: requirements-model.lock
 	@echo "prism: installing a trained model and its server into $(MODEL)"

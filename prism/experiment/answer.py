@@ -66,11 +66,7 @@ def answered(each: Comparison, words: MeasureWords, first: Side, second: Side, a
 
 
 def answered_of_several(each: SeveralCompared, words: MeasureWords, said: Callable[[str], str], alpha: float) -> Answer:
-    """Return the answer to a hypothesis on several conditions, or on the levels of a factor.
-
-    Args:
-        said: returns a group as it stands in a sentence.
-    """
+    """Return the answer to a hypothesis on several conditions, or on the levels of a factor."""
     ordered = sorted(each.groups.items(), key=lambda group: group[1].mean)
     (low, least), (high, most) = ordered[0], ordered[-1]
     seeds = min(group.count for group in each.groups.values())

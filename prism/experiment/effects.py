@@ -267,11 +267,7 @@ def _morris(measure: str, design: Design, table: Array) -> list[Effect]:
 
 
 def _resampled(blocks: Array, indices: Callable[..., Array], *, with_places: bool = False) -> tuple[Array, Array]:
-    """Return the indices of the means over seeds, and their standard errors over resampled blocks and seeds.
-
-    Args:
-        blocks: blocks of points, the points of each, and their seeds.
-    """
+    """Return the indices of the means over seeds, and their standard errors over resampled blocks and seeds."""
     rng, count, seeds = np.random.default_rng(SEED), blocks.shape[0], blocks.shape[2]
     whole = np.arange(count)
     with warnings.catch_warnings():

@@ -145,11 +145,7 @@ def read_experiment(text: str, source: str, read_table: ReadTable = _no_tables) 
 
 
 def key_of_setting(design: Design, condition: Condition, setting: str) -> str:
-    """Return the key at which the file gives a condition a setting, such as `design.conditions.hot.feed.algorithm`.
-
-    Args:
-        setting: the dotted path of a setting, or of a part of its value; one that the condition has not is in `set`.
-    """
+    """Return the key at which the file gives a condition a setting, such as `design.conditions.hot.feed.algorithm`."""
     if not any(f"{setting}.".startswith(f"{name}.") or name.startswith(f"{setting}.") for name in condition.settings):
         return f"set.{setting}"
     return f"design.conditions.{condition.name}.{setting}" if design.kind == "list" else f"design.factors.{setting}"

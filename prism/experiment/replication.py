@@ -173,11 +173,7 @@ def pseudo_values(runs: Sequence[T], statistic: Callable[[Sequence[T]], float]) 
 
 
 def compare(name: str, asked: Published, values: Sequence[float], computed: Computed | None) -> Compared:
-    """Return a published figure beside the values of the runs.
-
-    Args:
-        values: one for each seed, two or more; of a contrast, the differences.
-    """
+    """Return a published figure beside the values of the runs."""
     array = np.asarray(values, dtype=np.float64)
     mean, sd, count = float(array.mean()), spread(array), len(array)
     ours = sd**2 / count

@@ -76,14 +76,7 @@ class Feed(msgspec.Struct, frozen=True, kw_only=True):
 def social_facts(
     feeds: Sequence[Feed], cascades: Sequence[Tree] = (), hours: Sequence[Sequence[float]] = (), seed: int = 0
 ) -> list[Fact]:
-    """Return every fact that the figures at hand allow.
-
-    Args:
-        feeds: what happened in runs of one configuration; they are taken together.
-        cascades: real cascades; none leaves their facts out.
-        hours: the activity of real accounts in each hour of the day; none leaves that fact out.
-        seed: of the resamples behind the intervals.
-    """
+    """Return every fact that the figures at hand allow."""
     random = np.random.default_rng(seed)
     ours = _Cascades(feeds)
     facts = _cascade_facts(ours, [shape_of(tree) for tree in cascades], _doubt(feeds), seed) if cascades else []

@@ -62,14 +62,7 @@ def shape_of(tree: Tree) -> TreeShape:
 
 
 def trees_of(posts: Sequence[tuple[int, int, int | None]], tick_minutes: float) -> dict[int, Tree]:
-    """Return `{root: its tree}` of posts in the order in which they were made.
-
-    Args:
-        posts: `(id, tick, id of the parent or None)` of each.
-
-    Raises:
-        ValueError: a parent does not come before its child.
-    """
+    """Return `{root: its tree}` of posts in the order in which they were made."""
     places: dict[int, tuple[int, int]] = {}
     parents: dict[int, list[int]] = {}
     ticks: dict[int, list[int]] = {}

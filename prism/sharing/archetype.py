@@ -42,16 +42,7 @@ class Grouping(NamedTuple):
 
 
 def grouping(name: str, text: str, known: Mapping[str, tuple[Field, Reader]]) -> Grouping:
-    """Return the groups of a field.
-
-    Args:
-        name: the field, such as `post.topic_match`, or its last part where only one field ends with it.
-        text: `exact`, `log2`, or a number of bins such as `4 bins`.
-        known: the fields that questions have, and their readers.
-
-    Raises:
-        ExpressionError: there is no such field, or its values cannot be grouped in this way.
-    """
+    """Return the groups of a field."""
     full = _full_name(name, known)
     field, read = known[full]
     if field.kind == "texts":
@@ -91,13 +82,7 @@ def default_groupings(names: Iterable[str], known: Mapping[str, tuple[Field, Rea
 
 
 class Archetypes:
-    """The archetypes of questions by declared fields.
-
-    Args:
-        groupings: the fields of the key, and their groups.
-        known: every field that questions have, and its reader.
-        stated: the fields that the oracle may judge by, and that a logit of its judgements may use; by default all.
-    """
+    """The archetypes of questions by declared fields."""
 
     def __init__(
         self,

@@ -143,15 +143,7 @@ def _inverse(target: float, skewness: float, count: int) -> float:
 
 
 def corrected_shares(shared: Sequence[float], audits: Sequence[Audited]) -> list[Estimate]:
-    """Return the share that each option would have if all questions were asked by themselves.
-
-    Args:
-        shared: the mean of the shared distributions, over all that shared, audited ones included.
-        audits: the audits among them, with as many options.
-
-    Raises:
-        ValueError: there is no audit.
-    """
+    """Return the share that each option would have if all questions were asked by themselves."""
     estimates = []
     for option, share in enumerate(shared):
         errors = [audit.own[option] - audit.shared[option] for audit in audits]

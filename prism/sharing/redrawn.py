@@ -112,12 +112,7 @@ class Drawn:
         """`{archetype: residuals in log-odds, (residuals, options); cumulative weights, (residuals,)}`."""
 
     def judgement(self, agent: int, kind: Key, of_fields: Key, values: Sequence[Value]) -> Likely | None:
-        """Return the individual judgement of a person, the same at each call; None if the run has no such questions.
-
-        Args:
-            kind: the state, trigger and options of the question; of_fields: the group of each field.
-            values: the values of all fields.
-        """
+        """Return the individual judgement of a person, the same at each call; None if the run has no such questions."""
         known = self._possible.kinds.get(kind)
         if known is None:
             return None

@@ -46,12 +46,7 @@ class Rules(NamedTuple):
 
 
 class Basis:
-    """A distribution that questions share, or will share once the question asked for all has its answer.
-
-    Args:
-        key: the archetype.
-        owner: the name of the question that is asked for all; None if the distribution is known already.
-    """
+    """A distribution that questions share, or will share once the question asked for all has its answer."""
 
     __slots__ = ("key", "owner", "probabilities")
 

@@ -82,12 +82,7 @@ class SurveyOracle(ModelOracle[Any]):
         options: Any,
         context: Any = None,
     ) -> Answer:
-        """Return the chosen answer; of an open question its text, as content.
-
-        Raises:
-            LLMFailureException: the call failed.
-            OracleResponseError: the answer cannot be read, or a replayed tape has none.
-        """
+        """Return the chosen answer; of an open question its text, as content."""
         with self._counting_failures():
             for attempt in range(self._attempts):
                 try:

@@ -160,11 +160,7 @@ def orders_of(groups: int, budget: int, seed: int) -> Orders:
 
 
 def shares_of(orders: Orders, value: Callable[[Coalition], float]) -> list[Interval]:
-    """Return the share of each group, with an interval if only some orders were looked at.
-
-    Args:
-        value: the outcome with the groups of a coalition.
-    """
+    """Return the share of each group, with an interval if only some orders were looked at."""
     if orders.each is None:
         return [_exact(group, orders.number, value) for group in range(orders.number)]
     added: list[list[float]] = [[] for _ in range(orders.number)]

@@ -107,11 +107,7 @@ class Track:
 
 
 def track_of(run: OpenRun, of: Sequence[str], *, over_time: bool = False) -> Track:
-    """Return the track of a run before its first tick. It may read the whole journal, and blocks.
-
-    Args:
-        of: measures as experiments name them, or `cascade:POST` alone.
-    """
+    """Return the track of a run before its first tick. It may read the whole journal, and blocks."""
     if len(of) == 1 and of[0].startswith(CASCADE):
         return Track(of, _root(run, of[0].removeprefix(CASCADE)), over_time=over_time)
     known = known_measures(run.config)

@@ -118,11 +118,7 @@ class Batch:
             self.end(cell, Done(f"{place} was killed {KILLS_MAX} times; is there enough memory?"))
 
     def lose(self, cell: Cell, reason: str) -> None:
-        """Note that the node of a cell, or its result on the way, was lost: it waits again.
-
-        Args:
-            reason: one of a closed set, since it is a label of a metric.
-        """
+        """Note that the node of a cell, or its result on the way, was lost: it waits again."""
         self._progress.lose(reason)
         self._losses[cell.key] += 1
         if self._losses[cell.key] < LOSSES_MAX:

@@ -46,13 +46,7 @@ class Executor(Protocol):
     progress: Progress  # the progress of all calls of `run` together. Another thread may read it.
 
     def run(self, cells: Sequence[Cell], out: Path, on_done: OnDone) -> dict[str, str]:
-        """Run cells, and return `{key: problem}` of those that failed.
-
-        Args:
-            cells: each key once; a cell that is done already is looked at and not run again.
-            out: the directory of the experiment, with the cells in `cells/KEY`.
-            on_done: called in this process for each cell that has ended, in the order of their ends.
-        """
+        """Run cells, and return `{key: problem}` of those that failed."""
         ...
 
 

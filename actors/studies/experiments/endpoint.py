@@ -61,11 +61,7 @@ def _gauge(name: str, text: str, label: str, values: Mapping[str, float]) -> Met
 
 @contextmanager
 def served(collector: ExperimentCollector, port: int) -> Iterator[str]:
-    """Serve the metrics of an experiment on 127.0.0.1 in the block, and provide the address.
-
-    Args:
-        port: 0 takes a free one.
-    """
+    """Serve the metrics of an experiment on 127.0.0.1 in the block, and provide the address."""
     registry = CollectorRegistry()
     registry.register(collector)
 

@@ -115,12 +115,7 @@ def order_of(cell: Cell, path: str | None, experiment: str, gateway: GatewayPlac
 
 
 def run_order(order: Order, node: str, fetch: Callable[[str], bytes]) -> Returned:
-    """Run a cell in this process.
-
-    Args:
-        node: the id of the node.
-        fetch: returns the content of an input file, given its hash.
-    """
+    """Run a cell in this process."""
     if (other := sort_here().differs_from(order.sort)) != "":
         return Returned(Done(f"the node {socket.gethostname()} has {other}; install the same on all nodes"), node)
     home = _home(order.experiment)

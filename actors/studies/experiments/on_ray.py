@@ -271,11 +271,7 @@ def _remote(ray: Any) -> _Remote:
 
 
 def _run_cell(order: Order, contents: Mapping[str, Any]) -> Returned:
-    """Run a cell on the node on which Ray has put it.
-
-    Args:
-        contents: `{SHA-256 of an input file: its content in the object store}`.
-    """
+    """Run a cell on the node on which Ray has put it."""
     import ray  # noqa: PLC0415
 
     fetch: Callable[[str], bytes] = lambda digest: ray.get(contents[digest])  # noqa: E731

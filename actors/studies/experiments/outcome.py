@@ -145,15 +145,7 @@ def outcome_of(  # what each file of the directory says
     *,
     beside: Mapping[tuple[str, int], Beside] | None = None,
 ) -> Outcome:
-    """Return the outcome. A pair counts if both of its cells are done.
-
-    Args:
-        planned: the hypotheses that a plan had before the first result.
-        within: the variance over the rounds of each run, of the measures that have one.
-        notes: the notes so far.
-        lost: the hypotheses that were planned, too, and are no longer there or mean something else.
-        beside: the context of the measures of the cells, for the answers in sentences.
-    """
+    """Return the outcome. A pair counts if both of its cells are done."""
     experiment, known, cells = plan.experiment, list(planned), beside or {}
     comparisons = [
         comparison

@@ -55,11 +55,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_plan(path: Path, *, is_sealed: bool = True) -> Plan:
-    """Return the plan of the experiment in a file: each condition's configuration is read and checked.
-
-    Args:
-        is_sealed: whether to read the sealed file that the experiment names; False before it exists.
-    """
+    """Return the plan of the experiment in a file: each condition's configuration is read and checked."""
     text = text_of(path)
     with telling_kind(path, EXPERIMENT):
         experiment = read_experiment(text, str(path), partial(_table, path))

@@ -84,11 +84,7 @@ def is_experiment(path: Path) -> bool:
 
 
 def read_experiment_record(path: Path, on_cell: Callable[[int, int], None] = lambda _, __: None) -> ExperimentRecord:
-    """Return the record of the experiment in a directory, also of one that is going on or was interrupted.
-
-    Args:
-        on_cell: called with the number of cells that have been read, and of all cells.
-    """
+    """Return the record of the experiment in a directory, also of one that is going on or was interrupted."""
     plans, plan, raw = _chosen(path)
     is_older = not raw
     cells = []

@@ -125,12 +125,7 @@ def _named_in(file: Path) -> Iterator[tuple[str, bool]]:
 
 
 def measured(path: Path, measures: Mapping[str, str], own: Mapping[str, OwnMeasure]) -> dict[str, float]:
-    """Return `{measure: its value}` of a run that has ended.
-
-    Args:
-        measures: `{name: place}`: a place of `actors.results.measures`; or `module:function`, which `own` has by the
-            name.
-    """
+    """Return `{measure: its value}` of a run that has ended."""
     numbers = numbers_of(path)
     return {name: _value(path, numbers, place, own.get(name)) for name, place in measures.items()}
 

@@ -68,13 +68,7 @@ def answers_of(  # what each file of the directory says
     exploratory: Sequence[str] = (),
     is_final: bool = True,
 ) -> list[Answer]:
-    """Return the answer to each hypothesis, the planned ones first; without hypotheses, describe the first measure.
-
-    Args:
-        judged: the comparisons that could be made.
-        exploratory: the hypotheses that were made after the first result, in words.
-        is_final: whether the experiment has ended, so that missing cells will not come any more.
-    """
+    """Return the answer to each hypothesis, the planned ones first; without hypotheses, describe the first measure."""
     telling = _Telling(asked, seeds, values, beside)
     if not asked.hypotheses:
         return telling.described()

@@ -92,12 +92,7 @@ def counts_of(gateway: GatewayPlace | None) -> GatewayStatistics | None:
 def gateway_of(
     asking: Asking, configs: Sequence[Config], out: Path, tape: Path | None = None
 ) -> Iterator[GatewayPlace | None]:
-    """Provide the gateway of an experiment or a calibration; None if no run that is to be made asks a model.
-
-    Args:
-        configs: of the runs that are to be made.
-        tape: the tape that answers everything; None to ask servers, and to append to the tape of the directory.
-    """
+    """Provide the gateway of an experiment or a calibration; None if no run that is to be made asks a model."""
     left = [config for config in configs if asks_model(config)]
     if not left:
         yield None

@@ -272,11 +272,7 @@ def _end_after(driver: BaseProcess) -> None:
 def serve(
     plan: Plan, token: str, tape: ExperimentTape, listener: socket.socket, on_end: Callable[[], None] = lambda: None
 ) -> Server:
-    """Return the server of a gateway.
-
-    Args:
-        on_end: called when no server is asked any more: when it is closed, or after a fault.
-    """
+    """Return the server of a gateway."""
 
     @asynccontextmanager
     async def broker() -> AsyncIterator[Broker]:

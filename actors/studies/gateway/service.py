@@ -47,11 +47,7 @@ def _hash(named: object) -> str:
 
 
 def service_of(config: Config, environment: Mapping[str, str] | None) -> Service:
-    """Return the servers that a configuration asks, with their secrets from the environment.
-
-    Args:
-        environment: None for a replay, which needs no secrets.
-    """
+    """Return the servers that a configuration asks, with their secrets from the environment."""
     from prism.llm.address import address_of  # noqa: PLC0415  # an HTTP client takes 0.2 s to import
 
     llm = config.llm

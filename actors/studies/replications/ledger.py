@@ -156,11 +156,7 @@ class Entry(NamedTuple):
 
 
 def entries(run: tuple[Path, Path] | None = None) -> list[Entry]:
-    """Return the entries of all replications that come with PRISM, and of one that was run.
-
-    Args:
-        run: the file of the replication that was run, and the directory of its experiment; None if no other one was.
-    """
+    """Return the entries of all replications that come with PRISM, and of one that was run."""
     files = {name: (path, OUT / name) for name, path in replications().items()}
     if run is not None:
         files[run[0].stem] = run

@@ -10,7 +10,6 @@ import pytest
 from actors.studies.replications.ledger import Entry, page_of, read_line
 from actors.studies.replications.replication_plan import make_replication_plan
 from tests.actors.studies.experiments.files import write_experiment
-from tests.catalogue import catalogue
 from tests.command import Prism, run_prism
 
 OWN = """\
@@ -88,7 +87,7 @@ REFUSED = {
 }
 
 
-@catalogue(("change", "said"), REFUSED.items())
+@pytest.mark.parametrize(("change", "said"), REFUSED.items())
 def test_what_cannot_be_replicated_is_refused_before_the_first_run(
     change: tuple[str, str], said: str, prism: Prism, tmp_path: Path
 ) -> None:
