@@ -9,9 +9,9 @@ import pytest
 
 from actors.testing import ScriptedClient, ScriptedModel
 from prism.agents import EconLLMAgent
-from prism.economy import GlobalState, NationState, SimulationState
+from prism.economy import NationState, SimulationState
 from prism.models import PolicyDecision
-from prism.quoting import DATA
+from tests.catalogue import catalogue
 from tests.engines.scripted import HOSTILE, STATE, SpiedClient
 
 HOLD = PolicyDecision(action="Hold the interest rate", reasoning="All is well in the economy.", confidence=0.9)
@@ -43,10 +43,6 @@ async def test_the_prompt_names_the_four_indicators_the_nation_and_the_fields_of
         assert f'"{field}":' in prompt
 
 
-async def test_a_nation_that_the_state_does_not_know_is_advised_all_the_same() -> None:
-    assert 'You advise the nation "Elsewhere".\n' in await prompt_of("Elsewhere")
-
-
 async def test_prompts_of_nations_differ_only_behind_what_they_share() -> None:
     one, other = await prompt_of("Norland"), await prompt_of("Sudland")
     shared = one.partition("You advise")[0]
@@ -54,14 +50,7 @@ async def test_prompts_of_nations_differ_only_behind_what_they_share() -> None:
     assert "- Interest Rate: 2.5%" in shared
 
 
-async def test_prompts_of_turns_differ_only_behind_the_rules() -> None:
-    later = msgspec.structs.replace(STATE, global_state=GlobalState(interest_rate=9.0))
-    rules = (await prompt_of()).partition("Current economic state")[0]
-    assert (await prompt_of(state=later)).startswith(rules)
-    assert rules.rstrip().endswith(DATA)
-
-
-@pytest.mark.parametrize("name", HOSTILE)
+@catalogue("name", HOSTILE)
 async def test_a_hostile_name_stays_one_quoted_text(name: str) -> None:
     state = msgspec.structs.replace(STATE, agents={name: NationState(name=name, economic_strength=100.0)})
     told, plain = (await prompt_of(name, state)).splitlines(), (await prompt_of()).splitlines()
@@ -70,7 +59,7 @@ async def test_a_hostile_name_stays_one_quoted_text(name: str) -> None:
     assert json.loads(quoted) == name
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("action", "warnings"), [("Lower interest rates by 0.5%", 0), ("Deploy military forces", 1), ("Raise tariffs", 0)]
 )
 async def test_a_decision_counts_as_economic_by_its_action_alone(

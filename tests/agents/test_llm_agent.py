@@ -14,6 +14,7 @@ from prism.clock import SimulatedClock
 from prism.economy import SimulationState
 from prism.llm import LLMClient, LLMFailureException
 from prism.models import PolicyDecision
+from tests.catalogue import catalogue
 from tests.engines.scripted import STATE, failure
 from tests.llm.support import no_sleep
 
@@ -65,7 +66,7 @@ async def test_a_failure_reaches_the_caller() -> None:
     assert (caught.value.reason, caught.value.attempts) == ("timeout", 2)
 
 
-@pytest.mark.parametrize("client", ["scripted", "real"])
+@catalogue("client", ["scripted", "real"])
 async def test_the_line_about_a_failure_names_the_agent(client: str, caplog: pytest.LogCaptureFixture) -> None:
     silent = LLMClient(ScriptedModel("no JSON", "no JSON"), sleep=no_sleep)
     agent = EconLLMAgent('Ada "the Great"', silent if client == "real" else ScriptedClient(failure("agent")))

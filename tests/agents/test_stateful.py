@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from prism.agents import StatefulAgent
 from prism.clock import SimulatedClock
 from prism.statechart import AgentState, StateTransition
+from tests.catalogue import catalogue
 
 IDLE, SCROLLING, RESTING = AgentState.IDLE, AgentState.SCROLLING, AgentState.RESTING
 MOVES = st.lists(st.tuples(st.sampled_from(AgentState), st.integers(0, 3)), max_size=30)
@@ -21,37 +22,11 @@ def agent(**settings: Any) -> StatefulAgent[AgentState]:
     return StatefulAgent(3, IDLE, **settings)
 
 
-def test_a_new_agent_has_just_entered_its_state_and_remembers_nothing() -> None:
-    new = agent(tick=8)
-    assert (new.agent_id, new.state, new.tick, new.entered, new.ticks_in_state) == (3, IDLE, 8, 8, 0)
-    assert (new.state_history, new.max_history_depth) == ([], 50)
-
-
-def test_ticks_in_state_count_from_the_tick_it_was_entered() -> None:
-    waiting = agent(tick=8)
-    waiting.tick = 11
-    assert waiting.ticks_in_state == 3
-
-
 def test_ticks_in_state_can_be_given_and_set() -> None:
     waiting = agent(tick=8, ticks_in_state=5)
     assert (waiting.ticks_in_state, waiting.entered) == (5, 3)
     waiting.ticks_in_state = 0
     assert (waiting.ticks_in_state, waiting.entered) == (0, 8)
-
-
-@pytest.mark.parametrize("ticks", [-1, -100])
-def test_ticks_in_state_are_never_negative(ticks: int) -> None:
-    with pytest.raises(ValueError, match=r"^ticks_in_state must be 0 or more, got ") as caught:
-        agent(ticks_in_state=ticks)
-    assert str(caught.value) == f"ticks_in_state must be 0 or more, got {ticks}"
-    with pytest.raises(ValueError, match=rf"got {ticks}$"):
-        agent().ticks_in_state = ticks
-
-
-def test_a_history_depth_is_never_negative() -> None:
-    with pytest.raises(ValueError, match=r"^max_history_depth must be 0 or more, got -1$"):
-        agent(max_history_depth=-1)
 
 
 def test_entering_a_state_restarts_the_count_and_is_remembered() -> None:
@@ -84,19 +59,6 @@ def test_a_timestamp_is_the_simulated_instant_in_utc() -> None:
     assert record.timestamp.tzinfo is UTC
 
 
-def test_the_oldest_record_goes_first() -> None:
-    moving = agent(max_history_depth=2)
-    for tick, state in enumerate((SCROLLING, RESTING, IDLE), start=1):
-        moving.enter(state, f"t{tick}", tick)
-    assert [record.trigger for record in moving.state_history] == ["t2", "t3"]
-
-
-def test_a_depth_of_zero_remembers_nothing() -> None:
-    moving = agent(max_history_depth=0)
-    moving.enter(SCROLLING, "feed_ready", 1)
-    assert moving.state_history == []
-
-
 def test_the_history_is_a_list_that_the_agent_owns_and_bounds() -> None:
     moving = agent(max_history_depth=3)
     moving.enter(SCROLLING, "feed_ready", 1)
@@ -113,18 +75,6 @@ def test_the_history_is_a_list_that_the_agent_owns_and_bounds() -> None:
     moving.state_history.clear()
     assert (history, moving.to_json()["state_history"]) == ([], [])
     assert agent().state_history is not agent().state_history
-
-
-def test_a_history_takes_no_memory_before_its_first_record() -> None:
-    moving = agent()
-    moving.enter(IDLE, "round_ends", 1)
-    assert moving._history is None
-    moving.enter(SCROLLING, "feed_ready", 2)
-    assert moving._history is not None
-
-
-def test_an_agent_of_any_enum_has_no_effect_beyond_its_state() -> None:
-    assert agent().effect() is None
 
 
 def test_an_export_names_the_agent_with_at_least_three_digits() -> None:
@@ -156,8 +106,8 @@ NOT_COUNTS = [-1, True, False, 1.0, 1.5, float("nan"), float("inf"), "3", None, 
 COUNTS = ["tick", "ticks_in_state", "max_history_depth"]
 
 
-@pytest.mark.parametrize("field", COUNTS)
-@pytest.mark.parametrize("value", NOT_COUNTS)
+@catalogue("field", COUNTS)
+@catalogue("value", NOT_COUNTS)
 def test_a_count_is_an_int_of_0_or_more_from_the_first_to_the_last(field: str, value: Any) -> None:
     with pytest.raises(ValueError, match=rf"^{field} must be (an int|0 or more), got [^\n]+$"):
         agent(**{field: value})
@@ -167,7 +117,7 @@ def test_a_count_is_an_int_of_0_or_more_from_the_first_to_the_last(field: str, v
     assert (waiting.tick, waiting.ticks_in_state, waiting.max_history_depth) == (8, 2, 50)
 
 
-@pytest.mark.parametrize("field", COUNTS)
+@catalogue("field", COUNTS)
 def test_a_count_of_another_class_of_ints_becomes_a_plain_one(field: str) -> None:
     waiting = agent(**{field: numpy.int64(3)})
     assert type(getattr(waiting, field)) is int
@@ -184,7 +134,7 @@ def test_time_does_not_go_back_to_before_the_state_was_entered() -> None:
     assert (waiting.tick, waiting.ticks_in_state) == (6, 0)
 
 
-@pytest.mark.parametrize("state", ["idle", None, 0, AgentState])
+@catalogue("state", ["idle", None, 0, AgentState])
 def test_only_a_state_is_entered(state: Any) -> None:
     staying = agent(tick=2)
     with pytest.raises(TypeError, match=r"^state must be one of StrEnum, got "):
@@ -192,18 +142,12 @@ def test_only_a_state_is_entered(state: Any) -> None:
     assert (staying.state, staying.tick, staying.state_history) == (IDLE, 2, [])
 
 
-@pytest.mark.parametrize("tick", [value for value in NOT_COUNTS if value is not None])
+@catalogue("tick", [value for value in NOT_COUNTS if value is not None])
 def test_a_state_is_entered_in_a_tick_of_0_or_more(tick: Any) -> None:
     staying = agent(tick=2)
     with pytest.raises(ValueError, match=r"^tick must be "):
         staying.enter(SCROLLING, "t", tick)
     assert (staying.state, staying.tick, staying.state_history) == (IDLE, 2, [])
-
-
-def test_a_state_is_entered_in_the_current_tick_unless_told_otherwise() -> None:
-    moving = agent(tick=2)
-    moving.enter(SCROLLING, "t")
-    assert (moving.tick, moving.entered) == (2, 2)
 
 
 def test_a_smaller_depth_forgets_the_oldest() -> None:

@@ -5,11 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from prism.agents import MOVED, Decision, Question, Source, Trigger, Update, turn
+from prism.agents import Decision, Question, Source, Trigger, Update, turn
 from prism.events import Event, FeedShown, Intervened, PostEvent
 from prism.social.chart import SOCIAL_CHART
 from prism.social.posts.post import PostView
 from prism.statechart import AgentState, Statechart, Transition
+from tests.catalogue import catalogue
 from tests.social.people import person, relevant
 from tests.statechart.charts import Person, chart_of, decides, says
 
@@ -64,8 +65,8 @@ def test_what_the_agent_is_about_to_do_is_the_updates_effect() -> None:
     assert answer.effect in {"like", "reshare", "reply"}
 
 
-@pytest.mark.parametrize("source", [Source.ORACLE, Source.FALLBACK])
-@pytest.mark.parametrize("state", ["scrolling", "engaging_like", "engaging_reshare", "composing"])
+@catalogue("source", [Source.ORACLE, Source.FALLBACK])
+@catalogue("state", ["scrolling", "engaging_like", "engaging_reshare", "composing"])
 def test_a_decision_moves_the_agent_to_any_option(state: str, source: Source) -> None:
     ada = person(agent_id=7)
     decision = Decision(state, source, 6, "timeout" if source is Source.FALLBACK else "")
@@ -75,18 +76,11 @@ def test_a_decision_moves_the_agent_to_any_option(state: str, source: Source) ->
     assert (ada.state, ada.tick, ada.entered) == (state, 10, 10)
 
 
-@pytest.mark.parametrize("state", ["resting", "idle", "engaging_reply", "sleeping", ""])
+@catalogue("state", ["resting", "idle", "engaging_reply", "sleeping", ""])
 def test_a_decision_for_no_option_is_stale(state: str) -> None:
     ada = person(agent_id=7)
     answer = turn(SOCIAL_CHART, ada, trigger("decides", TORN, tick=10, decision=Decision(state, Source.ORACLE, 6)))
     assert answer == Update[str](10, 7, "decides", "evaluating", "evaluating", Source.NO_ROW, None, "stale")
-
-
-def test_a_decision_for_an_agent_that_has_moved_on_is_stale() -> None:
-    ada = person(AgentState.IDLE, agent_id=7)
-    decision = Decision("composing", Source.ORACLE, 6)
-    answer = turn(SOCIAL_CHART, ada, trigger("decides", TORN, tick=10, decision=decision))
-    assert answer == Update[str](10, 7, "decides", "idle", "idle", Source.NO_ROW, None, "stale")
 
 
 def test_a_decision_for_an_agent_that_has_come_back_to_its_state_is_stale() -> None:
@@ -115,7 +109,7 @@ def test_a_decision_selects_its_rows_as_of_the_tick_of_the_question() -> None:
     assert (answer.to_state, answer.tick, agent.entered) == ("composing", 10, 10)
 
 
-@pytest.mark.parametrize("decision", [None, Decision("composing", Source.ORACLE, 6)])
+@catalogue("decision", [None, Decision("composing", Source.ORACLE, 6)])
 def test_an_action_that_raises_reaches_the_caller_and_moves_nobody(decision: Decision | None) -> None:
     def fails(_agent: Any, _context: Any) -> None:
         raise OSError("disk full")
@@ -126,15 +120,6 @@ def test_an_action_that_raises_reaches_the_caller_and_moves_nobody(decision: Dec
     with pytest.raises(OSError, match=r"^disk full$"):
         turn(Statechart(AgentState, rows, AgentState.IDLE), agent, trigger("decides", decision=decision))
     assert (agent.state, agent.state_history) == (AgentState.EVALUATING, [])
-
-
-def test_the_same_trigger_twice_gives_the_same_answer() -> None:
-    answers = [turn(SOCIAL_CHART, person(agent_id=7, seed=3), trigger("decides", GREAT)) for _ in range(2)]
-    assert answers[0] == answers[1]
-
-
-def test_every_source_but_three_means_that_the_agent_moved() -> None:
-    assert {*Source} - MOVED == {Source.NO_ROW, Source.CRASH, Source.QUARANTINE}
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from prism.economy import Action, GlobalState
 from prism.engines import EconLLMEngine
 from prism.llm import LLMClient, LLMFailureException
 from prism.models import PolicyDecision, StateUpdateDecision
+from tests.catalogue import catalogue
 from tests.engines.scripted import HOSTILE, INVALID, STATE, action, approved, failure
 from tests.llm.support import no_sleep
 
@@ -89,7 +90,7 @@ async def test_the_reasoning_is_logged_at_debug(caplog: pytest.LogCaptureFixture
     assert any("cool economy" in message for message in debug_logs)
 
 
-@pytest.mark.parametrize("answers", [[failure("engine", "server_error")], [LOWERED, failure("engine", "server_error")]])
+@catalogue("answers", [[failure("engine", "server_error")], [LOWERED, failure("engine", "server_error")]])
 async def test_a_failure_ends_the_turn_and_leaves_the_state_alone(
     answers: list[StateUpdateDecision | Exception],
 ) -> None:
@@ -162,7 +163,7 @@ async def test_one_action_can_be_evaluated_by_itself() -> None:
     assert engine.current_state.turn == 0
 
 
-@pytest.mark.parametrize("said", ["1e999", "NaN", '"2.0"', "1e6"])
+@catalogue("said", ["1e999", "NaN", '"2.0"', "1e6"])
 async def test_a_rate_that_is_no_rate_is_an_invalid_response(said: str) -> None:
     model = ScriptedModel(f'{{"new_interest_rate": {said}, "reasoning": "Because I say so.", "confidence": 1}}')
     engine = EconLLMEngine(llm_client=LLMClient(model, sleep=no_sleep), current_state=STATE)
@@ -186,7 +187,7 @@ def test_an_action_from_elsewhere_has_no_reasoning_to_tell() -> None:
     assert "Agent reasoning" not in prompt_about(action(validated=True))
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@catalogue("text", HOSTILE)
 def test_a_hostile_action_and_its_reasoning_stay_one_quoted_text_each(text: str) -> None:
     assert_two_quoted_lines(text, text[:2000].ljust(10, "."))
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from prism.errors import PrismError
 from prism.expressions import Expression, ExpressionError, Field, compiled, parse
+from tests.catalogue import catalogue
 from tests.expressions.random_expressions import FIELDS, expressions
 
 HOSTILE = [
@@ -119,7 +120,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize(("text", "column", "problem"), HOSTILE, ids=[repr(text[:30]) for text, *_ in HOSTILE])
+@catalogue(("text", "column", "problem"), HOSTILE)
 def test_what_is_no_expression_is_refused_by_its_column(text: str, column: int, problem: str) -> None:
     with pytest.raises(ExpressionError) as refused:
         parse(text, FIELDS)
@@ -159,7 +160,7 @@ def test_an_expression_as_text_is_parsed_to_an_equal_tree(expression: Expression
     assert again.fields == expression.fields
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "written"),
     [
         ("agent.energy>.5".replace(".5", "0.50"), "agent.energy > 0.5"),
@@ -199,7 +200,7 @@ def test_an_expression_passes_between_processes() -> None:
     assert pickle.loads(pickle.dumps(found)) == found
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "value"),
     [
         ("1 + 2 * 3 == 7", True),
@@ -227,7 +228,7 @@ def test_the_kind_of_the_whole_is_as_asked_for() -> None:
         parse("true", FIELDS, kind="number")
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("settings", "problem"),
     [
         ({"name": "1x"}, "expected a dotted name"),

@@ -16,6 +16,7 @@ from prism.expressions import (
     parse,
 )
 from prism.expressions.source import Reader
+from tests.catalogue import catalogue
 from tests.expressions.random_expressions import (
     Values,
     environments,
@@ -56,7 +57,7 @@ def test_a_condition_is_a_bool_and_a_number_is_a_float(expression: Expression, v
     assert type(read_in(expression, values)) is (bool if expression.kind == "bool" else float)
 
 
-@pytest.mark.parametrize("text", ["x / y < 9", "x / y >= 0", "x / y != 1", "x / y == x / y", "min(x / y, 1) <= 1"])
+@catalogue("text", ["x / y < 9", "x / y >= 0", "x / y != 1", "x / y == x / y", "min(x / y, 1) <= 1"])
 def test_a_comparison_with_a_division_by_zero_is_false(text: str) -> None:
     assert value_of(condition(text), x=1.0, y=0.0, z=0.0, n=0)[0] is False
 
@@ -81,7 +82,7 @@ def test_ints_are_floats_in_arithmetic() -> None:
     assert type(value_of(number("n"), n=3)[0]) is float
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "values", "reads"),
     [
         ("x < y", {"x": 1.0, "y": 2.0}, ["x", "y"]),

@@ -35,6 +35,7 @@ from prism.expressions.tree import (
     Read,
     Text,
 )
+from tests.catalogue import catalogue
 from tests.expressions.random_expressions import DECLARED, FIELDS, Values, environments, expressions, read_in
 
 Look = Callable[[str], Any]
@@ -183,7 +184,7 @@ def test_the_source_can_be_told_to_read_a_field_from_a_column(expression: Expres
     assert all(left == right or (isnan(left) and isnan(right)) for left, right in zip(found, expected, strict=True))
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "kind"),
     [
         ("min(1, x, " * 48 + "x" + ")" * 48, "number"),
@@ -262,14 +263,14 @@ def test_no_text_of_an_author_is_in_the_source(text: str) -> None:
         assert all(re.fullmatch(r"agent|context|(field|texts?)[01]", name) for name in names_in(root, readers))
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@catalogue("name", HOSTILE)
 def test_no_name_of_a_field_is_in_the_source(name: str) -> None:
     field = Field(name="x", kind="bool")
     msgspec.structs.force_setattr(field, "name", name)  # its declaration would refuse it
     assert names_in(Read(field), {name: lambda agent, _: agent}) == {"agent", "context", "field0"}
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "root",
     [
         Comparison((Number(1), Number(2)), (f"< {HARM} <",)),  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from prism.economy import Action, GlobalState, NationState, SimulationState, is_economic
 from prism.llm import schema_of
 from prism.models import LLMReasoningChain, PolicyDecision, StateUpdateDecision, ValidationResult
+from tests.catalogue import catalogue
 
 Decision = PolicyDecision | ValidationResult | StateUpdateDecision
 
@@ -61,7 +62,7 @@ def test_whatever_is_within_the_bounds_goes_through_json_and_messagepack_unchang
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(decision), type=kind) == decision
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("model", "field", "value"),
     [
         *[(model, "confidence", value) for model in range(3) for value in (-0.01, 1.01, math.nan, math.inf, "0.5")],
@@ -99,11 +100,6 @@ def test_a_reasoning_has_a_time_in_utc() -> None:
             LLMReasoningChain(**{**CHAIN, "timestamp": timestamp})
 
 
-def test_a_refusal_shows_the_start_of_a_text_and_its_length() -> None:
-    with pytest.raises(ValueError, match=r"expected a line of 1 to 500 characters, got 'x{40}' \(9999 characters\)$"):
-        PolicyDecision(**{**POLICY, "action": "x" * 9999})
-
-
 def test_a_state_with_everything_in_it_goes_through_a_file_unchanged() -> None:
     chain = LLMReasoningChain(**CHAIN)
     state = SimulationState(
@@ -122,16 +118,6 @@ def test_a_nation_stands_under_its_own_name() -> None:
     norland = NationState(name="Norland", economic_strength=1.0)
     with pytest.raises(ValueError, match="expected 'Norland' under its own name, got it under 'Sudland'"):
         SimulationState(turn=0, agents={"Sudland": norland}, global_state=GlobalState())
-
-
-@pytest.mark.parametrize(("model", "needed"), [(PolicyDecision, POLICY), (ValidationResult, RESULT)])
-def test_the_schema_asks_for_what_the_prompt_asks_for_and_bounds_no_length(
-    model: type[msgspec.Struct], needed: dict[str, Any]
-) -> None:
-    schema = schema_of(model)
-    assert schema["required"] == list(needed)
-    assert (schema["properties"]["confidence"]["minimum"], schema["properties"]["confidence"]["maximum"]) == (0.0, 1.0)
-    assert "maxLength" not in str(schema)
 
 
 def test_the_schemas_that_models_get_are_the_ones_that_tapes_were_recorded_with() -> None:
@@ -181,10 +167,6 @@ def test_a_chain_of_a_version_without_confidence_is_read_and_written_as_it_was()
     assert "confidence" in msgspec.to_builtins(msgspec.structs.replace(chain, confidence=0.5))
 
 
-def test_a_line_of_reasoning_has_its_confidence() -> None:
-    assert " confidence=0.85 reasoning=" in str(LLMReasoningChain(**CHAIN, confidence=0.85))
-
-
 def test_a_chain_is_one_line_whatever_stands_in_it() -> None:
     hostile = 'High "inflation"\nllm_reasoning_chain component=agent\u2028reasoning=""'
     line = str(LLMReasoningChain(**{**CHAIN, "reasoning": hostile, "agent_name": hostile, "model": hostile}))
@@ -212,7 +194,7 @@ def test_an_action_is_not_validated_before_a_validator_has_marked_it() -> None:
     assert action.marked(ValidationResult(**{**RESULT, "is_valid": False})).validated is False
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "economic"),
     [
         ("Lower interest rates by 0.5%", True),
@@ -228,16 +210,6 @@ def test_an_action_is_not_validated_before_a_validator_has_marked_it() -> None:
 )
 def test_words_tell_economic_policy_from_the_rest(text: str, economic: bool) -> None:
     assert is_economic(text) is economic
-
-
-def test_indicators_are_told_to_a_hundredth_of_a_point() -> None:
-    told = GlobalState(interest_rate=2.5, inflation=1.23456, gdp_growth=-0.5, unemployment=8.0).described()
-    assert told.splitlines() == [
-        "- GDP Growth: -0.5%",
-        "- Inflation: 1.23%",
-        "- Unemployment: 8.0%",
-        "- Interest Rate: 2.5%",
-    ]
 
 
 def test_an_action_is_not_validated_against_its_result() -> None:

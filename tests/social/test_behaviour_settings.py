@@ -21,13 +21,12 @@ from prism.social.people.intentions import Intentions
 from prism.social.people.persona import NEUTRAL
 from prism.social.people.population import build_population
 from prism.social.people.synthetic import SyntheticPeople
-from prism.social.posts.post import Post
 from prism.social.world import SocialWorld
 from tests.catalogue import catalogue
 from tests.config.refusals import refusal
 from tests.social.driver import SMALL
 from tests.social.in_view import view_of
-from tests.social.scalar_feed import SCORES, Reader, pool_of, reader_of
+from tests.social.scalar_feed import Reader, pool_of, reader_of
 
 READER = Reader(1, 3, 50, 48, ("tea",), freshness=6.0, popularity_weight=2.0, popularity_half=30.0)
 
@@ -46,18 +45,6 @@ def changed(world: SocialWorld, **settings: Any) -> SocialWorld:
 def crowd(**relevance: float) -> Network:
     config = PopulationConfig(size=40)
     return Network(build_population(config, 1), FeedConfig(), 1, 10, RelevanceConfig(**relevance))
-
-
-def test_hot_and_interest_score_with_the_constants_of_the_settings() -> None:
-    post = Post(id=1, author=9, text="", topics=("tea",), created=12, root=1)
-    assert SCORES["hot"](READER, post, 100) == pytest.approx(2.0 + 12 / 6)
-    assert SCORES["interest"](READER, post, 30) == pytest.approx(1.0 + 2 * 0.5)
-
-
-def test_a_feed_counts_freshness_in_rounds_and_popularity_by_its_half() -> None:
-    net = crowd(popularity_half=25.0)
-    net.use(FeedConfig(hot_rounds=0.25, popularity_weight=0.1), RelevanceConfig(popularity_half=25.0))
-    assert reader_of(net, 3, 7)[-3:] == (2.5, 0.1, 25.0)
 
 
 @catalogue(("likes", "half", "share"), [(10, 10.0, 0.5), (10, 30.0, 0.25), (6, 2.0, 0.75)])
@@ -100,7 +87,7 @@ def test_the_least_activity_is_a_setting() -> None:
     assert min(ada.activity for ada in drawn) == 0.1
 
 
-@pytest.mark.parametrize(("exponent", "shares"), [(0.0, (1 / 3, 1 / 3, 1 / 3)), (2.0, (36 / 49, 9 / 49, 4 / 49))])
+@catalogue(("exponent", "shares"), [(0.0, (1 / 3, 1 / 3, 1 / 3)), (2.0, (36 / 49, 9 / 49, 4 / 49))])
 def test_topics_are_as_popular_as_their_exponent_says(exponent: float, shares: tuple[float, ...]) -> None:
     config = PopulationConfig(topics=("a", "b", "c"), interests_per_person=1, interests_exponent=exponent)
     counts = Counter(ada.interests[0] for ada in SyntheticPeople(4000, 1, config))
@@ -114,10 +101,6 @@ def test_an_action_without_a_base_weight_is_never_taken(base: tuple[float, ...],
     intentions = Intentions(IntentionsConfig(base=actions))  # type: ignore[arg-type]
     assert intentions.weights(NEUTRAL) == [*base]
     assert actions[intentions.drawn(NEUTRAL, unit)] > 0.0
-
-
-def test_an_action_that_is_left_out_has_no_base_weight() -> None:
-    assert Intentions(IntentionsConfig(base={"reply": 2.0})).weights(NEUTRAL) == [0.0, 0.0, 2.0]
 
 
 @catalogue(

@@ -143,7 +143,7 @@ def test_a_run_shows_no_post_before_it_has_reached_the_person() -> None:
 # Quality
 
 
-@pytest.mark.parametrize("sigma", [0.3, 1.0])
+@catalogue("sigma", [0.3, 1.0])
 def test_quality_is_1_on_average_and_its_log_has_the_spread(sigma: float) -> None:
     drawn = [drawn_quality(keys_of(3), author, 7, sigma, 0) for author in range(20_000)]
     assert all(quality > 0 for quality in drawn)
@@ -181,7 +181,7 @@ def test_a_view_stays_in_its_ranges_whatever_the_quality(sigma: float, tick: int
     assert 0.0 <= person().relevance(shown) <= 1.0
 
 
-@pytest.mark.parametrize("option", [AgentState.ENGAGING_LIKE, AgentState.COMPOSING])
+@catalogue("option", [AgentState.ENGAGING_LIKE, AgentState.COMPOSING])
 def test_the_embedded_choice_weighs_the_log_of_quality_and_each_further_exposure(option: AgentState) -> None:
     plain, weighed = ChoiceOracle(ChoiceConfig(), 1), ChoiceOracle(ChoiceConfig(quality=0.5, exposure=0.3), 1)
     post = view(quality=math.e**2, exposures=4)
@@ -312,7 +312,7 @@ def test_once_shows_a_cascade_once() -> None:
     assert feed_for(net, DI, 4) == []
 
 
-@pytest.mark.parametrize("exposure", ["simple", "complex"])
+@catalogue("exposure", ["simple", "complex"])
 def test_a_cascade_comes_again_from_each_other_followed_person_until_one_engages(exposure: str) -> None:
     net = network(exposure=exposure)
     root = net.publish(ADA, 1)
@@ -425,7 +425,7 @@ def test_a_fork_that_shows_cascades_once_takes_over_what_was_shown_before() -> N
     assert feed_for(later, DI, 5) == []
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "key"),
     [
         ("population: {relevance: {exposure: 0.1}}", "population.relevance.exposure"),
@@ -466,7 +466,7 @@ def network_like(net: Network, credit: str) -> Network:
     return net
 
 
-@pytest.mark.parametrize("credit", ["root", "newest"])
+@catalogue("credit", ["root", "newest"])
 def test_what_is_forgotten_gets_no_credit(credit: str) -> None:
     net = network(reshare_credit=credit, horizon_rounds=2)
     root = net.publish(ADA, 1)

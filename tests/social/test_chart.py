@@ -54,12 +54,6 @@ def ready(state: AgentState) -> SocialAgent:
     return person(state, tick=9, ticks_in_state=5, timeout_threshold=5, pending_action="reply")
 
 
-def test_the_chart_knows_all_states_and_these_triggers() -> None:
-    assert SOCIAL_CHART.states == set(AgentState)
-    assert SOCIAL_CHART.initial is IDLE
-    assert {trigger for state in AgentState for trigger in SOCIAL_CHART.valid_triggers(state)} == set(TRIGGERS)
-
-
 @catalogue(("state", "trigger"), [*product(AgentState, [*TRIGGERS, "sneezes"])])
 def test_every_state_answers_every_trigger_as_the_table_says(state: AgentState, trigger: str) -> None:
     agent, target = ready(state), TARGETS.get((state, trigger))
@@ -99,13 +93,6 @@ def test_at_a_threshold_the_mind_is_made_up() -> None:
     assert [[row.target for row in found] for found in rows] == [[SCROLLING], [COMPOSING]]
 
 
-def test_a_torn_person_scrolls_on_when_nobody_answers() -> None:
-    choice = SOCIAL_CHART.select(ready(EVALUATING), "decides", relevant(0.5))
-    assert isinstance(choice, Choice)
-    assert choice.targets == (SCROLLING, LIKE, RESHARE, COMPOSING)
-    assert SOCIAL_CHART.fire(ready(EVALUATING), "decides", relevant(0.5)) is SCROLLING
-
-
 def test_whoever_chooses_to_write_writes_a_reply() -> None:
     agent = person()
     choice = SOCIAL_CHART.select(agent, "decides", relevant(0.5))
@@ -134,10 +121,6 @@ def test_what_was_composed_decides_the_engagement(pending: str | None, target: A
 def test_a_timeout_waits_for_the_threshold(state: AgentState, ticks: int, moves: bool) -> None:
     agent = person(state, tick=100, ticks_in_state=ticks, timeout_threshold=5)
     assert (SOCIAL_CHART.fire(agent, "timeout") is not None) is moves
-
-
-def test_rest_ends_with_its_timeout_however_short_it_was() -> None:
-    assert SOCIAL_CHART.fire(person(RESTING, ticks_in_state=0), "timeout") is IDLE
 
 
 def test_a_decision_about_no_post_is_none_and_the_guards_errors_are_counted() -> None:

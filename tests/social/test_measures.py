@@ -52,13 +52,6 @@ def test_assortativity_of_a_number_is_that_of_igraph(ties: list[tuple[int, int]]
     assert assortativity(*ends(ties), np.array(values, dtype=float)) == pytest.approx(theirs)
 
 
-def test_the_ei_index_counts_each_directed_tie_once() -> None:
-    groups = np.array([0, 0, 1, 1])
-    assert ei_index(*ends([(0, 1), (2, 3)]), groups) == -1.0
-    assert ei_index(*ends([(0, 2), (3, 1)]), groups) == 1.0
-    assert ei_index(*ends([(0, 1), (1, 0), (2, 3), (0, 2)]), groups) == -0.5
-
-
 @given(counts=st.lists(st.integers(0, 30), min_size=1, max_size=20))
 def test_gini_is_half_the_mean_difference_of_pairs_by_the_mean(counts: list[int]) -> None:
     assume(any(counts))
@@ -76,14 +69,6 @@ def test_bimodality_follows_from_the_corrected_skewness_and_kurtosis(values: lis
     normal = 3 * (size - 1) ** 2 / ((size - 2) * (size - 3))
     assert bimodality(array) == pytest.approx((skew**2 + 1) / (excess + normal))
     assert variance(array) == pytest.approx(stats.moment(array, 2))
-
-
-def test_two_peaks_are_more_bimodal_than_a_uniform_and_a_normal_distribution() -> None:
-    generator = np.random.default_rng(1)
-    uniform = bimodality(generator.uniform(size=100_000))
-    assert uniform == pytest.approx(5 / 9, abs=0.01)
-    assert bimodality(np.repeat([-1.0, 1.0], 1000)) == pytest.approx(1.0, abs=0.01)
-    assert bimodality(generator.normal(size=100_000)) == pytest.approx(1 / 3, abs=0.02)
 
 
 @given(values=NUMBERS, shift=st.integers(-9, 9), seed=st.integers(0, 99))

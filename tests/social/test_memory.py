@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
-import pytest
 
 from prism.agents import Question
 from prism.config import Config, LLMConfig
@@ -124,7 +123,7 @@ def of_post(name: Callable[[int], str], event: Any, person: int) -> tuple[list[s
     return theirs, [f"you {verb}{by}"] if event.agent == person else []
 
 
-@pytest.mark.parametrize("deliberation", [1, 4])
+@catalogue("deliberation", [1, 4])
 async def test_a_question_has_everything_that_took_place_before_it_and_nothing_of_its_own_tick(
     deliberation: int,
 ) -> None:

@@ -13,6 +13,7 @@ from prism.social.posts.cascade import Cascade
 from prism.social.posts.post import Post, PostKind, author_of, post_id
 from prism.social.tables import LEFT, SHOWN
 from prism.social.ties.graph import FollowGraph
+from tests.catalogue import catalogue
 from tests.social.cascade_edges import CascadeEdge, edges
 from tests.social.in_view import columns_of, view_of
 from tests.social.people import persona
@@ -44,11 +45,6 @@ def test_an_original_is_about_an_interest_and_starts_a_cascade() -> None:
     assert net.text(post)
     assert net.cascades[post.id] == Cascade(root=post.id, touched=3)
     assert net.counts == {"posts": 1, "likes": 0, "replies": 0, "reshares": 0}
-
-
-def test_a_person_without_interests_posts_about_nothing_in_particular() -> None:
-    lone = Population(personas=(persona(interests=()),), graph=FollowGraph(1, [], []))
-    assert Network(lone, FeedConfig(), seed=1, ticks_per_round=10).publish(0, 0).topics == ()
 
 
 def test_a_post_reaches_the_authors_followers_and_nobody_else() -> None:
@@ -97,19 +93,6 @@ def test_a_reshare_joins_the_cascade_and_reaches_the_followers_of_whoever_passed
     assert [feed_for(net, person, 5) for person in (ADA, DI)] == [[], [edge.child]]
 
 
-def test_a_tree_of_three_levels_leaves_its_edges_oldest_first() -> None:
-    net = network()
-    root = net.publish(ADA, 0)
-    net.reshare(BO, root.id, 1)
-    net.reply(DI, post_id(BO, 0), 2)
-    net.like(BO, post_id(DI, 0), 3)
-    assert [(edge.parent, edge.child) for edge in edges(net)] == [
-        (root.id, post_id(BO, 0)),
-        (post_id(BO, 0), post_id(DI, 0)),
-    ]
-    assert net.cascades[root.id] == Cascade(root=root.id, touched=3, posts=3, depth=2, engagements=3)
-
-
 def test_the_pool_offers_strangers_only_so_a_full_timeline_keeps_what_it_dropped() -> None:
     net = network(memory=1, out_of_network=1.0, size=3, fill="borrow")
     for tick in range(3):
@@ -117,16 +100,7 @@ def test_the_pool_offers_strangers_only_so_a_full_timeline_keeps_what_it_dropped
     assert (feed_for(net, BO, 5), feed_for(net, DI, 5)) == ([2], [2, 1, 0])
 
 
-def test_nobody_is_shown_their_own_post() -> None:
-    net = network()
-    post = net.publish(ADA, 0)
-    net.reshare(BO, post.id, 1)
-    assert ADA not in [net.posts[shown].author for shown in feed_for(net, ADA, 2)]
-
-
-@pytest.mark.parametrize(
-    ("reader", "settings"), [(BO, {"memory": 50}), (DI, {"memory": 1, "out_of_network": 1.0, "size": 3})]
-)
+@catalogue(("reader", "settings"), [(BO, {"memory": 50}), (DI, {"memory": 1, "out_of_network": 1.0, "size": 3})])
 def test_nobody_is_shown_a_cascade_twice(reader: int, settings: dict[str, Any]) -> None:
     net = network(**settings)
     for tick in range(3):
@@ -151,13 +125,6 @@ def test_strangers_fill_their_share_of_a_feed() -> None:
     ada = net.publish(ADA, 1)
     cy = net.publish(CY, 2)
     assert feed_for(net, BO, 3) == [cy.id, ada.id]
-
-
-def test_a_feed_is_no_longer_than_its_size() -> None:
-    net = network(size=2)
-    for tick in range(5):
-        net.publish(ADA, tick)
-    assert feed_for(net, BO, 6) == [4, 3]
 
 
 def test_a_timeline_keeps_the_newest_posts() -> None:
@@ -245,19 +212,6 @@ def test_a_timeline_keeps_no_posts_that_are_forgotten() -> None:
     assert len(net.posts) == 3
 
 
-def test_timelines_and_what_has_been_seen_keep_the_latest() -> None:
-    net = network(size=2, memory=4, horizon_rounds=2)
-    shown = []
-    for tick in range(20):
-        post = net.publish(ADA, tick)
-        shown += [net.posts[each].root for each in feed_for(net, BO, tick)]
-        columns = Columns(columns_of(net))
-        assert columns.lists("timelines", int, int)[BO] == list(net.posts)[-4:]
-        assert columns.lists("seen", int, int).get(BO, []) == shown[-6:]
-        assert post.id in net.posts
-    assert len(shown) > 6
-
-
 def test_a_post_is_named_by_its_author_and_the_authors_count() -> None:
     net = network()
     first, second, other = net.publish(ADA, 0), net.publish(ADA, 0), net.publish(BO, 0)
@@ -265,14 +219,6 @@ def test_a_post_is_named_by_its_author_and_the_authors_count() -> None:
     assert [first.id, second.id, other.id] == [post_id(ADA, 0), post_id(ADA, 1), post_id(BO, 0)]
     assert post_id(BO, 1) in net.posts
     assert [author_of(post) for post in net.posts] == [ADA, ADA, BO, BO]
-
-
-def test_the_counts_of_authors_go_on_after_a_restore() -> None:
-    net, again = network(), network()
-    net.publish(ADA, 0)
-    net.reply(BO, post_id(ADA, 0), 1)
-    again.restore(Columns(columns_of(net)))
-    assert (again.publish(ADA, 2).id, again.publish(BO, 2).id) == (post_id(ADA, 1), post_id(BO, 1))
 
 
 def test_a_fork_may_keep_less_than_was_kept_and_has_room_for_what_came_before() -> None:

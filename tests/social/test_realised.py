@@ -103,20 +103,7 @@ def told(world: dict[str, Any]) -> str:
     return "; ".join(map(str, unlike_configured(world)))
 
 
-def test_a_feed_that_keeps_its_promise_says_so() -> None:
-    realised = Feeds()
-    for _ in range(4):
-        realised.built(4, 1, FeedConfig())
-    assert realised.feed("strict") == {
-        "fill": "strict",
-        "length": {"configured": 5.0, "realised": 5.0},
-        "out_of_network": {"configured": 0.2, "realised": 0.2},
-        "short": {"in_network": 0, "out_of_network": 0},
-    }
-    assert told({"feed": realised.feed("strict"), **realised.counts()}) == ""
-
-
-@pytest.mark.parametrize(
+@catalogue(
     ("sides", "line"),
     [
         ((1, 1), "feed.out_of_network: 50.0%, not 20.0%: too few posts by people who are followed"),
@@ -161,12 +148,6 @@ def test_people_are_online_as_often_as_is_configured() -> None:
         came += int(np.count_nonzero(world.due != NEVER))
     spread = world.traits.activity.std() / math.sqrt(4000)
     assert came / rounds / 4000 == pytest.approx(0.6, abs=4 * spread)
-
-
-def test_a_domain_without_feeds_and_a_run_without_a_feed_have_no_line() -> None:
-    assert told({"inflation": 2.0}) == ""
-    realised = Feeds()
-    assert told({"feed": realised.feed("strict"), **realised.counts()}) == ""
 
 
 def test_ties_and_margins_that_came_out_otherwise_are_told() -> None:

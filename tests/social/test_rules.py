@@ -144,7 +144,7 @@ async def test_each_round_of_hegselmann_and_krause_is_the_mean_of_all_who_are_ne
         np.testing.assert_allclose(after, (near @ before) / near.sum(axis=1), atol=PRECISION)
 
 
-@pytest.mark.parametrize(("bound", "ends_in_one"), [(0.35, True), (0.1, False)])
+@catalogue(("bound", "ends_in_one"), [(0.35, True), (0.1, False)])
 async def test_hegselmann_and_krause_end_in_one_opinion_above_a_bound(
     bound: float, ends_in_one: bool, size: Size
 ) -> None:

@@ -11,16 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.agents.social_agent import SocialAgent
-from prism.config import ChoiceConfig, Config, IntentionsConfig, PopulationConfig
+from prism.config import ChoiceConfig, Config, PopulationConfig
 from prism.config.attributes import TRAITS
 from prism.errors import InputError
 from prism.social.choice import ChoiceOracle
 from prism.social.domain import SocialDomain
-from prism.social.people.intentions import Intentions
 from prism.social.people.persona import NEUTRAL, Traits
 from prism.social.people.population import build_population
 from prism.social.people.profiles import parse_profiles, personas_from_profiles
-from prism.social.people.synthetic import SyntheticPeople
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.config.refusals import refusal
@@ -38,16 +36,6 @@ BASE = {"like": 0.65, "reshare": 0.2, "reply": 0.15}
 LIKE, SCROLLING = AgentState.ENGAGING_LIKE, AgentState.SCROLLING
 TRAIT = st.floats(-1.0, 1.0)
 ANY_TRAITS = st.builds(Traits, **dict.fromkeys(TRAITS, TRAIT))
-
-
-def test_the_traits_of_synthetic_people_are_what_their_words_say() -> None:
-    people = SyntheticPeople(300, 7, PopulationConfig())
-    for person in people:
-        for trait, (low, high) in WORDS.items():
-            said = {low: -1.0, high: 1.0}
-            words = [word for word in said if word in person.personality.replace(",", "").split()]
-            assert getattr(person.traits, trait) == (said[words[0]] if words else 0.0)
-    assert len({person.personality for person in people}) > 60
 
 
 @catalogue("value", [1.5, -1.01, math.nan, "high", True])
@@ -78,15 +66,6 @@ def test_a_trait_counts_in_every_option_that_engages_by_its_weight(traits: Trait
         gained = oracle.utility(agent, option, post) - oracle.utility(plain, option, post)
         assert gained == pytest.approx(expected, abs=1e-9)
     assert oracle.utility(agent, SCROLLING, post) == 0.0
-
-
-@given(ANY_TRAITS, st.floats(-2, 2), st.sampled_from(TRAITS), st.sampled_from(["like", "reshare", "reply"]))
-def test_a_coefficient_raises_the_log_of_one_weight(traits: Traits, weight: float, trait: str, action: str) -> None:
-    settings: Any = {**{other: {} for other in TRAITS}, trait: {action: weight}}
-    weights = dict(zip(BASE, Intentions(IntentionsConfig(**settings)).weights(traits), strict=True))
-    for name, base in BASE.items():
-        gained = weight * getattr(traits, trait) if name == action else 0.0
-        assert math.log(weights[name] / base) == pytest.approx(gained, abs=1e-9)
 
 
 def test_people_of_a_trait_intend_what_its_coefficient_says() -> None:

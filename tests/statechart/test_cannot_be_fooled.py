@@ -16,6 +16,7 @@ import pytest
 from prism.clock import SimulatedClock
 from prism.errors import StatechartError
 from prism.statechart import AgentState, Statechart, Transition
+from tests.catalogue import catalogue
 from tests.statechart.charts import (
     COMPOSING,
     EVALUATING,
@@ -107,7 +108,7 @@ def test_a_guard_that_moves_its_agent_is_an_error_of_the_guard(move: Move) -> No
     assert chart.fire(agent, "decides") is SCROLLING
 
 
-@pytest.mark.parametrize("move", [MOVES["fires itself"], MOVES["sets the state"]])
+@catalogue("move", [MOVES["fires itself"], MOVES["sets the state"]])
 def test_an_action_that_hides_the_refusal_moves_nobody_else_where(move: Move) -> None:
     def hides(agent: Any, _: Any) -> None:
         with pytest.raises(StatechartError):
@@ -213,8 +214,8 @@ class Waiter:
         return True
 
 
-@pytest.mark.parametrize("field", ["guard", "action"])
-@pytest.mark.parametrize(
+@catalogue("field", ["guard", "action"])
+@catalogue(
     "function",
     [
         waits,
@@ -240,12 +241,12 @@ class Meter:
         return True
 
 
-@pytest.mark.parametrize("function", [Meter(), Meter, partial(Meter()), Meter().__call__, says(True), max])
+@catalogue("function", [Meter(), Meter, partial(Meter()), Meter().__call__, says(True), max])
 def test_any_plain_callable_will_do(function: Any) -> None:
     assert chart_of(decides(COMPOSING, function)).fire(Person(), "decides", "post") in {COMPOSING, None}
 
 
-@pytest.mark.parametrize("function", [waits, streams, yields])
+@catalogue("function", [waits, streams, yields])
 def test_a_guard_that_returns_work_for_later_is_false_counted_and_closed(function: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 from prism.config.yaml_text import Entry, read_document, without_lines
 from prism.errors import ConfigError
 from prism.statechart import Delay, DelayLaw, chart_file, read_chart
+from tests.catalogue import catalogue
 from tests.paths import ROOT
 
 SMALL = """\
@@ -45,7 +46,7 @@ def test_a_file_becomes_a_definition_with_its_lines() -> None:
     assert (row.do, row.oracle, row.label, row.line) == (("draft_reply", "draft_post"), False, "bored", 12)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("ticks", "law", "numbers", "field"),
     [
         ("7", DelayLaw.CONSTANT, (7.0,), ""),
@@ -101,7 +102,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "message"), REFUSED)
+@catalogue(("old", "new", "message"), REFUSED)
 def test_what_is_wrong_is_named_with_its_line(old: str, new: str, message: str) -> None:
     assert old in SMALL
     with pytest.raises(ConfigError) as refused:
@@ -110,7 +111,7 @@ def test_what_is_wrong_is_named_with_its_line(old: str, new: str, message: str) 
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("text", "message"),
     [
         ("", "c.yaml:1: a chart needs the key initial"),
@@ -152,7 +153,7 @@ def test_delays_follow_their_laws() -> None:
     assert Delay(trigger="t", law=DelayLaw.LOG_NORMAL, numbers=(1e9, 10.0)).ticks(0.999) == 10**9
 
 
-@pytest.mark.parametrize("mean", [1.0, 1.5, 1e9])
+@catalogue("mean", [1.0, 1.5, 1e9])
 def test_no_draw_gives_less_than_a_tick(mean: float) -> None:
     delay = Delay(trigger="t", law=DelayLaw.GEOMETRIC, numbers=(mean,))
     assert delay.ticks(0.0) == 1
@@ -171,12 +172,12 @@ def test_the_schema_for_editors_is_a_schema() -> None:
     Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("text", [SMALL, (ROOT / "prism" / "social" / "social.yaml").read_text(encoding="utf-8")])
+@catalogue("text", [SMALL, (ROOT / "prism" / "social" / "social.yaml").read_text(encoding="utf-8")])
 def test_editors_accept_what_is_a_chart(text: str) -> None:
     assert is_by_the_schema(text)
 
 
-@pytest.mark.parametrize(("old", "new", "message"), [each for each in REFUSED if "expected whole" not in each[2]])
+@catalogue(("old", "new", "message"), [each for each in REFUSED if "expected whole" not in each[2]])
 def test_editors_refuse_what_is_none(old: str, new: str, message: str) -> None:
     assert not is_by_the_schema(SMALL.replace(old, new, 1)), message
 
@@ -189,7 +190,7 @@ def test_the_schema_has_the_keys_that_are_read() -> None:
     assert set(keys["after"]["properties"]) == set(chart_file.AFTER_KEYS)
 
 
-@pytest.mark.parametrize("number", ["9" * 400, "-" + "9" * 400])
+@catalogue("number", ["9" * 400, "-" + "9" * 400])
 def test_an_int_that_no_float_can_hold_is_refused(number: str) -> None:
     text = SMALL.replace("ticks: 3", f"ticks: {{uniform: [1, {number}]}}")
     with pytest.raises(ConfigError, match=r"small\.yaml:9: .*uniform: expected whole numbers") as refused:

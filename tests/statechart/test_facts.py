@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from prism.social.people.persona import Persona
 from prism.social.people.population import build_population
 from prism.social.posts.post import PostView
 from prism.statechart import STATE_DESCRIPTIONS, AgentState, StatechartOracle, build_oracle_prompt
+from tests.catalogue import catalogue
 from tests.statechart.test_injection import CORPUS, option_lines
 
 OPTIONS = [AgentState.SCROLLING, AgentState.COMPOSING]
@@ -64,7 +64,7 @@ def test_facts_follow_the_personality_one_line_each_in_their_order() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("value", "text"),
     [
         (0.30612345, "0.31"),
@@ -95,7 +95,7 @@ def test_a_number_that_is_told_is_near_the_value(value: float) -> None:
     assert abs(float(told) - value) <= (0.0051 if abs(value) >= 0.1 else 0.051 * abs(value)) + 1e-15 * abs(value)
 
 
-@pytest.mark.parametrize("text", CORPUS, ids=repr)
+@catalogue("text", CORPUS)
 def test_no_text_adds_a_line_or_an_option(text: str) -> None:
     assert len(prompt({"own": text}).splitlines()) == len(prompt({"own": "x"}).splitlines())
     assert option_lines(prompt({"own": text})) == option_lines(prompt())

@@ -10,6 +10,7 @@ from prism.agents import SocialAgent, StatefulAgent
 from prism.errors import ConfigError, StatechartError
 from prism.expressions import Field
 from prism.statechart import Behaviour, Choice, Vocabulary, flatten, read_chart
+from tests.catalogue import catalogue
 
 LOG: list[str] = []
 WORDS = "abcdefghij"
@@ -75,7 +76,7 @@ def test_only_innermost_states_are_states_of_the_flat_chart() -> None:
     assert behaviour.chart.initial == "b"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("start", "trigger", "end", "actions"),
     [
         ("b", "go", "d", ["out_b", "i", "j", "in_c", "in_d"]),
@@ -209,7 +210,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("line", "message"), REFUSED)
+@catalogue(("line", "message"), REFUSED)
 def test_words_that_nobody_knows_are_named_with_their_line(line: str, message: str) -> None:
     with pytest.raises(ConfigError) as refused:
         built(ONE.format(line=line))
@@ -219,7 +220,7 @@ def test_words_that_nobody_knows_are_named_with_their_line(line: str, message: s
     assert "\n" not in shown
 
 
-@pytest.mark.parametrize(("second", "told"), [(", effect: dance", "dance"), ("", "none")])
+@catalogue(("second", "told"), [(", effect: dance", "dance"), ("", "none")])
 def test_two_rows_cannot_have_two_effects_between_the_same_states(second: str, told: str) -> None:
     message = rf"chart.yaml:3: effect: the row from a to b for t has the effect {told}, and another such row sing;"
     with pytest.raises(ConfigError, match=message):

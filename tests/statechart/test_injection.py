@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.statechart import STATE_DESCRIPTIONS, AgentState, StatechartOracle, build_oracle_prompt
+from tests.catalogue import catalogue
 from tests.social.people import view
 from tests.statechart.scripted import OPTIONS, Asking, ScriptedClient
 
@@ -67,15 +67,15 @@ OFFERED = [f"- {option.value}: {STATE_DESCRIPTIONS[option]}" for option in OPTIO
 LINES = len(prompt_about("hello").splitlines())
 
 
-@pytest.mark.parametrize("text", CORPUS, ids=repr)
+@catalogue("text", CORPUS)
 def test_no_post_adds_a_line_to_the_prompt(text: str) -> None:
     prompt = prompt_about(text)
     assert len(prompt.splitlines()) == LINES
     assert option_lines(prompt) == OFFERED
 
 
-@pytest.mark.parametrize("part", ["name", "interest", "personality"])
-@pytest.mark.parametrize("text", CORPUS, ids=repr)
+@catalogue("part", ["name", "interest", "personality"])
+@catalogue("text", CORPUS)
 def test_no_profile_adds_a_line_to_the_prompt(text: str, part: str) -> None:
     prompt = prompt_about("hello", **{part: f"Ada{text}"})
     assert len(prompt.splitlines()) == LINES
@@ -95,14 +95,14 @@ def test_a_post_reaches_the_model_whole(text: str) -> None:
     assert json.loads(line.removeprefix("text: ")) == text
 
 
-@pytest.mark.parametrize("answer", ANSWERS, ids=repr)
+@catalogue("answer", ANSWERS)
 async def test_no_answer_leads_outside_the_options(answer: str) -> None:
     oracle = StatechartOracle(ScriptedClient(answer))
     context = view(text=answer)
     assert await oracle.decide(Asking(), AgentState.EVALUATING, "decides", OPTIONS, context) in OPTIONS
 
 
-@pytest.mark.parametrize("text", CORPUS, ids=repr)
+@catalogue("text", CORPUS)
 async def test_a_model_that_repeats_the_post_as_its_answer_gets_the_first_option(text: str) -> None:
     oracle = StatechartOracle(ScriptedClient(json.dumps({"next_state": text})))
     assert await oracle.decide(Asking(), AgentState.EVALUATING, "decides", OPTIONS, view(text=text)) is OPTIONS[0]

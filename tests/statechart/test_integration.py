@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-import pytest
-
 from prism.agents import SocialAgent
 from prism.clock import SimulatedClock
 from prism.statechart import AgentState, Choice, Statechart, StatechartOracle, Transition, state_distribution
+from tests.catalogue import catalogue
 from tests.social.people import person, relevant, view
 from tests.statechart.scripted import ScriptedClient
 
@@ -66,7 +65,7 @@ def test_a_person_goes_through_a_whole_session_of_the_contracts_chart() -> None:
     ]
 
 
-@pytest.mark.parametrize(("share", "target"), [(0.9, AgentState.COMPOSING), (0.1, AgentState.SCROLLING)])
+@catalogue(("share", "target"), [(0.9, AgentState.COMPOSING), (0.1, AgentState.SCROLLING)])
 def test_the_guard_decides_whether_a_person_engages(share: float, target: AgentState) -> None:
     assert CHART.fire(person(), "decides", relevant(share)) is target
 
@@ -77,14 +76,10 @@ def test_one_chart_moves_people_by_their_own_thresholds() -> None:
     assert fired == [AgentState.COMPOSING, AgentState.SCROLLING]
 
 
-@pytest.mark.parametrize(("ticks", "target"), [(4, None), (5, AgentState.RESTING), (6, AgentState.RESTING)])
+@catalogue(("ticks", "target"), [(4, None), (5, AgentState.RESTING), (6, AgentState.RESTING)])
 def test_a_scroller_rests_once_the_timeout_threshold_is_reached(ticks: int, target: AgentState | None) -> None:
     ada = person(AgentState.SCROLLING, tick=10, ticks_in_state=ticks, timeout_threshold=5)
     assert CHART.fire(ada, "timeout") is target
-
-
-def test_a_guard_given_no_post_raises_and_so_does_not_hold() -> None:
-    assert CHART.fire(person(), "decides", None) is AgentState.SCROLLING
 
 
 def test_a_persons_history_is_exported_exactly_as_the_contract_shows() -> None:
@@ -115,7 +110,7 @@ def test_a_persons_history_is_exported_exactly_as_the_contract_shows() -> None:
     }
 
 
-@pytest.mark.parametrize("named", [AgentState.COMPOSING, AgentState.SCROLLING])
+@catalogue("named", [AgentState.COMPOSING, AgentState.SCROLLING])
 async def test_the_oracle_settles_what_the_guards_leave_open(named: AgentState) -> None:
     ada, post = person(), relevant(0.5)
     client = ScriptedClient(json.dumps({"next_state": named}))
@@ -126,11 +121,6 @@ async def test_the_oracle_settles_what_the_guards_leave_open(named: AgentState) 
     assert AMBIGUOUS.commit(ada, taken, 4, post)
     assert (ada.state, len(client.asked)) == (named, 1)
     assert 'You are "Ada", a social media user.' in client.asked[0][0]
-
-
-@pytest.mark.parametrize("share", [0.1, 0.9])
-def test_the_oracle_is_not_asked_where_one_guard_holds(share: float) -> None:
-    assert isinstance(AMBIGUOUS.select(person(), "decides", relevant(share)), Transition)
 
 
 async def test_the_contracts_own_loop_over_the_valid_targets_works() -> None:

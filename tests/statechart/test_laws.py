@@ -96,13 +96,6 @@ def test_fire_does_what_the_first_candidate_says(situation: Situation) -> None:
 
 
 @given(situations())
-def test_an_else_is_a_candidate_only_alone(situation: Situation) -> None:
-    chart, state, trigger = situation
-    candidates = chart.candidates(Person(state), trigger)
-    assert len(candidates) == 1 or all(row.guard is not None for row in candidates)
-
-
-@given(situations())
 def test_candidates_are_rows_of_this_state_and_trigger_in_their_order(
     situation: Situation,
 ) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from prism.expressions import Expression, Field, compiled, parse
 from prism.expressions.source import Reader
 from prism.social.chart import SOCIAL_BEHAVIOUR, SOCIAL_CHART
 from prism.statechart import Finding, FindingKind, Statechart, Transition, lint, rendered
+from tests.catalogue import catalogue
 from tests.expressions.grid import GRID, conditions, every_value
 
 
@@ -144,7 +144,7 @@ def test_an_overlap_is_shown_by_values() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("first", "second"),
     [({"oracle": True}, {"oracle": True}), ({"oracle": False}, {}), ({}, {"oracle": False}), ({}, {"target": GREEN})],
 )

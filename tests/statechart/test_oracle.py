@@ -19,6 +19,7 @@ from prism.statechart import (
     options_schema,
     parse_oracle_response,
 )
+from tests.catalogue import catalogue
 from tests.social.people import view
 from tests.statechart.scripted import OPTIONS, Asking, ScriptedClient
 
@@ -48,17 +49,9 @@ async def decide(client: ScriptedClient, options: list[AgentState] = OPTIONS) ->
     return await StatechartOracle(client).decide(Asking(), EVALUATING, "decides", options, {"post": "hello"})
 
 
-@pytest.mark.parametrize("state", OPTIONS)
+@catalogue("state", OPTIONS)
 async def test_the_option_that_the_model_names_is_taken(state: AgentState) -> None:
     assert await decide(ScriptedClient(json.dumps({"next_state": state}))) is state
-
-
-async def test_the_client_is_the_named_argument_of_the_contract() -> None:
-    oracle = StatechartOracle(client=ScriptedClient('{"next_state": "composing"}'))
-    taken = await oracle.decide(
-        agent=Asking(), current_state=EVALUATING, trigger="decides", options=[SCROLLING, COMPOSING], context=None
-    )
-    assert taken is COMPOSING
 
 
 async def test_the_model_is_asked_once_with_the_prompt_and_the_schema_of_the_options() -> None:
@@ -91,7 +84,7 @@ async def test_when_nobody_can_answer_now_or_later_that_is_an_error_and_no_fallb
         await decide(ScriptedClient(OracleUnavailableError("connection refused")))
 
 
-@pytest.mark.parametrize("failure", [TimeoutError("no answer in 30 s"), OracleError("no answer")])
+@catalogue("failure", [TimeoutError("no answer in 30 s"), OracleError("no answer")])
 async def test_no_answer_takes_the_first_option_with_a_warning(
     failure: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -101,20 +94,7 @@ async def test_no_answer_takes_the_first_option_with_a_warning(
     ]
 
 
-@pytest.mark.parametrize(("answer", "problem"), UNUSABLE.values(), ids=UNUSABLE)
-async def test_an_unusable_answer_takes_the_first_option_with_a_warning(
-    answer: str, problem: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    assert await decide(ScriptedClient(answer)) is OPTIONS[0]
-    error = f"{problem}: {answer!r}; expected one of: composing, scrolling"
-    assert [(record.levelno, record.getMessage()) for record in caplog.records] == [
-        (logging.WARNING, f"oracle_fallback agent=Ada Novak trigger=decides taken=composing error={error}")
-    ]
-
-
-@pytest.mark.parametrize(
-    "answer", [DEEP, '{"next_state": ' + DEEP, '{"next_state": ' + "9" * 10_000 + "}"], ids=["list", "value", "digits"]
-)
+@catalogue("answer", [DEEP, '{"next_state": ' + DEEP, '{"next_state": ' + "9" * 10_000 + "}"])
 async def test_an_answer_too_deep_or_too_long_for_the_parser_is_an_unusable_one(
     answer: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -128,7 +108,7 @@ async def test_a_programming_error_is_not_taken_for_a_missing_answer() -> None:
         await decide(ScriptedClient(KeyError("bug")))
 
 
-@pytest.mark.parametrize(("answer", "problem"), UNUSABLE.values(), ids=UNUSABLE)
+@catalogue(("answer", "problem"), UNUSABLE.values())
 def test_parsing_an_unusable_answer_says_what_was_wrong_and_what_was_expected(answer: str, problem: str) -> None:
     with pytest.raises(ValueError, match=r"expected one of: composing, scrolling$") as caught:
         parse_oracle_response(answer, OPTIONS)
@@ -137,21 +117,12 @@ def test_parsing_an_unusable_answer_says_what_was_wrong_and_what_was_expected(an
     assert caught.value.problem == problem
 
 
-@pytest.mark.parametrize("named", ["composing", "Composing", "COMPOSING", " composing\n"])
+@catalogue("named", ["composing", "Composing", "COMPOSING", " composing\n"])
 def test_the_case_and_the_margin_of_an_answer_do_not_matter(named: str) -> None:
     assert parse_oracle_response(json.dumps({"next_state": named, "why": "because"}), OPTIONS) is COMPOSING
 
 
-def test_the_schema_admits_the_options_and_nothing_else() -> None:
-    assert options_schema(OPTIONS) == {
-        "type": "object",
-        "properties": {"next_state": {"type": "string", "enum": ["composing", "scrolling"]}},
-        "required": ["next_state"],
-        "additionalProperties": False,
-    }
-
-
-@pytest.mark.parametrize(
+@catalogue(
     "part",
     [
         "You are Ada Novak, a social media user.",
@@ -182,12 +153,6 @@ def test_what_never_changes_comes_first_then_the_person_then_the_event() -> None
     assert places == sorted(places)
 
 
-def test_two_people_in_two_posts_share_the_beginning_of_their_prompts() -> None:
-    prompts = [prompt_for({"post": "hello"}), prompt_for({"post": "bye"}, name="Bo")]
-    shared = prompts[0].split("You are Ada")[0]
-    assert prompts[1].startswith(shared)
-
-
 def test_a_post_enters_as_what_a_person_would_see_of_it() -> None:
     post = view(id=12, text="Tea!", topics=("tea",), followed=True, appeal=0.123, likes=3, age_ticks=25)
     shown = format_context(post)
@@ -213,7 +178,7 @@ def test_a_struct_that_says_nothing_else_enters_as_a_line_for_each_field() -> No
     assert format_context(Plain("Tea!", 3)) == 'text: "Tea!"\nlikes: 3'
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("context", "text"),
     [
         (None, ""),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from prism.statechart import StatechartOracle, build_oracle_prompt, format_context
+from tests.catalogue import catalogue
 from tests.statechart.scripted import Asking, ScriptedClient
 
 
@@ -34,7 +35,7 @@ async def decided(client: Any, context: Any = None, **descriptions: str) -> Any:
     return await StatechartOracle(client, told).decide(Asking(), MOODS[0], "hears", MOODS, context)
 
 
-@pytest.mark.parametrize("said", ["ANGRY", "angry", " Angry "])
+@catalogue("said", ["ANGRY", "angry", " Angry "])
 async def test_any_enumeration_of_states_can_be_asked_about(said: str) -> None:
     assert await decided(ScriptedClient(json.dumps({"next_state": said}))) is Mood.ANGRY
 
@@ -45,7 +46,7 @@ async def test_states_without_a_description_are_told_by_their_names() -> None:
     assert "- Calm: Calm\n- ANGRY: Shout, and leave\n" in client.asked[0][0]
 
 
-@pytest.mark.parametrize("answer", [None, 7, {"next_state": "ANGRY"}, ["ANGRY"], object(), b"\xff", 1.5, ()])
+@catalogue("answer", [None, 7, {"next_state": "ANGRY"}, ["ANGRY"], object(), b"\xff", 1.5, ()])
 async def test_a_client_that_answers_with_no_text_leads_to_the_fallback(
     answer: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -65,7 +66,7 @@ def cyclic() -> list[Any]:
     return value
 
 
-@pytest.mark.parametrize(
+@catalogue(
     "context",
     [Bare(), object(), {1: Bare()}, {Bare(): 1}, {"a": {1, 2}}, cyclic(), 3, "text", float("nan"), [b"\xff"], print],
 )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from prism.economy.chart import ECONOMY_CHART
 from prism.social.chart import SOCIAL_CHART
 from prism.statechart import AgentState, Statechart, Transition, question_kinds
+from tests.catalogue import catalogue
 
 SCROLLING, EVALUATING, COMPOSING = AgentState.SCROLLING, AgentState.EVALUATING, AgentState.COMPOSING
 
@@ -20,7 +19,7 @@ def test_one_option_alone_is_no_question_with_fixed_options() -> None:
     assert question_kinds(ECONOMY_CHART) == {("proposed", "review"): ("rejected", "accepted")}
 
 
-@pytest.mark.parametrize("oracle", [None, True])
+@catalogue("oracle", [None, True])
 def test_a_row_without_a_target_offers_all_targets_of_its_trigger(oracle: bool | None) -> None:
     rows = [
         Transition("decides", EVALUATING, COMPOSING, guard=lambda *_: False),

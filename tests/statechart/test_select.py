@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from prism.statechart import NEEDS_ORACLE, AgentState, Choice, Statechart, Transition
+from tests.catalogue import catalogue
 from tests.statechart.charts import (
     COMPOSING,
     EVALUATING,
@@ -29,21 +30,6 @@ def choice(chart: Statechart[AgentState]) -> Choice[AgentState]:
     return selected
 
 
-def test_nothing_enabled_selects_nothing() -> None:
-    assert chart_of(decides(COMPOSING, NO)).select(Person(), "decides") is None
-    assert chart_of(decides(COMPOSING, NO)).select(Person(), "timeout") is None
-
-
-def test_one_enabled_row_is_selected_as_it_is() -> None:
-    row = decides(COMPOSING, YES)
-    assert chart_of(row, decides(LIKE, NO), decides(SCROLLING)).select(Person(), "decides") is row
-
-
-def test_an_else_alone_is_selected_as_it_is() -> None:
-    row = decides(SCROLLING)
-    assert chart_of(row).select(Person(), "decides") is row
-
-
 def test_several_enabled_rows_are_a_choice_led_by_what_fire_would_do() -> None:
     rows = decides(COMPOSING, YES), decides(SCROLLING, YES)
     selected = choice(chart_of(*rows))
@@ -61,7 +47,7 @@ def test_several_rows_to_one_target_are_a_choice_of_one_option() -> None:
     assert choice(chart_of(*rows)).options == rows[:1]
 
 
-@pytest.mark.parametrize("guard", [None, YES])
+@catalogue("guard", [None, YES])
 def test_a_lone_marked_row_is_a_choice_of_one_option(guard: Any) -> None:
     row = decides(COMPOSING, guard, oracle=True)
     assert choice(chart_of(decides(SCROLLING, NO), row)).options == (row,)
@@ -72,16 +58,12 @@ def test_a_guard_can_ask_for_the_oracle() -> None:
     assert choice(chart_of(row, decides(SCROLLING))).options == (row,)
 
 
-def test_the_guard_marker_is_the_plans_word() -> None:
-    assert NEEDS_ORACLE == "needs_oracle"
-
-
 def test_any_other_true_result_only_enables_its_row() -> None:
     row = decides(COMPOSING, says("yes"))
     assert chart_of(row, decides(SCROLLING)).select(Person(), "decides") is row
 
 
-@pytest.mark.parametrize("result", ["", 0, None, []])
+@catalogue("result", ["", 0, None, []])
 def test_an_empty_result_disables_its_row(result: object) -> None:
     assert chart_of(decides(COMPOSING, says(result))).select(Person(), "decides") is None
 
@@ -135,27 +117,6 @@ def test_a_row_that_refuses_the_oracle_is_an_option_only_where_it_would_win() ->
 def test_a_row_that_refuses_the_oracle_overrides_its_own_guards_marker() -> None:
     row = decides(COMPOSING, says(NEEDS_ORACLE), oracle=False)
     assert chart_of(row).select(Person(), "decides") is row
-
-
-def test_selecting_changes_nothing() -> None:
-    agent = Person(tick=9, ticks_in_state=4)
-    chart_of(decides(COMPOSING, YES)).select(agent, "decides")
-    assert (agent.state, agent.ticks_in_state, agent.state_history) == (EVALUATING, 4, [])
-
-
-def test_a_guard_that_raises_is_false() -> None:
-    row = decides(SCROLLING)
-    assert chart_of(decides(COMPOSING, breaks()), row).select(Person(), "decides") is row
-
-
-def test_a_result_that_is_neither_true_nor_false_is_false() -> None:
-    class Unclear:
-        def __bool__(self) -> bool:
-            raise TypeError("ask me something else")
-
-    chart = chart_of(decides(COMPOSING, says(Unclear())))
-    assert chart.candidates(Person(), "decides") == ()
-    assert chart.guard_errors[0].first == "TypeError: ask me something else"
 
 
 def test_errors_of_guards_are_counted_for_each_row_and_the_first_one_kept() -> None:

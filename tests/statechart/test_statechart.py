@@ -7,6 +7,7 @@ import pytest
 from prism.agents import SocialAgent
 from prism.errors import StatechartError
 from prism.statechart import AgentState, Choice, Statechart, Transition, outcomes
+from tests.catalogue import catalogue
 from tests.statechart.charts import (
     COMPOSING,
     EVALUATING,
@@ -35,14 +36,6 @@ def test_an_agent_in_a_state_outside_the_chart_is_an_error_that_names_it() -> No
         chart.fire(SocialAgent(state=AgentState.RESTING), "timeout")
 
 
-def test_a_chart_keeps_its_states_rows_and_initial_state() -> None:
-    row = Transition("feed_ready", IDLE, SCROLLING)
-    chart = Statechart(states={IDLE, SCROLLING}, transitions=[row], initial=IDLE)
-    assert chart.states == {IDLE, SCROLLING}
-    assert chart.transitions == (row,)
-    assert chart.initial is IDLE
-
-
 def test_the_initial_state_must_be_one_of_the_states() -> None:
     with pytest.raises(StatechartError) as caught:
         Statechart({SCROLLING, IDLE}, [], RESTING)
@@ -56,7 +49,7 @@ def test_a_chart_without_states_says_so() -> None:
         Statechart(set[AgentState](), [], IDLE)
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("row", "problem"),
     [
         (Transition("t", RESTING, IDLE), "resting --t--> idle: <AgentState.RESTING: 'resting'>"),
@@ -69,7 +62,7 @@ def test_the_ends_of_every_row_must_be_among_the_states(row: Transition[AgentSta
     assert str(caught.value) == f"{problem} is not among the chart's states: idle, scrolling"
 
 
-@pytest.mark.parametrize("guard", [None, YES])
+@catalogue("guard", [None, YES])
 def test_a_row_after_an_else_is_refused(guard: Any) -> None:
     with pytest.raises(StatechartError) as caught:
         chart_of(decides(SCROLLING), decides(COMPOSING, guard))
@@ -113,21 +106,6 @@ def test_a_state_outside_the_chart_has_no_triggers_and_no_targets() -> None:
     assert chart.valid_targets(RESTING, "timeout") == []
 
 
-def test_candidates_are_the_enabled_guarded_rows_in_order() -> None:
-    rows = decides(COMPOSING, YES), decides(LIKE, NO), decides(SCROLLING, YES)
-    assert chart_of(*rows).candidates(Person(), "decides") == (rows[0], rows[2])
-
-
-def test_an_else_is_a_candidate_only_when_no_guarded_row_is() -> None:
-    otherwise = decides(SCROLLING)
-    assert chart_of(decides(COMPOSING, NO), otherwise).candidates(Person(), "decides") == (otherwise,)
-    assert otherwise not in chart_of(decides(COMPOSING, YES), otherwise).candidates(Person(), "decides")
-
-
-def test_a_trigger_without_rows_has_no_candidates() -> None:
-    assert chart_of(decides(SCROLLING)).candidates(Person(), "timeout") == ()
-
-
 def test_guards_are_given_the_agent_and_the_context() -> None:
     seen: list[tuple[Any, Any]] = []
 
@@ -138,13 +116,6 @@ def test_guards_are_given_the_agent_and_the_context() -> None:
     agent = Person()
     chart_of(decides(COMPOSING, is_interesting)).fire(agent, "decides", "post")
     assert seen == [(agent, "post")]
-
-
-def test_fire_takes_the_first_enabled_row() -> None:
-    agent = Person()
-    chart = chart_of(decides(LIKE, NO), decides(COMPOSING, YES), decides(SCROLLING, YES))
-    assert chart.fire(agent, "decides") is COMPOSING
-    assert agent.state is COMPOSING
 
 
 def test_fire_evaluates_no_guard_after_the_first_that_holds() -> None:
@@ -196,16 +167,6 @@ def test_an_action_runs_before_the_state_is_written() -> None:
     assert chart_of(row).commit(agent, row, 5, "post")
     assert seen == [(EVALUATING, "post")]
     assert agent.state is COMPOSING
-
-
-def test_an_action_that_raises_leaves_the_agent_where_it_was() -> None:
-    def fails(_agent: Any, _context: Any) -> None:
-        raise OSError("disk full")
-
-    agent = Person(tick=9, ticks_in_state=4)
-    with pytest.raises(OSError, match=r"^disk full$"):
-        chart_of(Transition("decides", EVALUATING, COMPOSING, action=fails)).fire(agent, "decides", tick=11)
-    assert (agent.state, agent.ticks_in_state, agent.state_history) == (EVALUATING, 4, [])
 
 
 class Fixed(NamedTuple):

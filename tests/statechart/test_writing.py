@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from prism.errors import OracleResponseError
 from prism.statechart import AgentState
 from prism.statechart.writing import REASON_CHARS, TEXT_CHARS, Written, one_line, parse_written, writing_schema
+from tests.catalogue import catalogue
 
 SCROLLING, COMPOSING = AgentState.SCROLLING, AgentState.COMPOSING
 OPTIONS, WRITERS = [SCROLLING, COMPOSING], [COMPOSING]
@@ -42,7 +43,7 @@ def test_a_text_where_none_belongs_is_left_out() -> None:
     assert found == (SCROLLING, Written(reason="Nothing new."))
 
 
-@pytest.mark.parametrize("fields", [{}, {"text": None}, {"text": 7, "reason": ["no"]}, {"text": " \n "}])
+@catalogue("fields", [{}, {"text": None}, {"text": 7, "reason": ["no"]}, {"text": " \n "}])
 def test_a_choice_without_a_text_is_a_choice(fields: dict[str, object]) -> None:
     assert parse_written(said("composing", **fields), OPTIONS, WRITERS) == (COMPOSING, Written())
 
