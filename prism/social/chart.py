@@ -8,12 +8,13 @@ from typing import Any, Final
 
 from prism.errors import ConfigError, StatechartError
 from prism.expectations import guess
+from prism.expressions import expression_of
 from prism.social.effects import Effect
-from prism.social.vocabulary import TRIGGERS, Role, social_vocabulary
+from prism.social.vocabulary import ACTIONS, TRIGGERS, Role, social_vocabulary
 from prism.statechart.behaviour import Behaviour, Vocabulary
 from prism.statechart.chart_file import read_chart
 from prism.statechart.definition import ChartDefinition, StateDefinition
-from prism.statechart.flatten import flatten
+from prism.statechart.flatten import flatten, steps_of
 from prism.statechart.statechart import Statechart
 from prism.statechart.states import AgentState
 
@@ -139,3 +140,14 @@ def writing_states(behaviour: Behaviour[Any]) -> frozenset[Any]:
         if before <= found:
             return frozenset(found)
         found |= before
+
+
+def rows_with_functions(chart: Statechart[Any]) -> list[str]:
+    """Return a line for each row with a user's function, which may read and change what no column has."""
+    known, lines = {*ACTIONS.values()}, list[str]()
+    for row in chart.transitions:
+        if row.guard is not None and expression_of(row.guard) is None:
+            lines.append(f"{row.name}: its guard is a function")
+        if row.action is not None and not {*steps_of(row.action)} <= known:
+            lines.append(f"{row.name}: its action is a function")
+    return lines

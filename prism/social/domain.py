@@ -19,11 +19,10 @@ from prism.columns import Ints
 from prism.config import Config
 from prism.config.interventions import check_agents, check_posts, placed_agents
 from prism.divergence import Reference
-from prism.expressions import expression_of
 from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
 from prism.no_effect import NoEffect
-from prism.social.chart import SOCIAL_BEHAVIOUR, writing_states
+from prism.social.chart import SOCIAL_BEHAVIOUR, rows_with_functions, writing_states
 from prism.social.choice import ChoiceOracle
 from prism.social.no_effect import no_effect_before
 from prism.social.people.hours import hours_lines
@@ -41,10 +40,8 @@ from prism.social.sharing import QuestionFields
 from prism.social.tables import WITHHELD
 from prism.social.ties.graph import graph_lines, shown
 from prism.social.turns import SocialTurns
-from prism.social.vocabulary import ACTIONS
 from prism.social.world import SocialWorld
 from prism.statechart import AgentState, Behaviour, Oracle, Statechart
-from prism.statechart.flatten import steps_of
 
 CHECKPOINT_TICKS = 500
 CHECKPOINT_PERSON_TICKS = 10_000_000
@@ -135,15 +132,7 @@ class SocialDomain:
         return no_effect_before(self.config, self.behaviour, self.population)
 
     def one_by_one(self) -> list[str]:
-        """Return the rows of the chart with a user's function, which may change values that no column has."""
-        known = {*ACTIONS.values()}
-        lines = []
-        for row in self.chart.transitions:
-            if row.guard is not None and expression_of(row.guard) is None:
-                lines.append(f"{row.name}: its guard is a function")
-            if row.action is not None and not {*steps_of(row.action)} <= known:
-                lines.append(f"{row.name}: its action is a function")
-        return lines
+        return rows_with_functions(self.chart)
 
     def anew(self, draws: int) -> SocialDomain:
         """Return these people on the same feed at the beginning."""

@@ -213,7 +213,9 @@ class Network:
         t, count = self.state.t, int(self.state.t.counts.posts[col.EVENTS])
         t.counts.posts[col.EVENTS] = 0
         events, taken, self.taken = t.events[:count], self.taken, int(t.counts.posts[col.END])
-        self._count_reshares(events)
+        if self.reshares_received is not None:  # each counts for the author of the post reshared
+            shared = events[events[:, col.WHAT] == RESHARE, col.ABOVE]
+            np.add.at(self.reshares_received, shared >> NUMBER_BITS, 1)
         for who, what, other, *_ in events[events[:, col.WHAT] > FEED].tolist():
             self.pending.append((who, other, what))
         if texts:
@@ -221,25 +223,16 @@ class Network:
             self.state.texts |= {taken + place: texts.pop(who) for place, who in enumerate(authors) if who in texts}
         if not self.is_written:
             return Events(b"", 0)
-        self.happened.append(self._written_down(tick, events, taken, with_feeds=with_feeds))
-        return self.happened[-1]
-
-    def _written_down(self, tick: int, events: Ints, taken: int, *, with_feeds: bool) -> Events:
-        """Return the records of what took place."""
-        t, words = self.state.t, self.words
+        # The records of what took place.
+        words = self.words
         words.learn(self.state.topics)
         room = len(events) * (view_kernel.EVENT_BYTES + words.words.longest)
         if with_feeds:
             room += len(events) * t.feed.shape[1] * NUMBER_BYTES
         out, ends = np.empty(room, dtype=np.uint8), np.zeros(2, dtype=np.int64)
         view_kernel.write_events(t, tick, len(events), taken, words.tables, with_feeds, out, ends)
-        return Events(out[: ends[0]].tobytes(), int(ends[1]))
-
-    def _count_reshares(self, events: Ints) -> None:
-        """Count, if anybody asks, the reshares among these rows of events, each for the author of the post reshared."""
-        if self.reshares_received is not None:
-            shared = events[events[:, col.WHAT] == RESHARE, col.ABOVE]
-            np.add.at(self.reshares_received, shared >> NUMBER_BITS, 1)
+        self.happened.append(Events(out[: ends[0]].tobytes(), int(ends[1])))
+        return self.happened[-1]
 
     def check_limits(self, tick: int) -> None:
         """Refuse to go on if a kernel could not make a post.
@@ -396,9 +389,16 @@ class Network:
         yield from pack_items("counts", self.counts)
         yield from pack("from_outside", [self.from_outside])
         yield from self.cascades.columns()
-        yield from self._worth()
-        for name, rows in self.state.tie_rows():
-            yield from pack_rows(name, rows)
+        # The qualities of living cascades that are not 1, and the least appeals.
+        rows, worth = self.state.t.cascades[: self.cascades.length], self.state.t.worth[: self.cascades.length]
+        for name, column, usual in _WORTH:
+            which = (rows[:, col.SIZE] > 0) & (worth[:, column] != usual)
+            if which.any():
+                yield from pack_items(
+                    name, dict(zip(rows[which, 0].tolist(), worth[which, column].tolist(), strict=True))
+                )
+        for name, ties in self.state.tie_rows():
+            yield from pack_rows(name, ties)
         if any(self.tie_counts.values()):
             yield from pack_items("tie_counts", self.tie_counts)
         if self.reshares_received is not None:
@@ -423,22 +423,18 @@ class Network:
 
         yield from map(pieces, blocks)
 
-    def _worth(self) -> Iterator[Column]:
-        """Yield the qualities of living cascades that are not 1, and the least appeals."""
-        rows, worth = self.state.t.cascades[: self.cascades.length], self.state.t.worth[: self.cascades.length]
-        for name, column, usual in _WORTH:
-            which = (rows[:, col.SIZE] > 0) & (worth[:, column] != usual)
-            if which.any():
-                values = zip(rows[which, 0].tolist(), worth[which, column].tolist(), strict=True)
-                yield from pack_items(name, dict(values))
-
     def restore(self, columns: Columns) -> None:
         state = self.state
         state.t.people[columns.array("made.key"), col.MADE] = columns.array("made")
         posts = columns.values("posts", Post)
         for name, count in columns.items("counts", str, int).items():
             state.t.counts.done[_COUNTED[name]] = count
-        self._restore_ties(columns)
+        for name in ("followees", "muted"):
+            if name in columns.unread:
+                state.restore_ties(name, columns.rows(name))
+        if "tie_counts" in columns.unread:
+            for name, count in columns.items("tie_counts", str, int).items():
+                state.t.counts.done[_TIES_COUNTED[name]] = count
         self.from_outside = columns.value("from_outside", int)
         if self.reshares_received is not None:
             self.reshares_received[:] = columns.array("reshares_received")
@@ -447,7 +443,8 @@ class Network:
         self.living.restore(posts)
         self.taken = self.living.end
         state.restore_originals()
-        self._restore_roots()
+        cascades = state.t.cascades[: self.cascades.length]
+        cascades[:, col.ROOT_NUMBER] = self.living.numbers(cascades[:, 0])
         numbers = self.living.numbers(timelines.values)
         state.fill("timeline", timelines._replace(values=numbers).only(numbers >= 0))
         self._restore_ring(columns, "seen", "seen")
@@ -460,18 +457,6 @@ class Network:
             self._restore_ring(columns, "exposed_roots", "exposed")
             state.fill("exposed_posts", columns.rows("exposed_posts"))
             self._restore_ring(columns, "engaged", "engaged")
-
-    def _restore_ties(self, columns: Columns) -> None:
-        for name in ("followees", "muted"):
-            if name in columns.unread:
-                self.state.restore_ties(name, columns.rows(name))
-        if "tie_counts" in columns.unread:
-            for name, count in columns.items("tie_counts", str, int).items():
-                self.state.t.counts.done[_TIES_COUNTED[name]] = count
-
-    def _restore_roots(self) -> None:
-        t = self.state.t
-        t.cascades[: self.cascades.length, col.ROOT_NUMBER] = self.living.numbers(t.cascades[: self.cascades.length, 0])
 
     def _restore_ring(self, columns: Columns, name: str, table: str) -> None:
         rows = columns.rows(name)

@@ -11,13 +11,13 @@ from prism.config.measures import OF_TIES, measure_name
 from prism.config.measures import PLACE as MEASURES
 from prism.expressions import expression_of
 from prism.no_effect import ROUND_ENDS, NoEffect, NoEffectKind, idle_interventions
+from prism.social.chart import rows_with_functions
 from prism.social.effects import Effect
 from prism.social.people.population import Population
 from prism.social.ranking import scored_by
-from prism.social.vocabulary import ACTIONS, Role, of_reader
+from prism.social.vocabulary import Role, of_reader
 from prism.statechart import Behaviour, Finding, FindingKind
 from prism.statechart.definition import Delay, DelayLaw
-from prism.statechart.flatten import steps_of
 from prism.wording import counted
 
 _AGENT: Final = "agent."
@@ -109,10 +109,11 @@ def _earliest(config: Config, behaviour: Behaviour[Any]) -> dict[Any, int]:
 def unread_attributes(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoEffect]:
     """Yield people's own attributes that nothing in the run reads; nothing if the chart has a function."""
     declared = config.population.attributes
-    if not declared or config.oracle.sharing.by != "none" or _has_functions(behaviour):
+    if not declared or config.oracle.sharing.by != "none" or rows_with_functions(behaviour.chart):
         return
+    guards = [expression_of(row.guard) for row in behaviour.chart.transitions]
     read = {
-        *(name for row in behaviour.chart.transitions for name in _fields(row.guard)),
+        *(of_reader(name) for each in guards if each is not None for name in each.fields),
         *(delay.field for delay in behaviour.delays.values()),
         *(_AGENT + name for name in config.oracle.choice.attributes),
         *map(of_reader, behaviour.read_outside_guards),
@@ -144,18 +145,3 @@ def fixed_measures(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoEffe
             what = [f"{measure.attribute} of anybody" if measure.attribute else "", "a tie" if reads_ties else ""]
             message = f"stays as at the start: no row or intervention changes {' or '.join(filter(None, what))}"
             yield NoEffect(kind=NoEffectKind.MEASURE, place=f"{MEASURES}.{name}", message=message)
-
-
-def _fields(guard: object) -> tuple[str, ...]:
-    expression = expression_of(guard)
-    return () if expression is None else tuple(map(of_reader, expression.fields))
-
-
-def _has_functions(behaviour: Behaviour[Any]) -> bool:
-    """Return whether a guard or an action of the chart is a user's function, which may read anything."""
-    known = {*ACTIONS.values()}
-    return any(
-        (row.guard is not None and expression_of(row.guard) is None)
-        or (row.action is not None and not known.issuperset(steps_of(row.action)))
-        for row in behaviour.chart.transitions
-    )

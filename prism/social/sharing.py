@@ -57,22 +57,6 @@ def question_fields(config: Config) -> dict[str, tuple[Field, Reader]]:
     return {**fields, _PERSONALITY.name: (_PERSONALITY, _personality)}
 
 
-def default_fields(config: Config, chart: Statechart[Any]) -> list[str]:
-    """Return the fields that decide by default which questions are alike, as far as the oracle may judge by them.
-
-    They are the fields of the embedded choice's terms, and of the guards of the chart.
-    """
-    found, stated = dict.fromkeys([*_terms(config), *_guards(chart)]), set(stated_fields(config))
-    return [name for name in found if name in stated]
-
-
-def stated_fields(config: Config) -> list[str]:
-    """Return the fields that the oracle may judge by: for a model, those that a prompt states."""
-    if config.oracle.backend == "choice":
-        return list(_terms(config))
-    return [name for name in question_fields(config) if name not in _UNSEEN and not _is_untold(config, name)]
-
-
 class QuestionFields:
     def __init__(self, config: Config, chart: Statechart[Any]) -> None:
         self._config = config
@@ -82,10 +66,18 @@ class QuestionFields:
         return question_fields(self._config)
 
     def stated_fields(self) -> list[str]:
-        return stated_fields(self._config)
+        """Return the fields that the oracle may judge by: for a model, those that a prompt states."""
+        if self._config.oracle.backend == "choice":
+            return list(_terms(self._config))
+        untold = {f"agent.{name}" for name, each in self._config.population.attributes.items() if not each.prompt}
+        return [name for name in question_fields(self._config) if name not in _UNSEEN | untold]
 
     def default_fields(self) -> list[str]:
-        return default_fields(self._config, self._chart)
+        """Return the fields of the embedded choice's terms, and of the guards, as far as the oracle may judge."""
+        guards = [expression_of(row.guard) for row in self._chart.transitions]
+        of_guards = [name for each in guards if each is not None for name in each.fields]
+        stated = set(self.stated_fields())
+        return [name for name in dict.fromkeys([*_terms(self._config), *of_guards]) if name in stated]
 
 
 def _terms(config: Config) -> Iterator[str]:
@@ -95,17 +87,6 @@ def _terms(config: Config) -> Iterator[str]:
             yield name
     for name in weights.attributes:
         yield f"agent.{name}"
-
-
-def _guards(chart: Statechart[Any]) -> Iterator[str]:
-    for row in chart.transitions:
-        expression = None if row.guard is None else expression_of(row.guard)
-        yield from () if expression is None else expression.fields
-
-
-def _is_untold(config: Config, name: str) -> bool:
-    declared = config.population.attributes.get(name.removeprefix("agent."))
-    return name.startswith("agent.") and declared is not None and not declared.prompt
 
 
 def _personality(agent: Any, _: Any) -> str:

@@ -312,21 +312,19 @@ class SocialState:
             t = t._replace(
                 cascades=grown(t.cascades, cascades), worth=grown(t.worth, cascades), events=grown(t.events, 2 * acts)
             )
-        self.t = self._with_room_for_originals(t, acts)
-
-    def _with_room_for_originals(self, t: Tables, more: int) -> Tables:
-        counts = t.counts.originals
-        if counts[col.NEWEST] + more > len(t.originals):
-            kept = t.originals[counts[col.OLDEST] : counts[col.NEWEST]].copy()
-            originals = grown(t.originals, 2 * len(kept) + more)
+        # Originals, and the parts from which they are sampled.
+        of_originals = t.counts.originals
+        if of_originals[col.NEWEST] + acts > len(t.originals):
+            kept = t.originals[of_originals[col.OLDEST] : of_originals[col.NEWEST]].copy()
+            originals = grown(t.originals, 2 * len(kept) + acts)
             originals[: len(kept)] = kept
-            counts[col.OLDEST], counts[col.NEWEST] = 0, len(kept)
+            of_originals[col.OLDEST], of_originals[col.NEWEST] = 0, len(kept)
             t = t._replace(originals=originals)
-        most = int(counts[col.NEWEST] - counts[col.OLDEST]) + more
+        most = int(of_originals[col.NEWEST] - of_originals[col.OLDEST]) + acts
         parts = 2 * (most // t.settings.part_size + 2)
         if 2 * most + 8 * parts > len(t.part_posts) or parts >= len(t.part_counts):
             size = 3 * most + 16 * parts
-            counts[col.BITS] = -1
+            of_originals[col.BITS] = -1
             t = t._replace(
                 part_origins=np.zeros(size, dtype=np.uint64),
                 part_posts=np.zeros(size, dtype=np.int64),
@@ -334,7 +332,7 @@ class SocialState:
                 part_counts=np.zeros(2 * parts, dtype=np.int64),
                 room=t.room._replace(hashes=np.zeros(size, dtype=np.uint64)),
             )
-        return t
+        self.t = t
 
     def restore_originals(self) -> None:
         t, posts = self.t, self.t.counts.posts
@@ -380,6 +378,10 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
     people = np.zeros((size, col.PERSON_COLUMNS), dtype=np.int64)
     people[:, col.SESSION_ROUND] = people[:, col.BEGUN_IN] = -1
     people[:, col.CURRENT], people[:, col.DUE], people[:, col.LEFT] = NO_POST, NEVER, -1
+    counts = Counts(_ints(6), _ints(9), _ints(MUTE + 1), _ints(8), _ints(3), np.zeros(1))
+    counts.posts[col.MOST], counts.cascades[col.LARGEST] = NUMBERS_MAX, -1
+    slots, one = np.zeros(SEEN_SLOTS, dtype=np.uint8), np.zeros(1)
+    room = Room(_ints(1), _ints(1), _ints(1), _words(1), one, slots, _words(1), _words(1), _ints(1))
     return Tables(
         settings=Settings(*[0] * 24, *[0.0] * 10)._replace(high=size),
         key=keys_of(seed),
@@ -416,29 +418,9 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
         stays=np.zeros((1, LENGTHS), dtype=np.int64),
         weights=np.zeros((1, 5)),
         kind_of=np.zeros(1, dtype=np.int32),
-        counts=_counts(),
+        counts=counts,
         events=np.zeros((16, col.EVENT_COLUMNS), dtype=np.int64),
-        room=_room(),
-    )
-
-
-def _counts() -> Counts:
-    counts = Counts(_ints(6), _ints(9), _ints(MUTE + 1), _ints(8), _ints(3), np.zeros(1))
-    counts.posts[col.MOST], counts.cascades[col.LARGEST] = NUMBERS_MAX, -1
-    return counts
-
-
-def _room() -> Room:
-    return Room(
-        _ints(1),
-        _ints(1),
-        _ints(1),
-        _words(1),
-        np.zeros(1),
-        np.zeros(SEEN_SLOTS, dtype=np.uint8),
-        _words(1),
-        _words(1),
-        _ints(1),
+        room=room,
     )
 
 

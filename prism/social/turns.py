@@ -87,7 +87,11 @@ class SocialTurns(Turns):
             if not len(unknown):
                 return
             for place in np.unique(places[unknown]).tolist():
-                self._tables.outcomes[place] = self._outcome(place)
+                # A pattern of guards that has not been met yet.
+                start = max(start for start in self._rows if start <= place)
+                rows = self._rows[start]
+                holds = [bool(place - start >> guard & 1) for guard in range(len(rows.guarded))]
+                self._tables.outcomes[place] = self._of_selected(rows.selected(holds), rows)
 
     def questions(self, wave: Wave[Any], places: Ints, numbers: Ints) -> Questions[PostView] | None:
         """Return the questions of a wave in columns; None if one has a text of its own, or no post in view."""
@@ -192,17 +196,18 @@ class SocialTurns(Turns):
                     bodies.append(body)
         outcomes = np.full(used, UNKNOWN, dtype=np.int64)
         self._tables = ChartTables(self._triggers, fixed, starts, views, outcomes)
-        self._know_intentions()
+        traits, kind_of = world.traits.traits(np.arange(world.population.size))
+        weights = [self._intentions.weights(each) for each in traits]
+        table = np.array([[*each, math.fsum(each)] for each in weights]).reshape(len(weights), len(INTENDED) + 1)
         text = "\n".join([HEAD, "def pattern(t, person, group, tick):", *bodies, "    return 0.0\n"])
         state = world.network.state
         pattern = kernels.pointer_to(kernels.generated("chart", text).pattern, state.t)
-        state.t = state.t._replace(own=fields.columns(), settings=state.t.settings._replace(pattern=pattern))
-
-    def _outcome(self, place: int) -> int:
-        start = max(start for start in self._rows if start <= place)
-        rows = self._rows[start]
-        holds = [bool(place - start >> guard & 1) for guard in range(len(rows.guarded))]
-        return self._of_selected(rows.selected(holds), rows)
+        state.t = state.t._replace(
+            own=fields.columns(),
+            settings=state.t.settings._replace(pattern=pattern),
+            weights=table,
+            kind_of=np.asarray(kind_of, dtype=np.int32),
+        )
 
     def _of_selected(self, found: Transition[Any] | Choice[Any] | None, rows: Rows[Any]) -> int:
         if isinstance(found, Transition):
@@ -235,13 +240,6 @@ class SocialTurns(Turns):
             return first + DRAWS
         drafted = DRAFTED.get(row.action)
         return ALONE if drafted is None else self.number(kind, drafted)
-
-    def _know_intentions(self) -> None:
-        state, everybody = self._world.network.state, np.arange(self._world.population.size)
-        traits, rows = self._world.traits.traits(everybody)
-        weights = [self._intentions.weights(each) for each in traits]
-        table = np.array([[*each, math.fsum(each)] for each in weights]).reshape(len(weights), len(INTENDED) + 1)
-        state.t = state.t._replace(weights=table, kind_of=np.asarray(rows, dtype=np.int32))
 
 
 def _body(fields: FieldSource, rows: Rows[Any], group: int) -> str | None:

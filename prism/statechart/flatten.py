@@ -93,14 +93,19 @@ class _Flattening:
             for definition in owner[-1].rows:
                 if closed.get(definition.trigger, level) < level:
                     continue
-                self._check_is_possible(definition, is_closed=definition.trigger in closed)
+                if definition.trigger in closed:  # by a row of the same state
+                    problem = f"a row for {definition.trigger} before it has no `when` and always wins"
+                    problem += "; expected that row last"
+                    raise self._refused("trigger", problem, definition.line)
                 row = self._row(path, owner, definition, level)
                 rows.append(row)
                 if row.guard is None:
                     closed[definition.trigger] = level
-                effect = definition.effect or (leaf.effect if _ends(leaf, definition) else "")
-                self._note(effects, row, effect, ("effect", bool(definition.effect), definition.line))
-                self._note(changes, row, self._changes(definition), ("set", bool(definition.sets), definition.line))
+                is_end = leaf.after is not None and definition.trigger == leaf.after.trigger
+                effect = definition.effect or (leaf.effect if is_end else "")
+                sets, line = tuple(map(self._change, definition.sets)), definition.line
+                self._note(effects, row, effect, ("effect", bool(definition.effect), line))
+                self._note(changes, row, sets, ("set", bool(sets), line))
         if leaf.effect and leaf.after is None:
             problem = "takes place when the delay is over: expected `after`, and a row for its trigger"
             raise self._refused(f"states.{leaf.name}.effect", problem, leaf.line)
@@ -118,18 +123,38 @@ class _Flattening:
         if row.target:
             if row.target not in self._paths:
                 raise self._refused("target", self._no_state(row.target), row.line)
-            actions = [*self._exits(leaf, owner, row), *actions, *self._entries(owner, row)]
-            target = self._states(self._paths[row.target][-1].entered)
+            # The row leaves and enters all states but the proper common ancestors of owner and target.
+            ends = self._paths[row.target]
+            most = min(len(owner), len(ends)) - 1
+            kept = next((place for place in range(most) if owner[place] is not ends[place]), most)
+            into = self._paths[ends[-1].entered]
+            actions = [
+                *(
+                    self._action(name, f"states.{state.name}.on_exit", state.line)
+                    for state in reversed(leaf[kept:])
+                    for name in state.on_exit
+                ),
+                *actions,
+                *(
+                    self._action(name, f"states.{state.name}.on_entry", state.line)
+                    for state in into[kept:]
+                    for name in state.on_entry
+                ),
+            ]
+            target = self._states(ends[-1].entered)
         else:
             target = None
-            self._check_open_target(row)
+            # Which actions run depends on the target.
+            if any(path[-1].on_entry or path[-1].on_exit for path in self._paths.values()):
+                problem = "a row without a target cannot be used in a chart with on_entry or on_exit; name each target"
+                raise self._refused("target", problem, row.line)
         try:
             return Transition(
                 trigger=row.trigger,
                 source=self._states(leaf[-1].name),
                 target=target,
                 guard=guard,
-                action=_together(actions),
+                action=Steps(tuple(actions)) if len(actions) > 1 else actions[0] if actions else None,
                 oracle=row.oracle,
                 label=row.label,
                 when=expression,
@@ -138,54 +163,20 @@ class _Flattening:
         except StatechartError as error:
             raise ConfigError(self._definition.source, str(error), line=row.line) from None
 
-    def _check_is_possible(self, row: RowDefinition, *, is_closed: bool) -> None:
-        if is_closed:
-            problem = f"a row for {row.trigger} before it has no `when` and always wins; expected that row last"
-            raise self._refused("trigger", problem, row.line)
-
-    def _check_open_target(self, row: RowDefinition) -> None:
-        # Which actions run depends on the target, so each target is named.
-        if any(path[-1].on_entry or path[-1].on_exit for path in self._paths.values()):
-            problem = "a row without a target cannot be used in a chart with on_entry or on_exit; name each target"
-            raise self._refused("target", problem, row.line)
-
-    def _exits(self, leaf: Path, owner: Path, row: RowDefinition) -> list[Action]:
-        kept = self._kept(owner, row)
-        return [
-            self._action(name, f"states.{state.name}.on_exit", state.line)
-            for state in reversed(leaf[kept:])
-            for name in state.on_exit
-        ]
-
-    def _entries(self, owner: Path, row: RowDefinition) -> list[Action]:
-        kept, path = self._kept(owner, row), self._paths[self._paths[row.target][-1].entered]
-        return [
-            self._action(name, f"states.{state.name}.on_entry", state.line)
-            for state in path[kept:]
-            for name in state.on_entry
-        ]
-
-    def _kept(self, owner: Path, row: RowDefinition) -> int:
-        """Return the number of states that the row does not leave: the proper common ancestors of owner and target."""
-        target = self._paths[row.target]
-        most = min(len(owner), len(target)) - 1
-        return next((place for place in range(most) if owner[place] is not target[place]), most)
-
     def _guard(self, row: RowDefinition) -> tuple[Guard | None, Expression | None]:
         if not row.when:
             return None, None
-        if row.when not in self._guards:
-            self._guards[row.when] = self._made_guard(row)
-        return self._guards[row.when]
-
-    def _made_guard(self, row: RowDefinition) -> tuple[Guard, Expression | None]:
+        if row.when in self._guards:
+            return self._guards[row.when]
         if FUNCTION.fullmatch(row.when):
-            return self._function(row.when, "when", row.line), None
-        try:
-            expression = parse(row.when, self._words.fields)
-        except ExpressionError as error:
-            raise self._refused("when", str(error), row.line) from None
-        return compiled(expression, self._words.readers), expression
+            self._guards[row.when] = self._function(row.when, "when", row.line), None
+        else:
+            try:
+                expression = parse(row.when, self._words.fields)
+            except ExpressionError as error:
+                raise self._refused("when", str(error), row.line) from None
+            self._guards[row.when] = compiled(expression, self._words.readers), expression
+        return self._guards[row.when]
 
     def _action(self, name: str, key: str, line: int) -> Action:
         if FUNCTION.fullmatch(name):
@@ -203,9 +194,6 @@ class _Flattening:
             return found
         except StatechartError as error:
             raise self._refused(key, str(error), line) from None
-
-    def _changes(self, row: RowDefinition) -> tuple[Change, ...]:
-        return tuple(self._change(each) for each in row.sets)
 
     def _change(self, given: SetDefinition) -> Change:
         place = f"set.{given.name}"
@@ -277,10 +265,6 @@ def _enumeration(names: Sequence[str]) -> type[StrEnum]:
     return cast("type[StrEnum]", enumeration("ChartState", [(name.upper(), name) for name in names]))
 
 
-def _ends(leaf: StateDefinition, row: RowDefinition) -> bool:
-    return leaf.after is not None and row.trigger == leaf.after.trigger
-
-
 def _stated(noted: ByEnds[T]) -> ByEnds[T]:
     stated = {trigger: {ends: what for ends, what in by_ends.items() if what} for trigger, by_ends in noted.items()}
     return {trigger: by_ends for trigger, by_ends in stated.items() if by_ends}
@@ -324,12 +308,6 @@ class Steps:
 
 def steps_of(action: Action) -> tuple[Action, ...]:
     return action.actions if isinstance(action, Steps) else (action,)
-
-
-def _together(actions: Sequence[Action]) -> Action | None:
-    if len(actions) < 2:
-        return actions[0] if actions else None
-    return Steps(tuple(actions))
 
 
 def _unknown(what: str, name: str, known: Mapping[str, object]) -> str:

@@ -74,7 +74,13 @@ def lint(
         delays: `{state: the trigger that ends it}` of the states that end by themselves.
     """
     states = [state for state in type(chart.initial) if state in chart.states]
-    groups = {state: _groups(chart, state, assume) for state in states}
+    groups: dict[S, dict[str, _Group[S]]] = {}
+    for state in states:
+        rows: dict[str, list[Transition[S]]] = {trigger: [] for trigger in chart.valid_triggers(state)}
+        for row in chart.transitions:
+            if row.source == state:
+                rows[row.trigger].append(row)
+        groups[state] = {trigger: _Group(those, assume) for trigger, those in rows.items()}
     found: list[Finding] = []
     inherited: dict[tuple[str, str, str], list[str]] = {}
     ways = {state: {target for group in groups[state].values() for target in group.ways} for state in states}
@@ -132,14 +138,6 @@ def _reached(state: S, ways: Mapping[S, set[S]]) -> set[S]:
         found |= new
         waiting += new
     return found
-
-
-def _groups(chart: Statechart[S], state: S, assume: Sequence[Expression]) -> dict[str, _Group[S]]:
-    rows: dict[str, list[Transition[S]]] = {trigger: [] for trigger in chart.valid_triggers(state)}
-    for row in chart.transitions:
-        if row.source == state:
-            rows[row.trigger].append(row)
-    return {trigger: _Group(those, assume) for trigger, those in rows.items()}
 
 
 class _Group(Generic[S]):
