@@ -119,11 +119,7 @@ def blocks_in(agents: range) -> Iterator[range]:
 
 
 def begins_and_ends(agents: range, size: int) -> tuple[bool, bool]:
-    """Return whether a block begins with the first of these, and whether one ends with the last.
-
-    Args:
-        agents: as of `blocks_in`; size: the number of all agents.
-    """
+    """Return whether a block begins with the first of these, and whether one ends with the last."""
     return agents.start % AGENTS_A_BLOCK == 0, agents.stop % AGENTS_A_BLOCK == 0 or agents.stop == size
 
 
@@ -150,12 +146,7 @@ def unpacked(payload: bytes) -> list[Column]:
 
 
 def unpacked_or_number(payload: bytes) -> list[Column] | int:
-    """Return the pieces of a bundle, or the number of bundles.
-
-    Raises:
-        zlib.error: it was not compressed.
-        msgspec.MsgspecError: it holds something else.
-    """
+    """Return the pieces of a bundle, or the number of bundles."""
     return _pieces_or_number(_inflated(payload))
 
 

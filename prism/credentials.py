@@ -63,11 +63,7 @@ def without_keys(text: str) -> str:
 
 
 def secrets_in(value: Any, place: str) -> Iterator[str]:
-    """Yield the place of each text in a value of JSON that is secret by its name or its form.
-
-    Args:
-        place: the place of the value, such as `extra_body`.
-    """
+    """Yield the place of each text in a value of JSON that is secret by its name or its form."""
     if isinstance(value, str):
         if looks_like_key(value):
             yield place

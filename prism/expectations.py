@@ -24,13 +24,7 @@ def expectation(kind: Any) -> str:
 
 
 def mismatch(kind: Any, value: object, place: str = "", problem: str = "") -> str:
-    """Return in words what was expected of a value and what it is: `expected int >= 1, got -5`.
-
-    Args:
-        kind: the type that was expected, with its range.
-        place: the part of the value that is wrong, such as `[3]`; empty for all of it.
-        problem: how msgspec words what is wrong with that part.
-    """
+    """Return in words what was expected of a value and what it is: `expected int >= 1, got -5`."""
     expected, item = inspect.type_info(kind), re.fullmatch(r"\[(\d+)\]", place)
     if not place:
         return f"expected {type_text(expected)}, got {found(value)}{meant(value, _choices(expected))}"
@@ -46,11 +40,7 @@ def found(value: object) -> str:
 
 
 def type_text(kind: inspect.Type) -> str:
-    """Return a type and its range in words.
-
-    Raises:
-        TypeError: a kind of type that no record has needed yet; add it here.
-    """
+    """Return a type and its range in words."""
     match kind:
         case inspect.Metadata():
             return type_text(kind.type)

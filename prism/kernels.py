@@ -205,11 +205,7 @@ def _compile_all() -> None:
 
 
 def generated(name: str, text: str) -> ModuleType:
-    """Return the module of a generated text. Its functions are compiled if kernels are, and kept in the same way.
-
-    Args:
-        name: a word for errors; the name of the module holds a hash of the text, too.
-    """
+    """Return the module of a generated text. Its functions are compiled if kernels are, and kept in the same way."""
     key = f"prism_{name}_{sha256(text.encode()).hexdigest()[:16]}", _is_compiled
     if key not in _generated:
         _generated[key] = _made(key[0], text)
@@ -306,11 +302,7 @@ def directory() -> Path | None:
 
 
 def _cache_home() -> Path:
-    """Return the directory of the user's own cache.
-
-    Raises:
-        RuntimeError: the user has no home directory.
-    """
+    """Return the directory of the user's own cache."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     if not home.is_absolute():
         raise RuntimeError(f"XDG_CACHE_HOME is no absolute path: {home}")
@@ -347,11 +339,7 @@ def _name() -> str:
 
 
 def _refuse_unless_ours(directory: Path) -> None:
-    """Refuse a directory in which others can write, or this user cannot.
-
-    Raises:
-        OSError: it is one.
-    """
+    """Refuse a directory in which others can write, or this user cannot."""
     found = directory.lstat()
     if not stat.S_ISDIR(found.st_mode):
         raise NotADirectoryError(f"{directory} is no directory")

@@ -92,11 +92,7 @@ def told(found: Iterable[NoEffect]) -> tuple[str, ...]:
 
 
 def remarks(summary: Mapping[str, Any]) -> list[str]:
-    """Return what was not as configured in a run, and what had no effect, a line each.
-
-    Args:
-        summary: the fields of `summary.json`; those that are missing or damaged are left out.
-    """
+    """Return what was not as configured in a run, and what had no effect, a line each."""
     changed, idle = _parts(summary)
     return [*(f"not as configured: {each}" for each in changed), *told(idle)]
 

@@ -61,12 +61,7 @@ def decode_text(data: bytes, source: str, encoding: str = UTF8, setting: str | N
     """Return the text of a file, with plain line ends and without a byte order mark.
 
     Args:
-        encoding: the encoding that the user says it has.
         setting: the dotted path of the setting of the encoding; None if there is none.
-
-    Raises:
-        InputError: the bytes are in another encoding; the line is that of the first wrong byte. A file in another
-            encoding is also refused if it could be decoded, to the wrong letters.
     """
     if (kind := binary_kind(data)) is not None:
         raise InputError(source, f"is {kind}: expected text")
@@ -97,15 +92,7 @@ def file_format(source: str) -> str:
 
 
 def check_format(source: str, content: str, formats: Sequence[str]) -> None:
-    """Refuse a file whose extension is not one of some formats.
-
-    Args:
-        content: the content that the file should have, in words.
-        formats: the extensions, such as `.csv`.
-
-    Raises:
-        InputError: the extension is another one.
-    """
+    """Refuse a file whose extension is not one of some formats."""
     kind = file_format(source)
     if kind not in formats:
         expected = (" or " if len(formats) < 3 else ", ").join(formats)
@@ -116,9 +103,6 @@ def table_rows(text: str, source: str, separator: str = ",") -> Iterator[tuple[i
     """Yield each row of a table, with the line on which it begins: a quoted text may hold line ends.
 
     Blank lines are left out.
-
-    Raises:
-        InputError: a quote is not closed, or is in the middle of a text, or a cell is too long.
     """
     lines = (f"{line}\n" for line in text.split("\n"))
     reader = csv.reader(lines, delimiter=separator, strict=True)
@@ -135,11 +119,7 @@ def table_rows(text: str, source: str, separator: str = ",") -> Iterator[tuple[i
 
 
 def check_width(row: Sequence[str], width: int, source: str, line: int) -> None:
-    """Refuse a row that has not as many cells as the header.
-
-    Raises:
-        InputError: it has more or fewer than `width`.
-    """
+    """Refuse a row that has not as many cells as the header."""
     if len(row) != width:
         raise InputError(source, f"expected {counted(width, 'column')}, got {len(row)}", line=line)
 

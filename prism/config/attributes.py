@@ -243,25 +243,14 @@ class AttributeConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def attributes_of(given: object, place: str) -> dict[str, AttributeConfig]:
-    """Return the declarations in a mapping, in its order.
-
-    Args:
-        place: PLACE or POSTS_PLACE.
-
-    Raises:
-        SettingError: a name or a declaration cannot be used; its key begins with the name.
-    """
+    """Return the declarations in a mapping, in its order."""
     if not isinstance(given, Mapping):
         raise _refused("", f"expected a mapping of names to declarations, got {found(given)}")
     return {_name(name, place): _declaration(str(name), value, place) for name, value in given.items()}
 
 
 def weights_of(given: object) -> dict[str, float | dict[str, float]]:
-    """Return the weights of attributes in a mapping: a number, or for a text a number for each of its values.
-
-    Raises:
-        SettingError: one of them is no weight; its key begins with the attribute's name.
-    """
+    """Return the weights of attributes in a mapping: a number, or for a text a number for each of its values."""
     if not isinstance(given, Mapping):
         raise _refused("", f"expected a mapping of names to weights, got {found(given)}")
     weights: dict[str, float | dict[str, float]] = {}

@@ -87,13 +87,6 @@ class Config(Section, frozen=True, kw_only=True):
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
-        """Return a section, the settings of a user's domain, or the interventions, as the configuration holds them.
-
-        The settings of a domain may be given as the domain's own record.
-
-        Raises:
-            SettingError: they cannot be held.
-        """
         if name == PLACE:
             try:
                 return interventions_of(value)

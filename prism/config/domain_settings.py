@@ -31,12 +31,7 @@ class Missing(NamedTuple):
 
 
 def settings_from(kind: type[S], values: Mapping[str, object]) -> S:
-    """Return the settings of a domain as its own type holds them.
-
-    Raises:
-        SettingError: a value cannot be held, is missing, or is none of the domain's settings. The keys are places in
-            the whole configuration.
-    """
+    """Return the settings of a domain as its own type holds them."""
     if (missing := first_missing(kind, values)) is not None:
         raise SettingError(kind.__name__, missing.problem, keys=(join(DOMAIN, missing.place),))
     try:

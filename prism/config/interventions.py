@@ -146,11 +146,6 @@ class InterventionConfig(Section, frozen=True, kw_only=True, omit_defaults=True)
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
-        """Return the value of one key as an intervention holds it.
-
-        Raises:
-            SettingError: it cannot be held.
-        """
         if name == "publish" and isinstance(value, Mapping):
             return _section(PublishConfig, name, value)
         if name == "publish" and not isinstance(value, PublishConfig | None):
@@ -265,15 +260,7 @@ def agents_of(intervention: InterventionConfig) -> Iterator[tuple[str, int | str
 def check_agents(
     interventions: Sequence[InterventionConfig], number_of: Callable[[int | str], int], *, numbers_only: bool = False
 ) -> None:
-    """Refuse interventions on agents that do not exist.
-
-    Args:
-        number_of: returns the number of an agent, or raises a LookupError that says what was expected.
-        numbers_only: whether names are not checked, because they are not known yet.
-
-    Raises:
-        ConfigError: there is such an intervention; its key is the place in the configuration.
-    """
+    """Refuse interventions on agents that do not exist."""
     for place, agent in placed_agents(interventions):
         if numbers_only and isinstance(agent, str):
             continue
@@ -284,14 +271,7 @@ def check_agents(
 
 
 def check_posts(interventions: Sequence[InterventionConfig], count: int) -> None:
-    """Refuse interventions with posts that the file of posts does not have.
-
-    Args:
-        count: the posts of the file.
-
-    Raises:
-        ConfigError: there is such an intervention; its key is the place in the configuration.
-    """
+    """Refuse interventions with posts that the file of posts does not have."""
     for index, each in enumerate(interventions):
         number = None if each.publish is None else each.publish.post
         if number is not None and number > count:
@@ -300,11 +280,7 @@ def check_posts(interventions: Sequence[InterventionConfig], count: int) -> None
 
 
 def numbered(agent: int, size: int, what: str) -> int:
-    """Return the number of an agent, if an agent has it.
-
-    Raises:
-        LookupError: there is none.
-    """
+    """Return the number of an agent, if an agent has it."""
     if agent < size:
         return agent
     raise LookupError(not_numbered(agent, size, what))
@@ -316,11 +292,7 @@ def not_numbered(agent: int, size: int, what: str) -> str:
 
 
 def numbered_nation(nation: int | str, names: Sequence[str]) -> int:
-    """Return the number of a nation, by number or by name.
-
-    Raises:
-        LookupError: there is none.
-    """
+    """Return the number of a nation, by number or by name."""
     if isinstance(nation, int):
         return numbered(nation, len(names), "nations")
     if nation not in names:
@@ -348,11 +320,7 @@ def with_settings(section: T, settings: Mapping[str, Any]) -> T:
 
 
 def interventions_of(given: object) -> tuple[InterventionConfig, ...]:
-    """Return the interventions in a list.
-
-    Raises:
-        SettingError: one of them cannot be held; its key begins with its index, such as `[2].publish.author`.
-    """
+    """Return the interventions in a list."""
     if isinstance(given, InterventionConfig) or not isinstance(given, list | tuple):
         problem = f"expected a list of interventions, such as [{{round: 5, silence: [17]}}], got {found(given)}"
         raise SettingError(InterventionConfig.__name__, problem, keys=("",))

@@ -330,12 +330,6 @@ def given_setting(text: str, source: str, path: str, kind: Any = None) -> object
 
     So `my edges #1.csv` and `a: b` are whole, though YAML sees a comment and a key in them. Quotes around all of it are
     YAML's, and so are lines below `|` or `>`.
-
-    Args:
-        kind: the type of the setting; by default that of the setting of PRISM with this path, if there is one.
-
-    Raises:
-        ConfigError: it is not YAML, and the setting holds more than texts.
     """
     kind = _known(None).types.get(path) if kind is None else kind
     classes = set() if kind is None else {*plain_classes(kind)}
@@ -372,11 +366,7 @@ def _known_path(known: _Known, parts: Sequence[str], source: str) -> str:
 
 
 def _tree(known: _Known, leaves: Mapping[str, Leaf], wrong: list[ConfigError]) -> dict[str, Any]:
-    """Return the leaves as nested sections, each value as its section holds it.
-
-    Args:
-        wrong: gets an error for each value that cannot be held.
-    """
+    """Return the leaves as nested sections, each value as its section holds it."""
     tree: dict[str, Any] = {}
     for path, leaf in leaves.items():
         *outer, name = path.split(".")

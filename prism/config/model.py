@@ -101,11 +101,6 @@ class ActivityConfig(Section, frozen=True, kw_only=True):
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
-        """Return the value of one setting as this section holds it.
-
-        Raises:
-            SettingError: it cannot be held.
-        """
         taken = super().taken(name, value)
         if name == "hours" and isinstance(taken, tuple):
             problem = hours_problem(taken)
@@ -309,11 +304,6 @@ class IntentionsConfig(Section, frozen=True, kw_only=True):
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
-        """Return the value of one setting as this section holds it.
-
-        Raises:
-            SettingError: it cannot be held.
-        """
         unknown = next((key for key in value if key not in ACTIONS), None) if isinstance(value, Mapping) else None
         if unknown is not None:
             raise cls.refused(join(name, str(unknown)), f"expected one of the actions: {', '.join(ACTIONS)}")
@@ -324,11 +314,7 @@ class IntentionsConfig(Section, frozen=True, kw_only=True):
 
 
 def _with_attributes(section: type[Section], given: object, place: str) -> dict[str, AttributeConfig]:
-    """Return the declarations that stand in a section under `attributes`.
-
-    Raises:
-        SettingError: one cannot be used.
-    """
+    """Return the declarations that stand in a section under `attributes`."""
     try:
         return attributes_of(given, place)
     except SettingError as error:
@@ -359,11 +345,6 @@ class PostsConfig(Section, frozen=True, kw_only=True):
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
-        """Return the value of one setting as this section holds it.
-
-        Raises:
-            SettingError: it cannot be held.
-        """
         return _with_attributes(cls, value, POSTS_PLACE) if name == "attributes" else super().taken(name, value)
 
 
@@ -485,11 +466,6 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
-        """Return the value of one setting as this section holds it.
-
-        Raises:
-            SettingError: it cannot be held.
-        """
         return _with_attributes(cls, value, PLACE) if name == "attributes" else super().taken(name, value)
 
 
@@ -585,11 +561,6 @@ class FeedConfig(Section, frozen=True, kw_only=True):
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
-        """Return the value of one key as the section holds it.
-
-        Raises:
-            SettingError: it cannot be held.
-        """
         taken = super().taken(name, value)
         if name == "algorithm":
             cls._refuse_unknown(taken)
@@ -669,11 +640,6 @@ class ChoiceConfig(Section, frozen=True, kw_only=True):
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
-        """Return the value of one setting as this section holds it.
-
-        Raises:
-            SettingError: it cannot be held.
-        """
         if name != "attributes":
             return super().taken(name, value)
         try:
@@ -703,11 +669,6 @@ class SharingConfig(Section, frozen=True, kw_only=True):
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
-        """Return the value of one setting as this section holds it.
-
-        Raises:
-            SettingError: it cannot be held.
-        """
         if name == "archetype" and isinstance(value, Mapping):
             for field, groups in value.items():
                 if not isinstance(groups, str):
@@ -813,11 +774,6 @@ class RequestConfig(Section, frozen=True, kw_only=True):
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
-        """Return the value of one setting as this section holds it.
-
-        Raises:
-            SettingError: it cannot be held, or no request can carry it.
-        """
         if name in REQUEST_SETTINGS:
             texts = as_texts(name, value)
             refusal = untaken(name, texts)
@@ -847,11 +803,6 @@ class ModelsConfig(Section, frozen=True, kw_only=True):
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
-        """Return the value of one setting as this section holds it.
-
-        Raises:
-            SettingError: it cannot be held, or it is a secret.
-        """
         if name == "models" and isinstance(value, Mapping):
             for key, text in value.items():
                 if not isinstance(text, str) or not text.strip():
@@ -936,11 +887,6 @@ class LLMConfig(Section, frozen=True, kw_only=True):
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
-        """Return the value of one setting as this section holds it.
-
-        Raises:
-            SettingError: it cannot be held, or it is a secret.
-        """
         if name in TEXT_SETTINGS:
             listed = isinstance(value, list | tuple)
             for index, text in enumerate(value if isinstance(value, list | tuple) else [value]):
@@ -1114,11 +1060,6 @@ class MacroConfig(Section, frozen=True, kw_only=True):
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
-        """Return the value of one setting as this section holds it.
-
-        Raises:
-            SettingError: it cannot be held, or the weights of lags cannot be those of an economy.
-        """
         taken = super().taken(name, value)
         if name == "inflation_lags" and abs(math.fsum(taken) - 1.0) > LAGS_TOLERANCE:
             raise cls.refused(name, f"expected weights that add up to 1, got {math.fsum(taken):.10g}")

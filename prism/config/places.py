@@ -26,15 +26,7 @@ _INDEX = re.compile(r"\[(\d+)\]")
 
 
 def read_as(text: str, source: str, kind: type[T], checked: Callable[[T], R]) -> tuple[R, Mapping[str, Entry]]:
-    """Return the value of the record that a YAML text describes, and the keys of the text with their lines.
-
-    Args:
-        source: what errors call the text, usually its file name.
-        checked: makes a value of the record; it raises a SettingError for a key that is wrong.
-
-    Raises:
-        ConfigError: the first thing that is wrong, with its line.
-    """
+    """Return the value of the record that a YAML text describes, and the keys of the text with their lines."""
     entries = read_document(text, source)
     plain = {key: without_lines(entry.value) for key, entry in entries.items()}
     try:
@@ -46,13 +38,7 @@ def read_as(text: str, source: str, kind: type[T], checked: Callable[[T], R]) ->
 
 
 def refusal(source: str, entries: Mapping[str, Entry], problem: str, key: str) -> ConfigError:
-    """Return the error of a key, with its line.
-
-    Args:
-        source: the file, as errors call it.
-        entries: what the file has.
-        key: from the top, such as `design.factors.feed.size` or `hypotheses[1].measure`; empty for the whole file.
-    """
+    """Return the error of a key, with its line."""
     return ConfigError(source, problem, key=key or None, line=line_of(entries, key))
 
 
@@ -128,10 +114,6 @@ def _key_of(error: msgspec.ValidationError, plain: Any, kind: type) -> tuple[str
     """Return what msgspec says is wrong with a value, and the key of it.
 
     Where msgspec does not say which key of a mapping it means, each is tried alone.
-
-    Args:
-        plain: the value that could not be converted.
-        kind: the type that was expected.
     """
     problem, _, place = str(error).partition(" - at `$")
     found, rest = "", place.rstrip("`")

@@ -94,13 +94,7 @@ def root_of(section: type[Section]) -> type[Section]:
 
 
 def unknown_key(kinds: Mapping[str, type[Section]], section: str, name: str) -> str:
-    """Return the message about a key that a section does not have.
-
-    Args:
-        kinds: every section of the whole configuration by its dotted path.
-        section: the dotted path of the section.
-        name: the key.
-    """
+    """Return the message about a key that a section does not have."""
     elsewhere = [join(path, name) for path, kind in kinds.items() if name in field_types(kind)]
     near = {key: join(section, key) for key in field_types(kinds[section])}
     if "." not in name:  # `sharing_audit` for `sharing.audit`

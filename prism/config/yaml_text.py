@@ -110,11 +110,7 @@ for _tag, _first, _pattern in (
 
 
 def read_document(text: str, source: str, *, length_max: int = LENGTH_MAX) -> dict[str, Entry]:
-    """Return the sections of a YAML text by name; none if it is empty.
-
-    Raises:
-        ConfigError: it is not YAML, has no sections at the top, or has a key that is not a text or is there twice.
-    """
+    """Return the sections of a YAML text by name; none if it is empty."""
     top = _read(text, source, length_max)
     if top is None or top.value is None:
         return {}
@@ -124,14 +120,7 @@ def read_document(text: str, source: str, *, length_max: int = LENGTH_MAX) -> di
 
 
 def read_list(text: str, source: str, key: str) -> Entry:
-    """Return the list in a YAML text: the whole text, or the value of its only key.
-
-    Args:
-        key: the name that the key must have.
-
-    Raises:
-        ConfigError: it is not YAML, or neither a list nor a mapping with this key alone.
-    """
+    """Return the list in a YAML text: the whole text, or the value of its only key."""
     top = _read(text, source, LENGTH_MAX)
     if top is not None and isinstance(top.value, list):
         return top
@@ -146,11 +135,7 @@ def read_list(text: str, source: str, key: str) -> Entry:
 
 
 def read_value(text: str, source: str, key: str) -> object:
-    """Return the value of a single text, from an environment variable or `--set`; none if it is empty.
-
-    Raises:
-        ConfigError: it is not YAML.
-    """
+    """Return the value of a single text, from an environment variable or `--set`; none if it is empty."""
     try:
         top = _read(text, source, LENGTH_MAX)
     except ConfigError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.catalogue import catalogue
 from tests.command import Prism
@@ -77,14 +76,3 @@ def test_a_mistake_ends_the_command_with_one_line(
     assert ended.code == 3
     assert problem in ended.err
     assert not Path("out").exists()
-
-
-def test_a_run_keeps_the_declarations_and_repeats_from_them(prism: Prism) -> None:
-    assert prism("run", "study.yaml", "--out", "first").code == 0
-    kept = yaml.safe_load(Path("first/config.yaml").read_text())["population"]
-    assert list(kept["attributes"]) == ["ideology", "age", "region", "verified"]
-    assert kept["attributes"]["verified"] == {"type": "bool", "probability": 0.1}
-    assert prism("run", "first/config.yaml", "--out", "second").code == 0
-    digests = [Path(run, "summary.json").read_text().partition('"digest"')[2][:40] for run in ("first", "second")]
-    assert digests[0] == digests[1] != ""
-    assert prism("verify", "first").code == 0

@@ -17,7 +17,6 @@ from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
 from prism.social.tables import ENGAGED_COUNT, QUALITY
 from prism.social.world import SocialWorld
-from tests.actors.persistence.independent_reader import read_run
 from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.schedules import run_scheduled
@@ -58,12 +57,6 @@ def study(directory: Path, **differences: Any) -> Path:
     path = directory / "study.yaml"
     path.write_text(yaml.safe_dump({**STUDY, **differences}))
     return path
-
-
-def ran(prism: Prism, directory: Path, name: str = "run", **differences: Any) -> Path:
-    ended = prism("run", str(study(directory, **differences)), "--quiet", "--out", str(directory / name))
-    assert ended.code == 0, ended.err
-    return directory / name
 
 
 def simulation(**differences: Any) -> Simulation:
@@ -132,25 +125,6 @@ def test_each_term_changes_the_run_while_the_others_are_on(term: str) -> None:
 
     changes = {key: {**STUDY[key], **value} if key == "population" else value for key, value in OFF[term].items()}
     assert run_scheduled(0, partial(digest, **changes)) != run_scheduled(0, digest)
-
-
-@pytest.mark.slow
-def test_a_run_with_every_term_is_replayed_verified_resumed_and_forked(prism: Prism, tmp_path: Path) -> None:
-    run = ran(prism, tmp_path)
-    digest = read_run(run)[2]
-    assert prism("replay", str(run), "--quiet").out.strip() == digest
-    assert prism("verify", str(run)).code == 0
-    child = tmp_path / "child"
-    ended = prism("fork", str(run), "--at", "30", "--set", "feed.reshare_credit=root", "--out", str(child), "--quiet")
-    assert ended.code == 0, ended.err
-    assert read_run(child)[1][:30] == read_run(run)[1][:30]
-    assert prism("replay", str(child), "--quiet").out == ended.out
-    before = (run / "journal.prism").read_bytes()
-    for name in run.iterdir():  # as if the process had been killed after its last tick, without a checkpoint
-        if name.name.startswith(("checkpoint", "summary")):
-            name.unlink()
-    assert prism("resume", str(run), "--quiet").code == 0
-    assert (run / "journal.prism").read_bytes() == before
 
 
 def test_a_cap_that_binds_is_in_the_log_and_in_a_validation_that_builds(prism: Prism, tmp_path: Path) -> None:

@@ -184,17 +184,3 @@ def test_a_terminal_that_goes_away_leaves_a_stop_that_can_be_resumed(place: Path
     assert "by SIGHUP" in prism("runs", "run").out
     assert prism("resume", "run", "--ticks", str(done + 5), "--quiet").code == 0
     assert prism("verify", "run").code == 0
-
-
-@pytest.mark.slow
-def test_with_nohup_a_run_goes_on_when_its_terminal_is_gone(place: Path) -> None:
-    journal = place / "run" / "journal.prism"
-    with on_a_terminal_of_its_own(place, nohup=True) as (process, main):
-        main.close()
-        process.send_signal(signal.SIGHUP)
-        size = journal.stat().st_size
-        wait_until(lambda: journal.stat().st_size > size)
-        assert process.poll() is None
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(HANG_S) == 143
-    assert sorted(muted(place / "run")) == [("standard error", HUNG_UP), ("standard output", HUNG_UP)]

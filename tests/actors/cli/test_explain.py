@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from actors.cli.explain_view import explanation_lines, path_lines, what_if_lines
 from actors.results.explanation import (
@@ -171,28 +170,6 @@ def a_turn(text: str) -> ExplainedTurn:
         effect={"text": text},
         events=({"kind": "like", "post": 1, "parent": None, "words": "like 1"},),
     )
-
-
-def test_a_question_without_a_call_would_have_been_read_and_has_no_id() -> None:
-    turn = a_turn("Ada")
-    question = replace(a_question("Ada"), requests=(ModelRequest(kind="systemone", instructions="Choose."),))
-    decision = replace(turn, is_decision=True, question=replace(question, is_sent=False))
-
-    def told(question: ExplainedQuestion) -> str:
-        turns = (replace(turn, question=question), replace(decision, question=question))
-        return " ".join("\n".join(explanation_lines(Explanation(agent=2, name="", ticks=3, turns=turns))).split())
-
-    unsent, sent, open_yet = (
-        told(each)
-        for each in (replace(question, is_sent=False), question, replace(question, is_sent=False, answer=None))
-    )
-    assert "asked scrolling or composing would read for probabilities (systemone) " in unsent
-    assert "decision on the question of tick 1" in unsent
-    assert question.id not in unsent
-    assert "replied" not in unsent
-    assert f"asked question {question.id}: scrolling or composing sent for probabilities (systemone) " in sent
-    assert f"decision on question {question.id} of tick 1" in sent
-    assert f"asked question {question.id}: scrolling or composing would read for probabilities" in open_yet
 
 
 @HOSTILE

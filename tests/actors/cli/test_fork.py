@@ -128,16 +128,6 @@ def test_a_fork_of_a_fork_replays_through_all_three_futures(parent: Path, prism:
     assert prism("verify", "two").code == 0
 
 
-@pytest.mark.slow
-def test_a_fork_before_the_fork_of_its_parent_is_one_of_the_grandparent(parent: Path, prism: Prism) -> None:
-    assert prism("fork", "parent", "--at", "48", "--set", "feed.algorithm=hot", "-q", "--out", "one").code == 0
-    early = prism("fork", "one", "--at", "24", "-q", "--out", "early")
-    assert early.code == 0
-    assert prism("replay", "early", "-q").out == early.out
-    direct = prism("fork", "parent", "--at", "24", "--set", "feed.algorithm=hot", "-q", "--out", "direct")
-    assert early.out == direct.out
-
-
 def test_what_is_prepared_is_run_by_resume(parent: Path, prism: Prism, tmp_path: Path) -> None:
     options = ("--at", "30", "--set", "feed.algorithm=hot")
     ended = prism("fork", "parent", *options, "--prepare", "--out", "child")
@@ -227,14 +217,6 @@ def test_a_fork_of_a_run_that_lacks_rows_says_so_and_has_all_of_its_own(
     assert (tmp_path / "child" / "rounds.csv").read_text().startswith(whole[0] + whole[3] + "4,96,")
     assert prism("fork", "child", "--at", "80", "-q", "--out", "grandchild").err == ""
     assert prism("verify", "grandchild").code == 0
-
-
-def test_rows_that_are_missing_after_the_fork_are_no_loss(parent: Path, prism: Prism, tmp_path: Path) -> None:
-    whole = (parent / "rounds.csv").read_text()
-    (parent / "rounds.csv").write_text(whole[: whole.index("\n3,")])
-    ended = prism("fork", "parent", "--at", "47", "-q", "--out", "child")
-    assert (ended.code, ended.err) == (0, "")
-    assert (tmp_path / "child" / "rounds.csv").read_text() == whole
 
 
 def another_chart(directory: Path, old: str, new: str) -> None:

@@ -154,14 +154,6 @@ def test_a_run_that_is_stopped_and_resumed_has_the_same_journal(prism: Prism, tm
     assert len((whole / "log.jsonl").read_text().split('"intervention_made"')) == 1 + 4  # not told again
 
 
-def test_a_resume_refuses_other_interventions(prism: Prism, tmp_path: Path) -> None:
-    run = ran(prism, tmp_path)
-    ended = prism("resume", str(run), "--ticks", "48", "--set", "interventions=[{tick: 40, silence: [1]}]")
-    assert ended.code == 2
-    assert "interventions is" in ended.err
-    assert "prism fork" in ended.err
-
-
 NEWS = "- {round: 3, publish: {author: 9, text: More news}}\n- {tick: 30, unfollow: [[1, 2]]}\n"
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import sys
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -218,19 +215,3 @@ def test_a_change_of_any_code_that_a_measure_imports_after_the_sealing_is_named(
     assert "was sealed for another plan: the measure own was changed after the sealing" in prism(*SCORE).err
     for name in ("mine", "near", "deep.inner", "deep"):
         monkeypatch.delitem(sys.modules, name)
-
-
-@pytest.mark.slow
-def test_runs_that_are_older_than_the_seal_are_told_wherever_they_and_the_seal_were(prism: Prism) -> None:
-    assert prism("experiment", "e.yaml", "--jobs", "2").code == 0
-    Path("experiments").rename("away")
-    assert prism(*SEAL).code == 0  # it sees no run
-    Path("experiments/e/seals").rename("away/e/seals")
-    shutil.rmtree("experiments")
-    Path("away").rename("experiments")
-    begun = (datetime.now(UTC) - timedelta(hours=1)).timestamp()
-    for cell in Path("experiments/e/cells").iterdir():
-        os.utime(cell / "config.yaml", (begun, begun))
-    ended = prism(*SCORE)
-    assert "not known to be from before the runs" in ended.out
-    assert "this is no prediction" in ended.out

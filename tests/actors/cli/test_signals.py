@@ -144,17 +144,3 @@ def test_a_second_signal_leaves_at_once(tmp_path: Path) -> None:
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=HANG_S) == 130
-
-
-@pytest.mark.slow
-def test_a_second_hangup_changes_nothing(tmp_path: Path) -> None:
-    with running(sys.executable, "-c", UNANSWERED, cwd=tmp_path) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert process.stdout.readline() == "asked\n"
-        process.send_signal(signal.SIGHUP)
-        assert process.stderr.readline().startswith("prism: SIGHUP: finishing this tick")
-        for _ in range(5):
-            process.send_signal(signal.SIGHUP)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=HANG_S) == 143
