@@ -92,14 +92,14 @@ def test_it_writes_the_tables_that_are_asked_for_and_replaces_only_an_export(
     ],
 )
 def test_wrong_usage_is_one_line_and_writes_nothing(
-    arguments: list[str], code: int, problem: str, run: Path, prism: Prism, tmp_path: Path
+    arguments: list[str], code: int, problem: str, run: Path, prism: Prism
 ) -> None:
     before = {path: path.read_bytes() for path in run.iterdir()}
     ended = prism("export", *arguments)
     assert ended.code == code
     assert problem in ended.err
     assert ended.out == ""
-    assert left(tmp_path) == []
+    assert left(Path.cwd()) == []
     assert {path: path.read_bytes() for path in run.iterdir()} == before
 
 
@@ -141,16 +141,14 @@ def test_a_run_whose_people_are_in_a_missing_file_has_its_other_tables(prism: Pr
 
 
 @catalogue("form", FORMATS)
-def test_ctrl_c_leaves_nothing(
-    form: str, run: Path, prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_leaves_nothing(form: str, run: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(progress: Progress) -> None:
         if progress.done > progress.whole / 2:
             raise KeyboardInterrupt
 
     monkeypatch.setattr("actors.cli.export._Shown.say", lambda _, progress: interrupt(progress))
     assert prism("export", str(run), "--to", form).code == 130
-    assert left(tmp_path) == []
+    assert left(Path.cwd()) == []
 
 
 @pytest.fixture
