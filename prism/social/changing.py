@@ -27,7 +27,6 @@ from prism.social.vocabulary import attribute_field, of_reader
 from prism.statechart.behaviour import Behaviour, Change
 
 NO_CHANGE: Final = -1
-"""The number of a row that changes no attribute."""
 NO_CHANGES: Final = np.zeros((0, 3))
 """An array of changes without a row: the person, the column and the new value of each."""
 _NOBODY: Final = np.zeros(0, dtype=np.int64)
@@ -117,7 +116,6 @@ class ChangingAttributes:
         return {name: self.value(author, name) for name in self.of_authors}
 
     def live(self, person: int, drawn: Attributes) -> Attributes:
-        """Return a person's attributes by name; each read gives the present value."""
         return LiveAttributes(drawn, self, person)
 
     @property
@@ -137,7 +135,6 @@ class ChangingAttributes:
     # Changes
 
     def prepare(self) -> None:
-        """Write the changes of the chart as a kernel, and compile it if the others are."""
         if self.rows:
             fields = FieldSource(self.tables, drawn_in_view(Draw.CHANGE, Draw.CHANGE_NORMAL))
             lines = [line for each in self.rows for line in self._branch(each, fields)]
@@ -225,7 +222,6 @@ class ChangingAttributes:
         ]
 
     def _source(self, change: Change, expression: Expression, fields: FieldSource) -> str:
-        """Return the source of an expression of a change."""
         found = fields.value(expression)
         if found is None:
             source = self._behaviour.definition

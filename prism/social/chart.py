@@ -19,7 +19,6 @@ from prism.statechart.statechart import Statechart
 from prism.statechart.states import AgentState
 
 _NEEDED: Final[Mapping[str, str]] = {Role.BROWSE.value: "sees_post", Role.ATTEND.value: "decides"}
-"""`{role: the trigger that a state of that role must answer}`."""
 SOURCE: Final = "prism/social/social.yaml"
 
 
@@ -75,7 +74,6 @@ def check_social(behaviour: Behaviour[Any]) -> None:
 
 
 def can_post(behaviour: Behaviour[Any]) -> bool:
-    """Return whether anybody can write an original post by this chart."""
     return any(effect == Effect.POST for ends in behaviour.effects.values() for effect in ends.values())
 
 

@@ -51,15 +51,11 @@ _seen = attrgetter("topic_match", "followed", "popularity", "fatigue", "quality"
 
 
 class _Options(NamedTuple):
-    """The options of a kind of question, as kernels read them: a constant and a form each."""
-
     constants: Floats
     forms: Ints
 
 
 class _Table(NamedTuple):
-    """The options of kinds of questions, a row each, and how many each kind has."""
-
     constants: Floats
     forms: Ints
     sizes: Ints
@@ -91,7 +87,6 @@ class ChoiceOracle(Oracle[AgentState]):
         self.people: People | None = None
         """The people in columns; without them, each question is answered by itself."""
         self._of_traits: tuple[People, Floats] | None = None
-        """People, and the part of V of the traits of each."""
         self._own_of: tuple[People, Floats | None] | None = None
         """People, and the part of V of the traits and own attributes of each, if none of these changes."""
         self._answers_as_own = all(getattr(type(self), name) is own for name, own in _OWN_ANSWERS.items())
@@ -101,7 +96,6 @@ class ChoiceOracle(Oracle[AgentState]):
         """Begin in a world, and draw from this seed. What is kept of questions in another one is forgotten."""
         self._seed, self._key = seed, keys_of(seed)
         self._kinds: dict[tuple[str, ...], _Options] = {}
-        """`{(state, trigger, *options): the options}`."""
         self._numbers: dict[QuestionKind, int] = {}
         self._table = _Table(np.zeros((0, 1)), np.zeros((0, 1), dtype=np.int64), np.zeros(0, dtype=np.int64))
         self._of_codes: tuple[Mapping[int, QuestionKind], int, Ints] = {}, 0, np.zeros(0, dtype=np.int64)
@@ -199,7 +193,6 @@ class ChoiceOracle(Oracle[AgentState]):
         return self._numbers[kind]
 
     def _own_of_all(self, agents: Ints, people: People) -> Floats | None:
-        """Return the part of V of people's traits and own attributes; None if an attribute has no column."""
         if self._of_traits is None or self._of_traits[0] is not people:
             of_all = np.zeros(len(people.activity))
             for name, weight in self._traits:
@@ -279,7 +272,6 @@ class ChoiceOracle(Oracle[AgentState]):
         return found
 
     def _option(self, option: str, at_once: str) -> tuple[float, int]:
-        """Return the constant and the form of an option."""
         if option in self._coefficients.states:
             return self._coefficients.states[option], FIXED
         effect = Effect(at_once) if at_once else self._effects.get(option)

@@ -113,7 +113,6 @@ class SocialDomain:
         return (*people.understood, *graph, *people.joins, *hours, *margins, *alike, *posts, *self._named())
 
     def _named(self) -> Iterator[str]:
-        """Yield a line about the first people whom interventions name, where people have ids of a file."""
         people = self.population
         if not people.ids:
             return
@@ -152,14 +151,12 @@ class SocialDomain:
         self.world.people[post >> NUMBER_BITS, WITHHELD] = 1 + post % (1 << NUMBER_BITS)
 
     def prepare(self, agent_ticks: int) -> None:
-        """Compile the kernels, or load them, if a run of so many agents times ticks is over sooner with them."""
         if not self._is_ready:
             self._is_ready = True
             make_ready(agent_ticks)
             self.world.prepare()
 
     def again(self) -> Callable[[], SocialDomain]:
-        """Return a function that makes this domain at its beginning, here or in another process."""
         return partial(SocialDomain, self.config, self.population, self.behaviour)
 
     def shard(self) -> SocialShard:

@@ -25,8 +25,6 @@ from prism.social.tables import CURRENT, ENTERED, PENDING, TOPICS
 
 
 class Words:
-    """Texts, each with a number."""
-
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._texts = [*texts]
         self._numbers = {text: number for number, text in enumerate(self._texts)}
@@ -66,7 +64,6 @@ _READ: Final[Mapping[str, str]] = {
     "agent.pending_action": f"t.people[person, {PENDING}]",
     "agent.ticks_in_state": f"tick - t.people[person, {ENTERED}]",
 }
-"""The same of all fields that are read from the tables."""
 
 HEAD: Final = """\
 import math
@@ -83,7 +80,6 @@ from prism.social.tables import AUTHOR, BASE, CREATED, CURRENT, GIVEN, LIKES, RE
 inf = float("inf")
 
 """
-"""The imports of a generated kernel, before its functions."""
 
 
 def drawn_in_view(uniform: Draw, normal: Draw) -> tuple[str, str]:
@@ -152,7 +148,6 @@ class FieldSource(Naming):
         return None if self._fails or ":=" in text or "reduce(" in text else text
 
     def lines(self, names: Iterable[str], indent: int) -> list[str]:
-        """Return the lines that expressions with these fields need before them."""
         lines, names = [], {*names}
         if reads_view(names):
             lines.append(f"post = t.people[person, {CURRENT}] - t.counts.posts[BASE]")
@@ -188,7 +183,6 @@ class FieldSource(Naming):
         return "False"
 
     def _column(self, field: Field) -> str:
-        """Return the source that stands for an own number, truth value or text of a person, an author or a post."""
         whose, name = field.name.split(".", 1)
         column = self._tables.places.get(name)
         if whose == "author":
@@ -211,5 +205,4 @@ class FieldSource(Naming):
         return f"({read} != 0.0)" if field.kind == "bool" else read
 
     def columns(self) -> NDArray[np.float64]:
-        """Return the columns of people that have been named, a row for each person."""
         return np.ascontiguousarray(np.array(self._given).T) if self._given else np.zeros((1, 1))

@@ -40,7 +40,6 @@ _OWN: Final[Mapping[str, str]] = {
     "unfollow": "you stopped following {name}",
     "mute": "you muted {name}",
 }
-"""`{what a person did: the line}`."""
 _OF_OTHERS: Final[Mapping[str, str]] = {
     "like": "{name} liked your post{about}: {text}",
     "reply": "{name} replied to your post{about}: {text}; the reply: {said}",

@@ -50,7 +50,6 @@ EFFECTS: Final[Mapping[str, int]] = MappingProxyType(
         **{effect: FOLLOW + place for place, effect in enumerate(ON_TIES)},
     }
 )
-"""`{effect: its number}`."""
 _COUNTED: Final = {"posts": PUBLISH, "likes": LIKE, "replies": REPLY, "reshares": RESHARE}
 _TIES_COUNTED: Final = {"follows": FOLLOW, "unfollows": UNFOLLOW, "mutes": MUTE}
 
@@ -96,7 +95,6 @@ class Network:
         self.is_written = True
         """True if what takes place is written down; a shard leaves that to the engine's world."""
         self.happened: list[Events] = []
-        """The records of what has taken place since the world was last asked, in order."""
         self._begun: tuple[int, dict[int, int]] = -1, {}
         """A tick, and the originals that interventions have published in it so far, by author."""
         self.pending: list[tuple[int, int, int]] = []
@@ -110,7 +108,6 @@ class Network:
 
     @property
     def counts(self) -> dict[str, int]:
-        """`{what: how often so far}` of posts, likes, replies and reshares."""
         done = self.state.t.counts.done.tolist()
         return {name: done[number] for name, number in _COUNTED.items()}
 
@@ -121,7 +118,6 @@ class Network:
 
     @property
     def timelines(self) -> Rings:
-        """The numbers of the posts that have come to each person."""
         return self.state.ring("timeline")
 
     @property
@@ -178,7 +174,6 @@ class Network:
         self.take_in(tick, {person: text} if text else {})
 
     def publish_from_outside(self, author: int, tick: int, given: PublishConfig) -> Post:
-        """Return a new original post as an intervention gives it, and add it to the timelines of the followers."""
         if self._begun[0] != tick:
             self._begun = tick, {}
         number = self._begun[1].get(author, 0)
@@ -278,7 +273,6 @@ class Network:
         return [*map(partial(self._view, tick), wholes.tolist(), shares.tolist())]
 
     def see(self, people: Ints, tick: int) -> tuple[Ints, Floats]:
-        """Return the rows of `prism.social.kernels.post_kernel.see`."""
         wholes, shares = (
             np.zeros((len(people), col.VIEW_COLUMNS), dtype=np.int64),
             np.zeros((len(people), col.SHARE_COLUMNS)),

@@ -75,7 +75,6 @@ def long_delays(config: Config, behaviour: Behaviour[Any]) -> Iterator[Finding]:
 
 
 def _usual_ticks(delay: Delay, config: Config) -> int | None:
-    """Return the ticks of a delay, of a drawn one the median; None if people have different ones."""
     if delay.law is not DelayLaw.FIELD:
         return delay.ticks(0.5)
     section, _, name = delay.field.partition(".")

@@ -58,7 +58,6 @@ _OF_POSTS: Final = (
     *("post.topic_match", "post.popularity", "post.quality", "post.followed", "post.likes", "post.replies"),
     *("post.reshares", "post.age_ticks", "post.velocity", "post.topics"),
 )
-"""The fields of charts that a ranking has, too."""
 
 
 def ranking_fields(people: PopulationConfig) -> dict[str, Field]:

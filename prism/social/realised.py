@@ -79,7 +79,6 @@ class Realised:
         return FeedCounts(places_outside=float(counts.share[0]), **found)
 
     def _inside(self) -> dict[str, list[int]]:
-        """Return `{state: [people in it, the ticks spent there less those people times the ticks so far]}`."""
         rows = zip(self._states, self._state.t.inside.tolist(), strict=True)
         return {state: row for state, row in rows if any(row)}
 

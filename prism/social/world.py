@@ -202,7 +202,6 @@ class SocialWorld(World):
 
     @property
     def people(self) -> Ints:
-        """The table of people: `prism.social.tables` has its columns."""
         return self.network.state.t.people
 
     def prepare(self) -> None:
@@ -279,7 +278,6 @@ class SocialWorld(World):
 
     @property
     def due(self) -> Ints:
-        """The tick of each person's next trigger, or NEVER."""
         return self.people[:, col.DUE]
 
     @property
@@ -396,7 +394,6 @@ class SocialWorld(World):
             self.memory.add(tick, events, in_view)
 
     def with_changes(self, tick: int, changes: Floats, events: Events) -> Events:
-        """Return events with records of changes of attributes: each person's together, first the changes."""
         return Events.of(sorted([*self.changing.records(tick, changes), *events], key=attrgetter("agent")))
 
     def kind_rows(self, kinds: Sequence[Kind], effects: Sequence[Any]) -> Ints:
@@ -466,7 +463,6 @@ class SocialWorld(World):
         self.network.change_ties(changed)
 
     def _adopt(self, intervention: InterventionConfig) -> None:
-        """Take over the settings of an intervention: all its other effects are in the columns."""
         if intervention.set is not None:
             self.config = with_settings(self.config, intervention.set)
             self.network.use(self.config.feed, self.config.population.relevance)
@@ -651,8 +647,6 @@ class SocialWorld(World):
 
 
 class SocialWave(Wave[PostView]):
-    """The triggers of one wave."""
-
     def __init__(self, world: SocialWorld, tick: int, agents: Ints, codes: Ints) -> None:
         super().__init__(tick, agents, world.triggers_known, codes)
         self._world = world

@@ -63,7 +63,6 @@ class _ChartReader:
     def __init__(self, source: str) -> None:
         self._source = source
         self._lines: dict[str, int] = {}
-        """`{state: the line of its name}`."""
 
     def chart(self, top: Mapping[str, Entry]) -> ChartDefinition:
         self._known(top, CHART_KEYS, "", 1)

@@ -137,14 +137,12 @@ class StateDefinition(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def entered(self) -> str:
-        """The name of the innermost state that is entered with this one."""
         state = self
         while state.states:
             state = next(inner for inner in state.states if inner.name == state.initial)
         return state.name
 
     def walk(self, outer: tuple[StateDefinition, ...] = ()) -> Iterator[tuple[StateDefinition, ...]]:
-        """Yield the path from the outermost state to each state in this one, itself first."""
         path = (*outer, self)
         yield path
         for state in self.states:

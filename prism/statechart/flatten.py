@@ -30,7 +30,6 @@ FUNCTION: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*
 """A function by its name: `my_study.guards:is_tired`."""
 
 Path = tuple[StateDefinition, ...]
-"""A state, after the states around it, outermost first."""
 
 T = TypeVar("T", str, tuple[Change, ...])
 ByEnds = dict[str, dict[tuple[str, str], T]]
@@ -85,7 +84,6 @@ class _Flattening:
         )
 
     def _rows_of(self, path: Path, effects: ByEnds[str], changes: ByEnds[tuple[Change, ...]]) -> list[Transition[Any]]:
-        """Return the rows of an innermost state: its own, then those of the states around it."""
         leaf, rows = path[-1], list[Transition[Any]]()
         closed: dict[str, int] = {}  # {trigger: level of the row that always wins}
         for level in range(len(path)):
@@ -271,7 +269,6 @@ def _stated(noted: ByEnds[T]) -> ByEnds[T]:
 
 
 def _told(what: str | tuple[Change, ...]) -> str:
-    """Return the effect or the changes of a row, in a word or as written."""
     if not isinstance(what, str):
         what = ", ".join(f"{each.field.name}: {each.to}{f' when {each.when}' if each.when else ''}" for each in what)
     return what or "none"

@@ -165,7 +165,6 @@ class _Group(Generic[S]):
 
     @property
     def ways(self) -> list[S]:
-        """The states to which a row that can be enabled may lead."""
         targets = [row.target for row in self.rows if row.target is not None]
         found: list[S] = []
         for row, never in zip(self.rows, self._never, strict=True):

@@ -421,7 +421,6 @@ def _named(context: Any, fields: Any) -> dict[str, Any]:
 
 
 def facts_of(agent: Any) -> Mapping[str, float | str]:
-    """Return what a model may know of an agent besides its profile: its `facts`, if it has any."""
     facts: Mapping[str, float | str] = getattr(agent, "facts", NO_FACTS)
     return facts
 
@@ -435,7 +434,6 @@ def _fact(value: float | str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return the text as a JSON string; the prompt itself turns the line ends that JSON allows into spaces."""
     return json.dumps(text, ensure_ascii=False)
 
 
