@@ -83,7 +83,7 @@ class VirtualModel:
         call, under_way = self.calls, spells_at(self._spells, anyio.current_time())
         self._refuse(under_way)
         slower = SLOWER if SpellKind.SLOW in under_way else 1.0
-        latency_s = slower * self._latency.seconds(call, 0)
+        latency_s = slower * self._latency.seconds(call)
         fault = self._faults.pick(call)
         if SpellKind.SILENCE in under_way or fault is Fault.HANG or latency_s > self._timeout_s:
             await anyio.sleep(self._timeout_s)

@@ -10,9 +10,7 @@ import pytest
 from prism.llm import LLMConfig, OllamaChatClient, OpenAICompatClient
 from tests.catalogue import catalogue
 from tests.llm.support import (
-    ADDRESS_IN_USE_BY_NOBODY,
     BACKENDS,
-    KEY,
     OPTIONS,
     asking,
     canned,
@@ -47,44 +45,6 @@ async def test_a_check_outlasts_a_few_faults(backend: str) -> None:
     faults = [Fault.ERROR, Fault.NOT_JSON, Fault.BUSY, Fault.RESET]
     async with serving(backend, failing(*faults)) as (_, model):
         assert (await model.check()).dialect in ("ollama", "json_schema")
-
-
-async def test_an_absent_server_is_one_line_that_says_how_to_start_it() -> None:
-    config = LLMConfig(host=ADDRESS_IN_USE_BY_NOBODY)
-    assert await unavailable(OllamaChatClient(config, {})) == (
-        "no Ollama server answers at http://127.0.0.1:9; start it with `ollama serve`, or set llm.host to where it runs"
-    )
-    assert await unavailable(OpenAICompatClient(config, {})) == (
-        "no server answers at http://127.0.0.1:9; start it, or set llm.host to where it runs"
-    )
-
-
-async def test_an_unknown_model_is_one_line_with_the_models_there_are() -> None:
-    async with ModelServer(ServerSettings(models=("qwen3:8b", "gemma3"))) as server:
-        config = config_for(server)
-        assert await unavailable(OllamaChatClient(config, {})) == (
-            f"the Ollama server at {server.url} has no model 'llama3.2': it has gemma3:latest, qwen3:8b; "
-            "get it with `ollama pull llama3.2`, or set llm.model"
-        )
-        assert await unavailable(OpenAICompatClient(config, {})) == (
-            f"the server at {server.url} has no model 'llama3.2': it has gemma3:latest, qwen3:8b; set llm.model"
-        )
-    async with ModelServer(ServerSettings(models=())) as server:
-        assert "has no model 'llama3.2': it has none; get it" in await unavailable(
-            OllamaChatClient(config_for(server), {})
-        )
-
-
-async def test_a_bad_key_is_one_line_that_names_the_variable() -> None:
-    async with ModelServer(ServerSettings(key=KEY)) as server:
-        config = config_for(server, api_key_env="MY_KEY")
-        assert await unavailable(OpenAICompatClient(config, {"MY_KEY": "wrong"})) == (
-            f"{server.url} refuses the key in $MY_KEY; set another one"
-        )
-        assert await unavailable(OpenAICompatClient(config, {})) == f"{server.url} asks for a key; set it in $MY_KEY"
-        model = OpenAICompatClient(config, {"MY_KEY": f"{KEY}\n"})
-        assert (await model.check()).dialect == "json_schema"
-        await model.aclose()
 
 
 async def test_another_server_than_ollama_is_called_so() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from tests.standin.errors import ModelServerError
+from actors.testing.settings import ModelServerError
 from tests.standin.process import serve
 
 if __name__ == "__main__":

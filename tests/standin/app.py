@@ -210,7 +210,7 @@ class App:
         try:
             async with self._slot():
                 load_s = await self._load(ask)
-                run_s = 0.0 if ask.only else settings.latency.seconds(call, self.slots.busy - 1)
+                run_s = 0.0 if ask.only else settings.latency.seconds(call)
                 run_s *= SLOWER if exchange.spell is SpellKind.SLOW else 1.0
                 ahead_s = run_s / 2 if ask.stream and exchange.fault is None else 0.0
                 await asyncio.sleep(run_s - ahead_s)

@@ -1,10 +1,7 @@
 """Errors of the server for those who start it, and the refusals that it answers a request with.
 
-PrismError
-+-- ModelServerError
-    +-- ServerSettingsError    a setting that is out of its range
-    +-- ServerAddressError     an address that cannot be listened on
-    +-- ServerProcessError     a process that ended before it listened
+ModelServerError, of `actors.testing`, which has those of settings and addresses
++-- ServerProcessError         a process that ended before it listened
 ApiError                       a request that is answered with an error status
 +-- BusyError                  one too many for the queue
 +-- TooManyError               one too many for a second
@@ -15,31 +12,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from prism.errors import PrismError
-
-
-class ModelServerError(PrismError):
-    """A model server cannot be started."""
-
-
-class ServerSettingsError(ModelServerError, ValueError):
-    """A setting of the server is out of its range."""
-
-    def __init__(self, setting: str, problem: str) -> None:
-        super().__init__(f"{setting}: {problem}")
-        self.setting = setting
-        self.problem = problem
-
-
-class ServerAddressError(ModelServerError):
-    """The server cannot listen where it is told to."""
-
-    def __init__(self, host: str, port: int, problem: str, *, is_port: bool) -> None:
-        choose = "another port, or 0 for one that is free" if is_port else "an address of this machine"
-        super().__init__(f"cannot listen on {host}:{port}: {problem}; choose {choose}")
-        self.host = host
-        self.port = port
-        self.problem = problem
+from actors.testing.settings import ModelServerError
 
 
 class ServerProcessError(ModelServerError):

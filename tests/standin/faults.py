@@ -7,8 +7,8 @@ from enum import StrEnum, unique
 
 import msgspec
 
+from actors.testing.settings import ServerSettingsError
 from prism.rng import WORLD, Draw, uniform
-from tests.standin.errors import ServerSettingsError
 
 _ROUNDING = 1e-9
 

@@ -11,8 +11,9 @@ from typing import Self
 
 import msgspec
 
+from actors.testing.settings import ServerSettingsError
 from tests.paths import ROOT
-from tests.standin.errors import ServerProcessError, ServerSettingsError
+from tests.standin.errors import ServerProcessError
 from tests.standin.server import ModelServer, url_of
 from tests.standin.server_statistics import Statistics
 from tests.standin.settings import ServerSettings

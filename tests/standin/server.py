@@ -15,9 +15,9 @@ from typing import Self
 
 import anyio.to_thread
 
+from actors.testing.server import ServerAddressError
 from tests.standin.app import App, OnExchange
 from tests.standin.connection import Connection, Connections
-from tests.standin.errors import ServerAddressError
 from tests.standin.exchange import Exchange
 from tests.standin.server_statistics import Statistics
 from tests.standin.settings import ServerSettings

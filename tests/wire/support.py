@@ -7,7 +7,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import anyio
 import msgspec
 
 from actors.factory.domains import build_domain
@@ -16,7 +15,6 @@ from actors.runs.summary import Summary, summarise
 from actors.runtime.simulation import Simulation
 from prism.config import Config
 from tests.patience import HANG_S
-from tests.standin import ModelServer
 
 AGENTS = 500
 
@@ -66,16 +64,3 @@ async def run(chosen: Config, directory: Path, *, ready: Hook = nothing, on_tick
         ready(simulation)
         await simulation.run(lambda _: on_tick(simulation))
     return summarise(simulation, perf_counter() - begun)
-
-
-def open_files() -> int:
-    """Return the number of open file descriptors of this process, sockets included."""
-    return len(list(Path("/proc/self/fd").iterdir()))
-
-
-async def disconnected(server: ModelServer, within_s: float = HANG_S) -> bool:
-    """Return whether the server has no connection left. It has a thread of its own, so it may see that a bit later."""
-    with anyio.move_on_after(within_s):
-        while server.statistics().open_connections:  # noqa: ASYNC110 - in another thread there is no event to wait for
-            await anyio.sleep(0.005)
-    return server.statistics().open_connections == 0

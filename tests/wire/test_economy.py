@@ -146,23 +146,6 @@ def test_an_answer_to_the_second_attempt_is_an_answer_and_its_failed_first_attem
     assert (replayed["ok"], replayed["invalid_response"]) == (live["llm"]["calls"]["ok"], 0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", [Fault.EMPTY, Fault.ERROR, Fault.RESET])
-def test_each_call_to_a_server_that_fails_often_is_one_call_of_the_oracle(
-    prism: Prism, tmp_path: Path, fault: Fault
-) -> None:
-    with ModelServer(ServerSettings(faults=FaultPlan(shares={fault: 0.3}))) as server:
-        write(tmp_path, server.url, tape="off")  # on a tape two equal judgements may be one
-        patient = ("--set", "oracle.max_attempts=10")
-        assert prism("run", "economy.yaml", *patient, "--out", "live", "--ticks", "2").code == 0
-        sent = sum("economic" in str(call.body) for call in server.calls)
-    live = summary("live")
-    calls, activations = sum(live["llm"]["calls"].values()), live["activations"]
-    assert sent == calls == live["oracle_calls"] == live["oracle_questions"] + live["oracle_retries"]
-    assert live["oracle_retries"] > 0
-    assert live["oracle_calls_per_1000_activations"] == pytest.approx(1000 * calls / activations, abs=0.001)
-
-
 def test_a_question_without_an_answer_is_asked_again_and_the_end_says_how_often(prism: Prism, tmp_path: Path) -> None:
     asked: list[str] = []
 

@@ -113,9 +113,3 @@ def test_hosts_that_cannot_be_are_refused(prism: Prism, settings: list[str], tol
     ended = prism("validate", "p.yaml", *(part for setting in settings for part in ("--set", setting)))
     assert ended.code == 3
     assert told in ended.err
-
-
-def test_an_address_that_is_none_is_refused_by_validate(prism: Prism) -> None:
-    ended = prism("validate", "p.yaml", "--set", "llm.hosts=[http://a, 'ftp://b']")
-    assert ended.code == 5
-    assert "'ftp://b'" in ended.err

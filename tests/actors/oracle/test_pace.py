@@ -70,22 +70,6 @@ def test_no_more_is_made_up_for_than_a_burst_takes() -> None:
     assert pace.delay(5.0) == pytest.approx(0.01)
 
 
-def test_time_without_calls_saves_up_one_burst_and_no_more() -> None:
-    pace = Pace(1, 1000.0)
-    starts(pace, 500)
-    later = 3600.0
-    for _ in range(burst(1000.0)):
-        assert pace.delay(later) == pytest.approx(0.0, abs=1e-9)
-        pace.take(later)
-    assert pace.delay(later) == pytest.approx(0.001)
-
-
-def test_asking_for_the_delay_takes_nothing() -> None:
-    pace = Pace(1, 2.0)
-    pace.take(10.0)
-    assert [pace.delay(10.0), pace.delay(10.1), pace.delay(10.5)] == pytest.approx([0.5, 0.4, 0.0])
-
-
 @given(rate=st.floats(0.01, 5000.0), pauses=st.lists(st.floats(0.0, 2.0), min_size=2, max_size=60))
 def test_no_window_ever_holds_more_than_its_share_and_a_burst(rate: float, pauses: list[float]) -> None:
     pace, now, times = Pace(1, rate), 0.0, list[float]()

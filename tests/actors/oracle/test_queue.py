@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,14 +16,6 @@ def test_items_leave_by_priority_and_in_order_within_one(priorities: list[int]) 
     assert list(queue) == sorted(items)
     assert [queue.pop() for _ in items] == sorted(items)
     assert len(queue) == 0
-
-
-def test_the_first_item_is_the_one_that_pop_gives() -> None:
-    queue: FairQueue[str] = FairQueue()
-    assert queue.first() is None
-    queue.put("social", 1)
-    queue.put("economy", 0)
-    assert queue.first() == queue.pop() == "economy"
 
 
 def test_items_of_a_group_leave_together_and_groups_in_the_order_of_their_first_items() -> None:
@@ -44,8 +35,3 @@ def test_an_item_that_is_put_first_leaves_first_and_takes_its_group_along() -> N
         queue.put(item, group=item[0])
     queue.put_first("b0", group="b")
     assert [queue.pop() for _ in range(4)] == ["b0", "b1", "a1", "c1"]
-
-
-def test_an_empty_queue_has_nothing_to_pop() -> None:
-    with pytest.raises(IndexError, match="empty queue"):
-        FairQueue[str]().pop()

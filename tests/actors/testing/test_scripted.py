@@ -37,10 +37,3 @@ async def test_a_client_gives_its_records_and_raises_its_errors() -> None:
     with pytest.raises(TypeError, match="asked for PolicyDecision, and the script has ValidationResult"):
         await client.call_with_retry("third", PolicyDecision)
     assert client.prompts == ["first", "second", "third"]
-
-
-def test_a_script_has_at_least_one_answer() -> None:
-    with pytest.raises(ValueError, match="at least one answer"):
-        ScriptedModel()
-    with pytest.raises(ValueError, match="at least one answer"):
-        ScriptedClient()
