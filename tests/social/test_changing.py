@@ -349,14 +349,6 @@ async def test_what_the_chart_of_a_fork_does_not_set_stays_as_it_was() -> None:
     assert [*there.world.columns()] == [*fork.world.columns()]
 
 
-async def test_a_uniform_and_a_normal_random_number_are_two() -> None:
-    seen = Seen(behaviour("{opinion: {to: 0.1 * draw.normal, when: draw.uniform < 0.5}}"))
-    for _ in range(4 * TICKS):
-        await seen.tick()
-    drawn = np.array([each.value for each in seen.events if isinstance(each, AttributeSet)])
-    assert 0.3 < float((drawn > 0).mean()) < 0.7
-
-
 def test_lists_with_room_hold_what_sets_do() -> None:
     random, size = Random(7), 30
     lists, model = PeopleLists(lists_of(size, NO_ROWS)), [set[int]() for _ in range(size)]

@@ -73,32 +73,6 @@ def test_probabilities_follow_the_logit_by_hand() -> None:
     assert oracle().probabilities(person(), TORN, None) == pytest.approx(expected)
 
 
-@catalogue("option", [LIKE, RESHARE, COMPOSING])
-@catalogue(("field", "sign"), [("topic_match", 1), ("followed", 1), ("fatigue", -1)])
-def test_topic_and_tie_draw_people_in_and_fatigue_keeps_them_out(option: AgentState, field: str, sign: int) -> None:
-    assert sign * (chance(option, view(**{field: 1})) - chance(option, view())) > 0
-
-
-@catalogue(("option", "sign"), [(LIKE, 1), (RESHARE, 1), (COMPOSING, -1)])
-def test_popularity_draws_likes_and_reshares_at_the_cost_of_words(option: AgentState, sign: int) -> None:
-    assert sign * (chance(option, view(popularity=1.0)) - chance(option, view())) > 0
-
-
-@catalogue("option", [LIKE, RESHARE, COMPOSING])
-def test_active_people_engage_more(option: AgentState) -> None:
-    assert chance(option, view(), activity=0.9) > chance(option, view(), activity=0.1)
-
-
-@catalogue(("name", "option"), [("like", LIKE), ("reshare", RESHARE), ("compose", COMPOSING)])
-def test_a_constant_makes_its_own_option_likelier(name: str, option: AgentState) -> None:
-    assert chance(option, view(), **{name: 0.0}) > chance(option, view())
-
-
-def test_a_small_scale_decides_and_a_large_one_levels() -> None:
-    assert chance(SCROLLING, view(), scale=0.01) > 0.999
-    assert chance(SCROLLING, view(), scale=100.0) == pytest.approx(0.25, abs=0.01)
-
-
 def test_the_smallest_scale_does_not_overflow() -> None:
     post = view(topic_match=1.0, followed=True)
     assert chance(LIKE, post, scale=0.001, like=100.0, topic=100.0, tie=100.0) == pytest.approx(1.0)
@@ -112,12 +86,6 @@ async def test_draws_come_as_often_as_the_probabilities_say() -> None:
     statistic = sum((drawn[option] - wanted) ** 2 / wanted for option, wanted in zip(TORN, expected, strict=True))
     assert min(expected) > 100
     assert statistic < 16.27  # chi-square with 3 degrees of freedom, p = 0.001; the draws are fixed by the seed
-
-
-async def test_the_same_person_asked_twice_in_a_tick_says_the_same() -> None:
-    agent = person(tick=7)
-    answers = [await oracle(3).ask(agent, agent.state, "decides", TORN, view(topic_match=1.0)) for _ in range(2)]
-    assert answers[0] is answers[1]
 
 
 @catalogue("change", ["seed", "agent", "tick"])

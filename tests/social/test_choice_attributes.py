@@ -87,16 +87,6 @@ def test_a_weight_that_does_not_fit_is_refused_by_its_key(text: str, message: st
     assert refusal(with_weights(text)) == f"{PLACE}{message}"
 
 
-def test_a_weight_without_attributes_names_that_there_are_none() -> None:
-    told = refusal("oracle: {choice: {attributes: {zeal: 1}}}")
-    assert told == "c.yaml:1: oracle.choice.attributes.zeal: no such attribute; population.attributes has: none"
-
-
-def test_one_weight_can_be_set_alone() -> None:
-    weights = load_config(STUDY, overrides=["oracle.choice.attributes.ideology=-1"]).oracle.choice.attributes
-    assert weights == {"ideology": -1.0, "verified": 0.5, "region": {"north": 0.2}}
-
-
 def test_weights_may_be_numbers_of_other_classes_and_survive_a_round_trip() -> None:
     choice: Any = {"attributes": {"zeal": np.float64(0.5), "n": np.int64(2)}}
     people: Any = {"attributes": {name: {"type": "int", "default": 1} for name in ("zeal", "n")}}
