@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, count, takewhile
+from itertools import chain
 from typing import Final, NamedTuple
 
 import msgspec
 
 from actors.core.errors import DamagedError
 from actors.core.frames import Damage, Frame, encode_frame
-from actors.persistence.disk import Disk, write_whole
+from actors.persistence.disk import Disk, OpenFile, write_whole
 from actors.persistence.framed_files import frames_in
 from actors.persistence.journal import JOURNAL, TickFrame, head_bytes, read_tail
 from actors.persistence.packers import NOBODY, Packers
@@ -153,8 +153,7 @@ class JournalWriter:
         tail = read_tail(self._disk)
         now = tail.sealed.after(written[-1])
         with self._disk.open_file(JOURNAL) as file:
-            at = now.start - tail.shift
-            left = takewhile(bool, (file.read(place, _COPIED_BYTES) for place in count(at, _COPIED_BYTES)))
+            left = _bytes_from(file, now.start - tail.shift)
             write_whole(self._disk, JOURNAL, chain([head_bytes(tail.header, now)], left))
         self._is_synced = True
         del self._full[: len(written)]
@@ -213,3 +212,9 @@ class _Unsealed(NamedTuple):
 
     def fill(self, size: int) -> bool:
         return self.size >= size and (self.ticks >= LEAST_TICKS or self.size >= LARGEST * size)
+
+
+def _bytes_from(file: OpenFile, place: int) -> Iterator[bytes]:
+    while part := file.read(place, _COPIED_BYTES):
+        yield part
+        place += len(part)
