@@ -88,9 +88,9 @@ class SocialTurns(Turns):
                 return
             for place in np.unique(places[unknown]).tolist():
                 # A pattern of guards that has not been met yet.
-                start = max(start for start in self._rows if start <= place)
-                rows = self._rows[start]
-                holds = [bool(place - start >> guard & 1) for guard in range(len(rows.guarded))]
+                first = max(each for each in self._rows if each <= place)
+                rows = self._rows[first]
+                holds = [bool(place - first >> guard & 1) for guard in range(len(rows.guarded))]
                 self._tables.outcomes[place] = self._of_selected(rows.selected(holds), rows)
 
     def questions(self, wave: Wave[Any], places: Ints, numbers: Ints) -> Questions[PostView] | None:
