@@ -15,7 +15,7 @@ from actors.cli.study_options import EXPERIMENT_OUT, EXPERIMENTS, refuse_without
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
 from actors.display.console import unwrapped_console
-from actors.studies.experiments.plan import make_plan
+from actors.studies.experiments.plan import make_plan, parts_of
 from actors.studies.experiments.record import has_results_of, read_experiment_record
 from actors.studies.experiments.scores import register, scores_of_data, scores_of_runs
 from actors.studies.experiments.sealed_file import notes_on_plan, read_sealed
@@ -39,7 +39,7 @@ def score(path: Path, file: Path, out: Path | None, data: Path | None, json_path
     """Score the predictions in SEALED with the results of EXPERIMENT, or with measured figures."""
     refuse_without_packages()
     plan, place, sealed = make_plan(path, is_sealed=False), out or EXPERIMENTS / path.stem, read_sealed(file)
-    plan = msgspec.structs.replace(plan, sealed=sealed, notes=notes_on_plan(file, sealed, plan))
+    plan = msgspec.structs.replace(plan, sealed=sealed, notes=notes_on_plan(file, sealed, plan.hash, parts_of(plan)))
     registered = register(place, sealed)
     if data is not None:
         found = scores_of_data(data, plan, registered, place)

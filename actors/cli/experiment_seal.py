@@ -13,7 +13,7 @@ from actors.core.errors import RunDirectoryError
 from actors.core.files import write_json
 from actors.display.console import echo
 from actors.factory.file_kinds import PREDICTIONS, telling_kind
-from actors.studies.experiments.plan import make_plan, text_of
+from actors.studies.experiments.plan import make_plan, parts_of, text_of
 from actors.studies.experiments.scores import cells_begun, register
 from actors.studies.experiments.sealed_file import sealed_now
 from prism.experiment import read_predictions
@@ -56,7 +56,7 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
         raise RunDirectoryError(f"{problem}; --seen seals the predictions all the same, and marks them")
     if target.exists():
         raise RunDirectoryError(f"{target}: exists already and was left as it is; name another file with --to")
-    sealed = sealed_now(plan, predictions, begun)
+    sealed = sealed_now(plan.hash, parts_of(plan), predictions, begun)
     write_json(target, sealed)
     register(place, sealed)
     count = counted(len(predictions.predictions), "prediction")

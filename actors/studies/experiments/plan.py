@@ -90,7 +90,21 @@ def make_plan(path: Path, *, is_sealed: bool = True) -> Plan:
         return plan
     named = found_beside(path, experiment.predictions)
     sealed = read_sealed(named)
-    return replace(plan, sealed=sealed, notes=notes_on_plan(named, sealed, plan))
+    return replace(plan, sealed=sealed, notes=notes_on_plan(named, sealed, plan.hash, parts_of(plan)))
+
+
+def parts_of(plan: Plan) -> dict[str, str]:
+    """Return `{part of a plan: hash}`. PRISM's own code is in no part: another version asks the same question."""
+    experiment = plan.experiment
+    parts: dict[str, Any] = {
+        "question": experiment.question,
+        "list of seeds": [experiment.seeds, experiment.sequential],
+        **{f"measure {name}": [place, plan.own_code.get(name)] for name, place in experiment.measures.items()},
+        **{f"condition {name}": meaning for name, meaning in plan.meanings.items()},
+        "hypotheses": [experiment.hypotheses, experiment.alpha],
+        "thresholds": experiment.thresholds,
+    }
+    return {name: content_hash(part)[:20] for name, part in parts.items()}
 
 
 def _cells(experiment: Experiment, path: Path, base: Path, condition: Condition) -> list[Cell]:

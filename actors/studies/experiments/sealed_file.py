@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -14,9 +13,6 @@ from msgspec.structs import replace
 from actors.core.files import NotJsonError, content_hash, read_json
 from prism.errors import ConfigError
 from prism.experiment import Predictions
-
-if TYPE_CHECKING:
-    from actors.studies.experiments.plan import Plan
 
 FREE = ("hypotheses", "thresholds")
 """The parts of a plan that may change after the sealing: no predicted outcome depends on them."""
@@ -46,15 +42,15 @@ class Sealed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return f"{len(self.predictions.predictions):,} by {self.predictions.by}, sealed {self.at}, {self.seal[:16]}"
 
 
-def sealed_now(plan: Plan, predictions: Predictions, cells_begun: int) -> Sealed:
-    """Return predictions of the outcomes of a plan, sealed."""
+def sealed_now(plan: str, parts: dict[str, str], predictions: Predictions, cells_begun: int) -> Sealed:
+    """Return predictions of the outcomes of a plan, by its hash and those of its parts, sealed."""
     sealed = Sealed(
         seal="",
         at=now(),
         prism=version("prism-sim"),
         cells_begun=cells_begun,
-        plan=plan.hash,
-        parts=parts_of(plan),
+        plan=plan,
+        parts=parts,
         predictions=predictions,
     )
     return replace(sealed, seal=_seal_of(sealed))
@@ -87,11 +83,10 @@ def read_sealed(path: Path) -> Sealed:
     return sealed
 
 
-def notes_on_plan(path: Path, sealed: Sealed, plan: Plan) -> list[str]:
+def notes_on_plan(path: Path, sealed: Sealed, plan: str, parts: Mapping[str, str]) -> list[str]:
     """Return a note for each change of the plan after the sealing on which no predicted outcome depends."""
-    if plan.hash == sealed.plan:
+    if plan == sealed.plan:
         return []
-    parts = parts_of(plan)
     changed = [name for name in {**sealed.parts, **parts} if sealed.parts.get(name) != parts.get(name)]
     if wrong := [name for name in changed if name not in FREE]:
         more = f", and {len(wrong) - 1:,} more" if wrong[1:] else ""
@@ -109,20 +104,6 @@ def _told(name: str, before: Mapping[str, str], now: Mapping[str, str]) -> str:
         return f"the {name} was added"
     what = " (its settings, those of the base among them, its input files or its code)"
     return f"the {name}{what if name.startswith('condition ') else ''} was changed"
-
-
-def parts_of(plan: Plan) -> dict[str, str]:
-    """Return `{part of a plan: hash}`. PRISM's own code is in no part: another version asks the same question."""
-    experiment = plan.experiment
-    parts: dict[str, Any] = {
-        "question": experiment.question,
-        "list of seeds": [experiment.seeds, experiment.sequential],
-        **{f"measure {name}": [place, plan.own_code.get(name)] for name, place in experiment.measures.items()},
-        **{f"condition {name}": meaning for name, meaning in plan.meanings.items()},
-        "hypotheses": [experiment.hypotheses, experiment.alpha],
-        "thresholds": experiment.thresholds,
-    }
-    return {name: content_hash(part)[:20] for name, part in parts.items()}
 
 
 def _seal_of(sealed: Sealed) -> str:
