@@ -5,7 +5,7 @@ A run makes the same checks, with the same errors. It also refuses mistakes that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from actors.factory.charts import check_choices, load_chart
@@ -13,23 +13,28 @@ from actors.factory.domains import build_domain, check_sharing
 from actors.factory.file_kinds import GRAPH, HOURLY, PEOPLE, telling_kind
 from actors.factory.graph_files import parse_graph
 from actors.factory.input_files import fitting_memory, load_margins, load_posts, locate_input, read_if_small
+from prism.checked import field_types
 from prism.config import Config
+from prism.config.attributes import PLACE, TRAITS
 from prism.config.interventions import check_agents
-from prism.config.model import PopulationConfig
+from prism.config.model import ColumnsConfig, PopulationConfig
 from prism.domain import Domain, said_by
+from prism.expectations import found
 from prism.no_effect import NoEffect, idle_interventions, told, unreached
 from prism.social.chart import can_post
 from prism.social.no_effect import no_effect_before
-from prism.social.people.attributes import lines_of_columns, lines_of_people
+from prism.social.people.attributes import DRAWN_SHOWN, described, drawn_attributes
 from prism.social.people.hours import check_hours_format, hours_lines, parse_hours
 from prism.social.people.joining import join, number_of
+from prism.social.people.persona import Persona
 from prism.social.people.population import Population, graph_of
-from prism.social.people.profiles import Profiles, check_profile_format, parse_profiles
+from prism.social.people.profiles import Profile, Profiles, check_profile_format, parse_profiles
 from prism.social.posts.post_file import post_lines
 from prism.social.ranking import rankings
 from prism.social.shard import check_shards
 from prism.social.sharing import QuestionFields
 from prism.social.ties.graph import FollowGraph, graph_lines
+from prism.wording import counted
 
 NOBODY_POSTS = "statechart.file: no row has the effect post, so nobody writes an original post"
 
@@ -87,7 +92,7 @@ def no_effect_of(config: Config, domain: Domain) -> list[NoEffect]:
 def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:
     """Return a line for each attribute of the people of a built domain, and the domain's notes on its settings."""
     people = getattr(domain, "population", None)
-    lines = lines_of_people(config.population, people.personas) if isinstance(people, Population) else ()
+    lines = _lines_of_people(config.population, people.personas) if isinstance(people, Population) else ()
     return (*lines, *said_by(domain).notes())
 
 
@@ -134,8 +139,60 @@ def _check_population(config: PopulationConfig, seed: int) -> Checked:
         *joins,
         *hours_lines(hours),
         *post_lines(config.posts.file, posts or (), config.topics),
-        *lines_of_columns(config, profiles, seed, size, () if margins is None else margins.names),
+        *_lines_of_columns(config, profiles, seed, size, () if margins is None else margins.names),
         *(() if margins is None else margins.lines(size, seed)),
     )
     not_built = "the people and who follows whom" if is_generated else "the people"
     return Checked(size, inputs, not_built, notes, ids)
+
+
+def _lines_of_columns(
+    config: PopulationConfig,
+    profiles: Sequence[Profile] | None,
+    seed: int,
+    size: int | None,
+    margins: Collection[str] = (),
+) -> Iterator[str]:
+    """Yield a line for each attribute, and for each threshold and so on that has a column.
+
+    Args:
+        profiles: the profiles of the file; None if there is none, or if it was not read.
+        size: the number of people; None if a large file decides it.
+        margins: the attributes that come from margins, of which other lines tell.
+    """
+    unread = config.profiles is not None and profiles is None
+    count = "" if profiles is None else counted(len(profiles), "profile")
+    drawn = [drawn_attributes(agent, seed, config.attributes) for agent in range(min(size or DRAWN_SHOWN, DRAWN_SHOWN))]
+    for name, declaration in config.attributes.items():
+        head = f"{PLACE}.{name}: {declaration.expected}"
+        if name in margins:
+            continue
+        if profiles and name in profiles[0].attributes:
+            read = described([profile.attributes[name] for profile in profiles])
+            yield f"{head}, column {declaration.column or name} of {count}: {read}"
+        elif unread and not declaration.is_drawn:
+            yield f"{head}, not read: --build reads the file"
+        elif declaration.default is not None and declaration.is_complete:
+            yield f"{head}, the same for everyone: {found(declaration.default)}"
+        else:
+            first = counted(len(drawn), "person", "people")
+            yield f"{head}, drawn; the first {first}: {described([values[name] for values in drawn])}"
+    for name in field_types(ColumnsConfig):
+        column = getattr(config.columns, name)
+        if column is not None and profiles:
+            given = [profile.given[name] for profile in profiles if name in profile.given]
+            blank, instead = len(profiles) - len(given), "0" if name in TRAITS else "drawn"
+            others = f"; {blank:,} without a value: {instead}" if blank else ""
+            yield f"population.columns.{name}: column {column} of {count}: {described(given)}{others}"
+
+
+def _lines_of_people(config: PopulationConfig, personas: Sequence[Persona]) -> Iterator[str]:
+    """Yield a line for each attribute, and for each threshold and so on that has a column, over all people."""
+    people = counted(len(personas), "person", "people")
+    for name, declaration in config.attributes.items():
+        values = [persona.attributes[name] for persona in personas]
+        yield f"{PLACE}.{name}: {declaration.expected}; {people}: {described(values)}"
+    for name in field_types(ColumnsConfig):
+        if getattr(config.columns, name) is not None:
+            given = [getattr(persona.traits if name in TRAITS else persona, name) for persona in personas]
+            yield f"population.columns.{name}: {people}: {described(given)}"

@@ -8,22 +8,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import xxhash
 
-from prism.checked import field_types
-from prism.config.attributes import PLACE, TRAITS, AttributeConfig, Value
-from prism.config.model import ColumnsConfig, PopulationConfig
+from prism.config.attributes import PLACE, AttributeConfig, Value
 from prism.errors import SettingError
 from prism.expectations import found
 from prism.rng import Draw, integer, normal, pick, uniform
-from prism.wording import counted
-
-if TYPE_CHECKING:
-    from prism.social.people.persona import Persona
-    from prism.social.people.profiles import Profile
 
 Attributes = Mapping[str, Value]
 """A person's attributes by name, in the order of the configuration."""
@@ -84,58 +77,6 @@ def _clipped(value: float, declaration: AttributeConfig) -> float:
     high = 1e15 if declaration.max is None else declaration.max
     clipped = min(max(value, low), high)
     return round(clipped) if declaration.type == "int" else float(clipped)
-
-
-def lines_of_columns(
-    config: PopulationConfig,
-    profiles: Sequence[Profile] | None,
-    seed: int,
-    size: int | None,
-    margins: Collection[str] = (),
-) -> Iterator[str]:
-    """Yield a line for each attribute, and for each threshold and so on that has a column.
-
-    Args:
-        profiles: the profiles of the file; None if there is none, or if it was not read.
-        size: the number of people; None if a large file decides it.
-        margins: the attributes that come from margins, of which other lines tell.
-    """
-    unread = config.profiles is not None and profiles is None
-    count = "" if profiles is None else counted(len(profiles), "profile")
-    drawn = [drawn_attributes(agent, seed, config.attributes) for agent in range(min(size or DRAWN_SHOWN, DRAWN_SHOWN))]
-    for name, declaration in config.attributes.items():
-        head = f"{PLACE}.{name}: {declaration.expected}"
-        if name in margins:
-            continue
-        if profiles and name in profiles[0].attributes:
-            read = described([profile.attributes[name] for profile in profiles])
-            yield f"{head}, column {declaration.column or name} of {count}: {read}"
-        elif unread and not declaration.is_drawn:
-            yield f"{head}, not read: --build reads the file"
-        elif declaration.default is not None and declaration.is_complete:
-            yield f"{head}, the same for everyone: {found(declaration.default)}"
-        else:
-            first = counted(len(drawn), "person", "people")
-            yield f"{head}, drawn; the first {first}: {described([values[name] for values in drawn])}"
-    for name in field_types(ColumnsConfig):
-        column = getattr(config.columns, name)
-        if column is not None and profiles:
-            given = [profile.given[name] for profile in profiles if name in profile.given]
-            blank, instead = len(profiles) - len(given), "0" if name in TRAITS else "drawn"
-            others = f"; {blank:,} without a value: {instead}" if blank else ""
-            yield f"population.columns.{name}: column {column} of {count}: {described(given)}{others}"
-
-
-def lines_of_people(config: PopulationConfig, personas: Sequence[Persona]) -> Iterator[str]:
-    """Yield a line for each attribute, and for each threshold and so on that has a column, over all people."""
-    people = counted(len(personas), "person", "people")
-    for name, declaration in config.attributes.items():
-        values = [persona.attributes[name] for persona in personas]
-        yield f"{PLACE}.{name}: {declaration.expected}; {people}: {described(values)}"
-    for name in field_types(ColumnsConfig):
-        if getattr(config.columns, name) is not None:
-            given = [getattr(persona.traits if name in TRAITS else persona, name) for persona in personas]
-            yield f"population.columns.{name}: {people}: {described(given)}"
 
 
 def described(values: Sequence[Value]) -> str:
