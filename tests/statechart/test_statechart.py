@@ -25,6 +25,12 @@ from tests.statechart.charts import (
 YES, NO = says(True), says(False)
 
 
+def test_a_chart_keeps_its_states_rows_and_initial_state() -> None:
+    row = Transition("feed_ready", IDLE, SCROLLING)
+    chart = Statechart(states={IDLE, SCROLLING}, transitions=[row], initial=IDLE)
+    assert (chart.states, chart.transitions, chart.initial) == ({IDLE, SCROLLING}, (row,), IDLE)
+
+
 def test_states_that_are_plain_strings_are_refused() -> None:
     with pytest.raises(ValueError, match="a chart's states must be members of a StrEnum, got 'idle'"):
         Statechart(states=list(AgentState), transitions=[], initial="idle")  # type: ignore[type-var]
