@@ -142,7 +142,7 @@ def test_an_interval_is_narrower_for_more_questions_and_holds_its_value() -> Non
 def test_the_interval_holds_the_true_divergence_in_about_19_of_20_samples(
     likes: float, questions: int, size: Size
 ) -> None:
-    samples = size(600, everyday=100)
+    samples = size(600, everyday=50)
     # Of two options with probabilities 1 - l and l, and 1/2 and 1/2.
     mean = (likes + 0.5) / 2
     true = entropy(mean, 1 - mean) - (entropy(likes, 1 - likes) + 1) / 2

@@ -20,7 +20,7 @@ PARAMETERS = (Parameter(setting="x", low=0.0, high=1.0), Parameter(setting="y", 
 EFFECTS = np.array([[1.0, 0.0], [1.0, 1.0]])
 NOISE = np.array([[0.0025, 0.002], [0.002, 0.0025]])
 """What moves one statistic of a run moves the other."""
-RUNS = 150
+RUNS = 110
 
 
 @pytest.fixture(autouse=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.command import run_prism
 from tests.paths import ROOT
 
 SCRIPT = ROOT / "docs" / "scorecard.py"
@@ -33,24 +34,26 @@ def real_cascades() -> str:
     return "\n".join(lines) + "\n"
 
 
-def run(directory: Path, *arguments: str) -> str:
-    environment = {"PYTHONPATH": str(ROOT), "PATH": ""}
-    command = [sys.executable, *arguments]
-    return subprocess.run(command, cwd=directory, env=environment, capture_output=True, check=True, text=True).stdout
+def test_the_script_and_the_command_have_the_same_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(*arguments: str) -> None:
+        assert run_prism(monkeypatch, capsys, *arguments).code == 0
 
-
-def test_the_script_and_the_command_have_the_same_numbers(tmp_path: Path) -> None:
-    (tmp_path / "run.yaml").write_text(CONFIG)
-    (tmp_path / "real.csv").write_text(real_cascades())
+    monkeypatch.chdir(tmp_path)
+    Path("run.yaml").write_text(CONFIG)
+    Path("real.csv").write_text(real_cascades())
     names = [f"run-{seed}" for seed in SEEDS]
     for seed, name in zip(SEEDS, names, strict=True):
         seeded = f"simulation.seed={seed}"
-        run(tmp_path, "-m", "actors.cli", "run", "run.yaml", "--set", seeded, "--out", name, "--quiet")
+        run("run", "run.yaml", "--set", seeded, "--out", name, "--quiet")
     tables = ["--to", "csv", "--out", "tables", "--tables", "runs,agents,posts,rounds"]
-    run(tmp_path, "-m", "actors.cli", "export", *names, *tables)
-    run(tmp_path, "-m", "actors.cli", "validate-world", *names, "--against", "real.csv", "--json", "facts.json")
-    ours = {fact["name"]: fact for fact in json.loads((tmp_path / "facts.json").read_text())["facts"]}
-    theirs = json.loads(run(tmp_path, str(SCRIPT), "tables", "real.csv"))
+    run("export", *names, *tables)
+    run("validate-world", *names, "--against", "real.csv", "--json", "facts.json")
+    ours = {fact["name"]: fact for fact in json.loads(Path("facts.json").read_text())["facts"]}
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), "tables", "real.csv"])
+    runpy.run_path(str(SCRIPT), run_name="__main__")
+    theirs = json.loads(capsys.readouterr().out)
 
     assert theirs.pop("cascades") >= 30
     assert f"(as many as {theirs.pop('count as'):.0f} of equal weights)" in ours["depth"]["note"]

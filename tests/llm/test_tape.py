@@ -184,7 +184,7 @@ def test_a_tape_with_anything_but_its_table_is_refused_before_it_is_read(
 
 def test_a_tape_whose_pages_go_round_in_a_circle_is_damage_and_not_read_for_ever(path: Path) -> None:
     tape = Tape(path, "record")
-    for number in range(20_000):
+    for number in range(9_000):
         tape.write(b"%08d" % number, RecordedFallback("choice", "late"), "agent 1")
     tape.close()
     content = bytearray(path.read_bytes())

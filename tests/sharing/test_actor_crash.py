@@ -144,7 +144,7 @@ def test_a_crash_of_the_actor_at_any_await_point_changes_nothing(size: Size) -> 
     assert set(points.passed) == {"ask", "answer", "fallback", "keep", "send", "sent"}
     of_all = points.passed.total()
     assert of_all > 200
-    step = of_all // size(16, everyday=8)
+    step = of_all // size(16, everyday=4)
     for at in range(1 + step // 2, of_all, step):
         again, log = crashed(config, CrashPoints({at, at + 7 * (at % 3)}), at)
         assert again.supervisor.service_restarts in {1, 2}

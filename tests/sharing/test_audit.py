@@ -9,7 +9,7 @@ from prism.sharing import Audited, corrected_shares, mean_with_interval
 from prism.sharing.audit import divergences
 from tests.catalogue import catalogue
 
-TRIALS = 400
+TRIALS = 150
 
 
 def test_equal_values_between_bounds_have_the_interval_of_the_rule_of_three() -> None:

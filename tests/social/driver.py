@@ -17,13 +17,13 @@ from prism.social.posts.post import PostView
 from prism.statechart import Behaviour
 
 SMALL = Config(
-    simulation=SimulationConfig(rounds=12, seed=5),
+    simulation=SimulationConfig(rounds=6, seed=5),
     population=PopulationConfig(
         size=60, posts_per_session=0.5, ambiguity=0.3, activity=ActivityConfig(mean=0.8, sigma=0.3)
     ),
     feed=FeedConfig(horizon_rounds=20),
 )
-"""Sixty lively people for twelve rounds in which nothing is forgotten."""
+"""Sixty lively people for six rounds in which nothing is forgotten."""
 
 Answer = Callable[[Question[PostView]], str] | None
 

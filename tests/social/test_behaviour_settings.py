@@ -61,9 +61,9 @@ def test_popularity_is_one_half_at_the_setting(likes: int, half: float, share: f
 @catalogue("power", [0.5, 1.0, 2.0, 7.0])
 def test_taste_is_a_uniform_draw_to_its_power(power: float) -> None:
     net = crowd(appeal_power=power)
-    posts = [net.publish(author, tick).id for author in range(40) for tick in range(5)]
-    tastes = [seen.appeal for post in posts for reader in range(40) if (seen := view_of(net, reader, post, 9))]
-    assert len(tastes) == 8000
+    posts = [net.publish(author, tick).id for author in range(20) for tick in range(5)]
+    tastes = [seen.appeal for post in posts for reader in range(20) if (seen := view_of(net, reader, post, 9))]
+    assert len(tastes) == 2000
     # Four standard errors of the mean: the variance of u^p is p^2 / ((2p + 1) (p + 1)^2).
     error = power / ((power + 1) * math.sqrt((2 * power + 1) * len(tastes)))
     assert math.fsum(tastes) / len(tastes) == pytest.approx(1 / (power + 1), abs=4 * error)

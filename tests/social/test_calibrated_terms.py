@@ -41,6 +41,7 @@ from tests.social.driver import SMALL, Run, whole
 from tests.social.in_view import columns_of, view_of
 from tests.social.people import person, persona, view
 from tests.social.scalar_feed import feed_for, roots_in
+from tests.tiers import Size
 
 ADA, BO, CY, DI, EVE = range(5)
 TIES = [(DI, ADA), (DI, BO), (DI, CY), (BO, ADA), (CY, ADA), (EVE, BO)]
@@ -91,15 +92,15 @@ def responding(net: Network, median: float, sigma: float = 0.0, speed_sigma: flo
     return net
 
 
-def test_times_until_posts_reach_people_are_log_normal_and_each_original_has_a_speed() -> None:
-    net = responding(network(), 5000.0, 0.6, 1.1)
-    for tick in range(300):
+def test_times_until_posts_reach_people_are_log_normal_and_each_original_has_a_speed(size: Size) -> None:
+    posts, net = size(300, everyday=100), responding(network(), 5000.0, 0.6, 1.1)
+    for tick in range(posts):
         net.publish(ADA, tick)
-    logs = np.array([[math.log(reached_after(net, person, post)) for person in range(40)] for post in range(300)])
+    logs = np.array([[math.log(reached_after(net, person, post)) for person in range(30)] for post in range(posts)])
     speeds = logs.mean(axis=1)
-    within = (logs - speeds[:, None]).ravel() * math.sqrt(40 / 39)
-    assert speeds.mean() == pytest.approx(math.log(5000), abs=4 * 1.1 / math.sqrt(300))
-    assert speeds.std() == pytest.approx(math.hypot(1.1, 0.6 / math.sqrt(40)), rel=0.13)
+    within = (logs - speeds[:, None]).ravel() * math.sqrt(30 / 29)
+    assert speeds.mean() == pytest.approx(math.log(5000), abs=4 * 1.1 / math.sqrt(posts))
+    assert speeds.std() == pytest.approx(math.hypot(1.1, 0.6 / math.sqrt(30)), rel=0.13)
     assert within.std() == pytest.approx(0.6, rel=0.03)
     assert NormalDist().cdf(1.0) == pytest.approx((within < 0.6).mean(), abs=0.02)  # the shape, not the spread alone
 
@@ -130,13 +131,15 @@ def test_feeds_have_a_post_from_the_tick_on_at_which_it_has_reached_the_person()
 
 def test_a_run_shows_no_post_before_it_has_reached_the_person() -> None:
     config = replace(SMALL, population=replace(SMALL.population, response=ResponseConfig(median_s=1800.0)))
+    config = replace(config, simulation=replace(SMALL.simulation, rounds=3))
     run = asyncio.run(whole(config))
     views = [(each, each.view) for each in driver.shown(run)]
     rows = {post.id: row for row, post in enumerate(run.world.network.living)}
     assert len(views) > 100
     for each, view_ in views:
         assert view_.age_ticks >= reached_after(run.world.network, each.agent, rows[view_.id])
-    assert len(views) < len(driver.shown(asyncio.run(whole(SMALL))))
+    at_once = asyncio.run(whole(replace(SMALL, simulation=config.simulation)))
+    assert len(views) < len(driver.shown(at_once))
 
 
 # Quality
@@ -379,7 +382,7 @@ def test_exposures_are_counted_from_a_bounded_memory_which_survives_a_checkpoint
     random, most = Random(seed), Counter[int]()
     settings: dict[str, Any] = {"exposure": "complex", "size": random.choice((1, 2)), "memory": 4, "horizon_rounds": 2}
     net = network(**settings)
-    for tick in range(80):
+    for tick in range(50):
         if tick % 10 == 0:
             net.retire(tick)
             net = copied(net, **settings)

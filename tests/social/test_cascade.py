@@ -92,7 +92,7 @@ def test_rows_of_forgotten_cascades_are_dropped_and_numbers_stay() -> None:
     assert (number_of(net, 11), net.cascades[11]) == (11, Cascade(root=11, touched=30))
 
 
-@catalogue("seed", range(8))
+@catalogue("seed", range(3))
 def test_the_table_of_cascades_says_what_a_plain_dictionary_says(seed: int) -> None:
     random, net, count = Random(seed), network(), 0
     plain: dict[int, Cascade] = {}
@@ -135,7 +135,7 @@ LIFETIMES: dict[str, Callable[[int, Random], float]] = {
 """Ticks for which the cascade of a number is engaged."""
 
 
-@pytest.mark.everyday(2)
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("name", LIFETIMES)
 def test_the_table_is_at_most_twice_as_long_as_the_living_cascades_in_a_long_run(name: str) -> None:
     random, net, number = Random(4), network(), 0

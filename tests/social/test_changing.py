@@ -325,7 +325,7 @@ async def from_checkpoints(seed: int) -> list[str]:
     return digests
 
 
-@pytest.mark.everyday(4)
+@pytest.mark.everyday(2)
 @pytest.mark.parametrize("seed", range(200, 220))
 def test_ties_and_attributes_go_on_from_a_checkpoint_as_if_nothing_had_happened(seed: int) -> None:
     digests = run_scheduled(0, partial(from_checkpoints, seed))

@@ -107,7 +107,7 @@ def test_settings_change_from_then_on() -> None:
 async def test_nobody_writes_originals_once_their_probability_is_0() -> None:
     run = await Run().advance(2 * SMALL.simulation.ticks_per_round)
     before = run.world.network.counts["posts"]
-    await advanced(run, 3 * SMALL.simulation.ticks_per_round, [{"tick": 3, "set": {"population.posts_per_session": 0}}])
+    await advanced(run, 2 * SMALL.simulation.ticks_per_round, [{"tick": 3, "set": {"population.posts_per_session": 0}}])
     assert before > 0
     assert run.world.network.counts["posts"] == before
 
@@ -170,12 +170,12 @@ async def test_silenced_people_get_no_trigger_and_publish_nothing() -> None:
 async def test_people_come_back_in_the_round_in_which_their_silence_ends() -> None:
     length = SMALL.simulation.ticks_per_round
     run = await Run().advance(length + 9)
-    await advanced(run, 5 * length, [{"tick": length + 9, "silence": [*range(60)], "until_round": 4}])
+    await advanced(run, 3 * length, [{"tick": length + 9, "silence": [*range(60)], "until_round": 3}])
     by_tick = {happening[0].tick: happening for happening in run.triggers if happening}
-    quiet = [tick for tick in by_tick if length + 9 <= tick < 3 * length]
-    assert quiet == [3 * length - 1]  # the sessions that were interrupted end
-    assert {trigger.name for trigger in by_tick[3 * length - 1]} == {"round_ends"}
-    assert len({trigger.agent for tick, all_ in by_tick.items() if tick >= 3 * length for trigger in all_}) > 40
+    quiet = [tick for tick in by_tick if length + 9 <= tick < 2 * length]
+    assert quiet == [2 * length - 1]  # the sessions that were interrupted end
+    assert {trigger.name for trigger in by_tick[2 * length - 1]} == {"round_ends"}
+    assert len({trigger.agent for tick, all_ in by_tick.items() if tick >= 2 * length for trigger in all_}) > 40
     assert run.world.silenced == {}
 
 
@@ -189,7 +189,7 @@ KINDS: list[dict[str, Any]] = [
 ]
 
 
-@catalogue("ticks", [0, 1, 9, 30, 60])
+@catalogue("ticks", [0, 1, 30])
 async def test_a_checkpoint_after_interventions_gives_the_same_world(ticks: int) -> None:
     run = await advanced(await Run().advance(40), ticks, KINDS)
     there = copied(run.world)

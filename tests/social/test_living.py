@@ -30,7 +30,7 @@ def test_the_table_says_of_each_living_post_what_was_done_to_it_while_the_old_ar
     made: list[int] = []
     children: dict[int, list[Post]] = {}
     likes: dict[int, int] = {}
-    for tick in range(100):
+    for tick in range(50):
         if tick % 10 == 0:
             net.retire(tick)
             made = [each for each in made if net.post(each) is not None]

@@ -72,7 +72,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def test_they_are_those_of_ties_attributes_and_reshares_at_that_moment() -> None:
-    run = await Run(measured(*MEASURES)).advance(200)
+    run = await Run(measured(*MEASURES)).advance(100)
     totals, people = run.world.totals(), run.domain.population
     groups = np.unique([each.attributes["party"] for each in people.personas], return_inverse=True)[1]
     opinions = np.array([each.attributes["opinion"] for each in people.personas], dtype=float)
@@ -95,14 +95,14 @@ async def test_ties_that_are_cut_count_no_more() -> None:
 
 
 async def test_a_checkpoint_keeps_the_reshares_received() -> None:
-    run = await Run(measured("gini_reshares")).advance(200)
+    run = await Run(measured("gini_reshares")).advance(60)
     again = SocialDomain(run.config, run.domain.population).world
     again.restore(Columns([*run.world.columns()]))
     assert again.totals()["gini_reshares"] == run.world.totals()["gini_reshares"] > 0.0
 
 
 async def test_measures_change_no_result() -> None:
-    plain, asked = await Run(measured()).advance(60), await Run(measured(*MEASURES)).advance(60)
+    plain, asked = await Run(measured()).advance(30), await Run(measured(*MEASURES)).advance(30)
     assert plain.updates == asked.updates
     assert {*asked.world.totals()} - {*plain.world.totals()} == {*MEASURES}
 

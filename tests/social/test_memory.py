@@ -128,7 +128,7 @@ async def test_a_question_has_everything_that_took_place_before_it_and_nothing_o
     deliberation: int,
 ) -> None:
     run = Run(with_deliberation(deliberation, remembering(100)))
-    events = await witnessed(run, 100)
+    events = await witnessed(run, 60)
     checked = 0
     for question in run.questions:
         of_others, own = expected(run, events, question)
@@ -166,9 +166,9 @@ async def test_posts_that_people_left_without_doing_anything_are_remembered_once
 
 
 async def test_what_others_did_takes_half_of_the_places_and_each_side_takes_what_the_other_leaves() -> None:
-    many = await Run(remembering(100)).advance(90)
-    for places in (1, 2, 5):
-        few = await Run(remembering(places)).advance(90)
+    many = await Run(remembering(100)).advance(70)
+    for places in (1, 4):
+        few = await Run(remembering(places)).advance(70)
         shares = set()
         for short, long in zip(few.questions, many.questions, strict=True):
             lines, of_others, own = memory_of(short), others_of(memory_of(long)), own_of(memory_of(long))

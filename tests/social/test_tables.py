@@ -139,7 +139,7 @@ def drawn(seed: int) -> tuple[Sections, list[dict[str, Any]]]:
     return sections, sorted(later, key=lambda each: each["tick"])
 
 
-@pytest.mark.everyday(4)
+@pytest.mark.everyday(2)
 @pytest.mark.parametrize("seed", range(24))
 def test_a_random_world_has_one_digest_whoever_takes_the_turns(seed: int) -> None:
     sections, interventions = drawn(seed)
@@ -166,7 +166,7 @@ async def from_checkpoints(config: Config) -> list[str]:
     return digests
 
 
-@pytest.mark.everyday(2)
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_a_random_world_goes_on_from_a_checkpoint_as_if_nothing_had_happened(seed: int) -> None:
     digests = run_scheduled(0, partial(from_checkpoints, config_of(*drawn(seed), "compiled")))

@@ -160,6 +160,7 @@ def test_the_cap_on_calls_holds(command: Command, server: ModelServer) -> None:
     assert f"7 of {ASKED} answers; without an answer: spent {ASKED - 7}" in ended.out
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
 def test_what_came_before_an_interruption_is_whole_and_the_same_command_goes_on(
     kind: signal.Signals, command: Command, server: ModelServer, tmp_path: Path
