@@ -8,8 +8,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from prism.scorecard import Agreement, Feed, social_facts
+from prism.scorecard import Agreement, Feed, concentration, social_facts
 from prism.scorecard.trees import Tree
+
+
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the interval of a month come from few resamples: no test here is about it."""
+    monkeypatch.setattr(concentration, "MONTH_RESAMPLES", 4)
 
 
 def feed_with(ticks: tuple[int, ...] = (), length: int = 48, seen: float | None = None) -> Feed:

@@ -40,8 +40,8 @@ questions:
   - {id: side, text: "Which side are you on?", options: [left, right, neither]}
   - {id: why, text: "Why is that so?", open: true}
 """
-ASKED = 10 * 3 * 2 * 2
-ASK = ("ask", "run", "--questions", "asked.yaml", "--agents", "0-9", "--set", "oracle.backend=ollama")
+ASKED = 6 * 3 * 2 * 2
+ASK = ("ask", "run", "--questions", "asked.yaml", "--agents", "0-5", "--set", "oracle.backend=ollama")
 CHECKS = 5
 """More calls than the check of the server at the start makes."""
 
@@ -98,6 +98,7 @@ def test_a_model_answers_once_and_the_tape_answers_without_a_server(command: Com
     assert not Path("other").exists()
 
 
+@pytest.mark.slow
 def test_the_order_and_the_speed_of_calls_change_no_answer(command: Command, server: ModelServer) -> None:
     assert command(*ASK).code == 0
     server.settings = ServerSettings(latency=Latency(mean_s=0.01, p99_s=0.1))

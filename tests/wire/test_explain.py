@@ -217,6 +217,7 @@ states:
 """
 
 
+@pytest.mark.slow
 def test_a_prompt_has_the_attributes_that_the_person_had_when_it_was_asked(tmp_path: Path) -> None:
     (tmp_path / "chart.yaml").write_text(CHANGING)
     changing: Sections = {

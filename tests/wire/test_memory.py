@@ -45,6 +45,7 @@ def tape_of(run: str) -> tuple[str, ...]:
     return "--set", "oracle.tape=replay", "--set", f"oracle.tape_path={run}/tape.sqlite"
 
 
+@pytest.mark.slow
 def test_a_run_with_memory_is_resumed_forked_replayed_and_run_from_its_tape_without_a_server(
     prism: Prism, tmp_path: Path
 ) -> None:
@@ -65,6 +66,7 @@ def test_a_run_with_memory_is_resumed_forked_replayed_and_run_from_its_tape_with
     assert prism("run", "memory.yaml", *tape_of("whole"), "--out", "again").out == whole
 
 
+@pytest.mark.slow
 def test_the_tape_of_a_run_whose_server_failed_now_and_then_gives_the_same_run_without_it(
     prism: Prism, tmp_path: Path
 ) -> None:

@@ -81,6 +81,7 @@ def asked(server: ModelServer) -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("way", WAYS)
 def test_everybody_is_asked_about_with_their_own_model_and_the_tape_gives_the_same_run(
     way: str, prism: Prism, tmp_path: Path

@@ -95,6 +95,7 @@ def test_the_calls_of_a_question_that_failed_are_one_trace(backend: str, tmp_pat
         assert len({span for _, _, span, _ in parts}) == len({call.request_id.split("-")[3] for call in each}) >= 2
 
 
+@pytest.mark.slow
 def test_runs_of_other_names_ask_under_the_same_ids_and_are_equal_to_the_byte(tmp_path: Path) -> None:
     with ModelServer() as server:
         chosen = config("people", "openai", server)

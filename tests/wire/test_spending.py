@@ -126,6 +126,7 @@ def is_near(expected: float, found: float) -> bool:
     return found / FACTOR <= expected <= found * FACTOR
 
 
+@pytest.mark.slow
 def test_many_people_are_foretold_from_few(tmp_path: Path) -> None:
     text = yaml.safe_dump({**PEOPLE, "oracle": {"backend": "ollama"}})
     few, many = (
