@@ -703,7 +703,7 @@ class OracleConfig(Section, frozen=True, kw_only=True):
     ] = 0.05
     rate_per_s: Annotated[
         Annotated[float, Meta(ge=0.001, le=100_000.0)] | None,
-        Meta(description="most calls started a second, halved by 429 and 503; none: no limit"),
+        Meta(description="most calls started a second, lowered by 429; none: no limit until a 429"),
     ] = None
     max_concurrency: Annotated[
         int, Meta(ge=1, le=100_000, description="most calls under way at once; halved by 429 and 503")
