@@ -20,7 +20,6 @@ from tests.actors.social_runs import (
     with_sharing,
     with_simulation,
 )
-from tests.catalogue import catalogue
 from tests.schedules import run_scheduled
 from tests.tiers import Size
 
@@ -70,7 +69,7 @@ def test_the_run_has_everything_that_could_depend_on_a_schedule() -> None:
 
 
 @pytest.mark.everyday(1)
-@catalogue(("deliberation", "full", "everyday"), [(4, 20, 2), (0, 8, 2), (1, 8, 2)])
+@pytest.mark.parametrize(("deliberation", "full", "everyday"), [(4, 20, 2), (0, 8, 2), (1, 8, 2)])
 def test_every_schedule_gives_the_same_result(deliberation: int, full: int, everyday: int, size: Size) -> None:
     config = with_deliberation(deliberation, SHARED)
     expected = outcome(shared_run(config, 0))
