@@ -28,7 +28,9 @@ YES, NO = says(True), says(False)
 def test_a_chart_keeps_its_states_rows_and_initial_state() -> None:
     row = Transition("feed_ready", IDLE, SCROLLING)
     chart = Statechart(states={IDLE, SCROLLING}, transitions=[row], initial=IDLE)
-    assert (chart.states, chart.transitions, chart.initial) == ({IDLE, SCROLLING}, (row,), IDLE)
+    assert chart.states == frozenset({IDLE, SCROLLING})
+    assert chart.transitions == (row,)
+    assert chart.initial is IDLE
 
 
 def test_states_that_are_plain_strings_are_refused() -> None:
