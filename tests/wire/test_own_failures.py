@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -79,3 +80,23 @@ async def test_while_no_model_is_loaded_the_run_waits_and_loses_no_choice(tmp_pa
     assert len(refused) == 12
     assert summary.fallbacks_by_reason == {}
     assert summary.digest == undisturbed.digest
+
+
+async def test_a_question_whose_answer_cannot_be_read_is_asked_again_with_another_seed(tmp_path: Path) -> None:
+    seeds = defaultdict[str, list[object]](list)
+
+    def muddled(messages: Messages, options: Mapping[str, object], form: object) -> str:
+        text, seed = json.dumps(messages), options.get("seed")
+        seeds[text].append(seed)
+        return "Sure!" if zlib.crc32(f"{text}{seed}".encode()) % 8 == 0 else answered(messages, options, form)
+
+    with ModelServer(ServerSettings(reply=answered)) as server:
+
+        def spoil(_: Simulation) -> None:
+            server.settings = ServerSettings(reply=muddled)
+
+        with anyio.fail_after(HANG_S):
+            await run(config(server.url, **FEW), tmp_path, ready=spoil)
+    again = [each for each in seeds.values() if len(each) > 1]
+    assert again
+    assert all(len({*each}) == len(each) for each in again)
