@@ -145,6 +145,11 @@ class OracleError(PrismError):
 
     reason: str = "oracle_error"
 
+    @property
+    def is_answer(self) -> bool:
+        """True if the oracle has answered, and the answer is of no use."""
+        return False
+
 
 class OracleResponseError(OracleError, ValueError):
     """An answer that names none of the options.
@@ -156,6 +161,10 @@ class OracleResponseError(OracleError, ValueError):
     """
 
     reason = "invalid_response"
+
+    @property
+    def is_answer(self) -> bool:
+        return True
 
     def __init__(self, response: str, options: Sequence[str], problem: str) -> None:
         self.response = response

@@ -23,7 +23,7 @@ from prism.expectations import found
 from prism.no_effect import NoEffect, idle_interventions, told, unreached
 from prism.social.chart import can_post
 from prism.social.no_effect import no_effect_before
-from prism.social.people.attributes import DRAWN_SHOWN, described, drawn_attributes
+from prism.social.people.attributes import described, drawn_attributes
 from prism.social.people.hours import check_hours_format, hours_lines, parse_hours
 from prism.social.people.joining import join, number_of
 from prism.social.people.persona import Persona
@@ -37,6 +37,8 @@ from prism.social.ties.graph import FollowGraph, graph_lines
 from prism.wording import counted
 
 NOBODY_POSTS = "statechart.file: no row has the effect post, so nobody writes an original post"
+DRAWN_SHOWN = 1000
+"""People for whom drawn attributes are shown without building: they take some milliseconds."""
 
 
 class Checked(NamedTuple):

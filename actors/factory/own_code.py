@@ -2,7 +2,7 @@
 
 Code is imported only if its user has allowed it on this machine. A run's directory can say anything of itself, so the
 record of that is outside of it. Code gets into the record when its user names a configuration on the command line or in
-Python, or with --trust: by the SHA-256 under which a run keeps it, and the name of what is called.
+Python, or with --trust. A line has the SHA-256 under which a run keeps the code, and the name of the called object.
 
     ~/.local/state/prism/code, or $XDG_STATE_HOME/prism/code:
     4f0c... bar:BarDomain
@@ -73,7 +73,7 @@ def sources_sha256(sources: Mapping[str, bytes]) -> str:
 
 
 class KnownCode:
-    """The code that may be run here: keys, each a hash and the name of what is called."""
+    """The code that may be run here: keys, each a hash and the name of the called object."""
 
     def __init__(self) -> None:
         self.trusts = False

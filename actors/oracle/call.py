@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import anyio
 
 from prism.agents import Question, Source, StatefulAgent
-from prism.errors import OracleError, OracleResponseError, OracleUnavailableError
+from prism.errors import OracleError, OracleUnavailableError
 from prism.llm import LLMFailureException
 from prism.llm.spending import Spending
 from prism.statechart import Judgement, Oracle, first_option
@@ -126,15 +126,14 @@ async def _judged(
 def _failed(question: Question[Any], error: BaseException) -> Answer:
     """Return the fallback for an error of the oracle, with the pause and the rate limit that the server gave."""
     failed = fallback(question, Source.FALLBACK, _reason(error), f"{type(error).__name__}: {error}")
-    if isinstance(error, OracleResponseError):
-        return failed._replace(is_unreadable=True)
+    if isinstance(error, OracleError):
+        failed = failed._replace(is_unreadable=error.is_answer)
     if not isinstance(error, LLMFailureException):
         return failed
     return failed._replace(
         detail=clauses(failed.detail, error.advice),
         retry_after_s=error.retry_after_s,
         is_rate_limited=error.status_code == HTTPStatus.TOO_MANY_REQUESTS,
-        is_unreadable=error.is_answer,
     )
 
 

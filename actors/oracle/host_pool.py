@@ -59,7 +59,6 @@ class Host:
         self.in_flight = self.calls = self.failures = 0
         self.health: Health | None = None
         """The result of its check; None until the host has answered one."""
-        self._paused_until = 0.0
 
     def state(self) -> HostState:
         return HostState(
@@ -73,7 +72,7 @@ class Host:
 
     def delay(self, now: float) -> float:
         """Return the seconds until it may be asked: it is away, or has asked for a pause."""
-        return max(self.breaker.delay(now), self._paused_until - now)
+        return max(self.breaker.delay(now), self.pace.delay(now))
 
     @property
     def has_room(self) -> bool:
@@ -101,7 +100,7 @@ class Host:
         self.pace.ended(reason, begun, now)
         if error is not None:
             self.failures += 1
-            self._paused_until = max(self._paused_until, now + error.retry_after_s)
+            self.pace.pause(now, error.retry_after_s)
         if was_up and not self.breaker.is_closed and error is not None:
             log.warning("host_away", host=self.address, reason=error.reason, latest=error.detail[:200])
         elif self.breaker.is_closed and not was_up:

@@ -41,7 +41,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     values: list[float]
     before: float = 0.0  # the count before the first of them, in a fork
     target: float | None = None  # the level that is aimed at; None without one
-    history: list[float | None] = []  # the real level in each round, None where it is not known; empty without history
+    history: list[float | None] = []  # the real level in each round; None: not known
 
 
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True):

@@ -118,7 +118,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     kind: str  # `level`, `slope`, `first_order`, `total`, `mu`, `mu_star` or `sigma`
     level: str = ""  # of a factor with levels; empty elsewhere
     value: float  # in the unit of the measure; a slope is in standard deviations, an index a share of the variance
-    # low, high: its 95% interval; None where there is none
+    # low and high end of its 95% interval, if it has one
     low: float | None = None
     high: float | None = None
 

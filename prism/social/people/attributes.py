@@ -26,8 +26,6 @@ NO_ATTRIBUTES: Final[dict[str, Value]] = {}
 
 LISTED_MAX: Final = 6
 """The most texts that a description of values lists."""
-DRAWN_SHOWN: Final = 1000
-"""People for whom drawn attributes are shown without building: they take some milliseconds."""
 
 
 def drawn_attributes(agent: int, seed: int, declared: Mapping[str, AttributeConfig]) -> dict[str, Value]:
