@@ -10,7 +10,7 @@ PASSES = "scrolling"
 
 
 def engaged_when_asked(path: Path) -> float:
-    """Return the share of the decisions that engage with a post: by a like, a reshare, or a post of one's own.
+    """Return the share of the decisions that engage with a post: by a like, a reshare, or an original post.
 
     Raises:
         ValueError: nobody asked.
