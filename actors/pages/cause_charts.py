@@ -8,10 +8,10 @@ from urllib.parse import quote
 
 from actors.pages.card import Chart, Table
 from actors.pages.cascade_charts import NODES_MAX, Marks, tree_picture
-from actors.pages.experiment_charts import ROWS_MAX, Row, pages_number, rows_picture, span
 from actors.pages.html import Node, tag
 from actors.pages.page_frame import grid, missing
 from actors.pages.picture import LINE, TEXT
+from actors.pages.rows import Row, more_rows, pages_number, rows_picture, span
 from actors.pages.words import count, plural, share
 from actors.record.course import MadePost
 from actors.studies.causes.record import Cause, Causes, Kept
@@ -114,7 +114,6 @@ def _effects(found: Causes) -> Chart:
     ]
     is_drawn = any(each.other_draws is not None for each in found.causes)
     dots = " A dot is its mean effect under other draws, with a 95% interval; if that holds 0, it may be luck alone."
-    more = f" The first {ROWS_MAX} of {len(rows):,} are drawn." if len(rows) > ROWS_MAX else ""
     table = Table(
         ("", "kind", "what", "tick", "effect", "without it", "under other draws", "95% interval"),
         [
@@ -132,7 +131,7 @@ def _effects(found: Causes) -> Chart:
         frozenset({0, 1, 2}),
     )
     key = (("", BLUE, "in the run"), *((("", "var(--text)", "under other draws"),) if is_drawn else ()))
-    reading = f"A bar is what a thing has added in this run.{dots if is_drawn else ''}{more}"
+    reading = f"A bar is what a thing has added in this run.{dots if is_drawn else ''}{more_rows(rows)}"
     return Chart("The largest effects", rows_picture(rows, f"added to {found.of}"), reading, table, key=key)
 
 
@@ -164,10 +163,9 @@ def _groups(found: Causes) -> Chart:
     )
     is_exact = all(each.share.low is None for each in found.groups)
     how = "all orders in which groups begin to speak" if is_exact else "a sample of orders, with 95% intervals"
-    more = f" The first {ROWS_MAX} are drawn." if len(rows) > ROWS_MAX else ""
     reading = (
         f"{found.of} is {number(found.value)} in the run, and would be {silent} with all groups silent. The shares add "
-        f"up to the difference. They are of {how}.{more}"
+        f"up to the difference. They are of {how}.{more_rows(rows)}"
     )
     drawn = rows_picture(rows, f"share in {found.of}")
     return Chart(f"Shares of groups by {found.attribute}", drawn, reading, table)

@@ -17,13 +17,12 @@ from actors.pages.experiment_charts import (
     forest,
     mean_charts,
     p_words,
-    pages_number,
     size_chart,
-    span,
 )
 from actors.pages.html import Element, Node, tag
 from actors.pages.page_frame import SHOWN_MAX, Section, document, figures, grid, lead_of, missing
 from actors.pages.picture import style
+from actors.pages.rows import pages_number, span
 from actors.pages.sensitivity_charts import sensitivity_charts, variance_chart
 from actors.pages.words import count, listed, place_of, plural
 from actors.studies.experiments.cells import CELLS
@@ -208,14 +207,10 @@ def _caveats(record: ExperimentRecord, others: Sequence[Any]) -> Iterator[Node]:
     among = {each.hypothesis.with_test in record.outcome.exploratory: each.among for each in judged}
     planned = among.get(False, len(experiment.hypotheses) - explored)
     every = among.get(True, len(experiment.hypotheses))
-    alpha = experiment.alpha
-    together = f"of all {planned} planned ones together " if planned > 1 else ""
-    corrected = f", corrected for the {planned} planned hypotheses (Holm 1979)," if planned > 1 else ""
     if planned:
+        corrected = f", corrected for the {planned} planned hypotheses (Holm 1979)," if planned > 1 else ""
         yield missing(
-            f"Supported: the p value{corrected} is at most {alpha:g}, so that the share of false alarms {together}is "
-            f"at most {100 * alpha:g}%. Intervals are not corrected: each is for its own difference alone, so one that "
-            "leaves out 0 may belong to a hypothesis that is not supported."
+            f"Supported: the p value{corrected} is at most {experiment.alpha:g}, the accepted share of false alarms."
         )
     if others:
         yield missing(
@@ -243,32 +238,19 @@ def _sentence(name: str, each: Comparison, alpha: float) -> str:
 
 
 def _discord(each: Comparison, alpha: float) -> str:
-    """Return why interval and test disagree about 0; nothing where they agree."""
-    low, high, hypothesis = each.difference.low, each.difference.high, each.hypothesis
-    if low is None or high is None or hypothesis.test == "equivalence" or each.basis.untested:
+    """Return a sentence if interval and test disagree about 0; nothing where they agree."""
+    low, high = each.difference.low, each.difference.high
+    if low is None or high is None or each.hypothesis.test == "equivalence" or each.basis.untested:
         return ""
     leaves_out = not low <= 0.0 <= high
     if leaves_out == each.supported:
         return ""
-    if each.supported:
-        why = "looks at one side" if hypothesis.alternative != "two-sided" else "looks at more than the mean"
-        return f" The interval holds 0, but the test {why}, and the test decides."
-    if hypothesis.alternative == ("less" if low > 0.0 else "greater"):
-        return " The interval leaves out 0 on the other side of the one that was expected."
-    if each.p <= alpha:
+    if each.p <= alpha and not each.supported:
         return (
             f" The interval leaves out 0 for this hypothesis alone; over all {each.among:,} that are corrected "
             "together, it is not supported."
         )
-    why = _OTHER[hypothesis.test in RANKS]
-    return f" The interval leaves out 0, but the test does not find it even alone, and the test decides: {why}."
-
-
-RANKS = ("wilcoxon", "mann_whitney")
-_OTHER = {
-    True: "the interval is of the mean, and the test looks at ranks",
-    False: "the interval takes differences for normal",
-}
+    return f" The interval {'leaves out' if leaves_out else 'holds'} 0, but the test decides."
 
 
 def _comparisons(record: ExperimentRecord) -> Section | None:
@@ -290,27 +272,22 @@ def _effects(record: ExperimentRecord) -> Section | None:
     parts: list[Node] = [grid(charts, "effects")] if charts else []
     left_out = effects_left_out(record)
     if left_out:
-        parts.append(missing(f"No main effects on {listed(left_out, SEEDS_SHOWN)}: {_INCOMPLETE}"))
+        why = "no seed has a result in every condition, and means over unequal conditions would be no effects."
+        parts.append(missing(f"No main effects on {listed(left_out, SEEDS_SHOWN)}: {why}"))
     if indices:
         parts.append(grid(indices, "indices"))
     return Section("effects", "What the measures depend on", parts) if parts else None
 
 
-_INCOMPLETE = "no seed has a result in every condition, and means over unequal conditions would be no effects."
-
-
 def _cells_in_pictures(courses: OverTime) -> Section | None:
     sizes = size_chart(courses)
     charts = [*([sizes] if sizes else []), *course_charts(courses)]
-    if not charts:
-        return None
-    parts: list[Node] = [grid(charts, "courses")]
+    parts: list[Node] = [grid(charts, "courses")] if charts else []
     if courses.left_out:
-        parts.append(missing(f"{plural(courses.left_out, 'cell')} more are left out of these pictures: {_FEW}"))
-    return Section("courses", "Inside the runs", parts)
-
-
-_FEW = "two hundred of a condition are enough for a median and a band."
+        left = plural(courses.left_out, "cell")
+        why = "two hundred of a condition are enough for a median and a band."
+        parts.append(missing(f"{left} more are left out of these pictures: {why}"))
+    return Section("courses", "Inside the runs", parts) if charts else None
 
 
 def _predictions(record: ExperimentRecord) -> Section | None:

@@ -10,17 +10,11 @@ from actors.pages.card import Table, table_of
 from actors.pages.cascade_charts import reach_chart, shape_charts, tree_charts
 from actors.pages.cause_charts import Shown, anchor, cause_parts
 from actors.pages.html import Element, Node, tag
-from actors.pages.oracle_charts import (
-    decision_charts,
-    fallback_table,
-    feed_charts,
-    model_charts,
-    shadow_charts,
-)
+from actors.pages.oracle_charts import decision_charts, fallback_table, feed_table
 from actors.pages.page_frame import Section, document, figures, grid, lead_of, missing
 from actors.pages.picture import style
 from actors.pages.sharing_charts import sharing_charts
-from actors.pages.state_charts import chart_with_counts, only_state, state_charts
+from actors.pages.state_charts import chart_with_counts, flow_table, only_state, states_chart
 from actors.pages.words import count, listed, plural
 from actors.pages.world_charts import economy_charts, measures_chart, world_chart
 from actors.results.beside import compared_runs, made_of, read_beside, side_in_words
@@ -129,7 +123,6 @@ def _sections(
         lambda: _causes(groups),
         lambda: _states(groups),
         lambda: _decisions(runs, groups),
-        lambda: _feeds(groups),
         lambda: _again(runs),
     ]
     for make in makers:
@@ -143,7 +136,9 @@ def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: 
     shown = table_of(run_tables.glance(runs), "The runs, and how far they went", is_shown=True)
     parts: list[Node] = [shown]
     if len(runs) == 1:
-        parts = [_ends(runs[0]), tag("details", tag("summary", "How far it went, and its digest"), shown)]
+        named = runs[0].show.named
+        ends = [(key, named(key), value) for key, value in run_tables.world_ends(runs[0]).items()]
+        parts.insert(0, figures([(each.name, run_tables.end_text(key, value, each.unit)) for key, each, value in ends]))
     if len(groups) > 1:
         rows = [(each.key, *each.values) for each in differences]
         columns = ("setting", *(group.label for group in groups))
@@ -168,30 +163,31 @@ def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: 
     return Section("glance", "At a glance" if len(runs) == 1 else "Side by side", parts)
 
 
-def _ends(run: RunRecord) -> Element:
-    ends = run_tables.world_ends(run)
-    named = run.show.named
-    names = {key: named(key) for key in ends}
-    return figures([(names[key].name, run_tables.end_text(key, value, names[key].unit)) for key, value in ends.items()])
-
-
 def _states(groups: Sequence[RunGroup]) -> Section:
-    charts = state_charts(groups)
-    parts: list[Node] = [grid(charts, "states")] if charts else [missing("No tick was run, so nobody was anywhere.")]
-    if alone := only_state([run for group in groups for run in group.runs]):
+    parts: list[Node] = []
+    runs = [run for group in groups for run in group.runs]
+    if over_time := states_chart(groups):
+        parts.append(grid([over_time], "states"))
+    elif alone := only_state(runs):
         parts.append(missing(f"At the end of every tick all are in the state {alone}; they pass others within a tick."))
+    else:
+        parts.append(missing("No tick was run, so nobody was anywhere."))
     for place, group in enumerate(groups[:DETAILED_MAX]):
-        chart = chart_with_counts(group.first, str(place))
-        if group.first.chart_problem:
-            parts.append(missing(f"The chart of run {group.first.name} cannot be read: {group.first.chart_problem}"))
-        if chart is not None and (place == 0 or group.first.config.statechart != groups[0].first.config.statechart):
+        run = group.first
+        if run.chart_problem:
+            parts.append(missing(f"The chart of run {run.name} cannot be read: {run.chart_problem}"))
+        if len(groups) > 1:
+            parts.append(tag("h3", f"{group.label or run.name}", class_="sub"))
+        if (chart := chart_with_counts(run, str(place))) is not None:
             parts.append(grid([chart], f"statechart-{place}"))
-    parts.extend(_only_first(groups, "Flows and statecharts"))
+        elif run.course.steps:
+            parts.append(table_of(flow_table(run), "Transitions between states", is_shown=True))
+    parts.extend(_only_first(groups, "Statecharts"))
     return Section("states", "States", parts)
 
 
 def _decisions(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Section:
-    charts = [*decision_charts(groups), *model_charts(groups), *sharing_charts(groups), *shadow_charts(groups)]
+    charts = [*decision_charts(groups), *sharing_charts(groups)]
     parts: list[Node] = [grid(charts, "decisions")] if charts else [missing("Nobody made a transition.")]
     if all(run.oracle is None for run in runs):
         parts.append(missing("No model was asked, so there are no latencies, no failed calls and no cost."))
@@ -201,16 +197,6 @@ def _decisions(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Section
     else:
         parts.append(table_of(fallbacks, "Choices that were made without the oracle", is_shown=True))
     return Section("decisions", "Decisions and the oracle", parts)
-
-
-def _feeds(groups: Sequence[RunGroup]) -> Section | None:
-    if "cascades" not in groups[0].first.show.pictures:
-        return None
-    charts = feed_charts(groups)
-    nothing = (
-        "Feeds are compared with what was configured at the end of a run in which posts were shown: there is none."
-    )
-    return Section("feeds", "Feeds", [grid(charts, "feeds") if charts else missing(nothing)])
 
 
 def _cascades(groups: Sequence[RunGroup], real: Real) -> Section | None:
@@ -234,6 +220,8 @@ def _cascades(groups: Sequence[RunGroup], real: Real) -> Section | None:
                 "of the distributions."
             )
         )
+    if (of_feeds := feed_table(groups)) is not None:
+        parts.append(table_of(of_feeds, "Feeds beside what was configured", is_shown=True))
     parts.extend(_facts(groups, feeds, real))
     for place, group in enumerate(groups[:DETAILED_MAX]):
         run = group.first

@@ -11,7 +11,7 @@ from actors.factory.input_files import plain_name
 from actors.pages.card import Table, table_of
 from actors.pages.html import Element
 from actors.pages.sharing_words import sharing_notice
-from actors.pages.words import NO_VALUE, count, listed, place_of, plural, share
+from actors.pages.words import NO_VALUE, count, listed, place_of, plural, share, spread
 from actors.pages.words import figure as digits
 from actors.record.listing import RunStatus
 from actors.record.rounds import ENGINE_COLUMNS
@@ -24,10 +24,8 @@ from prism.no_effect import remarks, remarks_on_many
 from prism.scorecard import Fact
 from prism.tables import Kind, Value
 
-COLUMNS_MAX: Final = 4
-"""The most runs that have a column each; more have a row each."""
 DIGEST_LETTERS: Final = 8
-"""The letters of a digest in a table of many runs, which has no room for all."""
+"""The letters of a digest in a table of runs, which has no room for all."""
 OWN_ROWS: Final = 20
 """The most rows that are shown of a table that a domain declares."""
 ENGINE_TOTALS: Final = ("activations", "transitions", "questions")
@@ -91,48 +89,31 @@ def interventions_table(run: RunRecord) -> Table | None:
 
 
 def glance(runs: Sequence[RunRecord]) -> Table:
-    """Return the most important numbers of each run: a column for each run, or for many runs a row for each."""
-    names = [
-        "state",
-        "seed",
-        runs[0].show.agents,
-        "ticks",
-        "simulated time",
-        "activations",
-        "transitions",
-        "questions",
-        "model calls",
-        "fallbacks",
-        "cost",
-        "digest",
-    ]
-    columns = [_facts(run) for run in runs]
-    if len(runs) <= COLUMNS_MAX:
-        rows = [(name, *(column[at] for column in columns)) for at, name in enumerate(names)]
-        return Table(("", *(run.name for run in runs)), rows, frozenset(range(len(runs) + 1)))
-    rows = [(run.name, *column[:-1], column[-1][:DIGEST_LETTERS]) for run, column in zip(runs, columns, strict=True)]
-    return Table(("run", *names), rows, frozenset({0, 1, 12}))
-
-
-def _facts(run: RunRecord) -> tuple[str, ...]:
-    course, summary, simulation = run.course, run.summary, run.config.simulation
-    calls = sum(spent.calls for spent in run.oracle.spent) if run.oracle else 0
-    if summary is not None and summary.llm is not None:
-        calls = sum(summary.llm.calls.values())
-    return (
-        state_in_words(run),
-        str(course.header.seed),
-        count(course.header.agents),
-        f"{count(course.ticks)} of {count(run.listed.length)}",
-        simulated(course.ticks * simulation.tick_seconds),
-        count(summary.activations if summary else course.turns),
-        count(summary.transitions if summary else course.sources.total()),
-        count(summary.oracle_questions if summary else course.questions),
-        count(calls) if run.oracle or (summary and summary.llm) else "no model",
-        count(summary.fallbacks if summary else course.fallbacks.total()),
-        cost(run),
-        run.listed.digest,
-    )
+    """Return the most important numbers of each run, a row for each."""
+    rows = []
+    for run in runs:
+        course, summary = run.course, run.summary
+        calls = sum(spent.calls for spent in run.oracle.spent) if run.oracle else 0
+        if summary is not None and summary.llm is not None:
+            calls = sum(summary.llm.calls.values())
+        rows.append(
+            (
+                run.name,
+                state_in_words(run),
+                str(course.header.seed),
+                count(course.header.agents),
+                f"{count(course.ticks)} of {count(run.listed.length)}",
+                count(summary.activations if summary else course.turns),
+                count(summary.transitions if summary else course.sources.total()),
+                count(summary.oracle_questions if summary else course.questions),
+                count(calls) if run.oracle or (summary and summary.llm) else "no model",
+                count(summary.fallbacks if summary else course.fallbacks.total()),
+                cost(run),
+                run.listed.digest[:DIGEST_LETTERS],
+            )
+        )
+    names = ("run", "state", "seed", runs[0].show.agents, "ticks", "activations", "transitions", "questions")
+    return Table((*names, "model calls", "fallbacks", "cost", "digest"), rows, frozenset({0, 1, 11}))
 
 
 def state_in_words(run: RunRecord) -> str:
@@ -173,7 +154,7 @@ def comparison(groups: Sequence[RunGroup]) -> Table:
             for name, value in ends_of(run).items():
                 numbers.setdefault(name, [[] for _ in groups])[place].append(value)
     named = groups[0].first.show.named
-    rows = [(str(named(name)), *(_median(values) for values in by_group)) for name, by_group in numbers.items()]
+    rows = [(str(named(name)), *(spread(values) for values in by_group)) for name, by_group in numbers.items()]
     return Table(("at the end", *(group.label or "all seeds" for group in groups)), rows)
 
 
@@ -198,16 +179,6 @@ def end_text(name: str, value: float, unit: str) -> str:
     if unit.startswith("%"):
         return f"{value:.2f}%"
     return f"{value:,.{0 if float(value).is_integer() else 2}f}"
-
-
-def _median(values: Sequence[float]) -> str:
-    if not values:
-        return NO_VALUE
-    ordered = sorted(values)
-    middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
-    if len(values) == 1:
-        return f"{middle:,.6g}"
-    return f"{middle:,.6g} ({ordered[0]:,.6g} to {ordered[-1]:,.6g})"
 
 
 def commands(run: RunRecord) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from actors.pages.card import Chart, Table
-from actors.pages.experiment_charts import MEASURES_MAX, ROWS_MAX, Row, pages_number, rows_picture, span
-from actors.pages.words import NO_VALUE, plural, share
+from actors.pages.experiment_charts import MEASURES_MAX
+from actors.pages.rows import Row, more_rows, pages_number, rows_picture, span
+from actors.pages.words import NO_VALUE, share
 from actors.studies.experiments.outcome import Decomposed
 from prism.experiment import Effect, Share
 from prism.palette import BLUE, ORANGE
@@ -81,9 +82,8 @@ def _indices(measure: str, effects: Sequence[Effect]) -> Chart:
         ],
         frozenset({0, 1}),
     )
-    more = f" The first {plural(ROWS_MAX, 'row')} of {len(rows):,} are drawn." if len(rows) > ROWS_MAX else ""
     drawn = rows_picture(rows, DRAWN[leading])
-    return Chart(f"What {measure} depends on", drawn, READINGS[leading] + more, table)
+    return Chart(f"What {measure} depends on", drawn, READINGS[leading] + more_rows(rows), table)
 
 
 def variance_chart(variance: Sequence[Decomposed]) -> Chart | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from typing import Final
 
 from prism.sharing.audit import Estimate
@@ -14,22 +12,6 @@ TENTH: Final = 0.1
 """The part of a share by which it may be off: of a rare choice, such as to reshare, a point is much."""
 FAR: Final = 0.05
 """Bits from which shared judgements say little about a person: for example 76% in place of 50%."""
-SHORT_MAX: Final = 60
-"""The most characters of an archetype in short."""
-
-_BETWEEN: Final = re.compile(r", (?=[a-z_]+[.][a-z_0-9]+: )")
-"""The mark between two fields of an archetype in words."""
-_BEFORE: Final = re.compile(r"^[a-z_]+[.](?=[a-z_0-9]+: )")
-"""The part of a field's name before its last one."""
-
-
-def in_short(archetypes: Sequence[str]) -> list[str]:
-    """Return each archetype in words, without the parts that all have in common, unless nothing else is left."""
-    parts = [_BETWEEN.split(each) for each in archetypes]
-    common = set.intersection(*map(set, parts)) if len(parts) > 1 else set[str]()
-    short = [", ".join(_BEFORE.sub("", part) for part in each if part not in common) for each in parts]
-    texts = [each or whole for each, whole in zip(short, archetypes, strict=True)]
-    return [text if len(text) <= SHORT_MAX else f"{text[: SHORT_MAX - 1]}…" for text in texts]
 
 
 def interval(estimate: Estimate, digits: int, otherwise: str = "") -> str:

@@ -6,6 +6,7 @@ import math
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 
 NONE = "none"
 NO_VALUE = "\N{EN DASH}"
@@ -50,3 +51,11 @@ def listed(items: Sequence[str], most: int = 6) -> str:
 def place_of(path: Path) -> str:
     """Return a path for a shell, as a page may show it: a relative path as it is, of an absolute path only its name."""
     return shlex.quote(path.name if path.is_absolute() else str(path))
+
+
+def spread(values: Sequence[float]) -> str:
+    """Return the median of values with the lowest and the highest; a dash if there is no value."""
+    if not values:
+        return NO_VALUE
+    middle = f"{median(values):,.6g}"
+    return middle if len(values) == 1 else f"{middle} ({min(values):,.6g} to {max(values):,.6g})"

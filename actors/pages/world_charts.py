@@ -8,10 +8,10 @@ from functools import partial
 from typing import Final
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from actors.pages.card import Chart, Table
-from actors.pages.picture import LINE, SMALL, TEXT, figure, label, panels, plain_numbers
+from actors.pages.picture import LINE, TEXT, label, panels, plain_numbers
+from actors.pages.rows import Row, more_rows, rows_picture
 from actors.pages.series import (
     band_note,
     color_of,
@@ -21,8 +21,7 @@ from actors.pages.series import (
     line_of,
     mark_interventions,
 )
-from actors.pages.words import NO_VALUE, count, plural
-from actors.pages.words import figure as digits
+from actors.pages.words import count, plural, spread
 from actors.record.rounds import numbers_of
 from actors.results.observed import start_quarter
 from actors.results.run_record import RunGroup, RunRecord
@@ -30,7 +29,6 @@ from prism.answers import INDICATORS, moment_in_words
 from prism.economy.moments import COLUMNS, QUARTERS_MIN, equal_windows, moments, real_columns
 from prism.economy.series import YEAR_QUARTERS, Figures
 from prism.quarter import Quarter
-from prism.show import Show
 
 PANELS_MAX: Final = 8
 _INDICATORS: Final = {name: INDICATORS[name] for name in COLUMNS}
@@ -43,23 +41,15 @@ def world_chart(groups: Sequence[RunGroup]) -> Chart | None:
     None if there are fewer than two whole rounds.
     """
     first = groups[0].first
-    if any(len(run.rounds.get("round", ())) < 2 for group in groups for run in group.runs):
+    every = [run for group in groups for run in group.runs]
+    names = numbers_of(first.show, first.rounds)
+    if not names or any(len(run.rounds.get("round", ())) < 2 for run in every):
         return None
-    show = first.show
-    names = numbers_of(show, first.rounds)
-    if not names:
-        return None
-    drawn = _over_rounds(groups, names, show)
-    totals = [name for name in names if show.named(name).is_total][:4]
-    told = ", ".join(f"{count(first.rounds[name][-1])} {show.named(name).name}" for name in totals)
-    reading = (
-        f"In all {told}{f' in {first.name}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}."
-        if told
-        else "The numbers of the world at the end of each round."
-    ) + band_note(groups)
-    reading += interventions_note(groups)
-    return Chart(
-        show.title, drawn, reading + _left_out(names), _rounds_table(first, names, show), key=group_key(groups)
+    totals = [name for name in names if first.show.named(name).is_total][:4]
+    told = ", ".join(f"{count(first.rounds[name][-1])} {first.show.named(name).name}" for name in totals)
+    in_all = f"In all {told}{f' in {first.name}' if len(every) > 1 else ''}."
+    return _rounds_chart(
+        groups, names, first.show.title, in_all if told else "The numbers of the world at the end of each round."
     )
 
 
@@ -73,51 +63,42 @@ def measures_chart(groups: Sequence[RunGroup]) -> Chart | None:
     names = [name for name in first.config.population.measures if all(name in run.rounds for run in every)]
     if not names or any(len(run.rounds["round"]) < 2 for run in every):
         return None
-    show = first.show
-    drawn = _over_rounds(groups, names, show)
     name = names[0]
-    of = f" of {first.name}" if len(every) > 1 else ""
-    reading = (
-        f"The measure {name.replace('_', ' ')}{of} goes from {first.rounds[name][0]:.3g} at the end of the first round "
-        f"to {first.rounds[name][-1]:.3g} at the end of the last one. docs/runs.md defines the measures."
-        f"{band_note(groups)}{interventions_note(groups)}{_left_out(names)}"
+    told = (
+        f"The measure {name.replace('_', ' ')}{f' of {first.name}' if len(every) > 1 else ''} goes from "
+        f"{first.rounds[name][0]:.3g} at the end of the first round to {first.rounds[name][-1]:.3g} at the end of the "
+        "last one. docs/runs.md defines the measures."
     )
-    return Chart("People and ties", drawn, reading, _rounds_table(first, names, show), key=group_key(groups))
+    return _rounds_chart(groups, names, "People and ties", told)
 
 
-def _over_rounds(groups: Sequence[RunGroup], names: Sequence[str], show: Show) -> Figure:
-    """Return a panel over the rounds for each of the first columns; for totals, the growth in each round."""
-    kept = names[:PANELS_MAX]
+def _rounds_chart(groups: Sequence[RunGroup], names: Sequence[str], title: str, told: str) -> Chart:
+    """Return a chart with a panel over the rounds for each of the first columns; for totals, the growth in a round."""
+    run, kept = groups[0].first, names[:PANELS_MAX]
     drawn, rows = panels(62.0 * len(kept) + 30, len(kept))
     for axes, name in zip(rows, kept, strict=True):
-        number = show.named(name)
-        values = partial(_values, name=name, is_total=number.is_total)
+        number = run.show.named(name)
         for place, group in enumerate(groups):
-            line = line_of(group, values)
-            draw_line(axes, line, place)
+            draw_line(axes, line_of(group, partial(_values, name=name, is_total=number.is_total)), place)
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
         axes.margins(x=0)
         mark_interventions(axes, groups, lambda run, tick: tick / run.config.simulation.ticks_per_round)
         plain_numbers(axes.yaxis, ticks=2)
-        label(axes, "", f"{number}{' in a round' if number.is_total else ''}")
+        label(axes, "round" if name == kept[-1] else "", f"{number}{' in a round' if number.is_total else ''}")
     plain_numbers(rows[-1].xaxis, whole=True)
-    rows[-1].set_xlabel("round", loc="right")
-    return drawn
-
-
-def _rounds_table(run: RunRecord, names: Sequence[str], show: Show) -> Table:
-    columns = ("round", *(str(show.named(name)) for name in names))
-    rows = [
+    left = len(names) - PANELS_MAX
+    left_out = f" {plural(left, 'number')} more are in rounds.csv." if left > 0 else ""
+    cells = [
         (count(number), *(f"{run.rounds[name][at]:,.6g}" for name in names))
         for at, number in enumerate(run.rounds["round"])
     ]
-    return Table(columns, rows)
-
-
-def _left_out(names: Sequence[str]) -> str:
-    """Return a sentence on the columns that have no panel; empty if all have one."""
-    left = len(names) - PANELS_MAX
-    return f" {plural(left, 'number')} more are in rounds.csv." if left > 0 else ""
+    return Chart(
+        title,
+        drawn,
+        f"{told}{band_note(groups)}{interventions_note(groups)}{left_out}",
+        Table(("round", *(str(run.show.named(name)) for name in names)), cells),
+        key=group_key(groups),
+    )
 
 
 def _values(run: RunRecord, name: str, *, is_total: bool) -> tuple[list[float], list[float]]:
@@ -230,71 +211,37 @@ def _moment_chart(groups: Sequence[RunGroup], history: Sequence[Figures], source
         kept = [[next(rest) for _ in each] for each in kept]
         beside = f", and {real['interest_rate_mean']:.2f}% in {source}, {windows.period.first} to {windows.period.last}"
     found = [[moments(columns) for columns in each] for each in kept]
-    drawn = _moment_picture(found, real)
-    first = _middle([one["interest_rate_mean"] for one in found[0]])
-    reading = (
-        f"Means, with a standard deviation to each side. The mean interest rate is {first:.2f}%{beside}. All moments "
-        "are in the table; docs/economy.md explains them."
-    )
-    names = list(found[0][0])
-    rows = [
-        (
-            moment_in_words(name),
-            f"{real[name]:.3f}" if not math.isnan(real.get(name, math.nan)) else NO_VALUE,
-            *(_spread([one[name] for one in each]) for each in found),
-        )
-        for name in names
-    ]
     labels = [
         group.label or (group.first.name if len(group.runs) == 1 else f"{len(group.runs)} seeds") for group in groups
     ]
-    key = tuple(("●", color_of(place), name) for place, name in enumerate(labels))
-    if real:
-        key = (*key, ("◆", "var(--text)", HISTORY))
-    return Chart(
-        "Moments beside history" if real else "Moments",
-        drawn,
-        reading,
-        Table(("moment", HISTORY, *labels), rows),
-        key=key,
+    names = list(found[0][0])
+    bars = []
+    for name in COLUMNS:
+        for place, (who, each) in enumerate(zip([*labels, HISTORY], [*found, [real] if real else []], strict=True)):
+            if each:
+                mean, sd = (_middle([one[f"{name}_{kind}"] for one in each]) for kind in ("mean", "sd"))
+                color = TEXT if who == HISTORY else color_of(place)
+                bars.append(Row(f"{_INDICATORS[name].name}: {who}", mean, mean - sd, mean + sd, color))
+    first = _middle([one["interest_rate_mean"] for one in found[0]])
+    reading = (
+        f"Means, with a standard deviation to each side. The mean interest rate is {first:.2f}%{beside}. All moments "
+        f"are in the table; docs/economy.md explains them.{more_rows(bars)}"
     )
-
-
-def _moment_picture(found: Sequence[Sequence[dict[str, float]]], real: dict[str, float]) -> Figure:
-    drawn = figure(height=70 + 46 * len(COLUMNS))
-    axes = drawn.subplots()
-    sides = len(found) + bool(real)
-    for row, name in enumerate(COLUMNS):
-        axes.text(
-            0.0,
-            row - 0.44,
-            _INDICATORS[name].name,
-            fontsize=SMALL,
-            color=TEXT,
-            va="center",
-            transform=axes.get_yaxis_transform(),
+    rows = [
+        (
+            moment_in_words(name),
+            spread(_known([real.get(name, math.nan)])),
+            *(spread(_known([one[name] for one in each])) for each in found),
         )
-        for place, each in enumerate([*found, [real]] if real else found):
-            y = row - 0.12 + 0.5 * (place + 0.5) / sides
-            mean, spread = (_middle([one[f"{name}_{kind}"] for one in each]) for kind in ("mean", "sd"))
-            shade = TEXT if place >= len(found) else color_of(place)
-            axes.plot([mean - spread, mean + spread], [y, y], color=shade, linewidth=1.8)
-            axes.plot([mean], [y], "D" if place >= len(found) else "o", color=shade, markersize=5)
-    axes.set_ylim(len(COLUMNS) - 0.5, -0.7)
-    axes.set_yticks([])
-    axes.spines["left"].set_visible(False)
-    plain_numbers(axes.xaxis)
-    label(axes, "percent", grid="x")
-    return drawn
+        for name in names
+    ]
+    title = "Moments beside history" if real else "Moments"
+    return Chart(title, rows_picture(bars, "percent"), reading, Table(("moment", HISTORY, *labels), rows))
+
+
+def _known(values: Sequence[float]) -> list[float]:
+    return [round(value, 3) for value in values if not math.isnan(value)]
 
 
 def _middle(values: Sequence[float]) -> float:
     return float(np.median(values))
-
-
-def _spread(values: Sequence[float]) -> str:
-    known = [value for value in values if not math.isnan(value)]
-    if not known:
-        return NO_VALUE
-    middle = digits(_middle(known)) if len(known) == 1 else f"{_middle(known):.3f}"
-    return f"{known[0]:.3f}" if len(known) == 1 else f"{middle} ({min(known):.3f} to {max(known):.3f})"
