@@ -33,6 +33,7 @@ from actors.display.starting import step_shown
 from actors.results.explain import explain_path, explain_turn
 from actors.results.explained_post import explain_post, explain_tie
 from actors.results.explained_quarter import explain_quarter
+from actors.results.explanation import plain
 from actors.results.what_if import what_if
 from actors.runtime.simulation import Simulation
 from actors.studies.causes.search import causes_of_agent
@@ -116,7 +117,7 @@ def explain(  # one for each option
     else:
         with nullcontext() if as_json else step_shown("reading the journal"):
             found = explain_path(path, str(agent), first, last)
-        _print(found, path_lines(found), as_json=as_json)
+        _print(plain(found), path_lines(found), as_json=as_json)
 
 
 def _explained(
@@ -209,7 +210,7 @@ def _show(
 ) -> None:
     """Print what a function works out, as JSON or in lines; its progress is shown if it takes long."""
     found = anyio.run(partial(with_progress, function, quiet=as_json, after_s=SHOWN_AFTER_S))
-    _print(found, lines(found), as_json=as_json)
+    _print(plain(found), lines(found), as_json=as_json)
 
 
 def _print(found: Any, lines: Iterable[str], *, as_json: bool) -> None:

@@ -15,7 +15,6 @@ from anyio import to_thread
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
-from actors.core.messages import name_of_question
 from actors.factory.domains import look_at_domain
 from actors.results.agent_path import (
     QUESTION,
@@ -83,18 +82,11 @@ def explain_agent(path: Path, agent: int | str, first: int, last: int) -> Explan
         JournalError: a file cannot be read.
         ConfigError, InputError: the run's configuration or an input file cannot be used.
     """
-    return anyio.run(partial(explain_turns, path, agent, first, last))
-
-
-async def explain_turns(
-    path: Path, agent: int | str, first: int, last: int, on_begin: OnBegin = lambda _: None
-) -> Explanation:
-    """Do the same as `explain_agent` in a task."""
-    run = await to_thread.run_sync(OpenRun, path)
+    run = OpenRun(path)
     number, name = chosen_agent(run, agent)
     refuse_ticks(run, first, last)
-    messages = await to_thread.run_sync(messages_of, run, number)
-    return await _explained(run, (number, name), messages, (first, last), on_begin)
+    turns = anyio.run(partial(_explained, run, number, messages_of(run, number), first, last))
+    return Explanation(agent=number, name=name, ticks=run.length, turns=tuple(turns), notes=tuple(run.notes))
 
 
 async def explain_turn(path: Path, agent: int | str, tick: int, on_begin: OnBegin = lambda _: None) -> Explanation:
@@ -113,49 +105,22 @@ async def explain_turn(path: Path, agent: int | str, tick: int, on_begin: OnBegi
         problem = f"agent {number}{called} has no turn in tick {tick:,}; {nearest(whole, tick)}"
         raise RunDirectoryError(f"{path}: {problem}")
     last = max([tick, *(decided for (asked, _), decided in decisions(whole) if asked == tick)])
-    found = await _explained(run, (number, name), messages, (tick, last), on_begin)
-    asked = {each.question.id for each in found.turns if each.tick == tick and each.question is not None}
-    turns = [each for each in found.turns if each.tick == tick or (each.question and each.question.id in asked)]
+    found = await _explained(run, number, messages, tick, last, on_begin)
+    asked = {each.question.id for each in found if each.tick == tick and each.question is not None}
+    turns = [each for each in found if each.tick == tick or (each.question and each.question.id in asked)]
     return Explanation(agent=number, name=name, ticks=run.length, turns=tuple(turns), notes=tuple(run.notes))
 
 
-async def explain_everybody(
-    path: Path, first: int, last: int, on_begin: OnBegin = lambda _: None
-) -> tuple[ExplainedTurn, ...]:
-    """Return the turns of all agents in the ticks from `first` to `last`, in the order in which they were triggered.
-
-    Raises:
-        RunDirectoryError: there is no such run or tick. The others are as for `explain_agent`.
-    """
-    run = await to_thread.run_sync(OpenRun, path)
-    refuse_ticks(run, first, last)
-    until = min(
-        last + run.config.deliberation_ticks + 1, run.length
-    )  # by then the questions of these ticks are decided
-    trace = Trace(None, first, until - 1)
-    await retrace(run, trace, until, on_begin)
-    decided = {
-        name_of_question(each.question): each.trigger.tick
-        for each in trace.turns
-        if each.question is not None and each.trigger.decision is not None
-    }
-    turns = await explained_turns(run, trace, decided)
-    return tuple(each for each in turns if each.tick <= last)
-
-
 async def _explained(
-    run: OpenRun, agent: tuple[int, str], messages: list[Any], span: tuple[int, int], on_begin: OnBegin
-) -> Explanation:
-    """Return the turns of an agent in a range of ticks. `span`: the first and the last tick."""
-    number, name = agent
-    first, last = span
+    run: OpenRun, number: int, messages: list[Any], first: int, last: int, on_begin: OnBegin = lambda _: None
+) -> list[ExplainedTurn]:
+    """Return the turns of an agent in a range of ticks. `messages`: all of the agent."""
     decided = {(number, asked, trigger): tick for (asked, trigger), tick in decisions(path_of(messages))}
     until = max([last, *(tick for (_, asked, _), tick in decided.items() if first <= asked <= last)]) + 1
     trace = Trace({number}, first, until - 1)
     await retrace(run, trace, until, on_begin)
-    turns = [
+    return [
         each if each.profile else replace(each, profile=plain(run.show.panel(number, before(messages, each.tick))))
         for each in await explained_turns(run, trace, decided)
         if each.tick <= last
     ]
-    return Explanation(agent=number, name=name, ticks=run.length, turns=tuple(turns), notes=tuple(run.notes))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,16 +46,51 @@ async def explain_post(path: Path, post: int, on_begin: OnBegin = lambda _: None
     """
     run = await to_thread.run_sync(OpenRun, path)
     events = await to_thread.run_sync(_cascade_of, run, post)
-    first = max(0, events[0].tick - ROUNDS_BEFORE * run.config.simulation.ticks_per_round)
-    watched = _Watched(run, events)
-    trace = Trace({event.agent for event in events}, first, events[-1].tick)
+    made = {event.post: event.tick for event in events if event.kind != LIKE}
+    texts: dict[int, str] = {}
 
-    def commit(simulation: Simulation, tick: int, _: bytes) -> None:
-        watched.add(trace.turns, simulation, tick)
-        trace.turns.clear()
+    def read_texts(simulation: Simulation, tick: int) -> None:
+        network: Any = getattr(simulation.domain.world, "network", None)
+        for each in [each for each, at in made.items() if at == tick] if network is not None else ():
+            if (found := network.post(each)) is not None:
+                texts[each] = network.text(found)
 
-    await retrace(run, trace, events[-1].tick + 1, on_begin, commit)
-    return watched.cascade(post)
+    causes = await _causes(run, events, on_begin, read_texts)
+    names = {event.agent: run.name_of(event.agent) for event in events}
+    likes: dict[int, list[ExplainedLike]] = {}
+    depths: dict[int | None, int] = {None: -1}
+    for event in events:
+        if event.kind == LIKE:
+            found = ExplainedLike(agent=event.agent, name=names[event.agent], tick=event.tick, cause=causes.get(event))
+            likes.setdefault(event.post, []).append(found)
+        else:
+            depths[event.post] = depths[event.parent] + 1
+    posts = [
+        ExplainedPost(
+            post=event.post,
+            kind=event.kind,
+            agent=event.agent,
+            name=names[event.agent],
+            tick=event.tick,
+            parent=event.parent,
+            depth=depths[event.post],
+            text=texts.get(event.post, ""),
+            topics=event.topics,
+            likes=tuple(likes.get(event.post, ())),
+            cause=causes.get(event),
+        )
+        for event in events
+        if event.kind != LIKE
+    ]
+    return ExplainedCascade(
+        post=post,
+        root=posts[0].post,
+        ticks=run.length,
+        posts=tuple(posts),
+        depth=max(depths.values()),
+        likes=sum(map(len, likes.values())),
+        notes=tuple(run.notes),
+    )
 
 
 def _cascade_of(run: OpenRun, post: int) -> list[PostEvent]:
@@ -75,123 +110,6 @@ def _cascade_of(run: OpenRun, post: int) -> list[PostEvent]:
         if event.post in tree:
             found.append(event)
     return found
-
-
-class _Watched:
-    """The parts of a tree, with the turns and texts that are found while the ticks are done again."""
-
-    def __init__(self, run: OpenRun, events: list[PostEvent]) -> None:
-        self._run = run
-        self._events = events
-        self._wanted = {(event.tick, event.agent, event.kind, event.post) for event in events}
-        self._made = {event.post: event.tick for event in events if event.kind != LIKE}
-        self._causes: dict[tuple[int, int, str, int], Cause] = {}
-        self._texts: dict[int, str] = {}
-        self._latest: dict[int, deque[TracedTurn]] = {}
-
-    def add(self, turns: list[TracedTurn], simulation: Simulation, tick: int) -> None:
-        """Take over the turns of a tick, and the texts of posts that were made in it."""
-        for each in turns:
-            latest = self._latest.setdefault(each.trigger.agent, deque(maxlen=TURNS_KEPT))
-            latest.append(each)
-            for event in each.events:
-                if isinstance(event, PostEvent):
-                    name = (event.tick, event.agent, event.kind, event.post)
-                    if name in self._wanted:
-                        self._causes[name] = cause_of(event, list(latest), _resting_states(simulation))
-        network: Any = getattr(simulation.domain.world, "network", None)
-        for post, made in self._made.items() if network is not None else ():
-            if made == tick and (found := network.post(post)) is not None:
-                self._texts[post] = network.text(found)
-
-    def cascade(self, post: int) -> ExplainedCascade:
-        """Return the cascade of a post: its posts as a tree, each with its likes and its cause."""
-        names = {event.agent: self._run.name_of(event.agent) for event in self._events}
-        likes: dict[int, list[ExplainedLike]] = {}
-        depths: dict[int | None, int] = {None: -1}
-        for event in self._events:
-            if event.kind == LIKE:
-                cause = self._causes.get((event.tick, event.agent, LIKE, event.post))
-                found = ExplainedLike(agent=event.agent, name=names[event.agent], tick=event.tick, cause=cause)
-                likes.setdefault(event.post, []).append(found)
-            else:
-                depths[event.post] = depths[event.parent] + 1
-        posts = [
-            ExplainedPost(
-                post=event.post,
-                kind=event.kind,
-                agent=event.agent,
-                name=names[event.agent],
-                tick=event.tick,
-                parent=event.parent,
-                depth=depths[event.post],
-                text=self._texts.get(event.post, ""),
-                topics=event.topics,
-                likes=tuple(likes.get(event.post, ())),
-                cause=self._causes.get((event.tick, event.agent, event.kind, event.post)),
-            )
-            for event in self._events
-            if event.kind != LIKE
-        ]
-        return ExplainedCascade(
-            post=post,
-            root=posts[0].post,
-            ticks=self._run.length,
-            posts=tuple(posts),
-            depth=max(depths.values()),
-            likes=sum(map(len, likes.values())),
-            notes=tuple(self._run.notes),
-        )
-
-
-def _resting_states(simulation: Simulation) -> frozenset[str]:
-    """Return the states in which a person is offline or goes on to the next post, so that no act is under way."""
-    roles = getattr(getattr(simulation.domain, "behaviour", None), "roles", {})
-    return frozenset(str(state) for state, role in roles.items() if role != "attend")
-
-
-def cause_of(
-    event: PostEvent | TieChanged, turns: Sequence[TracedTurn], resting: frozenset[str] = frozenset()
-) -> Cause:
-    """Return the turn that decided on an event: the latest about its post in which there was something to decide.
-
-    Of an original post it is the turn with which its author left a state in which nothing was under way.
-
-    Args:
-        turns: the author's latest turns; the last one is that in which the event took place.
-        resting: the states in which nothing is under way.
-    """
-    about = event.parent if isinstance(event, PostEvent) and event.kind != LIKE else event.post
-    for each in reversed(turns):
-        is_decided = len(each.outcomes) > 1 or each.question is not None
-        is_about = about is not None and getattr(each.trigger.context, "id", None) == about
-        begins = about is None and each.state in resting
-        if _moved(each) and ((is_about and is_decided) or begins):
-            return _cause(each)
-    return _cause(turns[-1])
-
-
-def _moved(each: TracedTurn) -> bool:
-    return isinstance(each.answer, Update) and each.answer.source in MOVED
-
-
-def _cause(each: TracedTurn) -> Cause:
-    taken: Any = next((row for row in rows_of(each) if row.is_taken), None)
-    update: Any = each.answer
-    return Cause(
-        agent=each.trigger.agent,
-        tick=each.trigger.tick,
-        trigger=each.trigger.name,
-        state=each.state,
-        to_state=str(update.to_state),
-        source=str(update.source),
-        reason=update.reason,
-        row="" if taken is None else taken.name,
-        guard="" if taken is None else taken.guard,
-        values={} if taken is None else taken.values,
-        asked=None if each.question is None else each.question.tick,
-        options=() if each.question is None else tuple(map(str, each.question.options)),
-    )
 
 
 async def explain_tie(
@@ -220,7 +138,7 @@ async def explain_tie(
         ticks=run.length,
         follows_at_start=bool(population.graph.follows(number, other)),
         changes=tuple(
-            ExplainedTieChange(tick=each.tick, kind=each.kind, post=each.post, cause=causes.get((each.tick, each.kind)))
+            ExplainedTieChange(tick=each.tick, kind=each.kind, post=each.post, cause=causes.get(each))
             if isinstance(each, TieChanged)
             else each
             for each in found
@@ -243,22 +161,76 @@ def _changes_of(run: OpenRun, people: Population, agent: int, whom: int) -> list
     return found
 
 
-async def _causes(run: OpenRun, changes: list[TieChanged], on_begin: OnBegin) -> dict[tuple[int, str], Cause]:
-    """Return `{(tick, kind): the turn that decided on the change}`."""
-    if not changes:
+async def _causes(
+    run: OpenRun,
+    events: Sequence[PostEvent | TieChanged],
+    on_begin: OnBegin,
+    look: Callable[[Simulation, int], None] = lambda *_: None,
+) -> dict[PostEvent | TieChanged, Cause]:
+    """Return the turn that decided on each event, for those that a turn led to.
+
+    Args:
+        events: in their order.
+        look: called with the simulation after each tick that is done again.
+    """
+    if not events:
         return {}
-    first = max(0, changes[0].tick - ROUNDS_BEFORE * run.config.simulation.ticks_per_round)
-    trace = Trace({changes[0].agent}, first, changes[-1].tick)
-    latest: deque[TracedTurn] = deque(maxlen=TURNS_KEPT)
-    causes: dict[tuple[int, str], Cause] = {}
+    first = max(0, events[0].tick - ROUNDS_BEFORE * run.config.simulation.ticks_per_round)
+    trace, wanted = Trace({event.agent for event in events}, first, events[-1].tick), {*events}
+    latest: defaultdict[int, deque[TracedTurn]] = defaultdict(lambda: deque(maxlen=TURNS_KEPT))
+    causes: dict[PostEvent | TieChanged, Cause] = {}
 
-    def commit(*_: object) -> None:
+    def commit(simulation: Simulation, tick: int, _: bytes) -> None:
+        # The states in which a person is offline or goes on to the next post, so that no act is under way.
+        roles = getattr(getattr(simulation.domain, "behaviour", None), "roles", {})
+        resting = {str(state) for state, role in roles.items() if role != "attend"}
         for turn in trace.turns:
-            latest.append(turn)
+            turns = latest[turn.trigger.agent]
+            turns.append(turn)
             for event in turn.events:
-                if isinstance(event, TieChanged) and event in changes:
-                    causes[event.tick, event.kind] = cause_of(event, latest)
+                if isinstance(event, PostEvent | TieChanged) and event in wanted:
+                    causes[event] = _cause(_deciding(event, turns, resting))
         trace.turns.clear()
+        look(simulation, tick)
 
-    await retrace(run, trace, changes[-1].tick + 1, on_begin, commit)
+    await retrace(run, trace, events[-1].tick + 1, on_begin, commit)
     return causes
+
+
+def _deciding(event: PostEvent | TieChanged, turns: Sequence[TracedTurn], resting: Collection[str]) -> TracedTurn:
+    """Return the turn that decided on an event: the latest about its post in which there was something to decide.
+
+    Of an original post it is the turn with which its author left a state in which nothing was under way.
+
+    Args:
+        turns: the author's latest turns; the last one is that in which the event took place.
+        resting: the states in which nothing is under way.
+    """
+    about = event.parent if isinstance(event, PostEvent) and event.kind != LIKE else event.post
+    for each in reversed(turns):
+        is_decided = len(each.outcomes) > 1 or each.question is not None
+        is_about = about is not None and getattr(each.trigger.context, "id", None) == about
+        begins = about is None and each.state in resting
+        has_moved = isinstance(each.answer, Update) and each.answer.source in MOVED
+        if has_moved and ((is_about and is_decided) or begins):
+            return each
+    return turns[-1]
+
+
+def _cause(each: TracedTurn) -> Cause:
+    taken: Any = next((row for row in rows_of(each) if row.is_taken), None)
+    update: Any = each.answer
+    return Cause(
+        agent=each.trigger.agent,
+        tick=each.trigger.tick,
+        trigger=each.trigger.name,
+        state=each.state,
+        to_state=str(update.to_state),
+        source=str(update.source),
+        reason=update.reason,
+        row="" if taken is None else taken.name,
+        guard="" if taken is None else taken.guard,
+        values={} if taken is None else taken.values,
+        asked=None if each.question is None else each.question.tick,
+        options=() if each.question is None else tuple(map(str, each.question.options)),
+    )

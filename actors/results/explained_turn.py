@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -19,19 +19,16 @@ from actors.results.explanation import (
     ExplainedRow,
     ExplainedSharing,
     ExplainedTurn,
-    ModelCalls,
-    ModelRequest,
     plain,
 )
 from actors.results.requests import Requests, requests_of
 from actors.results.retrace import OpenRun, PlacedQuestion, Trace, TracedTurn
-from prism.agents import MOVED, Question, Source, Update
-from prism.config import PricesConfig
+from prism.agents import MOVED, Source, Update
 from prism.events import AttributeSet
 from prism.llm.question_id import question_id
 from prism.llm.spending import Ledger, cost_usd
 from prism.sharing import Judged
-from prism.statechart import ENABLED, Choice, Guard, RowOutcome
+from prism.statechart import ENABLED, Choice, RowOutcome
 
 EMBEDDED: Final = "embedded"
 """The method of an answer that was computed, and so took no call."""
@@ -46,16 +43,15 @@ async def explained_turns(run: OpenRun, trace: Trace, decisions: Decisions) -> l
         if each.question is not None:
             asked[name_of_question(each.question)] = each
     answers = answers_to(run, set(asked))
+    own: dict[QuestionName, Judged] = {}
+    if run.config.oracle.sharing.by != "none":
+        own = {each.name: each for each in judgements_in(run.path) if each.name in asked}
+    found: dict[QuestionName, ExplainedQuestion] = {}
     with requests_of(run) as requests:
-        found = {
-            name: await _question(run, each, answers.get(name, []), requests, decisions.get(name))
-            for name, each in asked.items()
-        }
-    drawn = [name for name, each in found.items() if _is_drawn(each.answer)]
-    sharing = sharing_of(
-        run, {name: each.question for name, each in asked.items() if each.question}, trace.places, drawn
-    )
-    found |= {name: msgspec.structs.replace(found[name], sharing=each) for name, each in sharing.items()}
+        for name, each in asked.items():
+            question = await _question(run, each, answers.get(name, []), requests, decisions.get(name))
+            sharing = _sharing(question, trace.places.get(name), own.get(name))
+            found[name] = msgspec.structs.replace(question, sharing=sharing)
     return [
         _turn(run, each, None if each.question is None else found[name_of_question(each.question)])
         for each in trace.turns
@@ -93,6 +89,10 @@ async def _question(
         asked = await requests.of(domain, traced.asker, question, method)
     if _is_drawn(answer):  # a tape may have the reply to another person's identical text
         asked = tuple(msgspec.structs.replace(each, reply=None) for each in asked)
+    # Was it put to the oracle by itself, as far as the oracle's log and the tapes know?
+    is_sent = answer is not None and not _is_drawn(answer)
+    if answer is not None and is_sent and answer.method != EMBEDDED and answer.latency_s is not None:
+        is_sent = bool(answer.spent) or any(each.reply is not None for each in asked)
     shares = traced.reference.probabilities
     return ExplainedQuestion(
         id=question_id(run.header.seed, question.tick, question.agent, encoded),
@@ -102,20 +102,11 @@ async def _question(
         state=str(question.state),
         options=tuple(map(str, question.options)),
         requests=asked,
-        is_sent=_is_sent(answer, asked),
+        is_sent=is_sent,
         answer=answer,
         embedded=None if shares is None else dict(zip(map(str, question.options), map(float, shares), strict=True)),
         relevance=traced.reference.relevance,
     )
-
-
-def _is_sent(answer: ExplainedAnswer | None, requests: Sequence[ModelRequest]) -> bool:
-    """Return whether a question was put to the oracle by itself, as far as the oracle's log and the tapes know."""
-    if answer is None or _is_drawn(answer):
-        return False
-    if answer.method == EMBEDDED or answer.latency_s is None:  # the answer was computed, or the log does not have it
-        return True
-    return bool(answer.spent) or any(each.reply is not None for each in requests)
 
 
 def _answer(run: OpenRun, traced: TracedTurn, logged: Logged, decided_in: int | None) -> ExplainedAnswer | None:
@@ -137,7 +128,6 @@ def _answer(run: OpenRun, traced: TracedTurn, logged: Logged, decided_in: int | 
     ledger = Ledger(found.spent)
     for each in before:
         ledger.add(each.spent)
-    prices: PricesConfig = run.config.llm.prices
     is_late = decision is not None and decision.reason == LATE
     return ExplainedAnswer(
         state=decision.state if decision is not None and is_late else found.state,
@@ -147,10 +137,8 @@ def _answer(run: OpenRun, traced: TracedTurn, logged: Logged, decided_in: int | 
         content=_content(found.content),
         latency_s=found.latency_s,
         attempts=tuple(each.reason for each in before),
-        spent=tuple(
-            ModelCalls(**{name: getattr(spent, name) for name in ModelCalls.__struct_fields__}) for spent in ledger
-        ),
-        cost_usd=cost_usd(ledger, prices),
+        spent=tuple(ledger),
+        cost_usd=cost_usd(ledger, run.config.llm.prices),
         is_shared=not found.spent and not found.reason and found.method != EMBEDDED,
         decided_in=decided_in,
     )
@@ -222,7 +210,7 @@ def rows_of(traced: TracedTurn) -> list[ExplainedRow]:
             name=each.row.name,
             target=None if each.row.target is None else str(each.row.target),
             level=each.row.level,
-            guard=_guard(each),
+            guard=_guard_text(each),
             values=plain(values),
             outcome=each.outcome,
             error=each.error,
@@ -233,14 +221,12 @@ def rows_of(traced: TracedTurn) -> list[ExplainedRow]:
     ]
 
 
-def _guard(each: RowOutcome[Any]) -> str:
+def _guard_text(each: RowOutcome[Any]) -> str:
     """Return a guard as its author wrote it: an expression, or the name of a function."""
-    guard: Guard | None = each.row.guard
-    if guard is None:
-        return ""
+    guard = each.row.guard
     if each.row.when is not None:
         return each.row.when.text
-    return getattr(guard, "__qualname__", None) or type(guard).__qualname__
+    return "" if guard is None else getattr(guard, "__qualname__", None) or type(guard).__qualname__
 
 
 def _taken(traced: TracedTurn) -> int | None:
@@ -258,38 +244,24 @@ OWNED, AUDITED, SHARED = "asked for all", "audited", "shared"
 """The parts of a question. The last one is the method of an answer, too."""
 
 
-def sharing_of(
-    run: OpenRun,
-    asked: Mapping[QuestionName, Question[Any]],
-    places: Mapping[QuestionName, PlacedQuestion],
-    drawn: Collection[QuestionName],
-) -> dict[QuestionName, ExplainedSharing]:
-    """Return the place of each question that has one. Blocks.
+def _sharing(question: ExplainedQuestion, placed: PlacedQuestion | None, own: Judged | None) -> ExplainedSharing | None:
+    """Return the place of a question among those that share judgements.
 
-    `places`: where they were placed when their ticks were done again.
+    Args:
+        placed: where it was placed when its tick was done again; `own`: its own judgement.
     """
-    if run.config.oracle.sharing.by == "none":
-        return {}
-    own = {each.name: each for each in judgements_in(run.path) if each.name in asked}
-    parts = {name: AUDITED if each.is_audit else OWNED for name, each in own.items()} | dict.fromkeys(drawn, SHARED)
-    return {
-        name: _sharing(asked[name], places.get(name), own.get(name), part)
-        for name, part in parts.items()
-        if name in asked
-    }
 
+    def by_option(shares: Sequence[float]) -> dict[str, float] | None:
+        return dict(zip(question.options, shares, strict=True)) if shares else None
 
-def _sharing(question: Question[Any], placed: PlacedQuestion | None, own: Judged | None, part: str) -> ExplainedSharing:
+    if own is None and not _is_drawn(question.answer):
+        return None
     shared: Sequence[float] = () if own is None else own.shared or own.probabilities
     if placed is not None:
         shared = shared or placed.place.basis.probabilities
     return ExplainedSharing(
-        part=part,
+        part=SHARED if own is None or _is_drawn(question.answer) else AUDITED if own.is_audit else OWNED,
         archetype="" if placed is None else placed.archetype,
-        shared=_by_option(question, shared),
-        judged=None if own is None else _by_option(question, own.probabilities),
+        shared=by_option(shared),
+        judged=None if own is None else by_option(own.probabilities),
     )
-
-
-def _by_option(question: Question[Any], shares: Sequence[float]) -> dict[str, float] | None:
-    return dict(zip(map(str, question.options), shares, strict=True)) if shares else None

@@ -1,6 +1,6 @@
 """The records of an explanation: turns, questions and answers, posts, quarters, and what would have been different.
 
-They are plain data: `msgspec.json.encode` gives the form that `docs/cause.md` describes.
+They are plain data: `plain` gives the JSON values that `prism explain --json` prints.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from enum import Enum
 from typing import Any
 
 import msgspec
+
+from prism.llm.port import Message
+from prism.llm.spending import Spending
 
 
 class PathTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,35 +74,17 @@ class ModelReply(msgspec.Struct, frozen=True, kw_only=True):
     latency_s: float = 0.0
 
 
-class SentMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message of a chat, as the server got it."""
-
-    role: str
-    content: str
-
-
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request to a model, as its server got it."""
 
     kind: str  # `chat`; `letters`, a chat whose answer is the probability of each letter; or `systemone`
     # of a chat and of letters, in order; each content is byte for byte what the server got
-    messages: tuple[SentMessage, ...] = ()
+    messages: tuple[Message, ...] = ()
     state: str = ""  # state, instructions: of `systemone`; empty otherwise
     instructions: str = ""
     options: dict[str, str | None] = {}  # `{option: its meaning}` of letters and of `systemone`, in their order
     schema: dict[str, Any] | None = None  # the JSON schema of the answer; None if there is none
     reply: ModelReply | None = None  # what came back; None if no tape has it
-
-
-class ModelCalls(msgspec.Struct, frozen=True, kw_only=True):
-    """The calls to a model with one outcome."""
-
-    outcome: str  # `ok`, a reason of a failure, or `cancelled`
-    calls: int  # their number; the other fields are sums over them
-    latency_s: float
-    prompt_tokens: int
-    cached_tokens: int
-    completion_tokens: int
 
 
 class ExplainedAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,7 +101,7 @@ class ExplainedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     # the calls that failed before, after which the question was asked again: the reason of each
     attempts: tuple[str, ...] = ()
     # the calls to a model that it took, by outcome, with those of the attempts before
-    spent: tuple[ModelCalls, ...] = ()
+    spent: Spending = ()
     cost_usd: float | None = None  # their cost; None without prices
     # whether it took no call of its own: it drew from a shared judgement, an identical question was under way, or a
     # tape had the answer
@@ -395,12 +380,8 @@ def plain(value: Any) -> Any:
         case float() if not math.isfinite(value):
             found = repr(value)
         case _:
-            found = _builtin(value)
+            try:
+                found = msgspec.to_builtins(value)
+            except (TypeError, ValueError):
+                found = repr(value)
     return found
-
-
-def _builtin(value: Any) -> Any:
-    try:
-        return msgspec.to_builtins(value)
-    except (TypeError, ValueError):
-        return repr(value)

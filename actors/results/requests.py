@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from actors.factory.oracle_backends import tape_path
-from actors.results.explanation import ModelReply, ModelRequest, SentMessage
+from actors.results.explanation import ModelReply, ModelRequest
 from actors.results.retrace import OpenRun
 from actors.runs.directory import TAPE
 from prism.agents import Question, StatefulAgent
@@ -27,7 +27,7 @@ from prism.llm import LLMFailureException, Tape, TapedModel
 from prism.llm.capabilities import Capabilities, messages_of, way_of
 from prism.llm.letters import METHOD as LETTERS
 from prism.llm.letters import lettered_chat
-from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Undecided
+from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message, Undecided
 from prism.llm.tape import TapeMissError
 from prism.llm.tape_file import TapeError
 
@@ -55,9 +55,9 @@ class Requests:
         self._method = ""
 
     @property
-    def model(self) -> TapedModel | _Untaped:
+    def model(self) -> _Untaped:
         """The model to make the oracle with."""
-        return _Taped(self, self._tapes) if self._tapes else _Untaped(self)
+        return _Taped(self, self._tapes[0]) if self._tapes else _Untaped(self)
 
     @property
     def has_tapes(self) -> bool:
@@ -85,18 +85,16 @@ class Requests:
 
     async def chat(self, request: ChatRequest) -> Completion:
         """Note a chat, and return its reply on a tape."""
-        messages = self._sent(request)
-        noted = ModelRequest(kind="chat", messages=messages, schema=request.schema)
-        self._found.append(noted)
+        self._found.append(ModelRequest(kind="chat", messages=self._sent(request), schema=request.schema))
         for tape in self._tapes:
             try:
                 said = await tape.complete(request)
             except TapeMissError:
                 continue
             except LLMFailureException as error:
-                self._replied(_failed(error))
+                self._replied(error, problem=_problem(error))
                 raise
-            self._replied(_of_completion(said))
+            self._replied(said, text=said.text, model=said.model)
             return said
         raise _EndError
 
@@ -109,11 +107,14 @@ class Requests:
                 continue
             except LLMFailureException as error:
                 self._note_choice(request, self._usual)
-                self._replied(_failed(error))
+                self._replied(error, problem=_problem(error))
                 raise
-            if found is not None:
-                self._note_choice(request, found.method if isinstance(found, Distribution) else LETTERS)
-                self._replied(_of_choice(found))
+            if isinstance(found, Distribution):
+                self._note_choice(request, found.method)
+                self._replied(found, probabilities=found.probabilities, model=found.model)
+            elif found is not None:
+                self._note_choice(request, LETTERS)
+                self._replied(found, problem=found.reason)
             return found
         if self._method not in (SYSTEMONE, LETTERS):
             return None
@@ -122,46 +123,37 @@ class Requests:
 
     def _note_choice(self, request: ChoiceRequest, method: str) -> None:
         if method == LETTERS:
-            chat = lettered_chat(request, seed=0, max_tokens=1)
-            noted = ModelRequest(kind="letters", messages=self._sent(chat), options=request.options)
+            messages = self._sent(lettered_chat(request, seed=0, max_tokens=1))
+            noted = ModelRequest(kind="letters", messages=messages, options=request.options)
         else:
             noted = ModelRequest(
                 kind=SYSTEMONE, state=request.state, instructions=request.instructions, options=request.options
             )
         self._found.append(noted)
 
-    def _replied(self, reply: ModelReply) -> None:
+    def _replied(self, call: Completion | Distribution | Undecided | LLMFailureException, **told: Any) -> None:
+        """Add the reply to the latest request. `told`: what it says."""
+        reply = ModelReply(
+            prompt_tokens=call.usage.prompt_tokens,
+            completion_tokens=call.usage.completion_tokens,
+            cached_tokens=call.usage.cached_tokens,
+            latency_s=call.latency_s,
+            **told,
+        )
         self._found[-1] = msgspec.structs.replace(self._found[-1], reply=reply)
 
-    def _sent(self, request: ChatRequest) -> tuple[SentMessage, ...]:
+    def _sent(self, request: ChatRequest) -> tuple[Message, ...]:
         if self._way is None:
-            return tuple(SentMessage(role=each.role, content=each.content) for each in request.messages)
-        sent = messages_of(request.messages, request.schema, self._way)
-        return tuple(SentMessage(role=each["role"], content=each["content"]) for each in sent)
+            return tuple(request.messages)
+        return msgspec.convert(messages_of(request.messages, request.schema, self._way), tuple[Message, ...])
 
 
-class _Taped(TapedModel):
-    """A taped model that notes its requests. It is a `TapedModel`, so an oracle treats its answers as a replay's."""
-
-    def __init__(self, requests: Requests, tapes: Sequence[TapedModel]) -> None:
-        self.mode = "replay"
-        self.model = None
-        self._requests = requests
-        self._first = tapes[0]
-
-    @property
-    def identity(self) -> Identity:
-        return self._first.identity
-
-    async def complete(self, request: ChatRequest) -> Completion:
-        return await self._requests.chat(request)
-
-    async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
-        return await self._requests.choice(request)
+def _problem(error: LLMFailureException) -> str:
+    return f"{error.reason}: {error.detail}" if error.detail else error.reason
 
 
 class _Untaped:
-    """A model that notes its requests, and answers nothing."""
+    """A model that notes its requests; without a tape it answers nothing."""
 
     name = "none"
     identity = Identity(backend="none", model="", dialect="", options={})
@@ -180,6 +172,17 @@ class _Untaped:
 
     async def aclose(self) -> None:
         """Do nothing."""
+
+
+class _Taped(_Untaped, TapedModel):
+    """A model that notes its requests. It is a `TapedModel`, so an oracle treats its answers as a replay's."""
+
+    mode = "replay"
+    model = None
+
+    def __init__(self, requests: Requests, first: TapedModel) -> None:
+        super().__init__(requests)
+        self.identity = first.identity
 
 
 @contextmanager
@@ -250,36 +253,3 @@ def _opened(path: Path, stack: ExitStack) -> Tape | None:
         return tape if tape.header() is not None else None
     except (OSError, TapeError):
         return None
-
-
-def _of_completion(said: Completion) -> ModelReply:
-    return ModelReply(
-        text=said.text,
-        model=said.model,
-        prompt_tokens=said.prompt_tokens,
-        completion_tokens=said.completion_tokens,
-        cached_tokens=said.cached_tokens,
-        latency_s=said.latency_s,
-    )
-
-
-def _of_choice(found: Distribution | Undecided) -> ModelReply:
-    reply = ModelReply(
-        prompt_tokens=found.prompt_tokens,
-        completion_tokens=found.completion_tokens,
-        cached_tokens=found.cached_tokens,
-        latency_s=found.latency_s,
-    )
-    if isinstance(found, Undecided):
-        return msgspec.structs.replace(reply, problem=found.reason)
-    return msgspec.structs.replace(reply, probabilities=found.probabilities, model=found.model)
-
-
-def _failed(error: LLMFailureException) -> ModelReply:
-    return ModelReply(
-        problem=f"{error.reason}: {error.detail}" if error.detail else error.reason,
-        prompt_tokens=error.usage.prompt_tokens,
-        completion_tokens=error.usage.completion_tokens,
-        cached_tokens=error.usage.cached_tokens,
-        latency_s=error.latency_s,
-    )

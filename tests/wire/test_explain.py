@@ -20,11 +20,12 @@ import anyio
 import pytest
 import yaml
 
-from actors.results.explain import explain_everybody, explain_path, explain_turn
+from actors.results.explain import explain_path, explain_turn
 from actors.results.explanation import ExplainedQuestion, ExplainedTurn, ModelRequest
 from actors.results.what_if import what_if
 from tests.command import prism_alone
 from tests.durability.process_runs import ends, prism, whole_ticks
+from tests.explained import everybody
 from tests.patience import HANG_S
 from tests.recorded import LIVE, content, make_run
 from tests.standin import Dialect, Fault, FaultPlan, Latency, Logprobs, ModelServer, ServerSettings
@@ -116,7 +117,7 @@ def questions_of(turns: tuple[ExplainedTurn, ...]) -> dict[str, ExplainedQuestio
 def explained(run: Path) -> dict[str, ExplainedQuestion]:
     """Return every question of a run."""
     ticks, _ = whole_ticks(run)
-    return questions_of(anyio.run(explain_everybody, run, 0, ticks - 1))
+    return questions_of(everybody(run, 0, ticks - 1))
 
 
 def recorded(tape: Path) -> dict[str, list[dict[str, Any]]]:

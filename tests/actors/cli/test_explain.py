@@ -20,10 +20,10 @@ from actors.results.explanation import (
     ModelReply,
     ModelRequest,
     PathTurn,
-    SentMessage,
     TickDifference,
     WhatIf,
 )
+from prism.llm.port import Message
 from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.hostile_texts import TEXTS, harms_a_terminal
@@ -138,7 +138,7 @@ def a_question(text: str) -> ExplainedQuestion:
         requests=(
             ModelRequest(
                 kind="chat",
-                messages=(SentMessage(role="user", content=text),),
+                messages=(Message(role="user", content=text),),
                 reply=ModelReply(text=text, model=text, problem=text),
             ),
             ModelRequest(kind="systemone", state=text, instructions=text, options={text: text}),

@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
-from actors.results.explain import explain_everybody, explain_path, explain_turn
+from actors.results.explain import explain_path, explain_turn
 from actors.results.explained_post import explain_tie
 from actors.results.retrace import OpenRun, Trace, retrace
 from actors.runtime.simulation import Simulation
@@ -22,6 +22,7 @@ from tests.actors.results.exports import Read, Row, exported
 from tests.actors.view.asking import Asked
 from tests.catalogue import catalogue
 from tests.command import prism_alone
+from tests.explained import everybody
 from tests.recorded import CHANGES, CHANGING_CHART, changing_run
 from tests.standin import ModelServer
 
@@ -130,7 +131,7 @@ def test_an_explanation_has_the_attributes_as_they_were_then(run: Path, tables: 
     compared = 0
     for tick in (9, 20, 33):
         now = attributes_at(tables, tick)
-        for turn in anyio.run(explain_everybody, run, tick, tick):
+        for turn in everybody(run, tick, tick):
             for name, value in turn.profile["attributes"].items():
                 assert value == now[turn.agent, name]
                 compared += value != attributes_at(tables, TICKS)[turn.agent, name]
@@ -144,7 +145,7 @@ def test_an_explanation_has_the_attributes_as_they_were_then(run: Path, tables: 
 def test_an_explained_change_is_what_its_expressions_come_to(run: Path, tables: Read) -> None:
     told: dict[tuple[int, int, str], Any] = {}
     held = Counter[bool]()
-    for turn in anyio.run(explain_everybody, run, 5, 40):
+    for turn in everybody(run, 5, 40):
         for change in turn.changes:
             held[change.holds] += 1
             if not change.holds:
@@ -345,7 +346,7 @@ def test_the_text_that_a_model_read_has_the_attributes_of_that_time(tmp_path: Pa
         live: dict[str, Any] = {"oracle": {"backend": "ollama", "tape": "record"}, "llm": {"host": server.url}}
         run = changing_run(tmp_path, chart=asking, **live)
     tables, compared = exported("parquet", tmp_path / "out", run)[1], 0
-    for turn in anyio.run(explain_everybody, run, 9, 30):
+    for turn in everybody(run, 9, 30):
         if turn.question is not None and not turn.is_decision and turn.question.answer is not None:
             assert all(request.reply is not None for request in turn.question.requests)
             now = attributes_at(tables, turn.tick)[turn.agent, "opinion"]

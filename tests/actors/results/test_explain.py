@@ -12,10 +12,11 @@ import pytest
 
 from actors.core.errors import DivergedError, RunDirectoryError
 from actors.persistence.journal import JOURNAL
-from actors.results.explain import explain_agent, explain_everybody, explain_path, explain_turn
+from actors.results.explain import explain_agent, explain_path, explain_turn
 from tests.actors.cli.test_replay import TO_STATE, forge
 from tests.actors.results.nested_runs import nested_run
 from tests.command import prism_alone
+from tests.explained import everybody
 from tests.own_domains import CROSSING, path_restored, write_study
 from tests.recorded import content
 
@@ -48,7 +49,7 @@ def test_every_turn_of_an_agent_is_as_its_path_says_and_nothing_is_written(few_r
 def test_the_values_of_guards_are_those_by_which_they_are_true(few_run: Path) -> None:
     """The default chart's thresholds, compared by hand with the relevance that the explanation gives."""
     seen = set()
-    for turn in anyio.run(explain_everybody, few_run, 24, 35):
+    for turn in everybody(few_run, 24, 35):
         for row in turn.rows:
             if row.guard == "agent.low_threshold < post.relevance < agent.high_threshold":
                 low, relevance, high = row.values.values()
@@ -60,7 +61,7 @@ def test_the_values_of_guards_are_those_by_which_they_are_true(few_run: Path) ->
 
 
 def test_the_row_that_is_taken_is_a_candidate_and_leads_where_the_agent_went(few_run: Path) -> None:
-    moved = [each for each in anyio.run(explain_everybody, few_run, 0, 35) if each.source in ("rule", "oracle")]
+    moved = [each for each in everybody(few_run, 0, 35) if each.source in ("rule", "oracle")]
     for turn in moved:
         taken = [row for row in turn.rows if row.is_taken]
         assert [(row.target, row.is_candidate) for row in taken] == [(turn.to_state, True)]
@@ -68,7 +69,7 @@ def test_the_row_that_is_taken_is_a_candidate_and_leads_where_the_agent_went(few
 
 
 def test_the_embedded_choice_is_shown_with_the_probabilities_that_it_drew_from(few_run: Path) -> None:
-    turns = anyio.run(explain_everybody, few_run, 0, 35)
+    turns = everybody(few_run, 0, 35)
     decided = [turn for turn in turns if turn.is_decision]
     assert decided
     for turn in decided:
@@ -83,7 +84,7 @@ def test_the_embedded_choice_is_shown_with_the_probabilities_that_it_drew_from(f
 
 
 def test_a_question_and_its_decision_are_shown_together(few_run: Path) -> None:
-    asked = next(turn for turn in anyio.run(explain_everybody, few_run, 0, 20) if turn.source == "question")
+    asked = next(turn for turn in everybody(few_run, 0, 20) if turn.source == "question")
     found = anyio.run(explain_turn, few_run, asked.agent, asked.tick)
     asking, deciding = found.turns[0], found.turns[-1]
     assert (asking.tick, asking.source, deciding.is_decision) == (asked.tick, "question", True)
@@ -96,7 +97,7 @@ def test_a_question_and_its_decision_are_shown_together(few_run: Path) -> None:
 def test_nested_charts_show_inner_and_outer_rows_and_guards_in_python(tmp_path: Path) -> None:
     run = nested_run(tmp_path)
     seen = set()
-    for turn in anyio.run(explain_everybody, run, 0, 35):
+    for turn in everybody(run, 0, 35):
         if turn.trigger != "sees_post":
             continue
         assert turn.context is not None
@@ -116,7 +117,7 @@ def test_nested_charts_show_inner_and_outer_rows_and_guards_in_python(tmp_path: 
 
 def test_a_crash_and_a_quarantine_are_turns_that_lead_nowhere(tmp_path: Path) -> None:
     run = nested_run(tmp_path, crashes=True)
-    turns = [turn for turn in anyio.run(explain_everybody, run, 0, 35) if turn.trigger == "wants_to_post"]
+    turns = [turn for turn in everybody(run, 0, 35) if turn.trigger == "wants_to_post"]
     crashed = [turn for turn in turns if turn.agent % 2]
     assert crashed
     assert len(crashed) < len(turns)
