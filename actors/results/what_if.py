@@ -19,7 +19,7 @@ from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
 from actors.core.frames import HEAD
-from actors.core.messages import Decided, Message, QuestionName, name_of_question
+from actors.core.messages import Decided, QuestionName, name_of_question
 from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
 from actors.record.messages import decoded, encoded_in, ticks_of
@@ -52,9 +52,7 @@ class Asked(NamedTuple):
     turn: PathTurn
     decided_in: int  # the tick in which its decision took effect
     was: str
-    is_logged: bool  # whether the oracle's log has its answer; the embedded oracle keeps none
-    source: str = ""
-    content: str = ""  # its content; both only if it is logged
+    logged: Decided | None  # its answer in the oracle's log; the embedded oracle keeps none
 
 
 async def what_if(  # one for each option of the command
@@ -86,40 +84,48 @@ async def what_if(  # one for each option of the command
     refuse_ticks(run, tick)
     whole = path_of(await to_thread.run_sync(messages_of, run, number))
     asked = _asked(run, whole, (number, tick), answer)
-    until, notes = _until(run, asked, ticks)
-    if answer == asked.was:
-        notes.append(f"{answer} is the answer that was given")
-    found = Differences(number, asked.decided_in)
-    was = await _as_it_was(run, asked, until, found, on_begin)
-    would = await _otherwise(path, number, asked, answer, until, found, on_begin, ask=ask)
-    facts: dict[str, Any] = {"agent": number, "name": name, **_facts(asked, would)}
-    return found.record(run, (was, would.simulation), **facts, would_be=answer, until=until, notes=tuple(notes))
-
-
-def _until(run: OpenRun, asked: Asked, ticks: int | None) -> tuple[int, list[str]]:
-    """Return the end of the ticks that are compared, and notes on the run for a reader."""
     wanted = asked.decided_in + (run.config.simulation.ticks_per_round if ticks is None else ticks)
     until, notes = min(wanted, run.length), list(run.notes)
     if until < wanted:
         notes.append(f"the run has {run.length:,} ticks so far, so {until - asked.decided_in:,} are compared")
-    return until, notes
-
-
-def _facts(asked: Asked, would: _Otherwise) -> dict[str, Any]:
-    """Return the fields of a `WhatIf` about the question and about those that follow in the other future."""
-    turn, oracle = asked.turn, would.oracle
-    return {
-        "asked": turn.tick,
-        "trigger": turn.trigger,
-        "state": turn.from_state,
-        "decided_in": asked.decided_in,
-        "options": turn.options,
-        "was": asked.was,
-        "recorded": would.recorded,
-        "taped": oracle.taped,
-        "computed": oracle.computed,
-        "asked_now": oracle.asked_now,
-    }
+    if answer == asked.was:
+        notes.append(f"{answer} is the answer that was given")
+    found = Differences(number, asked.decided_in)
+    # 1. The recorded ticks once more, to the end of those that are compared.
+    was = await retrace(
+        run, Trace((), asked.turn.tick, asked.turn.tick), until, on_begin, lambda _, at, frame: found.add_was(at, frame)
+    )
+    # 2. The same ticks with the other answer.
+    other_run = await to_thread.run_sync(OpenRun, path)
+    recovered = await to_thread.run_sync(recovered_run, path, asked.turn.tick)
+    same = await to_thread.run_sync(_questions, other_run, asked.decided_in, until)
+    question = (number, asked.turn.tick, asked.turn.trigger)
+    replaced = None if asked.logged is None else answer_as(question, answer, asked.logged)
+    async with AsyncExitStack() as stack:
+        replaces = {question: answer} if replaced is None else {}
+        oracle = await _substitute(other_run, asked.decided_in, replaces, stack, ask=ask)
+        record = _Departing(recovered.recorded, (question, replaced), asked.decided_in, same, found.add_would)
+        with naming_changed_code(other_run.manifest, other_run.now):
+            would = await do_again(other_run, recovered, until, record, on_begin, oracle, capped=ask)
+    return found.record(
+        run,
+        (was, would),
+        agent=number,
+        name=name,
+        asked=asked.turn.tick,
+        trigger=asked.turn.trigger,
+        state=asked.turn.from_state,
+        decided_in=asked.decided_in,
+        options=asked.turn.options,
+        was=asked.was,
+        would_be=answer,
+        until=until,
+        recorded=record.recorded,
+        taped=oracle.taped,
+        computed=oracle.computed,
+        asked_now=oracle.asked_now,
+        notes=tuple(notes),
+    )
 
 
 def _asked(run: OpenRun, whole: list[PathTurn], place: tuple[int, int], answer: str) -> Asked:
@@ -141,47 +147,7 @@ def _asked(run: OpenRun, whole: list[PathTurn], place: tuple[int, int], answer: 
     moves = [each for each in whole if (each.tick, each.trigger) == (at, turn.trigger) and each.source != QUESTION]
     name = (number, turn.tick, turn.trigger)
     logged = [each for each in answers_to(run, {name}).get(name, []) if isinstance(each, Decided)]
-    if logged:
-        return Asked(turn, at, logged[0].state, is_logged=True, source=logged[0].source, content=logged[0].content)
-    return Asked(turn, at, moves[0].to_state, is_logged=False)
-
-
-async def _as_it_was(run: OpenRun, asked: Asked, until: int, found: Differences, on_begin: OnBegin) -> Simulation:
-    """Do the recorded ticks again, and keep those that are compared."""
-
-    def commit(_: Simulation, tick: int, frame: bytes) -> None:
-        found.add_was(tick, frame)
-
-    return await retrace(run, Trace((), asked.turn.tick, asked.turn.tick), until, on_begin, commit)
-
-
-class _Otherwise(NamedTuple):
-    """The other future at its end."""
-
-    simulation: Simulation
-    oracle: Substitute
-    recorded: int
-
-
-async def _otherwise(  # what one future needs, each once
-    path: Path, number: int, asked: Asked, answer: str, until: int, found: Differences, on_begin: OnBegin, *, ask: bool
-) -> _Otherwise:
-    """Do the ticks again with another answer."""
-    run = await to_thread.run_sync(OpenRun, path)
-    recovered = await to_thread.run_sync(recovered_run, path, asked.turn.tick)
-    same = await to_thread.run_sync(_questions, run, asked.decided_in, until)
-    name = (number, asked.turn.tick, asked.turn.trigger)
-    replaced = None
-    if asked.is_logged:
-        was = Decided(asked.turn.tick, number, asked.turn.trigger, asked.was, asked.source, content=asked.content)
-        replaced = answer_as(name, answer, was)
-    async with AsyncExitStack() as stack:
-        replaces = {name: answer} if replaced is None else {}
-        oracle = await _substitute(run, asked.decided_in, replaces, stack, ask=ask)
-        record = _Departing(recovered.recorded, (name, replaced), asked.decided_in, same, found.add_would)
-        with naming_changed_code(run.manifest, run.now):
-            simulation = await do_again(run, recovered, until, record, on_begin, oracle, capped=ask)
-        return _Otherwise(simulation, oracle, record.recorded)
+    return Asked(turn, at, logged[0].state, logged[0]) if logged else Asked(turn, at, moves[0].to_state, None)
 
 
 def answer_as(name: QuestionName, option: str, was: Decided) -> Decided:
@@ -366,11 +332,6 @@ class Differences:
     def add_would(self, tick: int, frame: bytes) -> None:
         """Compare a tick as it would have been with the same tick as it was."""
         was, would = self._frames.pop(tick), frame[HEAD.size :]
-        if was == would:
-            self._ticks.append(TickDifference(tick=tick, agents=0, acting=0))
-            self._read(was, 0)
-            self._read(would, 1)
-            return
         (bytes_was, acts_was), (bytes_would, acts_would) = self._read(was, 0), self._read(would, 1)
         agents = bytes_was.keys() | bytes_would.keys()
         differing = [each for each in agents if bytes_was.get(each) != bytes_would.get(each)]
@@ -395,25 +356,18 @@ class Differences:
                 acts.setdefault(agent, []).append((message.trigger, message.options))
             elif isinstance(message, PostEvent):
                 acts.setdefault(agent, []).append(message.kind)  # ids count an author's posts, so they shift
-                self._count(message, future)
-            elif (change := self._change(message, future)) is not None:
-                acts.setdefault(agent, []).append(change)
+                self._events[future][message.kind] += 1
+                about = message.post if message.kind == "like" else message.parent
+                if about is not None:
+                    self._engagements[future][about] += 1
+            elif isinstance(message, TieChanged):
+                self._events[future][message.kind] += 1
+                acts.setdefault(agent, []).append((message.kind, message.whom))
+            elif isinstance(message, AttributeSet):
+                acts.setdefault(agent, []).append((message.name, message.value))
             if agent == self._agent:
                 add_message(self._paths[future], message)
         return records, acts
-
-    def _change(self, message: Message, future: int) -> tuple[Any, ...] | None:
-        """Return a change of a tie or an attribute, and count ties; None for any other message."""
-        if isinstance(message, TieChanged):
-            self._events[future][message.kind] += 1
-            return message.kind, message.whom
-        return (message.name, message.value) if isinstance(message, AttributeSet) else None
-
-    def _count(self, event: PostEvent, future: int) -> None:
-        self._events[future][event.kind] += 1
-        about = event.post if event.kind == "like" else event.parent
-        if about is not None:
-            self._engagements[future][about] += 1
 
     def record(self, run: OpenRun, ends: tuple[Simulation, Simulation], **facts: Any) -> WhatIf:
         """Return the differences, with these facts about the question.
@@ -422,6 +376,11 @@ class Differences:
         """
         was, would = ends
         acting = sorted(self._acting.items(), key=lambda each: (-len(each[1]), each[1][0], each[0]))
+        engaged_was, engaged_would = self._engagements
+        posts = sorted(
+            engaged_was.keys() | engaged_would.keys(),
+            key=lambda post: (-abs(engaged_was[post] - engaged_would[post]), post),
+        )
         return WhatIf(
             **facts,
             path_was=tuple(self._paths[0]),
@@ -434,7 +393,11 @@ class Differences:
                 AgentDifference(agent=agent, name=run.name_of(agent), first=ticks[0], ticks=len(ticks))
                 for agent, ticks in acting[:LARGEST]
             ),
-            posts=_largest(*self._engagements),
+            posts=tuple(
+                Counted(name=str(post), was=engaged_was[post], would_be=engaged_would[post])
+                for post in posts[:LARGEST]
+                if engaged_was[post] != engaged_would[post]
+            ),
         )
 
 
@@ -449,10 +412,3 @@ def _numbers(totals: dict[str, Any]) -> dict[str, float]:
     return {
         name: value for name, value in totals.items() if isinstance(value, int | float) and not isinstance(value, bool)
     }
-
-
-def _largest(was: Counter[int], would: Counter[int]) -> tuple[Counted, ...]:
-    """Return the posts whose engagements differ most, the largest difference first."""
-    apart = [(abs(was[post] - would[post]), post) for post in was.keys() | would.keys()]
-    posts = [post for count, post in sorted(apart, key=lambda each: (-each[0], each[1])) if count]
-    return tuple(Counted(name=str(post), was=was[post], would_be=would[post]) for post in posts[:LARGEST])
