@@ -134,7 +134,6 @@ DOORS = {
     "actors/results/requests.py": "a copy in a new temporary directory",
     "actors/results/post_tables.py": "a file without a name",
     "actors/results/table_files.py": "tables in a new directory",
-    "actors/results/parquet_files.py": "tables in a new directory",
     "actors/pages/picture.py": "a picture in memory",
     "actors/runs/inputs.py": "a second name for an input, which takes the place of any link",
     "actors/runs/pack.py": "a new file in place of none",

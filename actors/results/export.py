@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import mkdtemp
@@ -16,11 +15,10 @@ import msgspec
 from actors.core.errors import RunDirectoryError, run_directory_error
 from actors.core.files import beside, hold, opened_as_it_is, remove_abandoned
 from actors.record.run import Recorded, names_of
-from actors.results.parquet_files import ParquetFiles
 from actors.results.people import attribute_columns, post_columns
 from actors.results.run_tables import Attributes, RoundsTable, RunTables, columns_of
 from actors.results.schema import shipped_tables, tables_of
-from actors.results.table_files import DATABASE, CsvFiles, SqliteFile, TableFiles, Tables
+from actors.results.table_files import DATABASE, CsvFiles, ParquetFiles, Rows, SqliteFile, TableFiles
 from actors.runs.manifest import OWN_PACKAGE
 from prism.expectations import guess
 from prism.tables import Table
@@ -99,7 +97,8 @@ def export(
         try:
             rows = write_tables(runs, wanted, files, draft, on_progress)
             if not rows:
-                raise RunDirectoryError(_without_tables(paths, [tables[name] for name in wanted]))
+                reasons = [f"no table {name}: {tables[name].absent or 'it has no rows'}" for name in wanted]
+                raise RunDirectoryError(f"{', '.join(map(str, paths))}: {'; '.join(reasons)}")
             told = [
                 {"run": run.name, "ticks": run.length, "digest": run.digest, "prism": run.header.prism} for run in runs
             ]
@@ -116,12 +115,6 @@ def export(
 def _files(tables: Iterable[str]) -> frozenset[str]:
     """Return the names of the files that an export of these tables may write."""
     return frozenset({DATABASE, *(f"{name}.{suffix}" for name in tables for suffix in ("csv", "parquet"))})
-
-
-def _without_tables(paths: Sequence[Path], wanted: Iterable[Table]) -> str:
-    """Return the error that says why nothing is written."""
-    reasons = [f"no table {table.name}: {table.absent or 'it has no rows'}" for table in wanted]
-    return f"{', '.join(map(str, paths))}: {'; '.join(reasons)}"
 
 
 def refuse_inside(paths: Sequence[Path], out: Path) -> None:
@@ -159,18 +152,18 @@ def write_tables(
         shapes["posts"] = shapes["posts"].with_columns(of_posts.values())
     if "rounds" in shapes:
         shapes["rounds"] = shapes["rounds"].with_columns(columns_of(rounds))
-    tables = Tables(shapes, files)
+    tables = {name: Rows(shape, files) for name, shape in shapes.items()}
     done, whole = 0, sum(run.journal_bytes for run in runs)
     for run, show, of_rounds in zip(runs, shows, rounds, strict=True):
-        on_read = partial(_tell, on_progress, done, whole)
+
+        def on_read(read: int, before: int = done) -> None:
+            on_progress(Progress(before + read, whole))
+
         RunTables(run, show, tables, draft, Attributes(attributes, [*of_posts]), of_rounds).write(on_read)
         done += run.journal_bytes
-    tables.flush()
-    return tables.counts()
-
-
-def _tell(on_progress: Callable[[Progress], None], before: int, whole: int, read: int) -> None:
-    on_progress(Progress(before + read, whole))
+    for rows in tables.values():
+        rows.flush()
+    return {name: rows.written for name, rows in tables.items() if rows.has_begun}
 
 
 def files_of(form: str, directory: Path) -> TableFiles:

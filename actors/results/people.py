@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from prism.config.attributes import AttributeConfig
 from prism.divergence import Reference
 from prism.domain import Domain, said_by
 from prism.errors import ConfigError, InputError, PrismError
-from prism.events import Intervened, PostEvent
+from prism.events import PostEvent
 from prism.show import Show
 from prism.social.people.population import Population
 from prism.tables import Column, Kind
@@ -125,39 +125,20 @@ def add_transitions(run: Recorded, rows: Rows, show: Show, tick: RecordedTick) -
                 [update.to_state for update in moved],
                 [update.source for update in moved],
                 [None if update.effect is None else show.effect_name(update.effect) for update in moved],
-                _posts(tick, moved) if tick.others else [None] * count,
+                _posts(tick),
                 [update.reason or None for update in moved],
             )
         )
 
 
-def _posts(tick: RecordedTick, moved: Sequence[Update[Any]]) -> list[int | None]:
-    """Return for each update the post that it made or liked: the effect stands after the last update of its agent."""
-    found: list[int | None] = [None] * len(moved)
-    events = [each for each in tick.others if isinstance(each, PostEvent)]
-    if not events:
-        return found
-    if any(isinstance(each, Intervened) for each in tick.others):
-        return _posts_in_order(tick, found)
-    agents = {event.agent for event in events}
-    places = [(update.agent, place) for place, update in enumerate(moved) if update.agent in agents]
-    place_of = dict(places)
-    if len(place_of) < len(places):  # an agent moved twice
-        return _posts_in_order(tick, found)
-    for event in events:
-        if event.agent in place_of:
-            found[place_of[event.agent]] = event.post
-    return found
-
-
-def _posts_in_order(tick: RecordedTick, found: list[int | None]) -> list[int | None]:
-    """Fill in the posts of a tick in which only the order of messages tells the update of an effect.
+def _posts(tick: RecordedTick) -> list[int | None]:
+    """Return for each update that moved its agent the post that it made or liked: it stands after the update.
 
     A post that an intervention publishes stands before all updates, and belongs to none.
     """
-    place_of: dict[int, int] = {}
-    place = 0
-    for message in tick.messages:
+    found: list[int | None] = [None] * len(tick.moved)
+    place, place_of = 0, dict[int, int]()
+    for message in tick.messages if any(isinstance(each, PostEvent) for each in tick.others) else ():
         if isinstance(message, Update) and message.source in MOVED:
             place_of[message.agent] = place
             place += 1

@@ -18,7 +18,7 @@ import msgspec
 
 from actors.factory.input_files import load_posts
 from actors.record.run import Recorded, RecordedTick
-from actors.results.table_files import Rows, Tables
+from actors.results.table_files import Rows
 from prism.agents import Update
 from prism.events import FeedShown, Intervened, PostEvent, PostTaken
 from prism.social.posts.post import NUMBER_BITS, PostKind
@@ -129,7 +129,7 @@ class PostTables:
     def __init__(  # where rows come from, and where they go
         self,
         run: Recorded,
-        tables: Tables,
+        tables: Mapping[str, Rows],
         behaviour: Behaviour[Any] | None,
         directory: Path,
         attributes: Sequence[str] = (),
@@ -139,8 +139,8 @@ class PostTables:
         self.made: dict[str, dict[int, int]] = {kind: defaultdict(int) for kind in (*_KINDS, "like")}
         """`{kind: {agent: how many}}`."""
         self._run = run
-        self._posts = tables.if_wanted("posts")
-        self._engagements = tables.if_wanted("engagements")
+        self._posts = tables.get("posts")
+        self._engagements = tables.get("engagements")
         self._drafts = None if behaviour is None else Drafts(behaviour)
         self._spool = None if self._posts is None else Spool(directory)
         self._index = PostIndex()

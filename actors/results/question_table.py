@@ -61,28 +61,14 @@ class Questions:
         """Take over the questions and decisions of a tick, and add the rows that are complete."""
         if not tick.questions and not self._open:
             return
-        decided = [update for update in tick.updates if update.source != "rule"]
-        if decided and tick.questions:
-            askers = {question.agent for question in tick.questions}
-            if any(update.agent in askers for update in decided):  # which of the two came first counts
-                for message in tick.messages:
-                    if isinstance(message, Question):
-                        self._ask(message, tick)
-                    elif isinstance(message, Update):
-                        self._decide(message)
-                self._add_complete()
-                return
-        for question in tick.questions:
-            self._ask(question, tick)
-        for update in decided:
-            self._decide(update)
-        self._add_complete()
-
-    def _ask(self, question: Question[Any], tick: RecordedTick) -> None:
-        asked = self._open[question.agent, question.trigger] = _Asked(question, tick)
-        self._waiting.append(asked)
-
-    def _add_complete(self) -> None:
+        for message in tick.messages:
+            if isinstance(message, Question):
+                asked = self._open[message.agent, message.trigger] = _Asked(message, tick)
+                self._waiting.append(asked)
+            elif isinstance(message, Update) and (message.source in DECIDED or message.reason == STALE):
+                decided = self._open.pop((message.agent, message.trigger), None)
+                if decided is not None:
+                    decided.effect = message
         while self._waiting and self._waiting[0].effect is not None:
             self._add(self._waiting.popleft())
 
@@ -93,12 +79,6 @@ class Questions:
         if self._lost:
             lost = "1 answer" if self._lost == 1 else f"{self._lost:,} answers"
             self._run.notes.append(f"{ANSWERS} lacks {lost}, whose latency and cost are not known")
-
-    def _decide(self, update: Update[Any]) -> None:
-        if update.source in DECIDED or update.reason == STALE:
-            asked = self._open.pop((update.agent, update.trigger), None)
-            if asked is not None:
-                asked.effect = update
 
     def _add(self, asked: _Asked) -> None:
         question, effect = asked.question, asked.effect

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,7 +20,7 @@ from actors.results.people import BuiltOnce, FinalStates, add_agents, add_transi
 from actors.results.post_tables import PostTables, add_feeds
 from actors.results.question_table import Questions, add_judgements
 from actors.results.schema import OF_EVENTS, tables_of
-from actors.results.table_files import Rows, Tables
+from actors.results.table_files import Rows
 from prism.errors import PrismError
 from prism.show import Gatherer, Row, Show
 from prism.tables import Column, Kind
@@ -34,79 +34,100 @@ class Attributes(NamedTuple):
 
 
 class RunTables:
-    """The tables of one run. `draft`: the directory that is being written."""
+    """The tables of one run.
+
+    Args:
+        tables: the rows of the tables that are wanted, by name.
+        draft: the directory that is being written.
+    """
 
     def __init__(  # the source and the target of rows
-        self, run: Recorded, show: Show, tables: Tables, draft: Path, attributes: Attributes, rounds: RoundsTable
+        self,
+        run: Recorded,
+        show: Show,
+        tables: Mapping[str, Rows],
+        draft: Path,
+        attributes: Attributes,
+        rounds: RoundsTable,
     ) -> None:
-        self._run = run
-        self._show = show
-        self._tables = tables
+        self._run, self._show, self._tables = run, show, tables
+        self._attributes, self._rounds = attributes, rounds
         self._domain = BuiltOnce(run)
-        self._rounds = rounds
-        self._attributes = attributes
-        self._takers: list[Callable[[RecordedTick], None]] = []
         self._states = FinalStates()
-        self._ties = TieTables(run, tables.if_wanted("ties"), tables.if_wanted("edges"))
-        changes = tables.if_wanted("attribute_changes")
-        self._changes = AttributeChanges(run, changes, lambda: self._domain.population)
+        self._ties = TieTables(run, tables.get("ties"), tables.get("edges"))
+        self._changes = AttributeChanges(run, tables.get("attribute_changes"), lambda: self._domain.population)
         self._questions: Questions | None = None
         self._gatherer: Gatherer | None = None
         self._posts: PostTables | None = None
-        self._directory = draft
-        tables.begin(name for name in tables_of([show]) if _has(run, show, name))
-        self._prepare()
-
-    def write(self, on_read: Callable[[int], None]) -> None:
-        """Add all rows of the run."""
-        try:
-            for tick in self._run.ticks(on_read):
-                for take in self._takers:
-                    take(tick)
-            run, tables = self._run, self._tables
-            if (rows := tables.if_wanted("rounds")) is not None:
-                self._rounds.add_to(rows)
-            if self._posts is not None:
-                self._posts.finish()
-            if self._questions is not None:
-                self._questions.finish()
-            self._add_judgements()
-            if (gatherer := self._gatherer) is not None:
-                self._gather(lambda: gatherer.finish(run.length, self._rounds.read()))
-            self._add_people()
-            if (rows := tables.if_wanted("runs")) is not None:
-                rows.add(*_run_row(run))
-        finally:
-            if self._posts is not None:
-                self._posts.close()
-
-    def _prepare(self) -> None:
-        run, tables, show = self._run, self._tables, self._show
+        for name in tables_of([show]):
+            if name in tables and _has(run, show, name):
+                tables[name].begin()
+        # The functions that are given each tick, for the tables that are wanted.
+        self._takers: list[Callable[[RecordedTick], None]] = [self._ties.take, self._changes.take]
         if "agents" in tables:
             self._takers.append(self._states.take)
-        if (rows := tables.if_wanted("transitions")) is not None:
+        if (rows := tables.get("transitions")) is not None:
             self._takers.append(partial(add_transitions, run, rows, show))
         if any(name in tables for name in ("posts", "engagements", "agents")):
             is_feed = "posts" in show.event_tables
             behaviour = look_at_chart(run.config).behaviour if is_feed and run.config.llm.writes else None
-            of_posts = self._attributes.of_posts
-            self._posts = PostTables(run, tables, behaviour, self._directory, of_posts, is_feed=is_feed)
+            self._posts = PostTables(run, tables, behaviour, draft, attributes.of_posts, is_feed=is_feed)
             self._takers.append(self._posts.take)
-        if (rows := tables.if_wanted("feeds")) is not None:
+        if (rows := tables.get("feeds")) is not None:
             self._takers.append(partial(add_feeds, run, rows))
-        self._takers += [self._ties.take, self._changes.take]
-        if (rows := tables.if_wanted("questions")) is not None:
+        if (rows := tables.get("questions")) is not None:
             self._questions = Questions(run, rows, show, self._domain.probabilities)
             self._takers.append(self._questions.take)
         if any(table.name in tables for table in show.tables):
             gatherer = self._gatherer = show.gatherer()
             self._takers.append(lambda tick: self._gather(lambda: gatherer.take(tick)))
 
+    def write(self, on_read: Callable[[int], None]) -> None:
+        """Add all rows of the run."""
+        run, tables = self._run, self._tables
+        try:
+            for tick in run.ticks(on_read):
+                for take in self._takers:
+                    take(tick)
+            if (rows := tables.get("rounds")) is not None:
+                self._rounds.add_to(rows)
+            if self._posts is not None:
+                self._posts.finish()
+        finally:
+            if self._posts is not None:
+                self._posts.close()
+        if self._questions is not None:
+            self._questions.finish()
+        rows = tables.get("judgements") if _has(run, self._show, "judgements") else None
+        if rows is not None and not self._domain.is_untrusted:
+            add_judgements(run, rows, self._domain.domain)
+        if (gatherer := self._gatherer) is not None:
+            self._gather(lambda: gatherer.finish(run.length, self._rounds.read()))
+        # The agents, and the ties between people.
+        rows = tables.get("agents")
+        population = self._domain.population if rows is not None or "edges" in tables else None
+        if population is not None:
+            self._ties.finish(population)
+        if rows is not None:
+            made = {} if self._posts is None else self._posts.made
+            changed, columns = (self._ties, self._changes), self._attributes.of_people
+            add_agents(run, self._show, self._domain, self._states, made, changed, rows, columns)
+        if (rows := tables.get("runs")) is not None:
+            simulation, forks = run.config.simulation, run.manifest.forks
+            rows.add(
+                *(run.name, shown_path(run.path), list_run(run.path).status.value, simulation.domain),
+                *(run.header.seed, run.header.agents, run.length, simulation.length),
+                *(simulation.ticks_per_round, simulation.tick_seconds, run.time_at(0), run.digest),
+                run.manifest.oracle or None,
+                *((forks[-1].parent, forks[-1].tick) if forks else (None, None)),
+                *(run.header.prism, run.header.config_sha256, msgspec.json.encode(run.header.config).decode()),
+            )
+
     def _gather(self, rows: Callable[[], Iterable[Row]]) -> None:
         """Add rows of the domain's own tables."""
         try:
             for name, values in rows():
-                table = self._tables.if_wanted(name)
+                table = self._tables.get(name)
                 if table is not None:
                     table.add(self._run.name, *values)
         except (PrismError, ActorError):
@@ -114,51 +135,12 @@ class RunTables:
         except Exception as error:  # a user's own code may raise any error
             raise domain_error(f"{self._run.domain_name}: its tables cannot be gathered: {raised(error)}") from error
 
-    def _add_people(self) -> None:
-        """Add the agents, and the ties between people."""
-        rows = self._tables.if_wanted("agents")
-        population = self._domain.population if rows is not None or "edges" in self._tables else None
-        if population is not None:
-            self._ties.finish(population)
-        if rows is not None:
-            made = {} if self._posts is None else self._posts.made
-            changed = self._ties, self._changes
-            columns = self._attributes.of_people
-            add_agents(self._run, self._show, self._domain, self._states, made, changed, rows, columns)
-
-    def _add_judgements(self) -> None:
-        rows = self._tables.if_wanted("judgements") if _has(self._run, self._show, "judgements") else None
-        if rows is not None and not self._domain.is_untrusted:
-            add_judgements(self._run, rows, self._domain.domain)
-
 
 def _has(run: Recorded, show: Show, table: str) -> bool:
     """Return whether a run has a table, even one without rows. Other tables begin with their first row, if any."""
     if table in OF_EVENTS:
         return table in show.event_tables
     return table != "judgements" or run.config.oracle.sharing.by != "none"
-
-
-def _run_row(run: Recorded) -> Iterator[Any]:
-    simulation, header, forks = run.config.simulation, run.header, run.manifest.forks
-    yield run.name
-    yield shown_path(run.path)
-    yield list_run(run.path).status.value
-    yield simulation.domain
-    yield header.seed
-    yield header.agents
-    yield run.length
-    yield simulation.length
-    yield simulation.ticks_per_round
-    yield simulation.tick_seconds
-    yield run.time_at(0)
-    yield run.digest
-    yield run.manifest.oracle or None
-    yield forks[-1].parent if forks else None
-    yield forks[-1].tick if forks else None
-    yield header.prism
-    yield header.config_sha256
-    yield msgspec.json.encode(header.config).decode()
 
 
 _OWN = ("round", "tick")

@@ -1,4 +1,4 @@
-"""Files of tables that Python alone can write: CSV, and one SQLite database. Parquet is in `parquet_files`."""
+"""Files of tables: CSV and one SQLite database, which Python alone can write, and Parquet."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import repeat
 from pathlib import Path
-from typing import Any, Final, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO
 
-from actors.core.errors import DiskFailedError
+from actors.core.errors import DiskFailedError, RunDirectoryError
+from actors.core.extras import not_installed
 from prism.tables import Batch, Kind, Table, Value
+
+if TYPE_CHECKING:
+    import pyarrow
+    import pyarrow.parquet
 
 DATABASE: Final = "tables.sqlite"
 FORMULA_STARTS: Final = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20'"
@@ -195,6 +200,68 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+WITHOUT_PYARROW: Final = f"{not_installed('--to parquet needs pyarrow', 'export')}; csv and sqlite need nothing"
+
+
+class ParquetFiles:
+    """A Parquet file for each table, compressed with zstd."""
+
+    def __init__(self, directory: Path) -> None:
+        try:
+            import pyarrow  # noqa: PLC0415  # an optional package
+            import pyarrow.parquet  # noqa: PLC0415
+        except ImportError:
+            raise RunDirectoryError(WITHOUT_PYARROW) from None
+        self._arrow: Any = pyarrow
+        self._directory = directory
+        self._writers: dict[str, pyarrow.parquet.ParquetWriter] = {}
+        self._schemas: dict[str, pyarrow.Schema] = {}
+
+    def begin(self, table: Table) -> None:
+        """Create the file of a table."""
+        schema = self._schemas[table.name] = self._schema(table)
+        path = self._directory / f"{table.name}.parquet"
+        self._writers[table.name] = self._arrow.parquet.ParquetWriter(path, schema, compression="zstd")
+
+    def write(self, table: Table, batch: Batch) -> None:
+        """Append rows, as one row group."""
+        schema = self._schemas[table.name]
+        arrays = [self._arrow.array(values, type=field.type) for values, field in zip(batch, schema, strict=True)]
+        self._writers[table.name].write_batch(self._arrow.RecordBatch.from_arrays(arrays, schema=schema))
+
+    def close(self, facts: Mapping[str, str]) -> None:
+        """Complete the files, with these facts in the metadata of each."""
+        while self._writers:
+            writer = self._writers.popitem()[1]
+            writer.add_key_value_metadata(facts)
+            writer.close()
+
+    def discard(self) -> None:
+        """Close the files."""
+        while self._writers:
+            with suppress(OSError):
+                self._writers.popitem()[1].close()
+
+    def _schema(self, table: Table) -> pyarrow.Schema:
+        arrow = self._arrow
+        types = {
+            Kind.INTEGER: arrow.int64(),
+            Kind.NUMBER: arrow.float64(),
+            Kind.BOOLEAN: arrow.bool_(),
+            Kind.TIME: arrow.timestamp("us", tz="UTC"),
+            Kind.NAME: arrow.dictionary(arrow.int32(), arrow.string()),
+            Kind.TEXT: arrow.string(),
+            Kind.JSON: arrow.string(),
+        }
+        fields = [
+            self._arrow.field(
+                column.name, types[column.kind], metadata={"description": column.about, "unit": column.unit}
+            )
+            for column in table.columns
+        ]
+        return self._arrow.schema(fields, metadata={"table": table.name, "description": table.about})
+
+
 BATCH_ROWS = 1 << 16
 """Rows of one batch, or a few more. It bounds the memory that an export takes, and is a row group of Parquet."""
 
@@ -208,35 +275,26 @@ class Rows:
     def __init__(self, table: Table, files: TableFiles) -> None:
         self.table = table
         self.written = 0
+        self.has_begun = False
+        """True if there is a file of this table."""
         self._files = files
         self._columns: list[list[Value]] = [[] for _ in table.columns]
-        self._single: list[tuple[Value, ...]] = []
-        """Rows that came one by one, and are not in the columns yet."""
-        self._has_begun = False
 
     def begin(self) -> None:
         """Create the table, though it may stay without rows."""
-        if not self._has_begun:
-            self._has_begun = True
+        if not self.has_begun:
+            self.has_begun = True
             self._files.begin(self.table)
-
-    @property
-    def has_begun(self) -> bool:
-        """True if there is a file of this table."""
-        return self._has_begun
 
     def add(self, *values: Value) -> None:
         """Add a row: a value for each column; None for the columns that are left out at the end."""
         missing = len(self._columns) - len(values)
         if missing < 0:
             raise ValueError(f"a row of {self.table.name} has {len(values)} values, and {len(self._columns)} columns")
-        self._single.append((*values, *repeat(None, missing)) if missing else values)
-        if len(self._single) >= BATCH_ROWS:
-            self.flush()
+        self.extend([[value] for value in (*values, *repeat(None, missing))])
 
     def extend(self, columns: Sequence[Iterable[Value]]) -> None:
         """Add rows, given as columns of equal lengths."""
-        self._gather()
         for column, values in zip(self._columns, columns, strict=True):
             column.extend(values)
         if len(self._columns[0]) >= BATCH_ROWS:
@@ -244,7 +302,6 @@ class Rows:
 
     def flush(self) -> None:
         """Write the rows that wait."""
-        self._gather()
         count = len(self._columns[0])
         if not count:
             return
@@ -253,40 +310,3 @@ class Rows:
         self.written += count
         for column in self._columns:
             column.clear()
-
-    def _gather(self) -> None:
-        if self._single:
-            for column, values in zip(self._columns, zip(*self._single, strict=True), strict=True):
-                column.extend(values)
-            self._single.clear()
-
-
-class Tables:
-    """The tables that are wanted, and their rows. `files`: where their rows go."""
-
-    def __init__(self, tables: Mapping[str, Table], files: TableFiles) -> None:
-        self._rows = {name: Rows(table, files) for name, table in tables.items()}
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._rows
-
-    def __getitem__(self, name: str) -> Rows:
-        return self._rows[name]
-
-    def if_wanted(self, name: str) -> Rows | None:
-        return self._rows.get(name)
-
-    def begin(self, names: Iterable[str]) -> None:
-        """Create those of these tables that are wanted."""
-        for name in names:
-            if name in self._rows:
-                self._rows[name].begin()
-
-    def flush(self) -> None:
-        """Write all rows that wait."""
-        for rows in self._rows.values():
-            rows.flush()
-
-    def counts(self) -> dict[str, int]:
-        """Return `{table: rows written}` of the tables that have a file."""
-        return {name: rows.written for name, rows in self._rows.items() if rows.has_begun}

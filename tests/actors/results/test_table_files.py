@@ -16,9 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.results.parquet_files import ParquetFiles
 from actors.results.schema import shipped_tables
-from actors.results.table_files import CsvFiles, SqliteFile, TableFiles, csv_text
+from actors.results.table_files import CsvFiles, ParquetFiles, SqliteFile, TableFiles, csv_text
 from prism.tables import Column, Kind, Table
 from tests.catalogue import catalogue
 from tests.hostile_texts import SPREADSHEET, TEXTS
