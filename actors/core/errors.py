@@ -3,7 +3,6 @@
 PrismError
 +-- ActorError
     +-- MailboxClosedError     a message for a mailbox that is closed
-    +-- MailboxFullError       a message for a full mailbox whose policy is to fail
     +-- MailboxReaderError     a second reader of one mailbox
     +-- RestartLimitError      an actor that crashed too often to be restarted
     +-- BarrierError           an answer that belongs to another tick
@@ -127,15 +126,6 @@ class MailboxClosedError(ActorError):
     def __init__(self, mailbox: str) -> None:
         self.mailbox = mailbox
         super().__init__(f"mailbox {mailbox!r} is closed and takes no more messages")
-
-
-class MailboxFullError(ActorError):
-    """A message was sent to a full mailbox whose policy is to fail."""
-
-    def __init__(self, mailbox: str, capacity: int) -> None:
-        self.mailbox = mailbox
-        self.capacity = capacity
-        super().__init__(f"mailbox {mailbox!r} is full with {capacity} messages; raise run.mailbox_capacity")
 
 
 class MailboxReaderError(ActorError):

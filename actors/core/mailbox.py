@@ -1,4 +1,4 @@
-"""A bounded mailbox: many senders, one reader, first in first out.
+"""A bounded mailbox: many senders, one reader, first in first out. What finds no room waits, is counted, and never lost.
 
 It is a list, and a bare future for the parked reader. Messages stay in the list and never travel in the future's
 result, so a reader that is cancelled while it wakes up loses nothing: the next `take` finds them. Measured at 1,000
@@ -11,24 +11,14 @@ from __future__ import annotations
 import asyncio
 from asyncio import get_running_loop
 from collections.abc import Callable
-from enum import StrEnum, unique
 from functools import partial
 from typing import Generic, TypeVar
 
 import msgspec
 
-from actors.core.errors import MailboxClosedError, MailboxFullError, MailboxReaderError
+from actors.core.errors import MailboxClosedError, MailboxReaderError
 
 T = TypeVar("T")
-
-
-@unique
-class Overflow(StrEnum):
-    """The policy of `send` when the mailbox is full."""
-
-    WAIT = "wait"
-    DROP_NEWEST = "drop_newest"
-    FAIL = "fail"
 
 
 class MailboxStatistics(msgspec.Struct, frozen=True):
@@ -37,7 +27,7 @@ class MailboxStatistics(msgspec.Struct, frozen=True):
     Args:
         depth: messages in it now; `depth_max`: the most since the start.
         accepted: messages accepted since the start.
-        refused: times `put` returned False; `dropped`: messages that `send` dropped.
+        refused: times `put` returned False.
         waiting_senders: senders that wait for room now.
     """
 
@@ -46,7 +36,6 @@ class MailboxStatistics(msgspec.Struct, frozen=True):
     depth_max: int
     accepted: int
     refused: int
-    dropped: int
     waiting_senders: int
     closed: bool
 
@@ -56,7 +45,6 @@ class Mailbox(Generic[T]):
 
     Args:
         capacity: the most messages it holds.
-        overflow: the policy of `send` when it is full.
 
     Raises:
         ValueError: the capacity is not positive.
@@ -64,7 +52,6 @@ class Mailbox(Generic[T]):
 
     __slots__ = (
         "_depth_max",
-        "_dropped",
         "_new_future",
         "_reader",
         "_refused",
@@ -73,22 +60,20 @@ class Mailbox(Generic[T]):
         "capacity",
         "closed",
         "name",
-        "overflow",
         "pending",
     )
 
-    def __init__(self, name: str, capacity: int, overflow: Overflow = Overflow.WAIT) -> None:
+    def __init__(self, name: str, capacity: int) -> None:
         if capacity < 1:
             raise ValueError(f"a mailbox's capacity must be 1 or more, got {capacity!r}")
         self.name = name
         self.capacity = capacity
-        self.overflow = overflow
         self.pending: list[T] = []
         """The messages, oldest first. The reader may look, which is cheaper than a call; only `take` changes them."""
         self._new_future: Callable[[], asyncio.Future[None]] | None = None
         self._reader: asyncio.Future[None] | None = None
         self._waiting: list[tuple[asyncio.Future[None], T]] | None = None
-        self._taken = self._refused = self._dropped = self._depth_max = 0
+        self._taken = self._refused = self._depth_max = 0
         self.closed = False
         """True once it accepts no more messages."""
 
@@ -112,22 +97,14 @@ class Mailbox(Generic[T]):
                 pass  # the reader was cancelled
         return True
 
-    async def send(self, message: T) -> bool:
-        """Put a message in and return True; when there is no room, wait, drop it and return False, or raise.
-
-        Which of the three is the `overflow` policy.
+    async def send(self, message: T) -> None:
+        """Put a message in, and wait while there is no room.
 
         Raises:
             MailboxClosedError: it is closed, or was closed while the sender waited.
-            MailboxFullError: there is no room and the policy is to fail.
         """
         if self.put(message):
-            return True
-        if self.overflow is Overflow.FAIL:
-            raise MailboxFullError(self.name, self.capacity)
-        if self.overflow is Overflow.DROP_NEWEST:
-            self._dropped += 1
-            return False
+            return
         if self._waiting is None:
             self._waiting = []
         entry = (get_running_loop().create_future(), message)
@@ -138,7 +115,6 @@ class Mailbox(Generic[T]):
             if self._waiting and entry in self._waiting:  # `close` removes all waiting senders
                 self._waiting.remove(entry)
             raise
-        return True
 
     def ready(self) -> asyncio.Future[None]:
         """Return a future that is done when there is a message to take or the mailbox has closed. One reader may wait.
@@ -204,21 +180,20 @@ class Mailbox(Generic[T]):
 
     def statistics(self) -> MailboxStatistics:
         """Return its counts now."""
-        depth, (depth_max, refused, dropped) = len(self.pending), self.pressure()
+        depth, (depth_max, refused) = len(self.pending), self.pressure()
         return MailboxStatistics(
             capacity=self.capacity,
             depth=depth,
             depth_max=depth_max,
             accepted=self._taken + depth,
             refused=refused,
-            dropped=dropped,
             waiting_senders=len(self._waiting or ()),
             closed=self.closed,
         )
 
-    def pressure(self) -> tuple[int, int, int]:
-        """Return the most messages that have waited, and those refused and dropped: faster than `statistics`."""
-        return max(self._depth_max, len(self.pending), min(1, self._taken)), self._refused, self._dropped
+    def pressure(self) -> tuple[int, int]:
+        """Return the most messages that have waited, and those refused: faster than `statistics`."""
+        return max(self._depth_max, len(self.pending), min(1, self._taken)), self._refused
 
     def _refuse(self) -> bool:
         if self.closed:

@@ -130,18 +130,18 @@ def _messages(now: Snapshot) -> Series | None:
     if now.committed is None:
         return None
     run = now.committed.run
-    accepted, refused, dropped = (
+    accepted, refused = (
         {name: getattr(counts, field) - getattr(now.before.get(name), field, 0) for name, counts in boxes.items()}
-        for boxes, field in ((now.run.mailboxes, field) for field in ("accepted", "refused", "dropped"))
+        for boxes, field in ((now.run.mailboxes, field) for field in ("accepted", "refused"))
     )
     counts = {
         # Every trigger has been answered once, by an update or by a question.
-        "trigger": (run.updates + run.questions, now.triggers_refused, now.triggers_dropped),
-        "update": (run.updates, refused["engine"], dropped["engine"]),
-        "question": (accepted["oracle"], refused["oracle"], dropped["oracle"]),
-        "decided": (accepted["decisions"], refused["decisions"], dropped["decisions"]),
+        "trigger": (run.updates + run.questions, now.triggers_refused),
+        "update": (run.updates, refused["engine"]),
+        "question": (accepted["oracle"], refused["oracle"]),
+        "decided": (accepted["decisions"], refused["decisions"]),
     }
-    outcomes = ("delivered", "refused", "dropped")
+    outcomes = ("delivered", "refused")
     return {(kind, outcome): row[index] for kind, row in counts.items() for index, outcome in enumerate(outcomes)}
 
 

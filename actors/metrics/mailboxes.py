@@ -64,21 +64,20 @@ class MailboxTotals:
     def __init__(self, mailboxes: Sequence[Mailbox[bytes]]) -> None:
         self._mailboxes = mailboxes
         self._next = 0
-        self._refused = self._dropped = 0
+        self._refused = 0
         self.depth_max = 0
         """The most messages that have waited in one of them."""
-        self.refused = self.dropped = 0
-        """Messages refused and dropped by all of them, after the latest complete pass."""
+        self.refused = 0
+        """Messages refused by all of them, after the latest complete pass."""
 
     def step(self) -> None:
         """Read the next mailboxes."""
         end = min(self._next + STEP_MAILBOXES, len(self._mailboxes))
         for mailbox in self._mailboxes[self._next : end]:
-            depth_max, refused, dropped = mailbox.pressure()
+            depth_max, refused = mailbox.pressure()
             self.depth_max = max(self.depth_max, depth_max)
             self._refused += refused
-            self._dropped += dropped
         self._next = end
         if end == len(self._mailboxes):
-            self.refused, self.dropped = self._refused, self._dropped
-            self._refused = self._dropped = self._next = 0
+            self.refused = self._refused
+            self._refused = self._next = 0

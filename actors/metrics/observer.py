@@ -205,7 +205,6 @@ class Metrics(Observer):
             ticks_replayed=self._ticks_replayed,
             before=self._before,
             triggers_refused=self._totals.refused,
-            triggers_dropped=self._totals.dropped,
             agents_depth_max=self._totals.depth_max,
             journal_bytes=self._journal_bytes,
             journal_ticks=self._journal_ticks,

@@ -30,7 +30,6 @@ FAULTS = " + ".join(
     (
         now("prism_guard_errors_total"),
         now("prism_agents_quarantined"),
-        now('prism_messages_total{outcome="dropped"}'),
         f"abs({now('prism_population')} - {now('prism_agents')})",
     )
 )

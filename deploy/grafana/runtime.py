@@ -76,8 +76,8 @@ RUNTIME = Layout(
                 Query(total(rate('prism_messages_total{outcome="delivered"}'), "kind"), "{{kind}}"),
             ),
             lines(
-                "Messages refused or dropped",
-                "A second. A refused message is sent again by its sender; a dropped one is lost. Normal: none dropped.",
+                "Messages refused",
+                "A second. A refused message is sent again by its sender.",
                 "ops",
                 Query(
                     total(rate('prism_messages_total{outcome!="delivered"}'), "kind", "outcome"), "{{kind}} {{outcome}}"

@@ -3,15 +3,14 @@ from __future__ import annotations
 import asyncio
 
 import anyio
-import pytest
 
-from actors.core.errors import MailboxClosedError, MailboxFullError
-from actors.core.mailbox import Mailbox, Overflow
+from actors.core.errors import MailboxClosedError
+from actors.core.mailbox import Mailbox
 from tests.schedules import in_schedules
 
 
-def filled(*messages: int, capacity: int = 3, overflow: Overflow = Overflow.WAIT) -> Mailbox[int]:
-    mailbox: Mailbox[int] = Mailbox("test", capacity, overflow)
+def filled(*messages: int, capacity: int = 3) -> Mailbox[int]:
+    mailbox: Mailbox[int] = Mailbox("test", capacity)
     for message in messages:
         assert mailbox.put(message)
     return mailbox
@@ -27,21 +26,6 @@ def test_put_says_no_when_the_mailbox_is_full() -> None:
     assert not mailbox.put(4)
     assert mailbox.take_all() == [1, 2, 3]
     assert mailbox.put(4)
-
-
-async def test_an_overflow_that_drops_drops_the_newest_and_says_so() -> None:
-    mailbox = filled(1, 2, capacity=2, overflow=Overflow.DROP_NEWEST)
-    assert not await mailbox.send(3)
-    assert mailbox.take_all() == [1, 2]
-    assert mailbox.statistics().dropped == 1
-    assert await mailbox.send(4)
-
-
-async def test_an_overflow_that_fails_names_the_mailbox_its_limit_and_the_key() -> None:
-    mailbox = filled(1, 2, capacity=2, overflow=Overflow.FAIL)
-    with pytest.raises(MailboxFullError, match=r"'test' is full with 2 messages; raise run\.mailbox_capacity"):
-        await mailbox.send(3)
-    assert mailbox.take_all() == [1, 2]
 
 
 @in_schedules(30)
@@ -129,7 +113,7 @@ async def test_statistics_count_what_went_in_and_what_did_not() -> None:
     mailbox.put(5)
     counts = mailbox.statistics()
     assert (counts.capacity, counts.depth, counts.depth_max) == (2, 1, 2)
-    assert (counts.accepted, counts.refused, counts.dropped) == (4, 1, 0)
+    assert (counts.accepted, counts.refused) == (4, 1)
     assert not counts.closed
     mailbox.close()
     assert mailbox.statistics().closed
