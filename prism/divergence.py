@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -25,9 +25,6 @@ from prism.rng import WORLD, Draw, integer
 EMBEDDED: Final = "embedded"
 RULE: Final = "rule"
 ORACLE: Final = "oracle"
-BINS: Final = 5
-"""Bins of relevance: 0 to 0.2, and so on."""
-
 _GROUPS: Final = 64
 _RESAMPLES: Final = 400
 _ONE: Final = 1 << 40
@@ -69,17 +66,6 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True):
     high: float
 
 
-class RelevanceBin(msgspec.Struct, frozen=True, kw_only=True):
-    """The questions of one range of relevance, from `low` to before `high`, or to 1; the rest as for `Divergence`."""
-
-    low: float
-    high: float
-    questions: int
-    agreement: float
-    against: dict[str, Distance]
-    ratios: dict[str, dict[str, Ratio]] = {}
-
-
 class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     """The choices of an oracle on one trigger in one state, beside what simpler deciders would have chosen.
 
@@ -91,7 +77,6 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
             expected numbers: the sums of its probabilities.
         against: `{alternative: distance from the oracle}`.
         ratios: `{alternative: {option: ratio of rates}}`, of the options that the alternative takes.
-        by_relevance: the same for the questions of each range of relevance that has some.
     """
 
     trigger: str
@@ -101,7 +86,6 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     agreement: float
     choices: dict[str, dict[str, float]]
     against: dict[str, Distance]
-    by_relevance: list[RelevanceBin]
     ratios: dict[str, dict[str, Ratio]] = {}
 
 
@@ -109,7 +93,6 @@ class _Choice(NamedTuple):
     """A choice of the oracle; `group`: of the bootstrap; `units`: the embedded choice's probability of each option."""
 
     group: int
-    relevance: float | None
     chosen: str
     ruled: str
     options: Sequence[str]
@@ -145,11 +128,7 @@ class ComparedChoices:
         group = integer(_GROUPS, 0, agent, tick, Draw.BOOTSTRAP_GROUP)
         known = reference.probabilities
         units = None if known is None else [round(each * _ONE) for each in known]
-        relevance = reference.relevance
-        if relevance is not None and math.isnan(relevance):
-            relevance = None
-        choice = _Choice(group, relevance, chosen, ruled, options, units)
-        self._choices.setdefault((trigger, state), []).append(choice)
+        self._choices.setdefault((trigger, state), []).append(_Choice(group, chosen, ruled, options, units))
 
     def add_fallback(self, trigger: str, state: str) -> None:
         """Count a question that the oracle did not answer."""
@@ -164,45 +143,32 @@ class ComparedChoices:
         choices = self._choices[trigger, state]
         options = sorted({name for each in choices for name in (*each.options, each.chosen, each.ruled)})
         tables = _tables(choices, options)
-        binned: dict[int, list[_Choice]] = {}
-        for each in choices:
-            if each.relevance is not None:
-                binned.setdefault(min(max(int(each.relevance * BINS), 0), BINS - 1), []).append(each)
-        against, ratios = _compared(options, tables)
+        # Each decider's choices of the options, by expectation, and the oracle's distances and ratios from the others.
+        counts = {
+            who: (table.sum(axis=0) / (_ONE if who == EMBEDDED else 1)).tolist() for who, table in tables.items()
+        }
+        against, ratios = dict[str, Distance](), dict[str, dict[str, Ratio]]()
+        for other in [who for who in tables if who != ORACLE and choices]:
+            against[other] = _distance(tables[ORACLE], tables[other])
+            ratios[other] = {
+                option: _ratio(taken, len(choices), expected)
+                for option, taken, expected in zip(options, counts[ORACLE], counts[other], strict=True)
+                if expected > 0.0
+            }
+        same = sum(each.chosen == each.ruled for each in choices)
         return Divergence(
             trigger=trigger,
             state=state,
             questions=len(choices),
             fallbacks=self._fallbacks[trigger, state],
-            agreement=_agreement(choices),
+            agreement=round(same / len(choices), _DIGITS) if choices else 0.0,
             choices={
-                decider: {
-                    option: round(float(times) / (_ONE if decider == EMBEDDED else 1), _DIGITS)
-                    for option, times in zip(options, table.sum(axis=0).tolist(), strict=True)
-                }
-                for decider, table in tables.items()
+                who: {option: round(each, _DIGITS) for option, each in zip(options, found, strict=True)}
+                for who, found in counts.items()
             },
             against=against,
             ratios=ratios,
-            by_relevance=[_bin(number, part, options) for number, part in sorted(binned.items())],
         )
-
-
-def _bin(number: int, choices: Sequence[_Choice], options: Sequence[str]) -> RelevanceBin:
-    against, ratios = _compared(options, _tables(choices, options))
-    return RelevanceBin(
-        low=number / BINS,
-        high=(number + 1) / BINS,
-        questions=len(choices),
-        agreement=_agreement(choices),
-        against=against,
-        ratios=ratios,
-    )
-
-
-def _agreement(choices: Sequence[_Choice]) -> float:
-    same = sum(each.chosen == each.ruled for each in choices)
-    return round(same / len(choices), _DIGITS) if choices else 0.0
 
 
 def _tables(choices: Sequence[_Choice], options: Sequence[str]) -> dict[str, Ints]:
@@ -222,30 +188,7 @@ def _tables(choices: Sequence[_Choice], options: Sequence[str]) -> dict[str, Int
     return tables
 
 
-def _compared(
-    options: Sequence[str], tables: Mapping[str, Ints]
-) -> tuple[dict[str, Distance], dict[str, dict[str, Ratio]]]:
-    """Return the oracle's distance from each other decider, and its ratios; empty without questions."""
-    against, ratios = dict[str, Distance](), dict[str, dict[str, Ratio]]()
-    chosen = tables[ORACLE].sum(axis=0)
-    questions = int(chosen.sum())
-    for name, table in tables.items():
-        if name == ORACLE or not questions:
-            continue
-        totals = table.sum(axis=0)
-        bits = jensen_shannon(chosen, totals)
-        low, high = _interval(tables[ORACLE], table, bits)
-        against[name] = Distance(bits=round(bits, _DIGITS), low=round(low, _DIGITS), high=round(high, _DIGITS))
-        expected = (totals / (_ONE if name == EMBEDDED else 1)).tolist()
-        ratios[name] = {
-            option: _ratio(taken, questions, times)
-            for option, taken, times in zip(options, chosen.tolist(), expected, strict=True)
-            if times > 0.0
-        }
-    return against, ratios
-
-
-def _ratio(taken: int, of: int, expected: float) -> Ratio:
+def _ratio(taken: float, of: int, expected: float) -> Ratio:
     """Return the ratio of the taken to the expected number, which is above 0, among so many questions.
 
     The interval is that of the oracle's share by Wilson (1927): on the same questions, the expected rate is not random.
@@ -259,12 +202,13 @@ def _ratio(taken: int, of: int, expected: float) -> Ratio:
     )
 
 
-def _interval(chosen: Ints, other: Ints, bits: float) -> tuple[float, float]:
-    """Return the ends of the 95% interval of a divergence, by a bootstrap (Efron & Tibshirani 1993) over groups."""
-    drawn = _resamples()
-    first, second = (np.einsum("rg,go->ro", drawn, table.astype(np.float64)) for table in (chosen, other))
+def _distance(chosen: Ints, other: Ints) -> Distance:
+    """Return a divergence with its 95% interval, by a bootstrap (Efron & Tibshirani 1993) over groups."""
+    bits = jensen_shannon(chosen.sum(axis=0), other.sum(axis=0))
+    first, second = (np.einsum("rg,go->ro", _resamples(), table.astype(np.float64)) for table in (chosen, other))
     kept = first.sum(axis=1) > 0.0
-    return moved_interval(jensen_shannon_rows(first[kept], second[kept]), bits)
+    low, high = moved_interval(jensen_shannon_rows(first[kept], second[kept]), bits)
+    return Distance(bits=round(bits, _DIGITS), low=round(low, _DIGITS), high=round(high, _DIGITS))
 
 
 def moved_interval(resampled: NDArray[np.float64], found: float, widening: float = 1.0) -> tuple[float, float]:
@@ -292,18 +236,8 @@ def _resamples() -> NDArray[np.float64]:
 
 
 def jensen_shannon(first: Sequence[float] | Ints, second: Sequence[float] | Ints) -> float:
-    """Return the Jensen-Shannon divergence of two distributions in bits.
-
-    Args:
-        first, second: weights of the same options, not negative; they need not add up to 1.
-
-    Raises:
-        ValueError: the weights are of different numbers of options, or one side has no weight above 0.
-    """
-    if len(first) != len(second) or not (sum(first) > 0.0 and sum(second) > 0.0):
-        raise ValueError(f"expected weights of the same options with a positive sum, got {first} and {second}")
-    rows = jensen_shannon_rows(np.array([first], dtype=np.float64), np.array([second], dtype=np.float64))
-    return float(rows[0])
+    """Return the Jensen-Shannon divergence in bits of two lists of weights of the same options."""
+    return float(jensen_shannon_rows(np.array([first], dtype=np.float64), np.array([second], dtype=np.float64))[0])
 
 
 def jensen_shannon_rows(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,12 +15,6 @@ from hypothesis import strategies as st
 from msgspec import Meta
 
 from prism.checked import Checked
-from prism.clock import SimulatedClock
-from prism.economy import Action, GlobalState, NationState, SimulationState
-from prism.llm import Completion, Distribution
-from prism.measure import Measure
-from prism.models import PolicyDecision, StateUpdateDecision, ValidationResult
-from prism.social import Persona, Profile
 from tests.catalogue import catalogue
 
 
@@ -47,22 +41,16 @@ CONVERTED = {
     "a mapping for a record": ("inner", {"count": 3}, Crate(count=3)),
     "a text for a time": ("packed", "2026-01-02T00:00:00Z", datetime(2026, 1, 2, tzinfo=UTC)),
     "an int of NumPy": ("count", np.int64(3), 3),
-    "a float of NumPy": ("weight", np.float32(0.5), 0.5),
-    "a text of NumPy": ("label", np.str_("b"), "b"),
     "floats of NumPy": ("prices", [np.float64(0.5)], (0.5,)),
     "a path": ("label", PurePosixPath("a/b"), "a/b"),
 }
 
 REFUSED = {
     "below its range": ("count", 0, "count: expected int 1 to 9, got 0"),
-    "above its range": ("count", 10, "count: expected int 1 to 9, got 10"),
     "a bool for an int": ("count", True, "count: expected int 1 to 9, got true"),
-    "a float for an int": ("count", 1.5, "count: expected int 1 to 9, got 1.5"),
     "an int for a bool": ("is_open", 1, "is_open: expected true or false, got 1"),
     "a text for a number": ("weight", "1", "weight: expected float >= 0, got '1'"),
-    "none for a number": ("weight", None, "weight: expected float >= 0, got null"),
     "not a number": ("weight", math.nan, "weight: expected float >= 0, got .nan"),
-    "infinite": ("weight", math.inf, "weight: expected float >= 0, got .inf"),
     "not a number among numbers": ("prices", (1.0, math.nan), "prices: expected list of float, got [1.0, .nan]"),
     "not a number below a key": ("parts", {"a": math.nan}, "parts: expected mapping of text to float, got a mapping"),
     "an item": ("marks", ("a", 3), "marks[1]: expected text, got 3"),
@@ -101,50 +89,3 @@ def test_construction_and_decoding_agree(weight: float, count: int, marks: list[
             return "refused"
 
     assert outcome(lambda: Crate(**fields)) == outcome(lambda: msgspec.convert(fields, Crate))
-
-
-TEXT = "x" * 10
-PUBLIC: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
-    (PolicyDecision, {"action": "a", "reasoning": TEXT, "confidence": 1}, {"confidence": True, "action": 3}),
-    (ValidationResult, {"is_valid": True, "reasoning": TEXT, "confidence": 1}, {"is_valid": 1, "reasoning": None}),
-    (
-        StateUpdateDecision,
-        {"new_interest_rate": 2, "reasoning": TEXT, "confidence": 0.5},
-        {"new_interest_rate": True, "action_applied": None},
-    ),
-    (NationState, {"name": "Arvendia", "economic_strength": 1}, {"name": 3, "economic_strength": "1"}),
-    (GlobalState, {"inflation": 2}, {"inflation": "2", "unemployment": True}),
-    (SimulationState, {"turn": 0, "agents": {}, "global_state": {}}, {"turn": 0.5, "agents": [], "global_state": 1}),
-    (Action, {"agent_name": "a", "action_string": "b"}, {"validated": "yes", "policy_decision": 3}),
-    (
-        Persona,
-        {"name": "Ada", "interests": ["a"], "personality": "calm"},
-        {"interests": "abc", "activity": True, "name": 3},
-    ),
-    (Profile, {"name": "Ada", "interests": [], "personality": "", "key": "1"}, {"interests": "abc", "key": 1}),
-    (
-        Completion,
-        {"text": "", "model": "m", "prompt_tokens": 0, "completion_tokens": 0, "latency_s": 0},
-        {"text": None, "prompt_tokens": "1", "latency_s": math.nan},
-    ),
-    (
-        Distribution,
-        {"probabilities": {"a": 1}, "model": "m", "prompt_tokens": 0, "completion_tokens": 0, "latency_s": 0},
-        {"probabilities": {"a": math.nan}, "model": 3},
-    ),
-    (Measure, {"name": "n", "help": "h", "kind": "gauge", "value": 1}, {"kind": "histogram", "value": "1"}),
-    (SimulatedClock, {"tick_seconds": 60}, {"tick_seconds": 0, "epoch": datetime(2026, 1, 1)}),
-]
-
-
-@catalogue(("kind", "right", "wrong"), PUBLIC)
-def test_a_public_record_refuses_by_name_what_decoding_refuses(
-    kind: type[Any], right: dict[str, Any], wrong: dict[str, Any]
-) -> None:
-    made = kind(**right)
-    assert msgspec.json.decode(msgspec.json.encode(made), type=kind) == made
-    for field, value in wrong.items():
-        with pytest.raises(ValueError, match=f"^{field}: expected "):
-            kind(**{**right, field: value})
-        with pytest.raises(msgspec.ValidationError):
-            msgspec.convert({**msgspec.structs.asdict(made), field: value}, kind)

@@ -39,39 +39,12 @@ def test_no_piece_is_larger_than_the_limit_and_none_is_left_out(size: int) -> No
     assert Columns(pieces).values("numbers", int) == list(range(size))
 
 
-def test_a_piece_is_made_when_it_is_asked_for() -> None:
-    taken: list[int] = []
-
-    def values() -> Any:
-        for value in range(10):
-            taken.append(value)
-            yield value
-
-    pieces = pack("values", values(), 3)
-    assert taken == []
-    next(pieces)
-    assert taken == [0, 1, 2]
-
-
 def test_a_column_is_read_once() -> None:
     columns = Columns(pack("numbers", [1]))
     assert columns.unread == ["numbers"]
     assert columns.value("numbers", int) == 1
     with pytest.raises(KeyError):
         columns.value("numbers", int)
-
-
-def test_columns_of_two_dictionaries_of_another_length_are_refused() -> None:
-    columns = Columns([*pack("items.key", [1, 2]), *pack("items", ["one"])])
-    with pytest.raises(ValueError, match="zip"):
-        columns.items("items", int, str)
-
-
-def test_lists_with_too_few_or_too_many_values_are_refused() -> None:
-    for values in ([1, 2], [1, 2, 3, 4]):
-        columns = Columns([*pack("lists.key", [7, 8]), *pack("lists.length", [1, 2]), *pack("lists", values)])
-        with pytest.raises(ValueError, match="lists: expected 3 values"):
-            columns.lists("lists", int, int)
 
 
 @given(st.dictionaries(st.integers(0, 99), st.lists(st.integers(0, 2**40), max_size=9)))
@@ -83,19 +56,16 @@ def test_a_dictionary_of_lists_is_read_back_in_its_order(lists: dict[int, list[i
     assert columns.unread == []
 
 
-def test_lists_in_three_arrays_have_the_columns_of_lists() -> None:
+def test_lists_in_three_arrays_are_those_lists_and_must_fit_each_other() -> None:
     lists = {3: [5, 6], 7: [], 9: [1] * (PIECE + 2)}
     keys, lengths = np.array([*lists]), np.array([len(each) for each in lists.values()])
     rows = Rows(keys, lengths, np.array([each for values in lists.values() for each in values]))
-    columns = Columns(pack_rows("lists", rows))
-    assert columns.lists("lists", int, int) == lists
     again = Columns(pack_rows("lists", rows)).rows("lists")
     assert [each.tolist() for each in again] == [each.tolist() for each in rows]
     kept = again.only(again.values != 5)
     assert (kept.keys.tolist(), kept.lengths.tolist()) == ([3, 9], [1, PIECE + 2])
-
-
-def test_lists_in_three_arrays_must_fit_each_other() -> None:
-    columns = Columns([*pack("lists.key", [1]), *pack("lists.length", [2]), *pack("lists", [7])])
-    with pytest.raises(ValueError, match="lists: expected 2 values, got 1"):
-        columns.rows("lists")
+    for read in ("rows", "lists"):
+        for values in ([1, 2], [1, 2, 3, 4]):
+            columns = Columns([*pack("l.key", [7, 8]), *pack("l.length", [1, 2]), *pack("l", values)])
+            with pytest.raises(ValueError, match="l: expected 3 values"):
+                columns.rows("l") if read == "rows" else columns.lists("l", int, int)

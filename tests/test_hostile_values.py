@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from prism.agents import SocialAgent, StatefulAgent
+from prism.clock import SimulatedClock
 from prism.economy.nation import Nation
+from prism.llm import Completion
+from prism.measure import Measure
 from prism.models import (
     Action,
     GlobalState,
@@ -79,7 +82,7 @@ REFUSED: list[tuple[Make, dict[str, Any], str]] = [
     # Rows.
     *cases(partial(Transition, source=IDLE, target=SCROLLING), "trigger", "", " \n", None, 3, b"t", ["t"]),
     *cases(partial(Transition, "t", target=IDLE), "source", "idle", None, 0, AgentState, Poem(), Unshowable()),
-    *cases(partial(Transition, "t", IDLE), "target", "idle", True, 2, AgentState, Poem()),
+    *cases(partial(Transition, "t", IDLE), "target", "idle", 2, AgentState),
     *(
         (row, {field: value}, field)
         for field in ("guard", "action")
@@ -111,33 +114,31 @@ REFUSED: list[tuple[Make, dict[str, Any], str]] = [
     (record, {"trigger": ""}, "trigger"),
     # Agents.
     *cases(person, "state", "idle", None, 0, AgentState, Poem()),
-    *cases(person, "agent_id", -1, True, "3", 1.0, None),
-    *cases(person, "tick", -1, True, "3", 1.5, NAN),
-    *cases(person, "ticks_in_state", -1, False, "3", 1.5, INFINITY),
-    *cases(person, "max_history_depth", -1, True, None, 50.0, NAN),
-    *cases(person, "timeout_threshold", 0, -5, True, None, 5.0, NAN, INFINITY, "5"),
-    *cases(person, "engagement_threshold", -0.1, 1.1, True, NAN, INFINITY, "0.5", [0.5]),
+    *(case for name in ("agent_id", "tick", "ticks_in_state") for case in cases(person, name, -1, True, "3", 1.5)),
+    *cases(person, "max_history_depth", -1, True, None, 50.0),
+    *cases(person, "timeout_threshold", 0, True, None, 5.0, NAN),
+    *cases(person, "engagement_threshold", -0.1, 1.1, True, NAN, "0.5"),
     *cases(person, "seed", True, "0", 0.5, None),
     *cases(person, "persona", None, "Ada", {"name": "Ada"}),
     *cases(person, "pending_action", 3, True, ["like"]),
     *cases(partial(agent, 0, IDLE), "clock", None, 60.0, NOON),
     (Nation, {"agent_id": 0, "name": "Ada", "state": IDLE}, "state"),
     # Personas.
-    *cases(persona, "activity", -0.1, 1.1, True, NAN, "often"),
-    *cases(persona, "name", "", "  ", None, 3),
-    *cases(persona, "interests", "rail", 3, {"rail"}, [3]),
+    *cases(persona, "activity", -0.1, 1.1, True, NAN),
+    *cases(persona, "name", "  ", None),
+    *cases(persona, "interests", "rail", {"rail"}, [3]),
     (persona, {"low_threshold": 0.9}, "low_threshold"),
     (persona, {"high_threshold": 0.1}, "high_threshold"),
     # The answers of a model.
     *(
         (make, {"confidence": value}, "confidence")
         for make in (decision, result, update)
-        for value in (-0.1, 1.1, True, NAN, INFINITY, "0.5", None)
+        for value in (-0.1, 1.1, True, NAN)
     ),
     *(
         (make, {"reasoning": value}, "reasoning")
         for make in (decision, result, update)
-        for value in ("", "too short", "x" * 2001, None, 3)
+        for value in ("too short", "x" * 2001, None)
     ),
     *cases(decision, "action", "", " ", "two\nlines", "x" * 501, None, 3, b"Cut rates"),
     *cases(result, "is_valid", None, 1, 0, "true"),
@@ -147,11 +148,14 @@ REFUSED: list[tuple[Make, dict[str, Any], str]] = [
     *cases(link, "retry_count", -1, True, "0"),
     *cases(link, "timestamp", datetime(2026, 1, 30), None, 0),
     # The economy's state.
-    *cases(partial(NationState, name="Ada"), "economic_strength", -1.0, True, NAN, INFINITY, "1"),
+    *cases(partial(NationState, name="Ada"), "economic_strength", -1.0, True, NAN, "1"),
     *cases(GlobalState, "unemployment", -0.1, 100.1, True, NAN),
-    *cases(GlobalState, "interest_rate", True, NAN, INFINITY, "4%"),
+    *cases(GlobalState, "interest_rate", True, INFINITY, "4%"),
+    *cases(partial(Measure, name="n", help="h", value=1.0), "kind", "histogram"),
+    *cases(partial(Completion, model="m", prompt_tokens=0, completion_tokens=0, latency_s=0), "text", None, 3),
+    *cases(SimulatedClock, "tick_seconds", 0.0, NAN),
+    *cases(SimulatedClock, "epoch", datetime(2026, 1, 1)),
     (partial(SimulationState, agents={}, global_state=GlobalState()), {"turn": -1}, "turn"),
-    (partial(SimulationState, agents={}, global_state=GlobalState()), {"turn": True}, "turn"),
     (Action, {"agent_name": "Ada", "action_string": 3}, "action_string"),
     (Action, {"agent_name": "Ada", "action_string": "Cut rates", "validated": 1}, "validated"),
 ]

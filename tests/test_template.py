@@ -16,7 +16,6 @@ import yaml
 from nbclient import NotebookClient
 
 from tests.actors.view.asking import Asked
-from tests.catalogue import catalogue
 from tests.command import Prism, run_prism
 from tests.own_domains import path_restored
 from tests.paths import ROOT
@@ -45,6 +44,12 @@ def test_the_package_has_the_name_of_its_directory_everywhere(study: Path) -> No
     assert not any("junction" in (study / name).read_text() for name in files)
     assert f'{NAME} = "{NAME}.domain:build"\n' in (study / "pyproject.toml").read_text()
     assert yaml.safe_load((study / "config.yaml").read_text())["simulation"]["domain"] == f"{NAME}.domain:build"
+
+
+def test_a_directory_whose_name_no_package_can_have_is_refused(prism: Prism) -> None:
+    for directory in ("class", "2nd", "a b", "prism"):
+        ended = prism("init", "--template", "domain", directory)
+        assert (ended.code, "DIR names the package: " in ended.err, Path(directory).exists()) == (2, True, False)
 
 
 def test_it_runs_where_it_is_without_being_installed(study: Path, prism: Prism) -> None:
@@ -89,14 +94,6 @@ def test_the_page_shows_its_numbers_and_its_panel(ran: Path) -> None:
     assert panel["name"] == "light 2"
     assert dict(panel["person"])["turned green"] == greens > 0
     assert {*panel["questions"][0]["context"]} == {"cars that wait"}
-
-
-@catalogue("directory", ["json", "class", "2nd", "a b", "prism"])
-def test_a_directory_whose_name_no_package_can_have_is_refused(directory: str, prism: Prism) -> None:
-    ended = prism("init", "--template", "domain", directory)
-    assert ended.code == 2
-    assert "DIR names the package: " in ended.err
-    assert not Path(directory).exists()
 
 
 @pytest.mark.slow

@@ -1,126 +1,50 @@
-"""The tree of modules: no circle of imports, and a wall between tests and benchmarks."""
+"""The source: walls between the trees, functions of at most a page, one door to the disk; and the locks."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Container, Iterator, Mapping
-from functools import cache
-from graphlib import CycleError, TopologicalSorter
-from itertools import accumulate
-from pathlib import Path
+import tomllib
+from collections.abc import Iterator
 
-import pytest
-
-from tests.catalogue import catalogue
 from tests.paths import ROOT
-from tests.source import TREES, Module, modules, parse
 
 LINES_MAX = 80
 """Lines of a function, its docstring included."""
-
-Imports = Mapping[str, frozenset[str]]
-"""`{module: the modules of these trees that it imports}`."""
+TREES = ("prism", "actors", "tests", "benchmarks", "deploy")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _parsed() -> None:
-    """Parse every module before the first test, which would be the slowest of all."""
-    imports()
+IMPORT = re.compile(r"^ *(?:from|import) ((?:prism|actors|tests|benchmarks|deploy)\b[\w.]*)", re.MULTILINE)
+FOREIGN = {"tests": "benchmarks", "benchmarks": "tests", "prism": "tests benchmarks deploy"}
+FOREIGN["actors"] = FOREIGN["prism"]
 
 
-def name_of(path: Path) -> str:
-    """Return the dotted name of the module in this file."""
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+def lengths(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the functions of a module with their lines, by their indentation: to parse all modules takes seconds."""
+    lines = text.splitlines()
+    for start, line in enumerate(lines):
+        if found := re.match(r"( *)(?:async )?def (\w+)", line):
+            inner = f"{found[1]} "
+            more = (
+                at
+                for at, each in enumerate(lines[start + 1 :], 1)
+                if each and not each.startswith((inner, found[1] + ")"))
+            )
+            yield found[2], len("\n".join(lines[start : start + next(more, len(lines))]).rstrip().splitlines())
 
 
-def imported(module: Module, names: Container[str]) -> Iterator[str]:
-    """Yield the names that a module imports."""
-    for source, imported_names in module.imports:
-        inside = [f"{source}.{name}" for name in imported_names]
-        yield from (name if name in names else source for name in inside or [source])
-
-
-@cache
-def imports() -> Imports:
-    """Return the imports of every module."""
-    files = {name_of(module.path): module for tree in TREES for module in modules(tree)}
-    found = {}
-    for name, module in files.items():
-        named = set(imported(module, files))
-        # Whoever imports a module runs the packages around it first, except for those that it is in itself.
-        around = {parent for other in named for parent in accumulate(other.split("."), "{}.{}".format)}
-        around = {parent for parent in around if not f"{name}.".startswith(f"{parent}.")}
-        found[name] = frozenset((named | around) & files.keys())
-    return found
-
-
-def circle_in(graph: Imports) -> list[str]:
-    """Return the modules of a circle of imports, or nothing."""
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        return list(error.args[1])
-    return []
-
-
-def test_no_circle_of_modules() -> None:
-    assert len(imports()) > 300
-    assert circle_in(imports()) == []
-
-
-def test_a_circle_would_be_found() -> None:
-    planted = {"a": frozenset({"b"}), "b": frozenset({"c"}), "c": frozenset({"a"}), "d": frozenset({"a"})}
-    assert set(circle_in(planted)) == {"a", "b", "c"}
-
-
-@catalogue(
-    ("source", "names"),
-    [
-        ("if TYPE_CHECKING:\n    from a.b import c", {"a.b"}),
-        ("def f():\n    import a.b", {"a.b"}),
-        ("from a import b as c, d", {"a.b", "a"}),
-    ],
-)
-def test_an_import_is_seen_wherever_it_stands(source: str, names: set[str]) -> None:
-    assert set(imported(parse(source), {"a", "a.b"})) == names
-
-
-@pytest.mark.parametrize(("importer", "other"), [("tests", "benchmarks"), ("benchmarks", "tests")])
-def test_no_test_but_its_own_imports_a_benchmark_and_no_benchmark_a_test(importer: str, other: str) -> None:
-    crossing = {
-        (module, name)
-        for module, names in imports().items()
-        for name in names
-        if module.split(".")[0] == importer and name.split(".")[0] == other
-        if not module.startswith("tests.benchmarks.")  # they test no part of the product
-        if name != "tests" and not name.startswith("tests.standin")  # the stand-in server, which both ask
-    }
-    assert crossing == set()
-
-
-@pytest.mark.parametrize("product", ["prism", "actors"])
-def test_the_product_imports_nothing_that_is_not_shipped(product: str) -> None:
-    reached = {
-        name.split(".")[0] for module, names in imports().items() if module.startswith(product) for name in names
-    }
-    assert reached <= {"prism", "actors"}
-
-
-def test_no_package_lies_at_the_top() -> None:
+def test_the_trees_keep_apart_and_no_function_is_longer_than_a_page() -> None:
+    crossing, long = [], []
+    for path in (path for tree in TREES for path in (ROOT / tree).rglob("*.py")):
+        text, name = path.read_text(encoding="utf-8"), str(path.relative_to(ROOT))
+        foreign = "" if name.startswith("tests/benchmarks/") else FOREIGN.get(name.partition("/")[0], "")
+        # The stand-in server is the tests' and the benchmarks'.
+        others = [each for each in IMPORT.findall(text) if not each.startswith("tests.standin")]
+        crossing += [(name, each) for each in others if each.split(".")[0] in foreign.split()]
+        long += [(name, function, lines) for function, lines in lengths(text) if lines > LINES_MAX]
+    assert crossing == []
+    assert long == []
     assert not [path.name for path in ROOT.iterdir() if path.suffix in {".whl", ".gz", ".zip", ".so"}]
-
-
-def test_no_function_is_longer_than_a_page() -> None:
-    found = [
-        f"{module.path.relative_to(ROOT)}:{function.line}: {function.name} has {function.lines} lines"
-        for tree in TREES
-        for module in modules(tree)
-        for function in module.functions
-        if function.lines > LINES_MAX
-    ]
-    assert not found
 
 
 WRITING = {"write_text", "write_bytes", "touch", "mkstemp", "NamedTemporaryFile", "TemporaryFile", "copyfile", "link"}
@@ -181,10 +105,22 @@ def test_nothing_but_the_door_opens_files_of_a_run_for_writing() -> None:
     assert writing - DOORS.keys() == set(), "write by actors.core.files: write_file, or open_own"
 
 
-@pytest.mark.parametrize(
-    "source",
-    ["open(p, 'w')", "p.open(mode='ab')", "p.write_text('')", "os.open(p, os.O_RDWR)", "ZipFile(p, 'x')"],
-)
-def test_a_file_that_is_opened_for_writing_is_seen(source: str) -> None:
-    assert [*opens_for_writing(ast.parse(source))] == [1]
-    assert [*opens_for_writing(ast.parse("p.open('rb'); open(p); os.open(p, os.O_RDONLY)"))] == []
+PIN = re.compile(r"([a-z0-9.-]+)==[\w.!+-]+(?: ; [^\\]+?)? \\(?:\n    --hash=sha256:[0-9a-f]{64}(?: \\)?)+\n")
+
+
+def names_of(requirements: list[str]) -> set[str]:
+    """Return the names of packages, as locks write them."""
+    found = (re.match(r"[A-Za-z0-9._-]+", requirement) for requirement in requirements)
+    return {re.sub(r"[-_.]+", "-", name[0]).lower() for name in found if name}
+
+
+def test_locks_have_exact_pins_with_hashes_and_a_run_needs_no_tool_of_development() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    locks = ("requirements.lock", "requirements-dev.lock", "requirements-model.lock")
+    texts = [(ROOT / name).read_text(encoding="utf-8") for name in locks]
+    assert [PIN.sub("", text) for text in texts] == ["", "", ""]
+    run, development = ({*PIN.findall(text)} for text in texts[:2])
+    extras = project["optional-dependencies"]
+    assert names_of([*project["dependencies"], *extras["build"]]) <= run
+    assert names_of([*extras["dev"], *extras["plots"]]) <= run | development
+    assert run & (development | {"pytest", "mypy", "ruff", "hypothesis", "matplotlib"}) == set()
