@@ -144,9 +144,7 @@ class ComparedChoices:
         options = sorted({name for each in choices for name in (*each.options, each.chosen, each.ruled)})
         tables = _tables(choices, options)
         # Each decider's choices of the options, by expectation, and the oracle's distances and ratios from the others.
-        counts = {
-            who: (table.sum(axis=0) / (_ONE if who == EMBEDDED else 1)).tolist() for who, table in tables.items()
-        }
+        counts = {who: (table.sum(axis=0) / (_ONE if who == EMBEDDED else 1)).tolist() for who, table in tables.items()}
         against, ratios = dict[str, Distance](), dict[str, dict[str, Ratio]]()
         for other in [who for who in tables if who != ORACLE and choices]:
             against[other] = _distance(tables[ORACLE], tables[other])

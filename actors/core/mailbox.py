@@ -1,4 +1,4 @@
-"""A bounded mailbox: many senders, one reader, first in first out. What finds no room waits, is counted, and never lost.
+"""A bounded mailbox: many senders, one reader, first in first out. Senders that find no room are counted, and wait.
 
 It is a list, and a bare future for the parked reader. Messages stay in the list and never travel in the future's
 result, so a reader that is cancelled while it wakes up loses nothing: the next `take` finds them. Measured at 1,000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from time import perf_counter
 
@@ -12,7 +12,7 @@ import msgspec
 from actors.core.messages import Codec
 from actors.core.state import EngineState, OracleState, RunState
 from actors.runtime.part_engine import PartEngine
-from actors.runtime.shards import Acts, Shards, Shared, Stepped, TurnedWave, divided, ranges_of, shard_of
+from actors.runtime.shards import Acts, Shared, Stepped, TurnedWave, shard_of
 from actors.runtime.simulation import Simulation
 from prism.bundles import Bundles, blocks_in, packed
 from prism.columns import Columns, Floats, Ints
@@ -109,36 +109,3 @@ class ShardEngine(PartEngine):
     def share(self) -> Shared:
         """Return what the engine of the run does not know."""
         return Shared(self._own, self._part.take_states(), self.open_questions.asked(), self.open_questions.decided())
-
-
-class ShardsHere(Shards):
-    """The shards of a run in this process, one after the other.
-
-    Args:
-        config: the run's configuration; domain: that of the engine.
-    """
-
-    def __init__(self, config: Config, domain: Domain) -> None:
-        again = divided(domain).again()
-        self._own = ranges_of(config, domain)[1:]
-        self._shards = [Shard(config, again(), own) for own in self._own]
-
-    async def step(self, acts: Acts | None, changes: Floats | None, *, begins: bool) -> Sequence[Stepped]:
-        return [await each.step(acts, changes, begins=begins) for each in self._shards]
-
-    async def decide(self, tick: int, decisions: Sequence[Sequence[bytes]]) -> Sequence[TurnedWave]:
-        """Let the agents of each shard take the turns of these triggers."""
-        return [await each.decide(tick, own) for each, own in zip(self._shards, decisions, strict=True)]
-
-    async def share(self) -> Sequence[Shared]:
-        """Return what the shards know between two ticks."""
-        return [each.share() for each in self._shards]
-
-    async def blocks(self, shard: int) -> AsyncIterator[bytes]:
-        for block in self._shards[shard].blocks():
-            yield block
-
-    async def restore(self, state: RunState, columns: Bundles) -> None:
-        """Let all shards continue from a checkpoint."""
-        for own, each in zip(self._own, self._shards, strict=True):
-            await each.restore(state, columns.about(own))

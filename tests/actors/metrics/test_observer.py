@@ -10,7 +10,6 @@ import pytest
 
 from actors.factory.domains import build_domain
 from actors.runs.summary import summarise
-from actors.runtime.shard import ShardsHere
 from actors.runtime.sharded_engine import ShardedEngine
 from deploy.scrape import Scrape
 from prism.config import Config, SimulationConfig
@@ -20,6 +19,7 @@ from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
 from tests.actors.metrics.support import Watched, finished, series
 from tests.actors.oracles import ScriptedOracle
+from tests.actors.shards_here import ShardsHere
 from tests.actors.social_runs import SMALL, with_sharing
 from tests.paths import ROOT
 

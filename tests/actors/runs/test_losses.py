@@ -22,12 +22,12 @@ from actors.runs.execute import Host
 from actors.runs.losses import LOSSES_MAX, execute_through_losses
 from actors.runs.summary import Summary
 from actors.runtime.engine import EngineActor
-from actors.runtime.shard import ShardsHere
 from actors.runtime.sharded_engine import ShardedEngine
 from actors.runtime.shards import Acts, Stepped
 from prism.columns import Floats
 from prism.config import Config
 from prism.domain import Domain
+from tests.actors.shards_here import ShardsHere
 
 pytestmark = pytest.mark.usefixtures("logged")
 

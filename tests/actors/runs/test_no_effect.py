@@ -22,7 +22,7 @@ def summary_of(place: Path, **settings: Any) -> Any:
         shutil.copy(LURKING, chart)
     config = Config(
         **{
-            "simulation": {"rounds": 12, "seed": 7},
+            "simulation": {"rounds": 12, "seed": 7, "ticks_per_round": 24},
             "population": {"size": 200},
             "statechart": {"file": str(chart)},
             **settings,

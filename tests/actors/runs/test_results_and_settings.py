@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -11,7 +11,6 @@ from actors import run
 from actors.results.result import RunResult
 from prism.config import Config, load_config
 from prism.config.describe import settings
-from tests.catalogue import catalogue
 
 SMALL: Final[dict[str, object]] = {
     "simulation.seed": 11,
@@ -56,9 +55,6 @@ VARIED: Final[dict[str, object]] = {
 RECORDED: Final[dict[str, object]] = {"run.record_feeds": True}
 """Another value of each setting that puts more into the journal. The digest is another one, and no count changes."""
 
-TOGETHER: Final[dict[str, dict[str, object]]] = {"oracle.mode": {"run.tick_s": 0.002}}
-"""What a value needs besides."""
-
 EXCEPTIONS: Final = {
     "run.calibration.": "says where settings come from",
     "run.shards": "needs Ray: tests/durability/test_shards.py, and without it tests/actors/runtime/test_shards.py",
@@ -100,13 +96,6 @@ def test_every_setting_of_the_oracle_and_the_run_is_varied_or_an_exception() -> 
     assert [path for path in EXCEPTIONS if not any(each.startswith(path) for each in known)] == []
 
 
-def test_every_value_is_another_than_the_default() -> None:
-    defaults = Config()
-    for path, value in (VARIED | RECORDED).items():
-        section, _, name = path.rpartition(".")
-        assert getattr(getattr(defaults, section), name) != value or path == "run.sync", path
-
-
 @pytest.fixture(scope="module")
 def digest() -> str:
     """The digest of the small run, which asks enough to prove something."""
@@ -115,21 +104,26 @@ def digest() -> str:
     return usual.digest
 
 
-@catalogue("path", VARIED)
-def test_a_setting_of_the_oracle_or_the_run_changes_no_result(path: str, digest: str, tmp_path: Path) -> None:
-    config = small(**{**TOGETHER.get(path, {}), path: VARIED[path]})
-    assert run(config, out=tmp_path / "run").digest == digest
+REALTIME: Final = ["oracle.mode", "run.tick_s", "run.tick_catch_up"]
+"""They go together: without a pace every answer is late, and so are those of a limited rate."""
+OTHERS: Final = [path for path in VARIED if path not in REALTIME]
 
 
-@pytest.mark.parametrize("path", RECORDED)
-def test_a_setting_that_records_more_changes_no_count(path: str) -> None:
-    usual, more = result(), result(**{path: RECORDED[path]})
-    assert more.digest != usual.digest
-    assert more.rounds == usual.rounds
-    assert more.summary.world == usual.summary.world
+@pytest.mark.parametrize("paths", [REALTIME, OTHERS[::2], OTHERS[1::2]], ids=["realtime", "half", "other half"])
+def test_settings_of_the_oracle_and_the_run_change_no_result(paths: list[str], digest: str, tmp_path: Path) -> None:
+    defaults = Config()
+    for path in paths:
+        section, _, name = path.rpartition(".")
+        assert getattr(getattr(defaults, section), name) != VARIED[path] or path == "run.sync", path
+    assert run(small(**{path: VARIED[path] for path in paths}), out=tmp_path / "run").digest == digest
 
 
-@catalogue("path", ["oracle.max_calls", "oracle.max_tokens", "oracle.max_usd"])
-def test_a_cap_that_is_not_reached_changes_no_result(path: str, digest: str) -> None:
-    prices: dict[str, Any] = {"llm.prices.input": 1.0, "llm.prices.output": 1.0}
-    assert result(**prices, **{path: 100_000}).digest == digest
+def test_a_setting_that_records_more_changes_no_count_and_a_cap_that_is_not_reached_no_result(digest: str) -> None:
+    usual, more = result(), result(**RECORDED)
+    assert more.digest != usual.digest == digest
+    assert (more.rounds, more.summary.world) == (usual.rounds, usual.summary.world)
+    capped = result(
+        **{f"llm.prices.{name}": 1.0 for name in ("input", "output")},
+        **{f"oracle.{name}": 100_000 for name in ("max_calls", "max_tokens", "max_usd")},
+    )
+    assert capped.digest == digest

@@ -94,16 +94,15 @@ async def ahead_of_a_busy_disk(count: int) -> int:
     return ahead
 
 
-async def test_a_run_is_never_more_than_a_limit_ahead_of_its_disk() -> None:
-    assert await ahead_of_a_busy_disk(PENDING_MAX + 20) == PENDING_MAX
-
-
-@catalogue(("size", "ahead"), [(1, 1), (300, 2), (1_000, 7)])
-async def test_ticks_of_many_bytes_wait_for_the_disk_before_there_are_many(
-    monkeypatch: pytest.MonkeyPatch, size: int, ahead: int
+@catalogue(
+    ("ticks", "size", "ahead"),
+    [(PENDING_MAX + 20, run_store.PENDING_BYTES, PENDING_MAX), (20, 1, 1), (20, 300, 2), (20, 1_000, 7)],
+)
+async def test_a_run_is_never_more_than_a_limit_of_ticks_or_bytes_ahead_of_its_disk(
+    monkeypatch: pytest.MonkeyPatch, ticks: int, size: int, ahead: int
 ) -> None:
     monkeypatch.setattr(run_store, "PENDING_BYTES", size)
-    assert await ahead_of_a_busy_disk(20) == ahead
+    assert await ahead_of_a_busy_disk(ticks) == ahead
 
 
 async def test_recorded_ticks_are_compared_and_not_written_again() -> None:
@@ -251,7 +250,7 @@ def test_a_disk_that_is_full_while_ticks_are_sealed_ends_the_run_and_with_more_r
     fails: Callable[[JournalWriter], None], packers: int, size: Size
 ) -> None:
     whole = files_of(sealed(60))
-    for seed in range(size(40, everyday=10)):
+    for seed in range(size(40, everyday=2)):
         assert run_scheduled(seed, partial(short_of_space, fails, Random(seed), PackersHere(packers))) == whole
 
 

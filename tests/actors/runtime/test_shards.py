@@ -17,7 +17,6 @@ from actors.factory.domains import build_domain
 from actors.persistence.checkpoint import Position, checkpoint_name
 from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.runtime.engine import EngineActor
-from actors.runtime.shard import ShardsHere
 from actors.runtime.sharded_engine import ShardedEngine
 from actors.runtime.simulation import Simulation
 from prism import bundles
@@ -29,6 +28,7 @@ from prism.social.domain import SocialDomain
 from prism.social.people.population import Population, build_population
 from prism.statechart import Behaviour
 from tests.actors.runtime.test_compiled import random_chart, random_settings
+from tests.actors.shards_here import ShardsHere
 from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
 from tests.paths import ROOT
