@@ -95,7 +95,12 @@ def test_examples_of_files_can_be_read() -> None:
             if re.match(r"(simulation|population|feed|oracle|llm|run):", text) and "ask_once" not in text:
                 load_config(text, "study.yaml")
     chart = next(each.text for each in blocks(BEHAVIOUR) if each.info == "yaml" and each.text.startswith("initial"))
-    assert [state.value for state in social_behaviour(read_chart(chart, "page")).states] == ["away", "reading", "writing", "liking"]
+    assert [state.value for state in social_behaviour(read_chart(chart, "page")).states] == [
+        "away",
+        "reading",
+        "writing",
+        "liking",
+    ]
     study, _, news = (block.text for block in blocks(BEHAVIOUR, "Interventions") if block.info == "yaml")
     more = load_interventions(load_config(study), news, "news.yaml", 72).interventions
     assert len(more) == len(load_config(study).interventions) + 1

@@ -87,11 +87,10 @@ class PointedMailbox(Mailbox[bytes]):
 
     points: CrashPoints
 
-    async def send(self, message: bytes) -> bool:
+    async def send(self, message: bytes) -> None:
         await self.points.wait("send")
-        sent = await super().send(message)
+        await super().send(message)
         await self.points.wait("sent")
-        return sent
 
 
 class PointedObserver(Observer):

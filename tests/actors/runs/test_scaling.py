@@ -22,7 +22,7 @@ COSTS = Costs(
 
 def test_one_process_does_all_the_work_and_says_how_many_activations_it_has() -> None:
     tick = tick_in(1, 1e6, COSTS._replace(engine_s=1e-7, latency_s=1.0))
-    assert (tick.all_s, tick.exchange_bytes) == (pytest.approx(1.1), 0.0)
+    assert (tick.all_s, tick.exchange_bytes) == pytest.approx((1.1, 0.0))
     for tick_s in (0.01, 20.0):
         assert tick_in(1, activations_in(tick_s)).all_s == pytest.approx(tick_s)
 
