@@ -36,7 +36,6 @@ from actors.view.viewed_causes import ShownCauses
 from actors.view.viewed_experiment import ViewedExperiment
 from actors.view.viewed_run import Opened, ViewedRun
 from prism.config import Config
-from prism.drawing.outline import Outline, inner_states
 from prism.errors import PrismError
 from prism.no_effect import remarks
 from prism.palette import SOURCES, state_styles
@@ -82,8 +81,6 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     problem: str  # why the run, or the rest of it, cannot be shown; empty if it can
     digest: str
     states: list[Style]
-    arrows: list[tuple[str, str]]
-    chart_problem: str  # why the chart, and so its arrows, cannot be shown; empty if it can
     title: str  # title, pictures: as `prism.show.Show` has them
     pictures: tuple[str, ...]
     sources: dict[str, str]
@@ -186,8 +183,6 @@ class Site:
             problem=problem,
             digest="" if journal is None else journal.digest,
             states=_styles(run),
-            arrows=[] if run.chart is None else _arrows(run.chart),
-            chart_problem="" if run.opened is None else run.opened.chart_problem,
             title=show.title,
             pictures=tuple(show.pictures),
             sources=dict(SOURCES),
@@ -338,18 +333,6 @@ def _styles(run: ViewedRun) -> list[Style]:
     return [
         Style(name, numbers[name], *style, notes.get(name, "")) for name, style in state_styles(sorted(numbers)).items()
     ]
-
-
-def _arrows(chart: Outline) -> list[tuple[str, str]]:
-    """Return the pairs of inner states that have an arrow in the chart."""
-    leaves, entered = inner_states(chart.definition), chart.entered
-    pairs = {
-        (source, entered.get(arrow.target, arrow.target))
-        for arrow in chart.arrows
-        if arrow.target
-        for source in leaves[arrow.source]
-    }
-    return sorted(pair for pair in pairs if pair[0] != pair[1])
 
 
 def _number(request: Request, name: str) -> int:

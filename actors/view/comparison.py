@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -18,17 +17,6 @@ from prism.agents import Question, Update
 from prism.config.calibrated import NOT_COMPARED
 from prism.events import Intervened
 from prism.no_effect import remarks
-from prism.quoting import as_text
-
-BEFORE_MAX = 300
-"""The most letters of a part that are shown before its first difference."""
-
-
-class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a message that is not the same in both runs: its name, and its value in each, as text."""
-
-    name: str
-    values: list[str]
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +31,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     place: int = 0  # how many messages of that tick are the same before the first that differs
     left: str = ""  # left, right: that message of each, in words; empty if the tick ends before it
     right: str = ""
-    parts: list[Part] = []  # the parts in which the two messages differ, if they are of one kind
+    contents: list[str] = []  # both messages whole, as JSON
 
 
 def compare(left: Followed, right: Followed, places: Sequence[str]) -> Comparison:
@@ -76,7 +64,7 @@ def compare(left: Followed, right: Followed, places: Sequence[str]) -> Compariso
         place=place,
         left=_words(one),
         right=_words(other),
-        parts=_parts(one, other),
+        contents=[_content(one), _content(other)],
     )
 
 
@@ -96,31 +84,8 @@ def _words(message: Message | None) -> str:
     return f"agent {message.agent}{told}"
 
 
-def _parts(one: Message | None, other: Message | None) -> list[Part]:
-    """Return the parts in which two messages differ, in their order; nothing for messages of two kinds."""
-    if one is None or type(one) is not type(other):
-        return []
-    ours, theirs = (_flat({name: getattr(each, name) for name in one.__struct_fields__}) for each in (one, other))
-    names = [*ours, *(name for name in theirs if name not in ours)]
-    rows = [(name, ours.get(name, ""), theirs.get(name, "")) for name in names]
-    return [Part(name=name, values=_around(left, right)) for name, left, right in rows if left != right]
-
-
-def _around(left: str, right: str) -> list[str]:
-    """Return two texts, cut if they are long, so that their first difference is in what is left."""
-    same = next((place for place, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1]), None)
-    start = (min(len(left), len(right)) if same is None else same) - BEFORE_MAX
-    return [text if start <= 0 else f"…{text[start:]}" for text in (left, right)]
-
-
-def _flat(value: Any, name: str = "") -> dict[str, str]:
-    """Return the parts of a message: `{their names, joined by dots: value as text}`; a missing value is empty."""
-    inner: Iterable[tuple[Any, Any]]
-    if isinstance(value, dict):
-        inner = value.items()
-    elif isinstance(value, list | tuple) and any(isinstance(each, dict | list) for each in value):
-        inner = enumerate(value)
-    else:
-        return {name: "" if value is None else as_text(value)}
-    dot = f"{name}." if name else ""
-    return {key: text for part, each in inner for key, text in _flat(each, f"{dot}{part}").items()}
+def _content(message: Message | None) -> str:
+    if message is None:
+        return ""
+    fields = {name: getattr(message, name) for name in message.__struct_fields__}
+    return msgspec.json.format(msgspec.json.encode(fields, enc_hook=str)).decode()

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from pathlib import Path
 from threading import Lock
 
 import msgspec
+import numpy as np
 
 from actors.core.messages import Retried
 from actors.record.answers import logged_after
 from prism.config import PricesConfig
 from prism.llm.spending import Ledger, cost_usd
 from prism.sharing.records import Judged
-
-BINS = 64
-"""Bins of the latencies over time; they get wider as a run grows."""
-EDGES_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
-"""Upper bounds of the bins of latencies, in seconds; the last bin has none."""
-
-
-class Latencies(msgspec.Struct, kw_only=True):
-    """The latencies of answers to questions of some ticks."""
-
-    first: int
-    count: int = 0
-    total_s: float = 0.0
-    slowest_s: float = 0.0
 
 
 class OracleNow(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,10 +29,7 @@ class OracleNow(msgspec.Struct, frozen=True, kw_only=True):
     prompt_tokens: int
     completion_tokens: int
     cost_usd: float | None  # None without prices
-    edges_s: tuple[float, ...]
-    histogram: list[int]  # answers by latency, one for each of `EDGES_S` and one for the longer ones
-    bin_ticks: int  # the ticks of each entry of `over_time`
-    over_time: list[Latencies]
+    latencies_s: list[float]  # the quantiles 0.5 and 0.95 of the latencies, and the longest; empty without answers
 
 
 class OracleCourse:
@@ -53,12 +38,10 @@ class OracleCourse:
     def __init__(self, path: Path, prices: PricesConfig) -> None:
         self._path, self._prices, self._lock = path, prices, Lock()
         self._end = 0
-        self._answers = self._retries = 0
+        self._retries = 0
         self._sources, self._methods, self._reasons = Counter[str](), Counter[str](), Counter[str]()
         self._ledger = Ledger()
-        self._histogram = [0] * (len(EDGES_S) + 1)
-        self._bin_ticks = 1
-        self._bins: dict[int, Latencies] = {}
+        self._latencies = array("d")
 
     def now(self) -> OracleNow:
         """Return the counts, with what has been appended since."""
@@ -71,16 +54,15 @@ class OracleCourse:
                 if isinstance(record, Retried):
                     self._retries += 1
                     continue
-                self._answers += 1
+                self._latencies.append(record.latency_s)
                 self._sources[record.source] += 1
                 if record.method:
                     self._methods[record.method] += 1
                 if record.reason:
                     self._reasons[record.reason] += 1
-                self._note_latency(record.asked, record.latency_s)
             spent = self._ledger.total
             return OracleNow(
-                answers=self._answers,
+                answers=len(self._latencies),
                 retries=self._retries,
                 by_source=dict(self._sources),
                 by_method=dict(self._methods),
@@ -89,28 +71,5 @@ class OracleCourse:
                 prompt_tokens=sum(one.prompt_tokens for one in spent),
                 completion_tokens=sum(one.completion_tokens for one in spent),
                 cost_usd=cost_usd(spent, self._prices),
-                edges_s=EDGES_S,
-                histogram=list(self._histogram),
-                bin_ticks=self._bin_ticks,
-                over_time=[self._bins[first] for first in sorted(self._bins)],
+                latencies_s=np.quantile(self._latencies, (0.5, 0.95, 1.0)).tolist() if self._latencies else [],
             )
-
-    def _note_latency(self, asked: int, latency_s: float) -> None:
-        self._histogram[next((place for place, edge in enumerate(EDGES_S) if latency_s <= edge), len(EDGES_S))] += 1
-        while asked // self._bin_ticks >= BINS:
-            self._widen()
-        first = asked // self._bin_ticks * self._bin_ticks
-        _add(self._bins.setdefault(first, Latencies(first=first)), 1, latency_s, latency_s)
-
-    def _widen(self) -> None:
-        self._bin_ticks *= 2
-        before, self._bins = self._bins, {}
-        for old in before.values():
-            first = old.first // self._bin_ticks * self._bin_ticks
-            _add(self._bins.setdefault(first, Latencies(first=first)), old.count, old.total_s, old.slowest_s)
-
-
-def _add(latencies: Latencies, count: int, total_s: float, slowest_s: float) -> None:
-    latencies.count += count
-    latencies.total_s += total_s
-    latencies.slowest_s = max(latencies.slowest_s, slowest_s)

@@ -29,7 +29,6 @@ class Opened(NamedTuple):
 
     config: Config
     chart: Outline | None  # None if it is not available
-    chart_problem: str
     network: NetworkDrawing
     oracle: OracleCourse
 
@@ -94,7 +93,7 @@ class ViewedRun:
         if self.opened is None:
             config = read_resolved(self.path / CONFIG)
             oracle = OracleCourse(self.path, config.llm.prices)
-            self.opened = Opened(config, *_chart(config), NetworkDrawing(config), oracle)
+            self.opened = Opened(config, _chart(config), NetworkDrawing(config), oracle)
         if self.journal is None or self.journal.all_bytes < self.journal.read_bytes:
             self.journal = Followed(self.path, _states(self.chart))
             self.problem = self._damage = ""
@@ -107,14 +106,14 @@ class ViewedRun:
             self.problem = self._damage = _words(error)
 
 
-def _chart(config: Config) -> tuple[Outline | None, str]:
-    """Return the chart, or the reason why it is not available: no code is run to look at a run."""
+def _chart(config: Config) -> Outline | None:
+    """Return the chart; None if it cannot be read, or only code of the run knows it, which looking must not run."""
     if is_own(config):
-        return None, "only the domain's own code knows it, and no code of a run is run to look at it"
+        return None
     try:
-        return outline(chart_of(config)), ""
-    except (ConfigError, ActorError) as error:
-        return None, shown(str(error))
+        return outline(chart_of(config))
+    except (ConfigError, ActorError):
+        return None
 
 
 def _states(chart: Outline | None) -> list[str]:

@@ -188,7 +188,7 @@ def test_an_economy_is_told_in_the_words_of_people(studies: Path, browser: Brows
     page = browser.open((studies / f"{name}.html").as_uri()).page
     page.locator("details").evaluate_all("(all) => all.forEach((each) => (each.open = true))")
     texts = [page.locator(where).inner_text() for where in ("header", "#glance", "#quarters")]
-    named = ("economy.taylor.", "without effect:")  # settings, and rows of the chart, by the names that they have
+    named = ("economy.taylor.", "without effect")  # settings, and rows of the chart, by the names that they have
     lines = (line for text in texts for line in text.split("\n"))
     told = "\n".join(line for line in lines if not any(each in line for each in named))
     assert "growth of output" in told

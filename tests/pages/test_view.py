@@ -12,9 +12,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Page, Route
+from playwright.sync_api import Page
 
-from actors.pages.style import DARK, LIGHT
 from actors.persistence.oracle_log import LoggedAnswer
 from prism.agents import Question, Update
 from prism.social.posts.post import PostView
@@ -235,9 +234,7 @@ def test_two_economies_are_compared_by_indicators_on_shared_axes(browser: Browse
     assert re.search(r"economy \d+\.\d\d% · other \d+\.\d\d% · [+\u2212]\d", charts.first.inner_text())
     figures = page.locator("table", has_text="The figures of both runs").locator("tbody th").all_inner_texts()
     assert figures == ["interest rate", "inflation", "growth of output", "unemployment", "total economic value"]
-    marked = page.locator("mark").all_inner_texts()[:2]
-    assert len(set(marked)) == 2
-    assert all(re.fullmatch(r"[\d.]+", text) for text in marked), marked
+    assert len(set(page.locator("mark").all_inner_texts())) > 1
 
 
 LINES = ("stroke-link", "stroke-warm", "stroke-target", "stroke-history")
@@ -279,19 +276,14 @@ def test_the_reason_of_a_turn_opens_beside_the_agent_with_each_guard_once(browse
     assert why["x"] + why["width"] <= beside["x"]
     guards = page.locator(".why .guards code").all_inner_texts()
     assert len(guards) == len(set(guards)) >= 3
-    visit.look(NARROW, "dark")
-    visit.wait_until("document.querySelector('.panel:has(#agent-number) + .why') !== null")
     assert visit.violations() == []
     page.get_by_role("button", name="Close").click()
     assert page.locator(".why").count() == 0
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
-def test_a_cascade_leads_to_what_made_it_and_an_agent_to_what_it_has_added(
-    browser: Browser, address: str, width: int, scheme: Scheme
-) -> None:
+def test_a_cascade_leads_to_what_made_it_and_an_agent_to_what_it_has_added(browser: Browser, address: str) -> None:
     added = httpx.get(f"{address}/api/runs/run/causes").json()["added"]
-    visit = browser.open(f"{address}/#/run/run?agent={added[0]['agent']}", width=width, scheme=scheme)
+    visit = browser.open(f"{address}/#/run/run?agent={added[0]['agent']}", width=PHONE, scheme="dark")
     page = visit.page
     page.get_by_role("button", name="What made it").click()
     assert page.evaluate("document.activeElement.querySelector('h3').textContent").startswith("What made cascade:")
@@ -305,79 +297,11 @@ def test_a_cascade_leads_to_what_made_it_and_an_agent_to_what_it_has_added(
     assert (visit.problems(), visit.violations(), visit.tables_cut()) == ([], [], [])
 
 
-def test_the_directory_of_one_run_opens_the_run(browser: Browser, runs: Path) -> None:
-    with serving(runs / "run") as alone:
-        page = browser.open(alone).page
-        page.get_by_role("heading", name="run", exact=True, level=1).wait_for()
-        assert page.url == f"{alone}/#/run/run" or page.url.startswith(f"{alone}/#/run/run?")
-
-
-def test_the_network_has_the_ground_of_the_theme(browser: Browser, address: str) -> None:
-    visit = opened(browser, address, "run")
-    corner = """() => {
-      const gl = document.querySelector("canvas").getContext("webgl"), pixel = new Uint8Array(4);
-      gl.readPixels(2, 2, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);
-      return [...pixel].slice(0, 3).map((part) => part.toString(16).padStart(2, "0")).join("");
-    }"""
-    assert f"#{visit.page.evaluate(corner)}" == LIGHT["ground"]
-    visit.page.locator("#theme").select_option("dark")
-    visit.wait_until(f"({corner})() === '{DARK['ground'][1:]}'")
-
-
-def test_a_formula_has_a_probability_and_is_sure_of_nothing(browser: Browser, address: str) -> None:
-    page = opened(browser, address, "economy").page
-    council = page.locator(".council").inner_text()
-    assert re.search(r"proposes, by formula, probability \d+%", council)
-    assert "sure" not in council
-
-
-def test_the_way_back_is_whole_on_a_phone(browser: Browser, address: str, runs: Path) -> None:
-    name = "a-run-with-a-name-that-is-longer-than-a-phone-is-wide-and-still-has-to-be-read"
-    if not (runs / name).exists():
-        (runs / name).symlink_to(runs / "run")
-    visit = browser.open(f"{address}/#/run/{name}", width=NARROW)
-    visit.page.wait_for_selector(DRAWN, timeout=60_000)
-    trail = visit.page.locator("#trail")
-    assert trail.inner_text().replace("\n", "") == f"Runs/{name}"
-    cut = """[...document.querySelectorAll('#trail *')].filter(
-      (each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflow !== 'visible'
-    ).length"""
-    assert visit.page.evaluate(cut) == 0
-    assert visit.problems() == []
-
-
-@catalogue("place", ["#/run/nobody", "#/compare/nobody/run", "#/nowhere", "nowhere/at/all"])
+@catalogue("place", ["#/run/nobody", "#/nowhere", "nowhere/at/all"])
 def test_an_error_leads_back_to_the_runs(browser: Browser, address: str, place: str) -> None:
     page = browser.open(f"{address}/{place}").page
     page.get_by_role("link", name="All runs").click()
     page.wait_for_selector(READY["list"])
-
-
-def test_a_run_in_the_list_has_its_figures(browser: Browser, address: str, runs: Path) -> None:
-    page = opened(browser, address, "list").page
-    line = page.locator(".run", has=page.get_by_role("link", name="run", exact=True))
-    likes = json.loads((runs / "run" / "summary.json").read_text())["likes"]
-    assert f"likes\n{likes}" in line.locator(".outcome-figures").inner_text()
-
-
-def test_a_list_that_has_been_left_asks_no_more(browser: Browser, address: str) -> None:
-    page = browser.open(f"{address}/#/nowhere").page
-    page.wait_for_selector(READY["list"])
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    page.route("**/api/runs", hold)
-    page.wait_for_timeout(2500)  # the list looks again every 2 s
-    assert len(held) == 1
-    page.evaluate("location.hash = '#/compare'")  # it asks for the list once, while the first answer is still awaited
-    page.wait_for_timeout(500)
-    assert len(held) == 2
-    for route in tuple(held):
-        route.continue_()
-    page.wait_for_timeout(2500)
-    assert len(held) == 2
 
 
 @pytest.fixture(scope="module")

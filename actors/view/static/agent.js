@@ -1,7 +1,7 @@
-// One agent: its chart with the state it is in, what it did, what it asked, and what is known of it.
+// One agent: the state it is in, what it did, what it asked, and what is known of it.
 
 import { ofRun, read } from "./api.js";
-import { chip, count, digits, el, facts, many, mark, note, panel, put, seconds, svg, words } from "./dom.js";
+import { chip, count, digits, el, facts, many, note, panel, put, seconds, words } from "./dom.js";
 
 const ARROW = { rule: "a rule", oracle: "the embedded oracle", llm: "the model", fallback: "a fallback", timeout: "a fallback, too late" };
 
@@ -57,8 +57,6 @@ export function agentPanel(session) {
     put(
       body,
       shown.head,
-      chartMap(session, found),
-      session.page.chart_problem ? note(`The chart's arrows are not shown: ${session.page.chart_problem}.`) : null,
       found.since > 0 ? note(`Searched from tick ${count(found.since)} on; what was before is not listed.`) : null,
       section(`What it did (${count(found.moves_in_all)})`, [latest(session, found.moves, found.moves_in_all), history(session, found)], true),
       section(`What it asked (${count(found.questions_in_all)})`, found.questions.length ? [latest(session, found.questions, found.questions_in_all), ...found.questions.slice().reverse().map((one) => question(session, found, one))] : note("Nothing up to this tick: every choice was clear by rule.")),
@@ -95,44 +93,6 @@ export function agentPanel(session) {
   session.on("causes", ask);
   return panel("An agent", form, body);
 }
-
-/** Return the chart: states on a circle, with the one it is in and the last arrow it took. */
-function chartMap(session, found) {
-  const states = session.page.states, arrows = session.page.arrows;
-  if (states.length < 2 || states.length > 24) return null;
-  const width = 500, height = 290;
-  const at = new Map(states.map((style, place) => {
-    const angle = (2 * Math.PI * place) / states.length - Math.PI / 2;
-    return [style.name, { x: width / 2 + 128 * Math.cos(angle), y: height / 2 + 108 * Math.sin(angle), angle }];
-  }));
-  const last = found.moves.findLast((move) => move.before !== move.after);
-  const all = arrows.length ? arrows : last ? [[last.before, last.after]] : [];
-  const line = ([from, to]) => {
-    const a = at.get(from), b = at.get(to);
-    if (!a || !b) return null;
-    const isLast = last && last.before === from && last.after === to;
-    const bend = { x: (a.x + b.x) / 2 + (b.y - a.y) * 0.12, y: (a.y + b.y) / 2 - (b.x - a.x) * 0.12 };
-    const away = Math.hypot(b.x - bend.x, b.y - bend.y) || 1;
-    const [ux, uy] = [(b.x - bend.x) / away, (b.y - bend.y) / away];
-    const tip = { x: b.x - 13 * ux, y: b.y - 13 * uy };
-    const kind = isLast ? " last" : "";
-    const side = isLast ? 6 : 3.5;
-    return svg("g", {}, svg("path", { class: `arrow${kind}`, d: `M${a.x},${a.y}Q${bend.x},${bend.y} ${tip.x},${tip.y}` }), svg("path", { class: `arrowhead${kind}`, d: `M${tip.x + 4 * ux},${tip.y + 4 * uy}L${tip.x - side * ux - side * uy},${tip.y - side * uy + side * ux}L${tip.x - side * ux + side * uy},${tip.y - side * uy - side * ux}Z` }));
-  };
-  const node = (style) => {
-    const { x, y, angle } = at.get(style.name);
-    const isNow = style.name === found.state;
-    const shape = mark(style);
-    for (const [name, value] of Object.entries({ x: x - 8, y: y - 8, width: 16, height: 16 })) shape.setAttribute(name, value);
-    const left = Math.cos(angle) < -0.2, right = Math.cos(angle) > 0.2;
-    const below = Math.sin(angle) > 0;
-    return svg("g", {}, isNow ? svg("circle", { class: "ring", cx: x, cy: y, r: 13 }) : null, shape, svg("text", { x: x + (left ? -19 : right ? 19 : 0), y: y + (left || right ? 4 : below ? 28 : -19), "text-anchor": left ? "end" : right ? "start" : "middle", class: isNow ? "is-now" : null }, shortened(words(style.name))));
-  };
-  const label = `The chart. The agent is ${words(found.state)}${last ? `; it came from ${words(last.before)} in tick ${last.tick}` : ""}.`;
-  return svg("svg", { class: "chartmap", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, all.filter((pair) => !(last && pair[0] === last.before && pair[1] === last.after)).map(line), last ? line([last.before, last.after]) : null, states.map(node));
-}
-
-const shortened = (text) => (text.length > 18 ? `${text.slice(0, 17)}…` : text);
 
 /** Return a note where only the latest of something are listed. */
 function latest(session, shown, inAll) {

@@ -1,7 +1,7 @@
 // Two runs side by side: their outcomes on the same axes, and the first thing in which they differ.
 
 import { ofRun, read } from "./api.js";
-import { chip, count, el, many, measured, note, panel, percent, put, trouble, words } from "./dom.js";
+import { count, el, many, measured, note, panel, percent, put, trouble } from "./dom.js";
 import { stateOf } from "./list.js";
 import { differenceOf, namesOf, OutcomeCharts } from "./outcomes.js";
 
@@ -57,9 +57,8 @@ export function showComparison(main, left, right) {
   function draw(pages, runs, courses, comparison) {
     const names = [left, right];
     const longest = Math.max(...pages.map((page) => page.read_ticks), 1);
-    const hasStates = pages.some((page) => page.pictures.includes("states"));
     const charts = new OutcomeCharts(ends, (tick) => show(tick), () => new Map(courses.flatMap((course) => course.interventions).map((each) => [`${each}`, each])).values());
-    const counts = el("div", {}), said = el("output", {});
+    const said = el("output", {});
     const slider = el("input", { type: "range", min: 0, max: longest - 1, "aria-label": "Tick", oninput: () => show(Number(slider.value)) });
     const nameOf = namesOf(runs[0]) ?? ((tick) => `tick ${count(tick)}`);
     const show = (tick) => {
@@ -67,7 +66,6 @@ export function showComparison(main, left, right) {
       slider.value = tick;
       slider.setAttribute("aria-valuetext", nameOf(tick));
       put(said, nameOf(tick));
-      if (hasStates) put(counts, states(pages, courses, names, tick));
     };
     charts.set(runs.map((run, side) => ({ ...run, name: names[side] })), longest);
     put(
@@ -77,7 +75,7 @@ export function showComparison(main, left, right) {
       el("div", { class: "grid even" }, pages.map((page, side) => head(page, names[side], comparison))),
       el("div", { class: "grid" }, panel("Outcomes", charts.key, el("div", { class: "row at" }, slider, said), charts.body), ending(pages, names)),
       el("div", { class: "grid" }, el("section", { class: "panel", "aria-labelledby": "h-first" }, el("h2", { id: "h-first" }, outcomeOf(comparison)), comparison.first === null ? null : differ(comparison, names))),
-      el("div", { class: "grid even" }, hasStates ? panel("Agents in each state", counts) : null, settings(comparison, names)),
+      el("div", { class: "grid" }, settings(comparison, names)),
     );
     show(longest - 1);
   }
@@ -115,48 +113,13 @@ function ending(pages, names) {
   return panel("At the end", rows.length ? table("The figures of both runs", ["", ...names, "difference"], rows) : note("No round of both has ended yet."));
 }
 
-/** Return the agents in each state at a tick; states in which nobody is in either run are left out. */
-function states(pages, courses, names, tick) {
-  const styles = [...new Map(pages.flatMap((page) => page.states.map((state) => [state[0], { name: state[0], color: state[2], mark: state[3] }]))).values()];
-  const rows = courses.map((course) => course.states[course.ticks.findLastIndex((each) => each <= tick)] ?? null);
-  const value = (side, name) => {
-    const state = pages[side].states.find((each) => each[0] === name);
-    return rows[side] && state && tick < pages[side].read_ticks ? rows[side][state[1]] : null;
-  };
-  const found = styles.map((style) => [style, value(0, style.name), value(1, style.name)]).filter(([, one, other]) => one || other);
-  const text = (number) => (number === null ? "–" : count(number));
-  return table("Agents in each state", [`at tick ${count(tick)}`, ...names, "difference"], found.map(([style, one, other]) => [chip(style), text(one), text(other), one === null || other === null ? "–" : `${other > one ? "+" : ""}${count(other - one)}`]));
-}
-
-/** Return the first message that differs: what it is, and its parts that differ, with what differs in them marked. */
+/** Return the first message that differs: what it is in each run, and what is in it, with the lines that differ marked. */
 function differ(comparison, names) {
-  const { left, right, parts } = comparison;
-  const before = `In that tick ${many(comparison.place, "message is", "messages are")} the same. `;
-  const told = left === right ? [note(`${before}The next is in both: ${left}.`)] : [note(`${before}Then:`), el("dl", { class: "facts wide" }, [left, right].map((text, side) => el("div", {}, el("dt", {}, names[side]), el("dd", {}, text || "the tick ends"))))];
-  if (!parts.length) return told;
-  const [first, ...others] = parts;
-  return [
-    told,
-    el("h3", {}, `The first part that differs: ${nameOfPart(first)}`),
-    el("dl", { class: "facts wide" }, first.values.map((_, side) => el("div", {}, el("dt", {}, names[side]), el("dd", {}, marked(first.values, side))))),
-    others.length ? el("details", {}, el("summary", {}, `${many(others.length, "more part differs", "more parts differ")}`), others.map((part) => [el("h3", {}, nameOfPart(part)), el("dl", { class: "facts wide" }, part.values.map((_, side) => el("div", {}, el("dt", {}, names[side]), el("dd", {}, marked(part.values, side)))))])) : null,
-  ];
-}
-
-const nameOfPart = (part) => part.name.split(".").map(words).join(", ");
-
-/** Return one of two texts, with what differs from the other marked: from the first letter that does to the last. */
-function marked(values, side) {
-  const own = [...values[side]], other = [...values[1 - side]];
-  if (!own.length) return el("span", { class: "quiet" }, "nothing");
-  const most = Math.min(own.length, other.length);
-  let start = 0, end = 0;
-  while (start < most && own[start] === other[start]) start += 1;
-  while (end < most - start && own.at(-1 - end) === other.at(-1 - end)) end += 1;
-  const isWord = (letter) => letter !== undefined && /[\p{L}\p{N}.,+−-]/u.test(letter);
-  while (start > 0 && isWord(own[start - 1])) start -= 1; // whole words and numbers are easier to compare
-  while (end > 0 && isWord(own[own.length - end])) end -= 1;
-  return [own.slice(0, start).join(""), el("mark", {}, own.slice(start, own.length - end).join("")), own.slice(own.length - end).join("")];
+  const { left, right, contents } = comparison;
+  const lines = contents.map((text) => text.split("\n")), known = lines.map((all) => new Set(all));
+  const marked = (side) => lines[side].map((line) => (known[1 - side].has(line) ? `${line}\n` : el("mark", {}, `${line}\n`)));
+  const side = (text, at) => el("div", {}, el("h3", {}, names[at]), el("p", {}, text || "the tick ends"), text ? el("pre", { tabindex: 0 }, marked(at)) : null);
+  return [note(`In that tick ${many(comparison.place, "message is", "messages are")} the same. Then:`), el("div", { class: "grid even" }, [left, right].map(side))];
 }
 
 function settings(comparison, names) {

@@ -3,7 +3,7 @@
 import { ofRun, read } from "./api.js";
 import { line, TickChart } from "./chart.js";
 import { namesOf } from "./outcomes.js";
-import { count, digits, el, facts, note, panel, put, seconds, svg, words } from "./dom.js";
+import { count, digits, el, facts, note, panel, put, seconds, words } from "./dom.js";
 
 const at = (session, name) => {
   const { course, tick } = session;
@@ -22,10 +22,7 @@ export function oraclePanel(session, ends) {
   const numbers = el("div", {}), rest = el("div", {});
   const named = (tick) => namesOf(session.outcomes ?? { names: [] })?.(tick) ?? (tick ? count(tick) : "tick 0");
   const chart = new TickChart({ height: 120, compact: true, label: "Open questions over time", onpick: (tick) => session.show(tick), marks: () => session.course?.interventions, named });
-  const slow = new TickChart({ height: 120, compact: true, label: "Latency of answers over time", onpick: (tick) => session.show(tick), marks: () => session.course?.interventions, named });
-  const latency = el("div", {}, el("p", { class: "unit" }, "latency of answers by the tick of the question, in seconds: mean (bars) and slowest (line)"), slow.box);
-  latency.hidden = true;
-  ends.push(() => chart.close(), () => slow.close());
+  ends.push(() => chart.close());
   let looked = -1;
 
   function draw() {
@@ -38,7 +35,6 @@ export function oraclePanel(session, ends) {
       ["fallbacks", count(at(session, "fallback") + at(session, "timeout"))],
     ]));
     chart.move(session.tick);
-    slow.move(session.tick);
   }
 
   async function grown() {
@@ -63,8 +59,9 @@ export function oraclePanel(session, ends) {
     const calls = Object.entries(now.calls).map(([name, value]) => [`calls: ${words(name)}`, count(value)]);
     put(rest, facts([
       ["answers in the log", count(now.answers)],
-      ["median latency", quantile(now, 0.5)],
-      ["95% are within", quantile(now, 0.95)],
+      ["median latency", seconds(now.latencies_s[0])],
+      ["95% are within", seconds(now.latencies_s[1])],
+      ["the slowest", seconds(now.latencies_s[2])],
       ...Object.entries(now.by_method).map(([name, value]) => [`found by ${name}`, count(value)]),
       ...reasons,
       ...calls,
@@ -73,31 +70,10 @@ export function oraclePanel(session, ends) {
       ["tokens written", count(now.completion_tokens)],
       ["cost", now.cost_usd === null ? "unknown: llm.prices is not set" : `${digits(now.cost_usd, 4)} US dollars`],
     ]));
-    latency.hidden = false;
-    const most = Math.max(...now.over_time.map((one) => one.slowest_s));
-    slow.set(session.last + 1, [0, most || 1], () => {
-      const wide = Math.max(1, slow.x(now.bin_ticks) - slow.x(0) - 1);
-      const bars = now.over_time.map((one) => {
-        const top = slow.y(one.total_s / one.count);
-        return svg("rect", { class: "fill-link", x: slow.x(one.first), y: top, width: wide, height: Math.max(0.5, slow.y(0) - top) });
-      });
-      return [bars, line(slow, now.over_time.map((one) => one.first + now.bin_ticks / 2), now.over_time.map((one) => one.slowest_s), { class: "stroke-warm" })];
-    });
   }
 
   session.on("grown", grown);
   session.on("outcomes", () => chart.redraw());
   session.on("tick", draw);
-  return panel("The oracle", numbers, el("p", { class: "unit" }, "open questions: asked, and not yet in effect"), chart.box, rest, latency);
-}
-
-/** Return a quantile of the latencies in words: it is known by the bin that it falls into. */
-function quantile(now, share) {
-  const total = now.histogram.reduce((sum, each) => sum + each, 0);
-  let sum = 0;
-  for (const [place, each] of now.histogram.entries()) {
-    sum += each;
-    if (sum >= share * total) return place < now.edges_s.length ? `up to ${seconds(now.edges_s[place])}` : `over ${seconds(now.edges_s.at(-1))}`;
-  }
-  return "–";
+  return panel("The oracle", numbers, el("p", { class: "unit" }, "open questions: asked, and not yet in effect"), chart.box, rest);
 }

@@ -262,52 +262,36 @@ function moment(session) {
   return `round ${count(round)} · ${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
-/** Return the panel of states over time, whose legend shows the counts of the tick and hides states. */
+/** Return the panel of states over time, whose legend shows the counts of the tick. */
 function statesPanel(session, ends) {
   const chart = new TickChart({ height: 230, label: "Agents in each state over time", onpick: (tick) => session.show(tick), marks: () => session.course?.interventions });
   const legend = el("ul", { class: "legend" });
   const said = el("p", { class: "quiet" });
-  const hidden = new Set();
-  let isFirst = true;
   ends.push(() => chart.close());
 
+  /** Draw the stack. Without the initial state, if most agents are in it: the others would be a thin line. */
   function grown() {
     const { ticks, states } = session.course;
     const all = session.page.states;
-    if (isFirst && ticks.length) {
-      isFirst = false;
-      const mean = states.reduce((sum, row) => sum + row[0], 0) / ticks.length / Math.max(session.page.line.agents, 1);
-      if (mean > 0.5 && all.length > 1) hidden.add(0);
-    }
-    const shown = all.filter((style) => !hidden.has(style.number));
+    const mean = states.reduce((sum, row) => sum + row[0], 0) / Math.max(ticks.length * session.page.line.agents, 1);
+    const shown = mean > 0.5 && all.length > 1 ? all.filter((style) => style.number) : all;
     const rows = states.map((row) => shown.map((style) => row[style.number] ?? 0));
     const most = Math.max(1, ...rows.map((row) => row.reduce((sum, each) => sum + each, 0)));
     chart.set(session.last + 1, [0, most], () => drawStack(chart, ticks, rows, shown));
-    const left = all.filter((style) => hidden.has(style.number)).map((style) => words(style.name));
-    put(said, left.length ? `Not in the picture: ${left.join(", ")}. Press a state to show or hide it.` : "Press a state to hide it.");
+    put(said, shown.length < all.length ? `Not in the picture: ${words(all.find((style) => !style.number).name)}.` : "");
     draw();
   }
 
   function draw() {
     chart.move(session.tick);
-    const counts = new Array(session.page.states.length).fill(null);
-    for (const state of session.states ?? []) counts[state] = (counts[state] ?? 0) + 1;
+    const counts = new Array(session.page.states.length).fill(0);
+    for (const state of session.states ?? []) counts[state] += 1;
     const sampled = session.page.line.agents > (session.states?.length ?? 0);
-    const place = document.activeElement?.id;
+    const number = (style) => (session.states ? count(counts[style.number]) + (sampled ? " drawn" : "") : "");
     put(
       legend,
-      session.page.states.map((style) => {
-        const is = !hidden.has(style.number);
-        const number = session.states ? count(counts[style.number] ?? 0) + (sampled ? " drawn" : "") : "";
-        const press = () => {
-          if (is) hidden.add(style.number);
-          else hidden.delete(style.number);
-          grown();
-        };
-        return el("li", {}, el("button", { type: "button", id: `state-${style.number}`, "aria-pressed": String(is), title: style.description || null, onclick: press }, mark(style), el("span", {}, words(style.name)), el("b", {}, number)));
-      }),
+      session.page.states.map((style) => el("li", { id: `state-${style.number}`, title: style.description || null }, mark(style), el("span", {}, words(style.name)), el("b", {}, number(style)))),
     );
-    if (place?.startsWith("state-")) document.getElementById(place)?.focus({ preventScroll: true });
   }
 
   let waiting = false;

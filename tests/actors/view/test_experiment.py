@@ -47,15 +47,6 @@ def test_charts_are_those_of_the_report_and_drawn_again_as_cells_end(tmp_path: P
     assert "Over 3 matched seeds" in str(lead)
 
 
-def test_a_cell_of_the_experiment_is_a_run_of_the_page(tmp_path: Path) -> None:
-    path = write_experiment_directory(tmp_path / "e", done=0)
-    assert Asked(path).json("runs")["runs"] == []
-    run = path / "cells" / "0123"
-    run.mkdir(parents=True)
-    (run / "manifest.json").write_text("{}")
-    assert [line["name"] for line in Asked(path).json("runs")["runs"]] == ["0123"]
-
-
 def test_cells_are_listed_by_condition_and_seed_and_not_by_their_hashes(tmp_path: Path) -> None:
     path = write_experiment_directory(tmp_path / "e", done=SEEDS + 1)
     for cell in (path / "cells").iterdir():

@@ -34,21 +34,15 @@ def test_the_command_is_asked_for_the_turn_and_its_answer_is_passed_on() -> None
         assert found.state == "done"
 
 
-def test_an_error_of_the_command_is_said() -> None:
+def test_a_turn_that_cannot_be_worked_out_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert answered(Explainer((sys.executable, "-c", FAIL)), 1, 2).problem == "no such tick"
-
-
-def test_a_turn_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Explainer((str(tmp_path / "nothing"),))
+    for tick in (2, 3):  # the next is tried
+        assert "cannot be begun" in answered(made, 1, tick).problem
     monkeypatch.setattr(explainer, "LIMIT_S", 0.2)
     found = answered(Explainer((sys.executable, "-c", HANG)), 1, 2)
     assert found.state == "failed"
     assert "prism explain run --agent 1 --tick 2" in found.problem
-
-
-def test_a_command_that_cannot_be_begun_is_said_and_the_next_is_tried(tmp_path: Path) -> None:
-    made = Explainer((str(tmp_path / "nothing"),))
-    for tick in (2, 3):
-        assert "cannot be begun" in answered(made, 1, tick).problem
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import quote
 
@@ -51,15 +50,9 @@ def test_a_journal_that_grows_is_read_on(embedded: Path, tmp_path: Path) -> None
     asked.read("grows")
     page = asked.json("runs/grows")
     assert (page["read_ticks"], page["problem"]) == (48, "")
-
-
-def test_a_journal_that_was_put_back_is_read_anew(embedded: Path, tmp_path: Path) -> None:
-    run = copied(embedded, tmp_path, "shorter")
-    asked = Asked(tmp_path, "shorter")
-    whole = (run / JOURNAL).read_bytes()
-    (run / JOURNAL).write_bytes(whole[: ends_of_frames(whole)[5]])
-    asked.read("shorter")
-    assert asked.json("runs/shorter")["read_ticks"] == 5
+    (run / JOURNAL).write_bytes(whole[: ends[5]])  # a shorter one was put back
+    asked.read("grows")
+    assert asked.json("runs/grows")["read_ticks"] == 5
 
 
 def test_a_run_that_takes_the_place_of_another_is_read_anew(embedded: Path, tmp_path: Path) -> None:
@@ -76,7 +69,7 @@ def test_a_run_that_takes_the_place_of_another_is_read_anew(embedded: Path, tmp_
     assert "77" in differing["feed.size"]
 
 
-@catalogue("name", [b"not-utf-8-\xff", b"<img src=x onerror=alert(1)>", b"100%25 ?#x", b"a\nb"])
+@catalogue("name", [b"not-utf-8-\xff", b"100%25 ?#x\n<img>"])
 def test_a_directory_of_any_name_is_listed_and_shown(embedded: Path, tmp_path: Path, name: bytes) -> None:
     copied(embedded, tmp_path, os.fsdecode(name))
     asked = Asked(tmp_path)
@@ -90,13 +83,6 @@ def test_runs_are_listed_by_the_time_of_their_start_the_latest_first(embedded: P
     for name, begun_s in (("a", 2), ("b", 3), ("c", 1)):
         os.utime(copied(embedded, tmp_path, name) / "manifest.json", (begun_s, begun_s))
     assert [line["name"] for line in Asked(tmp_path).json("runs")["runs"]] == ["b", "a", "c"]
-
-
-def test_two_runs_of_one_name_behind_links_are_two(embedded: Path, tmp_path: Path) -> None:
-    root, elsewhere = tmp_path / "root", tmp_path / "elsewhere"
-    copied(embedded, root, "run")
-    (root / "link").symlink_to(copied(embedded, elsewhere, "run"))
-    assert {line["name"] for line in Asked(root).json("runs")["runs"]} == {"link", "run"}
 
 
 def test_an_update_of_an_agent_that_does_not_exist_is_damage(embedded: Path, tmp_path: Path) -> None:
@@ -133,13 +119,6 @@ def test_a_journal_of_another_format_is_refused_in_words(embedded: Path, tmp_pat
     assert asked.json("runs")["runs"][0]["state"] == "damaged"
 
 
-def test_a_damaged_run_leaves_the_labels_of_the_others(embedded: Path, tmp_path: Path) -> None:
-    for name in "abc":
-        copied(embedded, tmp_path, name)
-    (tmp_path / "c" / "config.yaml").write_text("{")
-    assert Asked(tmp_path).json("runs")["differences"] == []
-
-
 def test_kept_inputs_are_labelled_by_their_names_and_by_a_hash_only_where_these_are_the_same() -> None:
     one, other = (f"inputs/{digit * 64}" for digit in "ab")
     cases = {
@@ -155,12 +134,9 @@ def test_kept_inputs_are_labelled_by_their_names_and_by_a_hash_only_where_these_
         assert found.values == expected
 
 
-def test_a_directory_without_runs_has_an_empty_list(tmp_path: Path) -> None:
-    assert Asked(tmp_path).json("runs")["runs"] == []
-
-
 @catalogue("path", ["runs/nobody", "runs/..%2f..", "runs/%00", "compare?left=a&right=b"])
 def test_a_run_that_is_not_listed_is_not_there(tmp_path: Path, path: str) -> None:
+    assert Asked(tmp_path).json("runs")["runs"] == []
     answer = Asked(tmp_path).get(f"/api/{path}")
     assert answer.status_code == 404
     assert answer.headers["content-security-policy"]
@@ -190,18 +166,15 @@ def test_a_holder_is_seen_without_touching_the_lock(tmp_path: Path) -> None:
     named = f"process {os.getpid()} on {socket.gethostname()}"
     (tmp_path / LOCK).write_text(f"{named}\n")
     assert reader_sees_holder(tmp_path) == named
-
-
-def test_a_killed_holder_is_none(tmp_path: Path) -> None:
-    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended = subprocess.Popen(["true"])
     ended.wait()
     (tmp_path / LOCK).write_text(f"process {ended.pid} on {socket.gethostname()}\n")
-    assert reader_sees_holder(tmp_path) is None
+    assert reader_sees_holder(tmp_path) is None  # it was killed
 
 
 def test_one_bad_run_is_one_bad_row(embedded: Path, tmp_path: Path) -> None:
     contents = ["[" * 100_000, '{"ticks": 48, "largest_cascade": {"size": 1' + "0" * 400 + "}}"]
-    files = ("summary.json", "manifest.json", "config.yaml", "causes/likes.json", "phase.json", "rounds.csv")
+    files = ("summary.json", "manifest.json", "config.yaml", "causes/likes.json", "rounds.csv")
     good = copied(embedded, tmp_path, "good")
     for file in files:
         for number, content in enumerate(contents):

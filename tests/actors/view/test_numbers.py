@@ -22,7 +22,7 @@ from tests.actors.persistence.tree_reader import read_posts
 from tests.actors.view.asking import Asked, copied
 from tests.command import prism_alone
 from tests.paths import ROOT
-from tests.recorded import DELIBERATION_TICKS, ECONOMY, make_run
+from tests.recorded import DELIBERATION_TICKS
 
 
 @pytest.fixture(scope="module")
@@ -115,14 +115,10 @@ def test_a_question_has_the_answer_of_the_log(live: Path) -> None:
     assert (put["answer"]["state"], put["answer"]["source"], put["answer"]["latency_s"]) == (state, source, latency_s)
     assert put["decided_tick"] == tick + DELIBERATION_TICKS
     oracle = asked.json(f"runs/{live.name}/oracle")
-    assert (
-        oracle["answers"]
-        == len(decided)
-        == sum(oracle["histogram"])
-        == sum(one["count"] for one in oracle["over_time"])
-    )
+    assert oracle["answers"] == len(decided)
     assert oracle["by_source"] == dict(Counter(answer[5] for answer in decided))
-    assert max(one["slowest_s"] for one in oracle["over_time"]) == max(answer[8] for answer in decided)
+    latencies = [answer[8] for answer in decided]
+    assert oracle["latencies_s"] == np.quantile(latencies, (0.5, 0.95, 1.0)).tolist()
 
 
 def test_forks_differ_from_the_tick_in_which_their_bytes_do(forks: Path) -> None:
@@ -136,13 +132,11 @@ def test_forks_differ_from_the_tick_in_which_their_bytes_do(forks: Path) -> None
     assert first >= 20
     assert found["settings"] == [{"key": "feed.algorithm", "values": ["interest", "random"]}]
     assert found["left"].startswith(f"agent {ours[first][place][2]}")
-
-
-def test_a_report_compares_two_runs_in_the_sentences_of_the_page(forks: Path) -> None:
-    told = Asked(forks, "one", "other").json("compare?left=one&right=other")["answers"]
+    assert found["contents"][0] != found["contents"][1]
+    # A report compares the two in the sentences of the page.
     page = unescape(report([RunRecord(forks / name, name) for name in ("one", "other")]))
-    assert told
-    for sentence in told:
+    assert found["answers"]
+    for sentence in found["answers"]:
         assert sentence in page
         # The first run is the base: the sentences tell how the other one differs.
         assert sentence.index("with a random feed") < sentence.index("with an interest feed")
@@ -174,9 +168,7 @@ def test_an_economy_has_quarters_a_target_and_history_from_the_file_that_it_star
         real = {f"{row['year']}q{row['quarter']}": float(row["tbilrate"]) for row in csv.DictReader(file)}
     assert by_key["interest_rate"]["history"] == [real[quarter] for quarter in found["names"]]
     assert by_key["total_economic_value"]["history"] == []
-
-
-def test_history_is_not_taken_from_a_file_that_has_changed(economy: Path) -> None:
+    # History is not taken from a file that has changed.
     config = read_resolved(economy / "config.yaml")
     changed = outcomes_of(economy, config, {str(config.economy.initial.path): "0" * 64})
     assert (changed.source, {len(one.history) for one in changed.outcomes}) == ("", {0})
@@ -204,21 +196,10 @@ def test_a_fork_counts_what_its_parent_did_before_it(forks: Path) -> None:
     assert likes["before"] + sum(likes["values"]) == kinds["like"]
 
 
-def test_two_messages_of_a_kind_are_compared_part_by_part(economy: Path, tmp_path: Path) -> None:
-    other = {**ECONOMY, "simulation": {**ECONOMY["simulation"], "seed": 42, "rounds": 2}}
-    make_run(tmp_path, other, "other")
-    (tmp_path / "one").symlink_to(economy)
-    found = Asked(tmp_path, "one", "other").json("compare?left=one&right=other")
-    assert found["left"] == found["right"]
-    parts = {part["name"]: part["values"] for part in found["parts"]}
-    assert all(one != other for one, other in parts.values())
-    assert all(value.endswith("percentage points") for value in parts["effect.decision.action"])
-
-
 def test_every_tick_is_found_from_few_key_frames(embedded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(followed, "SPACING_BYTES", 2_000)
     monkeypatch.setattr(followed, "SAMPLES_MAX", 8)
-    read = Followed(embedded, ["idle"])
+    read = Followed(embedded)  # without a chart, the states are those of the journal
     while read.read_on(7):
         pass
     course = read.course()
@@ -231,12 +212,3 @@ def test_every_tick_is_found_from_few_key_frames(embedded: Path, monkeypatch: py
         if tick in course.ticks:
             counts = course.states[course.ticks.index(tick)]
             assert dict(zip(read.states, counts, strict=True)) == {**dict.fromkeys(read.states, 0), **Counter(names)}
-
-
-def test_states_are_those_of_the_journal_if_the_chart_is_not_known(embedded: Path) -> None:
-    read = Followed(embedded)
-    while read.read_on(100):
-        pass
-    *_, last = states_after(embedded)
-    names = [read.states[number] for number in read.states_at(47)]
-    assert names == [last.get(agent, "idle") for agent in range(read.agents)]
