@@ -27,6 +27,7 @@ from actors.runs.run_store import RunStore
 from actors.runtime.simulation import Simulation
 from prism.columns import Rows, places_in_lists
 from prism.config import Config
+from prism.config.interventions import PublishConfig
 from prism.social.domain import SocialDomain
 from prism.social.people.persona import Persona
 from prism.social.people.population import Population
@@ -49,7 +50,7 @@ def crowd(size: int) -> SocialDomain:
     domain = SocialDomain(config, Population(personas=(persona,) * size, graph=graph))
     world, network = domain.world, domain.world.network
     for author in range(0, size, 20):
-        network.publish(author, 12)
+        network.publish_from_outside(author, 12, PublishConfig(author=author, text="A post.", topics=("science",)))
     posts = len(network.living)
     first = people % (posts - 32)
     for ring, lengths in (("timeline", people % 16), ("seen", people % 32)):  # as after a day

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from heapq import nlargest
 from types import MappingProxyType
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.agents.answer_kernel import NUMBER_BYTES
-from prism.columns import Column, Columns, Floats, Ints, pack, pack_array, pack_items, pack_rows, pieces_of
+from prism.columns import Column, Columns, Floats, Ints, pack, pack_array, pack_rows, pieces_of
 from prism.config import FeedConfig
 from prism.config.attributes import Value
 from prism.config.interventions import PublishConfig
@@ -27,15 +27,11 @@ from prism.social.kernels import post_kernel, view_kernel
 from prism.social.people.population import Population
 from prism.social.posts.cascade import Cascades
 from prism.social.posts.living import KINDS, LivingPosts
-from prism.social.posts.post import NO_POST, NUMBER_BITS, Post, PostKind, PostView, origin_of
+from prism.social.posts.post import NUMBER_BITS, Post, PostKind, PostView, origin_of
 from prism.social.posts.texts import write_post
-from prism.social.state import NUMBERS_MAX, SocialState
-from prism.social.tables import FEED, FOLLOW, LIKE, MUTE, ONCE, PUBLISH, REPLY, RESHARE, UNFOLLOW
-from prism.social.ties.rings import Rings
+from prism.social.state import NUMBERS_MAX, RINGS, SocialState
+from prism.social.tables import FEED, FOLLOW, LIKE, MUTE, PUBLISH, REPLY, RESHARE, UNFOLLOW
 from prism.social.view_words import ViewWords
-
-POSTS_A_PIECE = 2048
-"""Posts in one piece of a column: one takes as long to encode as twenty numbers."""
 
 POSTS = "Posts by what they are: original, reply or reshare."
 
@@ -52,13 +48,6 @@ EFFECTS: Final[Mapping[str, int]] = MappingProxyType(
 )
 _COUNTED: Final = {"posts": PUBLISH, "likes": LIKE, "replies": REPLY, "reshares": RESHARE}
 _TIES_COUNTED: Final = {"follows": FOLLOW, "unfollows": UNFOLLOW, "mutes": MUTE}
-
-_WORTH: Final = (
-    ("qualities", col.LEAST_APPEAL, 0.0),
-    ("shared_qualities", col.QUALITY, 1.0),
-    ("across", col.ACROSS, 0.0),
-)
-"""The names of the columns of `worth` in checkpoints, and their usual values, which are left out."""
 
 TOP_POSTS, TOP_OF = 2, 1000
 """Posts that are shown to a person who looks at the run, and the newest originals among which they are found."""
@@ -116,14 +105,6 @@ class Network:
         done = self.state.t.counts.done.tolist()
         return {name: done[number] for name, number in _TIES_COUNTED.items()}
 
-    @property
-    def timelines(self) -> Rings:
-        return self.state.ring("timeline")
-
-    @property
-    def seen(self) -> Rings:
-        return self.state.ring("seen")
-
     def use(self, feed: FeedConfig, relevance: RelevanceConfig) -> None:
         self.feed = feed
         self.state.use(feed, relevance)
@@ -148,30 +129,6 @@ class Network:
         self.pending = []
 
     # What people do
-
-    def publish(self, author: int, tick: int, text: str = "") -> Post:
-        """Return a new original post, on a topic of the author's interests, and add it to the followers' timelines.
-
-        Args:
-            text: what the author wrote; empty for a sentence from a template, here as for replies and reshares.
-        """
-        self._act(author, Effect.POST, NO_POST, tick, text)
-        return self.living.made(np.array([self.living.end - 1]))[0]
-
-    def like(self, agent: int, liked: int, tick: int) -> None:
-        """Carry out a like of a post, by its id. Do nothing if the post has been forgotten."""
-        self._act(agent, Effect.LIKE, liked, tick)
-
-    def reply(self, author: int, answered: int, tick: int, text: str = "") -> None:
-        self._act(author, Effect.REPLY, answered, tick, text)
-
-    def reshare(self, author: int, shared: int, tick: int, text: str = "") -> None:
-        self._act(author, Effect.RESHARE, shared, tick, text)
-
-    def _act(self, person: int, effect: Effect, post: int, tick: int, text: str = "") -> None:
-        self.state.make_room(1)
-        post_kernel.act(self.state.t, person, EFFECTS[effect], self.living.number(post), tick)
-        self.take_in(tick, {person: text} if text else {})
 
     def publish_from_outside(self, author: int, tick: int, given: PublishConfig) -> Post:
         if self._begun[0] != tick:
@@ -262,11 +219,6 @@ class Network:
     def post(self, post: int) -> Post | None:
         """Return a post by its id, as it is now; None if it is forgotten."""
         return self.living.get(self.living.number(post))
-
-    @property
-    def posts(self) -> dict[int, Post]:
-        """`{id: post}` of all that are not forgotten, oldest first: a new dictionary."""
-        return {post.id: post for post in self.living}
 
     def views(self, people: Ints, tick: int) -> list[PostView]:
         wholes, shares = self.see(people, tick)
@@ -379,79 +331,36 @@ class Network:
         authors = np.flatnonzero(self.state.t.people[:, col.MADE])
         yield from pack_array("made.key", authors)
         yield from pack_array("made", authors, self.state.t.people[:, col.MADE].__getitem__)
-        yield from pack("posts", self.living, POSTS_A_PIECE)
-        yield from pack_items("counts", self.counts)
+        yield from pack_array("done", self.state.t.counts.done)
         yield from pack("from_outside", [self.from_outside])
+        yield from self.living.columns()
         yield from self.cascades.columns()
-        # The qualities of living cascades that are not 1, and the least appeals.
-        rows, worth = self.state.t.cascades[: self.cascades.length], self.state.t.worth[: self.cascades.length]
-        for name, column, usual in _WORTH:
-            which = (rows[:, col.SIZE] > 0) & (worth[:, column] != usual)
-            if which.any():
-                yield from pack_items(
-                    name, dict(zip(rows[which, 0].tolist(), worth[which, column].tolist(), strict=True))
-                )
         for name, ties in self.state.tie_rows():
             yield from pack_rows(name, ties)
-        if any(self.tie_counts.values()):
-            yield from pack_items("tie_counts", self.tie_counts)
         if self.reshares_received is not None:
             yield from pack_array("reshares_received", self.reshares_received)
 
-    def about(self, blocks: Iterable[range]) -> Iterator[Iterator[Column]]:
-        root_of, timelines, rings = self.cascades.roots(), self.timelines, {"seen": self.seen}
-        is_once = self.state.t.settings.exposure == ONCE
-        if not is_once:
-            rings |= {"exposed_roots": self.state.ring("exposed"), "engaged": self.state.ring("engaged")}
-        exposed = None if is_once else self.state.ring("exposed_posts")
-
-        def pieces(people: range) -> Iterator[Column]:
-            rows = timelines.some(people)
-            known = rows.only(rows.values >= self.living.first)  # oldest first, as the rest
-            yield from pieces_of("timelines", known._replace(values=self.living.ids(known.values)))
-            for name, ring in rings.items():
-                rows = ring.some(people)
-                yield from pieces_of(name, rows._replace(values=root_of(rows.values)))
-            if exposed is not None:
-                yield from pieces_of("exposed_posts", exposed.some(people))
-
-        yield from map(pieces, blocks)
+    def about(self, people: range) -> Iterator[Column]:
+        for name in RINGS:
+            if self.state.is_kept(name):
+                yield from pieces_of(name, self.state.ring(name).some(people))
 
     def restore(self, columns: Columns) -> None:
         state = self.state
         state.t.people[columns.array("made.key"), col.MADE] = columns.array("made")
-        posts = columns.values("posts", Post)
-        for name, count in columns.items("counts", str, int).items():
-            state.t.counts.done[_COUNTED[name]] = count
+        state.t.counts.done[:] = columns.array("done")
+        self.from_outside = columns.value("from_outside", int)
+        self.cascades.restore(columns)
+        self.living.restore(columns)
+        self.taken = self.living.end
+        state.restore_originals()
         for name in ("followees", "muted"):
             if name in columns.unread:
                 state.restore_ties(name, columns.rows(name))
-        if "tie_counts" in columns.unread:
-            for name, count in columns.items("tie_counts", str, int).items():
-                state.t.counts.done[_TIES_COUNTED[name]] = count
-        self.from_outside = columns.value("from_outside", int)
         if self.reshares_received is not None:
             self.reshares_received[:] = columns.array("reshares_received")
-        timelines = columns.rows("timelines")
-        self.cascades.restore(columns)
-        self.living.restore(posts)
-        self.taken = self.living.end
-        state.restore_originals()
-        cascades = state.t.cascades[: self.cascades.length]
-        cascades[:, col.ROOT_NUMBER] = self.living.numbers(cascades[:, 0])
-        numbers = self.living.numbers(timelines.values)
-        state.fill("timeline", timelines._replace(values=numbers).only(numbers >= 0))
-        self._restore_ring(columns, "seen", "seen")
-        for name, column, _ in _WORTH:
-            if name in columns.unread:
-                given = columns.items(name, int, float)
-                rows = state.cascade_rows(state.cascade_numbers(np.array([*given], dtype=np.int64)))
-                state.t.worth[rows, column] = [*given.values()]
-        if "exposed_roots" in columns.unread:
-            self._restore_ring(columns, "exposed_roots", "exposed")
-            state.fill("exposed_posts", columns.rows("exposed_posts"))
-            self._restore_ring(columns, "engaged", "engaged")
-
-    def _restore_ring(self, columns: Columns, name: str, table: str) -> None:
-        rows = columns.rows(name)
-        self.state.fill(table, rows._replace(values=self.state.cascade_numbers(rows.values)))
+        # A fork may show cascades once where the past did more often, and the other way round.
+        for name in RINGS if "exposed" in columns.unread else ("timeline", "seen"):
+            rows = columns.rows(name)
+            if state.is_kept(name):
+                state.fill(name, rows)

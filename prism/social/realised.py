@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-import msgspec
 import numpy as np
 
-from prism.columns import Column, Columns, pack, pack_items
+from prism.columns import Column, Columns, Ints, pack_array
 from prism.no_effect import NotAsConfigured
-from prism.social import tables as col
 from prism.social.state import SocialState
-from prism.social.tables import EXACT_TICKS
+from prism.social.tables import EXACT_TICKS, LENGTHS
 
 DAY_S: Final = 86_400.0
 NOTABLE: Final = 0.05
@@ -27,40 +25,25 @@ OFF: Final = 0.01
 """The same of shares that are drawn or wired to be exact."""
 
 
-class FeedCounts(msgspec.Struct, kw_only=True):
-    """Counts of requested and of filled feed places.
+class FeedCounts(NamedTuple):
+    """Counts of requested and of filled feed places, in the order in which kernels have them.
 
     Args:
         feeds: feeds built, one a session.
         places: places that they could have at most, by `feed.size`.
-        places_outside: those of them for posts from out of network, by `feed.out_of_network`, without rounding.
         shown: posts in them; `shown_outside`: those of them from out of network.
         short_inside: places that the in-network side could not fill; `short_outside`: the other side's.
         seen: posts that came into somebody's view; `considered`: those at which somebody looked closely.
     """
 
-    feeds: int = 0
-    places: int = 0
-    places_outside: float = 0.0
-    shown: int = 0
-    shown_outside: int = 0
-    short_inside: int = 0
-    short_outside: int = 0
-    seen: int = 0
-    considered: int = 0
-
-
-_PLACES: Final = {
-    "feeds": col.BUILT,
-    "places": col.PLACES,
-    "shown": col.SHOWN_ALL,
-    "shown_outside": col.SHOWN_OUTSIDE,
-    "short_inside": col.SHORT_INSIDE,
-    "short_outside": col.SHORT_OUTSIDE,
-    "seen": col.SEEN,
-    "considered": col.CONSIDERED,
-}
-"""`{whole number of FeedCounts: its place among the counts of kernels}`."""
+    feeds: int
+    places: int
+    shown: int
+    shown_outside: int
+    short_inside: int
+    short_outside: int
+    seen: int
+    considered: int
 
 
 class Realised:
@@ -74,24 +57,12 @@ class Realised:
 
     @property
     def feeds(self) -> FeedCounts:
-        counts = self._state.t.counts
-        found = {name: int(counts.feeds[place]) for name, place in _PLACES.items()}
-        return FeedCounts(places_outside=float(counts.share[0]), **found)
-
-    def _inside(self) -> dict[str, list[int]]:
-        rows = zip(self._states, self._state.t.inside.tolist(), strict=True)
-        return {state: row for state, row in rows if any(row)}
-
-    def _stays(self) -> dict[tuple[str, int], int]:
-        """Return `{(state, ticks): stays of that length that have ended}`."""
-        states, places = np.nonzero(self._state.t.stays)
-        counts = self._state.t.stays[states, places].tolist()
-        rows = zip(states.tolist(), places.tolist(), counts, strict=True)
-        return {(self._states[state], _length(place)): count for state, place, count in rows}
+        return FeedCounts(*self._state.t.counts.feeds.tolist())
 
     def person_ticks(self, ticks: int) -> dict[str, int]:
         """Return `{state: ticks that people have spent in it, all together}` after so many ticks."""
-        return {state: count * ticks + correction for state, (count, correction) in self._inside().items()}
+        rows = zip(self._states, self._state.t.inside.tolist(), strict=True)
+        return {state: row[0] * ticks + row[1] for state, row in rows if any(row)}
 
     def counts(self) -> dict[str, int]:
         counts = self.feeds
@@ -103,11 +74,11 @@ class Realised:
         }
 
     def feed(self, fill: str) -> dict[str, Any]:
-        counts = self.feeds
+        counts, asked = self.feeds, float(self._state.t.counts.share[0])  # places outside, by setting, without rounding
         return {
             "fill": fill,
             "length": _pair(counts.places, counts.feeds, counts.shown, counts.feeds),
-            "out_of_network": _pair(counts.places_outside, counts.places, counts.shown_outside, counts.shown),
+            "out_of_network": _pair(asked, counts.places, counts.shown_outside, counts.shown),
             "short": {"in_network": counts.short_inside, "out_of_network": counts.short_outside},
         }
 
@@ -129,33 +100,38 @@ class Realised:
         }
 
     def columns(self) -> Iterator[Column]:
-        inside = sorted(self._inside().items())
-        yield from pack("realised_feeds", [self.feeds])
-        yield from pack_items("realised_inside", {state: count for state, (count, _) in inside})
-        yield from pack_items("realised_correction", {state: correction for state, (_, correction) in inside})
-        yield from pack_items(
-            "realised_stays", {f"{ticks} {state}": n for (state, ticks), n in sorted(self._stays().items())}
-        )
+        t = self._state.t
+        yield from pack_array("feed_counts", t.counts.feeds)
+        yield from pack_array("feed_share", t.counts.share)
+        yield from pack_array("inside", t.inside.ravel())
+        places = np.flatnonzero(t.stays)
+        yield from pack_array("stays.key", places)
+        yield from pack_array("stays", t.stays.ravel()[places])
 
-    def restore(self, columns: Columns) -> None:
-        t, feeds = self._state.t, columns.value("realised_feeds", FeedCounts)
-        for name, place in _PLACES.items():
-            t.counts.feeds[place] = getattr(feeds, name)
-        t.counts.share[0] = feeds.places_outside
+    def restore(self, columns: Columns, states: Ints) -> None:
+        """Take over what these columns hold.
+
+        Args:
+            states: the numbers that their states have here; -1 for a state that the chart of a fork does not have.
+        """
+        t = self._state.t
+        t.counts.feeds[:] = columns.array("feed_counts")
+        t.counts.share[:] = columns.values("feed_share", float)
+        inside, is_here = columns.array("inside").reshape(-1, 2), states >= 0
         t.inside[:] = 0
-        numbers = {state: number for number, state in enumerate(self._states)}
-        for column, name in enumerate(("realised_inside", "realised_correction")):
-            for state, count in columns.items(name, str, int).items():
-                t.inside[numbers[state], column] = count
-        for name, count in columns.items("realised_stays", str, int).items():
-            ticks, _, state = name.partition(" ")
-            t.stays[numbers[state], _place(int(ticks))] = count
+        t.inside[states[is_here]] = inside[is_here]
+        before, lengths = np.divmod(columns.array("stays.key"), LENGTHS)
+        is_here, counts = is_here[before], columns.array("stays")
+        t.stays[states[before[is_here]], lengths[is_here]] = counts[is_here]
 
     def _dwell(self) -> dict[str, dict[str, float]]:
-        by_state: dict[str, Counter[int]] = {}
-        for (state, ticks), count in self._stays().items():
-            by_state.setdefault(state, Counter())[ticks] += count
-        return {state: self._lengths(by_state[state]) for state in sorted(by_state)}
+        found = {}
+        for state, counts in zip(self._states, self._state.t.stays, strict=True):
+            places = np.flatnonzero(counts)
+            if len(places):
+                stays = zip(map(_length, places.tolist()), counts[places].tolist(), strict=True)
+                found[state] = self._lengths(Counter(dict(stays)))
+        return dict(sorted(found.items()))
 
     def _lengths(self, stays: Counter[int]) -> dict[str, float]:
         number = stays.total()
@@ -216,14 +192,6 @@ def _length(place: int) -> int:
         return place
     steps, digits = divmod(place - EXACT_TICKS, EXACT_TICKS - EXACT_TICKS // 10)
     return (digits + EXACT_TICKS // 10) * int(10 ** (steps + 1))
-
-
-def _place(ticks: int) -> int:
-    steps = 0
-    while ticks >= EXACT_TICKS:
-        ticks //= 10
-        steps += 1
-    return ticks + steps * (EXACT_TICKS - EXACT_TICKS // 10)
 
 
 def _quantile(stays: Counter[int], share: float) -> int:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Ints, Rows, looked_up
+from prism.columns import Ints, Rows
 from prism.config import FeedConfig
 from prism.config.model import ALGORITHMS, PopulationConfig, RelevanceConfig
 from prism.kernel_delays import CONSTANT
@@ -190,13 +190,12 @@ class SocialState:
         end, count = RINGS[name]
         return Rings(getattr(self.t, name), self.t.people[:, end], self.t.people[:, count])
 
-    def fill(self, name: str, rows: Rows) -> None:
-        """Set the latest numbers in a table without any; some forks have more numbers than its rows have room for.
+    def is_kept(self, name: str) -> bool:
+        """Return whether people have this table of RINGS: some are only kept if cascades are shown more than once."""
+        return len(getattr(self.t, name)) == len(self.t.people)
 
-        Numbers that only repeated showing needs are dropped if cascades are shown once.
-        """
-        if len(getattr(self.t, name)) < len(self.t.people):
-            return
+    def fill(self, name: str, rows: Rows) -> None:
+        """Set the latest numbers in a table without any; some forks have more numbers than its rows have room for."""
         width = int(rows.lengths.max(initial=1))
         self._widen(name, width)
         self._make_room_for_candidates(width)
@@ -357,15 +356,6 @@ class SocialState:
             early = np.flatnonzero(cascades < counts[col.CASCADE_FIRST])
             rows[early] = np.searchsorted(self.t.early[: counts[col.EARLY]], cascades[early])
         return rows
-
-    def cascade_numbers(self, roots: Ints) -> Ints:
-        """Return the numbers of the cascades of roots, with NO_POST for a forgotten one."""
-        t, counts = self.t, self.t.counts.cascades
-        rows = np.flatnonzero(t.cascades[: counts[col.ROWS], col.SIZE])
-        numbers = rows + counts[col.SHIFT]
-        is_early = rows < counts[col.EARLY]
-        numbers[is_early] = t.early[rows[is_early]]
-        return looked_up(dict(zip(t.cascades[rows, col.ROOT].tolist(), numbers.tolist(), strict=True)), roots, NO_POST)
 
 
 def _ties(graph: FollowGraph) -> Ties:

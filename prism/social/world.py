@@ -21,7 +21,7 @@ import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from itertools import chain, compress, tee
+from itertools import chain, compress
 from operator import attrgetter
 from typing import Any, Final
 
@@ -70,7 +70,7 @@ from prism.social.people.hours import hour_at
 from prism.social.people.people import People
 from prism.social.people.population import Population
 from prism.social.people.posting import CAPPED, MOST, participation, posting_rates
-from prism.social.posts.post import NO_POST, AttributeView, PersonalView, PostView
+from prism.social.posts.post import AttributeView, PersonalView, PostView
 from prism.social.ranking import post_choice, post_choice_kernel, ranking, ranking_kernel, scored_by
 from prism.social.realised import Realised
 from prism.social.tables import (
@@ -79,7 +79,6 @@ from prism.social.tables import (
     ATTRIBUTE,
     BROWSE,
     FOREVER,
-    GONE,
     LOOK,
     NO_ROLE,
     OFFLINE,
@@ -99,13 +98,18 @@ _OF_EVERYBODY: Final = {
     "state": col.STATE,
     "entered": col.ENTERED,
     "session_round": col.SESSION_ROUND,
+    "current": col.CURRENT,
+    "came": col.CAME,
+    "due": col.DUE,
+    "next": col.NEXT,
     "shown": col.SHOWN,
     "left": col.LEFT,
-    "agenda_tick": col.DUE,
+    "pending": col.PENDING,
+    "waits": col.WAITS,
+    "barred": col.BARRED,
+    "silent": col.SILENT,
 }
 """The columns of checkpoints with a number for each person, and where these are in the table of people."""
-_OF_SOME: Final = {"deliberating": col.WAITS, "quarantined": col.BARRED}
-"""The columns of checkpoints with the people who have a 1 in the table of people, and where it is."""
 _ROLES: Final = {Role.OFFLINE: OFFLINE, Role.BROWSE: BROWSE, Role.ATTEND: ATTEND}
 
 
@@ -522,52 +526,32 @@ class SocialWorld(World):
         yield from chain.from_iterable(self.about(blocks_in(range(len(self.people)))))
 
     def common(self) -> Iterator[Column]:
-        yield from pack("state_names", self.states_known)
-        if self.drafts:
-            yield from pack_items("drafts", self.drafts)
+        for name, names in (("states", self._names), ("triggers", self.triggers_known), ("actions", self.actions)):
+            yield from pack(name, names)
+        yield from pack_items("drafts", self.drafts)
         yield from pack("ticks", [self.ticks])
+        yield from pack("interventions", self.interventions)
         yield from self.realised.columns()
         yield from self.network.common()
         yield from self.changing.columns()
         if self.memory is not None and self.config.llm.memory:
             yield from self.memory.columns()
-        if self.interventions:
-            yield from pack("interventions", self.interventions)
 
     def about(self, blocks: Iterable[range]) -> Iterator[Iterator[Column]]:
-        one, other = tee(blocks)
-        for people, of_network in zip(one, self.network.about(other), strict=True):
-            yield chain(self._about(people), of_network)
+        return map(self._about, blocks)
 
     def _about(self, people: range) -> Iterator[Column]:
-        # 1. States, and what comes next.
-        rows, names = self.people[people.start : people.stop], np.array(self.triggers_known, dtype=object)
         yield piece_of(AGENTS, np.arange(people.start, people.stop))
         for name, column in _OF_EVERYBODY.items():
-            yield piece_of(name, rows[:, column])
-        yield piece_of("agenda_name", names[rows[:, col.NEXT]])
-        about_to = np.flatnonzero(rows[:, col.PENDING])
-        yield piece_of("pending.key", people.start + about_to)
-        yield piece_of("pending", np.array(self.actions)[rows[about_to, col.PENDING]])
-        for name, column in _OF_SOME.items():
-            yield piece_of(name, people.start + np.flatnonzero(rows[:, column]))
-        if self.interventions:
-            silent = np.flatnonzero(rows[:, col.SILENT])
-            yield piece_of("silenced.key", people.start + silent)
-            yield piece_of("silenced", rows[silent, col.SILENT])
-        # 2. The post that each person has in view, and the tick since when.
-        looking = people.start + np.flatnonzero(rows[:, col.CURRENT] != NO_POST)
-        table, living = self.people, self.network.living
-        yield piece_of("current.key", looking)
-        yield piece_of("current", living.ids_or(table[looking, col.CURRENT], GONE))
-        yield piece_of("came", table[looking, col.CAME])
-        # 3. The posts of each person's latest feed that are still to be shown, if the session is not over.
-        have = people.start + np.flatnonzero(rows[:, col.LEFT] > 0)
+            yield piece_of(name, self.people[people.start : people.stop, column])
+        # The posts of each person's latest feed that are still to be shown, if the session is not over.
+        table = self.people
+        have = people.start + np.flatnonzero(table[people.start : people.stop, col.LEFT] > 0)
         lengths = table[have, col.LEFT]
         owners = np.repeat(have, lengths)
         places = table[owners, col.SHOWN] - table[owners, col.LEFT] + places_in_lists(lengths)
-        numbers = self.network.state.t.feed[owners, places]
-        yield from pieces_of("sessions", Rows(have, lengths, living.ids_or(numbers.astype(np.int64), GONE)))
+        yield from pieces_of("sessions", Rows(have, lengths, self.network.state.t.feed[owners, places]))
+        yield from self.network.about(people)
 
     def restore(self, columns: Columns) -> None:
         """Take over the world that these columns hold.
@@ -575,48 +559,41 @@ class SocialWorld(World):
         Raises:
             ConfigError: people are in states that this world's chart does not have: a fork may have another chart.
         """
-        # 1. States. Those of this chart are other numbers than those of the past, whose chart may be another one.
         people, those = self.people, columns.array(AGENTS)
         for name, column in _OF_EVERYBODY.items():
             people[those, column] = columns.array(name)
-        names, codes = columns.values("state_names", str), people[those, col.STATE]
+        # 1. States, triggers and actions: those of a fork may be other numbers than those of the past.
+        names, codes = columns.values("states", str), people[those, col.STATE]
         missing = [names[code] for code in distinct(codes).tolist() if names[code] not in self._codes]
         if missing:
             problem = f"people are in states that this chart does not have: {', '.join(missing)}"
             raise ConfigError("configuration", problem, key="statechart.file")
-        people[those, col.STATE] = np.array([self._codes.get(name, 0) for name in names], dtype=np.int16)[codes]
-        # 2. What comes next. Triggers that this chart does not have get further numbers.
-        for agent, action in columns.items("pending", int, str).items():
-            people[agent, col.PENDING] = _number_in(self.actions, action)
-        if "drafts" in columns.unread:
-            self.drafts = columns.items("drafts", int, str)
-        for name, column in _OF_SOME.items():
-            people[columns.array(name), column] = 1
+        states = np.array([self._codes.get(name, -1) for name in names], dtype=np.int64)
+        people[those, col.STATE] = states[codes]
+        for name, column, known in (
+            ("triggers", col.NEXT, self.triggers_known),
+            ("actions", col.PENDING, self.actions),
+        ):
+            names, codes = columns.values(name, str), people[those, column]
+            for code in distinct(codes).tolist():
+                people[those[codes == code], column] = _number_in(known, names[code])
+        # 2. The network, under its latest settings: they say how much it keeps.
+        self.drafts = columns.items("drafts", int, str)
         self.ticks = columns.value("ticks", int)
-        coming = columns.values("agenda_name", str)
-        people[those, col.NEXT] = [_number_in(self.triggers_known, name) for name in coming]
-        if "interventions" in columns.unread:
-            self.interventions = columns.values("interventions", InterventionConfig)
-            people[columns.array("silenced.key"), col.SILENT] = columns.array("silenced")
-            for intervention in self.interventions:
-                self._adopt(intervention)
-        # 3. The network, under its latest settings: they say how much it keeps.
+        self.interventions = columns.values("interventions", InterventionConfig)
+        for intervention in self.interventions:
+            self._adopt(intervention)
         self.network.restore(columns)
         self.changing.restore(columns)
         if self.memory is not None:
             self.memory.restore(columns)
-        self.realised.restore(columns)
-        # 4. Sessions, and the posts in people's view.
-        numbers, state = self.network.living.numbers, self.network.state
-        at, posts = columns.array("current.key"), numbers(columns.array("current"))
-        people[at, col.CURRENT] = np.where(posts == NO_POST, GONE, posts)
-        people[at, col.CAME] = columns.array("came")
-        feed = widened(state.t.feed, int(people[:, col.SHOWN].max()))  # a fork may have shorter feeds
-        state.t = state.t._replace(feed=feed)
-        rows = columns.rows("sessions")
-        owners, posts = np.repeat(rows.keys, rows.lengths), numbers(rows.values)
+        self.realised.restore(columns, states)
+        # 3. Sessions. A fork may have shorter feeds.
+        state, rows = self.network.state, columns.rows("sessions")
+        state.t = state.t._replace(feed=widened(state.t.feed, int(people[:, col.SHOWN].max())))
+        owners = np.repeat(rows.keys, rows.lengths)
         places = people[owners, col.SHOWN] - people[owners, col.LEFT] + places_in_lists(rows.lengths)
-        feed[owners, places] = np.where(posts == NO_POST, GONE, posts)
+        state.t.feed[owners, places] = rows.values
 
     def capped(self) -> Iterator[str]:
         """Yield a line for each probability that is 1 for some people because it cannot be more."""

@@ -30,4 +30,4 @@ def test_no_piece_of_a_checkpoint_looks_at_everybody() -> None:
     finally:
         tracemalloc.stop()
     assert {name: size for name, size in taken.items() if size > PIECE_MAX_BYTES} == {}
-    assert {"state", "sessions", "current", "timelines", "seen", "agenda_name"} <= taken.keys()
+    assert {"state", "sessions", "current", "timeline", "seen", "next"} <= taken.keys()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
 import numpy as np
 
 from prism.columns import Column, Ints
@@ -16,7 +14,7 @@ from prism.social.tables import BROWSE, CAME, CLOSED, CURRENT, LEFT, SESSION_ROU
 def columns_of(network: Network) -> list[Column]:
     """Return all that `Network.restore` needs."""
     everybody = range(network.population.size)
-    return [*network.common(), *chain.from_iterable(network.about([everybody]))]
+    return [*network.common(), *network.about(everybody)]
 
 
 def view_of(network: Network, agent: int, post: int, tick: int) -> PostView | None:

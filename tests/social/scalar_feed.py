@@ -14,6 +14,7 @@ from prism.rng import WORLD, Draw, integer, uniform
 from prism.social.network import Network
 from prism.social.posts.post import Post, author_of
 from prism.social.tables import NEWEST, OLDEST, ORIGIN, SHOWN_ALL, SHOWN_OUTSIDE
+from tests.social.acts import cascades_of, roots_of
 from tests.social.in_view import opened
 
 
@@ -33,7 +34,7 @@ def feed_for(network: Network, agent: int, tick: int) -> list[int]:
 def built_feed(network: Network, agent: int, tick: int) -> BuiltFeed:
     """Return the feed to show a person."""
     feed, seen = network.feed, roots_in(network, "seen", agent)
-    inside = [*_candidates(network, agent, network.timelines.of(agent), seen, tick)]
+    inside = [*_candidates(network, agent, network.state.ring("timeline").of(agent), seen, tick)]
     outside = round(feed.size * feed.out_of_network)
     if feed.fill == "share":
         outside = shared_places(network, agent, tick, len({each.post.root for each in inside}))
@@ -93,8 +94,7 @@ def follows(network: Network, person: int, other: int) -> bool:
 
 def roots_in(network: Network, ring: str, person: int) -> list[int]:
     """Return the roots of the cascades in a person's ring, oldest first, with NO_POST for a forgotten one."""
-    roots: list[int] = network.cascades.roots()(np.array(network.state.ring(ring).of(person), dtype=np.int64)).tolist()
-    return roots
+    return roots_of(network, network.state.ring(ring).of(person))
 
 
 def has_come(network: Network, agent: int, post: Post, tick: int) -> bool:
@@ -118,14 +118,14 @@ def _candidates(
 
     With repeated exposure, a copy by another followed person of a cascade without the agent's engagement is one too.
     """
-    again, found = network.feed.exposure != "once", []
+    again, found, cascades = network.feed.exposure != "once", [], cascades_of(network)
     for each in numbers:
         post = network.living.get(each)
         if post is None or post.author == agent or not has_come(network, agent, post, tick):
             continue
         is_again = again and follows(network, agent, post.author) and is_new(network, agent, post)
         if post.root not in seen or is_again:
-            found.append(Candidate(post, network.cascades[post.root].engagements))
+            found.append(Candidate(post, cascades[post.root].engagements))
     return found
 
 

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from prism.columns import Columns
-from prism.config import Config, FeedConfig, IntentionsConfig, RelevanceConfig
+from prism.config import Config, FeedConfig, RelevanceConfig
 from prism.config.model import PopulationConfig
 from prism.rng import Draw, integer, uniform
 from prism.social.domain import SocialDomain
 from prism.social.network import Network
-from prism.social.people.intentions import Intentions
-from prism.social.people.persona import NEUTRAL
 from prism.social.people.population import build_population
-from prism.social.people.synthetic import SyntheticPeople
 from prism.social.world import SocialWorld
 from tests.catalogue import catalogue
 from tests.config.refusals import refusal
+from tests.social.acts import posts_of, publish
 from tests.social.driver import SMALL
 from tests.social.in_view import view_of
-from tests.social.scalar_feed import Reader, pool_of, reader_of
-
-READER = Reader(1, 3, 50, 48, ("tea",), freshness=6.0, popularity_weight=2.0, popularity_half=30.0)
+from tests.social.scalar_feed import pool_of
 
 
 def world_of(config: Config) -> SocialWorld:
@@ -47,21 +40,10 @@ def crowd(**relevance: float) -> Network:
     return Network(build_population(config, 1), FeedConfig(), 1, 10, RelevanceConfig(**relevance))
 
 
-@catalogue(("likes", "half", "share"), [(10, 10.0, 0.5), (10, 30.0, 0.25), (6, 2.0, 0.75)])
-def test_popularity_is_one_half_at_the_setting(likes: int, half: float, share: float) -> None:
-    net = crowd(popularity_half=half)
-    post = net.publish(0, 0)
-    for _ in range(likes):
-        net.like(1, post.id, 1)
-    seen = view_of(net, 1, post.id, 2)
-    assert seen is not None
-    assert seen.popularity == pytest.approx(share)
-
-
 @catalogue("power", [0.5, 1.0, 2.0, 7.0])
 def test_taste_is_a_uniform_draw_to_its_power(power: float) -> None:
     net = crowd(appeal_power=power)
-    posts = [net.publish(author, tick).id for author in range(20) for tick in range(5)]
+    posts = [publish(net, author, tick).id for author in range(20) for tick in range(5)]
     tastes = [seen.appeal for post in posts for reader in range(20) if (seen := view_of(net, reader, post, 9))]
     assert len(tastes) == 2000
     # Four standard errors of the mean: the variance of u^p is p^2 / ((2p + 1) (p + 1)^2).
@@ -81,28 +63,6 @@ def test_people_come_online_in_the_first_part_of_a_round(ticks: int, share: floa
     assert max(came.values(), default=0) < window
 
 
-def test_the_least_activity_is_a_setting() -> None:
-    people: Any = {"activity": {"mean": 0.2, "sigma": 3.0, "least": 0.1}}
-    drawn = SyntheticPeople(300, 1, PopulationConfig(**people))
-    assert min(ada.activity for ada in drawn) == 0.1
-
-
-@catalogue(("exponent", "shares"), [(0.0, (1 / 3, 1 / 3, 1 / 3)), (2.0, (36 / 49, 9 / 49, 4 / 49))])
-def test_topics_are_as_popular_as_their_exponent_says(exponent: float, shares: tuple[float, ...]) -> None:
-    config = PopulationConfig(topics=("a", "b", "c"), interests_per_person=1, interests_exponent=exponent)
-    counts = Counter(ada.interests[0] for ada in SyntheticPeople(4000, 1, config))
-    # Four standard deviations of a share of 4000 draws are below 0.032.
-    assert [counts[topic] / 4000 for topic in "abc"] == pytest.approx(shares, abs=0.032)
-
-
-@given(st.tuples(*[st.floats(0, 1000)] * 3).filter(any), st.floats(0, 1, exclude_max=True))
-def test_an_action_without_a_base_weight_is_never_taken(base: tuple[float, ...], unit: float) -> None:
-    actions = dict(zip(("like", "reshare", "reply"), base, strict=True))
-    intentions = Intentions(IntentionsConfig(base=actions))  # type: ignore[arg-type]
-    assert intentions.weights(NEUTRAL) == [*base]
-    assert actions[intentions.drawn(NEUTRAL, unit)] > 0.0
-
-
 @catalogue(
     ("text", "message"),
     [
@@ -120,30 +80,17 @@ def test_a_constant_that_cannot_be_is_refused(text: str, message: str) -> None:
     assert refusal(f"population: {text}") == f"c.yaml:1: population.{message}"
 
 
-def test_an_intervention_changes_the_constants_that_may_change() -> None:
-    world = changed(
-        world_of(SMALL),
-        feed__hot_rounds=2.0,
-        feed__popularity_weight=3.0,
-        feed__recent=5,
-        population__activity__arrival=0.1,
-        population__relevance__popularity_half=99.0,
-    )
-    assert reader_of(world.network, 0, 1)[-3:] == (48.0, 3.0, 99.0)
-    assert world.config.population.activity.arrival == 0.1
-
-
 def test_strangers_posts_come_from_a_part_of_the_originals_also_after_a_checkpoint() -> None:
     config = replace(SMALL, feed=FeedConfig(recent=3, pool=200))
     world = world_of(config)
     for tick in range(10):
-        world.network.publish(tick, 0)
+        publish(world.network, tick, 0)
     pools = [pool_of(world.network, reader, 1) for reader in range(50)]
     assert {post for pool in pools for post in pool} == {*range(len(world.network.living))}
-    assert max(map(len, pools)) < len(world.network.posts)
+    assert max(map(len, pools)) < len(posts_of(world.network))
     changed(world, feed__recent=80)
     for author in range(10, 20):
-        world.network.publish(author, 1)
+        publish(world.network, author, 1)
     assert set(pool_of(world.network, 50, 2)) == {*range(len(world.network.living))}
     copy = world_of(replace(config, feed=FeedConfig(recent=80, pool=200)))
     copy.restore(Columns(world.columns()))
@@ -156,7 +103,7 @@ def test_strangers_posts_come_from_a_part_of_the_originals_also_after_a_checkpoi
 def test_people_decide_by_the_weights_of_the_configuration() -> None:
     people: Any = {"size": 20, "relevance": {"topic_match": 0, "followed": 0, "popularity": 0, "appeal": 1}}
     domain = SocialDomain(config := Config(population=people), build_population(config.population, 42))
-    post = domain.world.network.publish(0, 0)
+    post = publish(domain.world.network, 0, 0)
     seen = view_of(domain.world.network, 1, post.id, 1)
     assert seen is not None
     assert domain.agent(1).relevance(seen) == uniform(42, 1, 0, Draw.APPEAL, post.origin) ** 3

@@ -188,17 +188,6 @@ async def test_a_number_stays_in_its_range_and_what_has_no_value_changes_nothing
         assert value == (before[person] if expected is None or person not in acted else expected)
 
 
-async def test_random_numbers_of_changes_are_each_persons_own_and_standard_normal() -> None:
-    seen = Seen(behaviour("{opinion: 0.1 * draw.normal}"))
-    for _ in range(4 * TICKS):
-        await seen.tick()
-    drawn = np.array([each.value for each in seen.events if isinstance(each, AttributeSet)]) * 10
-    assert len(drawn) > 200
-    assert len({*drawn.tolist()}) == len(drawn)
-    assert abs(float(drawn.mean())) < 0.2
-    assert 0.85 < float(drawn.std()) < 1.15
-
-
 @catalogue(("effect", "name"), [("follow", "followees"), ("unfollow", "followees"), ("mute", "muted")])
 async def test_ties_change_as_people_act_and_from_the_next_tick_on(effect: str, name: str) -> None:
     seen = Seen(behaviour(effect=effect, when="post.popularity >= 0"))
@@ -290,14 +279,6 @@ def test_a_change_that_cannot_be_is_refused_with_its_line(changes: str, problem:
     told = str(error.value)
     assert told.startswith("chart.yaml:19: ")
     assert problem in told
-
-
-def test_rows_with_one_trigger_and_one_target_change_the_same() -> None:
-    text = CHART.replace("SET", "{seen: 1}").replace("EFFECT", "like").replace("WHEN", "true")
-    text = text.replace("- {trigger: decides, target: reading}", "- {trigger: decides, target: acting, set: {seen: 2}}")
-    declared = {name: AttributeConfig(**keys) for name, keys in ATTRIBUTES.items()}
-    with pytest.raises(ConfigError, match=r"has the set agent\.seen: 2, and another such row none"):
-        social_behaviour(read_chart(text, "chart.yaml"), social_vocabulary(declared))
 
 
 async def from_checkpoints(seed: int) -> list[str]:

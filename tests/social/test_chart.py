@@ -62,12 +62,6 @@ def test_every_state_answers_every_trigger_as_the_table_says(state: AgentState, 
     assert (trigger in SOCIAL_CHART.valid_triggers(state)) is (target is not None)
 
 
-@catalogue(("state", "trigger"), [*product(AgentState, TRIGGERS)])
-def test_nothing_but_a_torn_decision_is_ever_a_choice(state: AgentState, trigger: str) -> None:
-    for share in (0.1, 0.9):
-        assert not isinstance(SOCIAL_CHART.select(ready(state), trigger, relevant(share)), Choice)
-
-
 @catalogue(
     ("share", "targets"),
     [
@@ -103,12 +97,6 @@ def test_whoever_chooses_to_write_writes_a_reply() -> None:
     assert agent.pending_action == "reply"
 
 
-def test_whoever_is_convinced_makes_up_their_mind_what_to_do() -> None:
-    agent = person()
-    SOCIAL_CHART.fire(agent, "decides", relevant(0.9))
-    assert agent.pending_action in {"like", "reshare", "reply"}
-
-
 @catalogue(
     ("pending", "target"), [("reply", REPLY), ("reshare", RESHARE), ("like", LIKE), (None, None), ("dance", None)]
 )
@@ -121,19 +109,3 @@ def test_what_was_composed_decides_the_engagement(pending: str | None, target: A
 def test_a_timeout_waits_for_the_threshold(state: AgentState, ticks: int, moves: bool) -> None:
     agent = person(state, tick=100, ticks_in_state=ticks, timeout_threshold=5)
     assert (SOCIAL_CHART.fire(agent, "timeout") is not None) is moves
-
-
-def test_a_decision_about_no_post_is_none_and_the_guards_errors_are_counted() -> None:
-    before = len(SOCIAL_CHART.guard_errors)
-    try:
-        assert SOCIAL_CHART.select(person(), "decides") is None
-        assert [seen.row.target for seen in SOCIAL_CHART.guard_errors[before:]] == [
-            SCROLLING,
-            COMPOSING,
-            SCROLLING,
-            LIKE,
-            RESHARE,
-            COMPOSING,
-        ]
-    finally:
-        del SOCIAL_CHART.guard_errors[before:]  # the chart is shared by every test

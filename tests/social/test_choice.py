@@ -58,19 +58,8 @@ def test_a_utility_is_the_sum_of_the_module_docstring() -> None:
     assert oracle().utility(ada, REPLY, post) == pytest.approx(-1.7 + shared)
 
 
-@catalogue("option", [SCROLLING, AgentState.RESTING, AgentState.IDLE, AgentState.EVALUATING])
-def test_an_option_that_does_not_engage_is_the_reference(option: AgentState) -> None:
-    assert oracle().utility(person(), option, view(topic_match=1.0)) == 0.0
-
-
 def test_without_a_post_only_the_constants_count() -> None:
     assert [oracle().utility(person(), option, None) for option in TORN] == [0.0, -1.2, -1.9, -1.7]
-
-
-def test_probabilities_follow_the_logit_by_hand() -> None:
-    weights = [1.0, math.exp(-1.2 / 0.5), math.exp(-1.9 / 0.5), math.exp(-1.7 / 0.5)]
-    expected = [weight / sum(weights) for weight in weights]
-    assert oracle().probabilities(person(), TORN, None) == pytest.approx(expected)
 
 
 def test_the_smallest_scale_does_not_overflow() -> None:
@@ -99,17 +88,3 @@ async def test_seed_person_and_tick_each_change_the_draws(change: str) -> None:
         ]
 
     assert await answers() != await answers(**{change: 1000})
-
-
-async def test_the_order_in_which_people_ask_does_not_matter() -> None:
-    crowd = [person(agent_id=number) for number in range(50)]
-    forwards = [await oracle().ask(agent, COMPOSING, "decides", TORN, view()) for agent in crowd]
-    backwards = [await oracle().ask(agent, COMPOSING, "decides", TORN, view()) for agent in crowd[::-1]]
-    assert forwards == backwards[::-1]
-
-
-async def test_it_decides_like_any_oracle() -> None:
-    agent = person()
-    assert await oracle().decide(agent, agent.state, "decides", [COMPOSING], view()) is COMPOSING
-    with pytest.raises(ValueError, match=r"^an oracle needs at least one option, got none for 'decides' in "):
-        await oracle().decide(agent, agent.state, "decides", [], view())

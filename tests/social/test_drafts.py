@@ -70,7 +70,7 @@ def move(run: Run, agent: int, trigger: str, states: tuple[str, str], effect: st
 
 
 def latest(run: Run) -> str:
-    return list(run.world.network.posts.values())[-1].text
+    return list(run.world.network.living)[-1].text
 
 
 @pytest.mark.parametrize("action", ["reply", "reshare"])
@@ -89,16 +89,8 @@ def test_a_draft_becomes_the_text_of_the_next_post_and_of_no_other(action: str) 
         assert run.world.drafts == {}
 
 
-def test_a_draft_of_somebody_who_gives_up_is_gone() -> None:
+def test_a_checkpoint_has_the_drafts() -> None:
     run = living()
-    move(run, 0, "decides", ("evaluating", "composing"), Draft("reply", "Night trains are back."))
-    move(run, 0, "timeout", ("composing", "scrolling"))
-    assert run.world.drafts == {}
-
-
-def test_a_checkpoint_has_the_drafts_and_without_any_it_is_as_before() -> None:
-    run = living()
-    assert "drafts" not in {column.name for column in run.world.columns()}
     move(run, 0, "decides", ("evaluating", "composing"), Draft("reply", "Night trains are back."))
     world = Run(SMALL).world
     columns = Columns(run.world.columns())

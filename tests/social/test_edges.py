@@ -58,14 +58,3 @@ def test_ego_facebook_has_its_published_people_and_friendships() -> None:
     assert (graph.size, graph.edges) == (4039, 2 * 88234)
     assert (graph.duplicates, graph.self_loops) == (0, 0)
     assert graph.names == tuple(map(str, range(4039)))
-
-
-@pytest.mark.slow
-def test_the_higgs_sample_is_read_whole() -> None:
-    data = real_file("snap-higgs-follow-sample.txt.gz")
-    graph = parse_edges(data, "snap-higgs-follow-sample.txt", GraphConfig(directed=True))
-    # Every line is a tie of its own: the sample has no repeats and no self-follows.
-    assert (graph.size, graph.edges, graph.duplicates, graph.self_loops) == (256_491, 328_132, 0, 0)
-    # Its ids are sparse: they are kept, and people are numbered in their order.
-    assert (graph.names[0], graph.names[-1]) == ("2", "456622")
-    assert graph.follows(graph.names.index("298960"), graph.names.index("105232"))

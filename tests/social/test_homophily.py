@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.config import Config
-from prism.config.model import GraphConfig, PopulationConfig
-from prism.errors import ConfigError, SettingError
+from prism.config.model import GraphConfig
+from prism.errors import SettingError
 from prism.social.people.homophily import wired
-from prism.social.people.people import People
-from prism.social.people.population import build_population
 from prism.social.ties.graph import FollowGraph, generate, is_mutual
 from tests.catalogue import catalogue
 
@@ -63,16 +61,6 @@ def test_swaps_keep_every_degree_and_never_lead_away_from_the_share(
     assert round(abs(found.realised - share), 9) <= round(abs(found.by_chance - share), 9)
 
 
-def test_drawn_attributes_are_those_of_the_people() -> None:
-    config = PopulationConfig(size=200, attributes=PARTIES, graph=ALIKE)
-    population = build_population(config, 4)
-    values = np.array([person.attributes["party"] for person in population.personas])
-    assert share_within(population.graph, values) == pytest.approx(0.8, abs=0.001)
-    column = People(population.personas).column("agent.party")
-    assert column is not None
-    assert column.tolist() == values.tolist()
-
-
 def test_a_share_that_cannot_be_reached_is_told() -> None:
     graph = FollowGraph(4, [0, 1], [2, 3], mutual=True)
     _, found = wired(graph, np.array([True, True, False, True]), "member", 1.0, 1, mutual=True)
@@ -96,9 +84,3 @@ def test_a_homophily_that_cannot_be_is_refused(graph: dict[str, Any], problem: s
     with pytest.raises(SettingError) as refused:
         Config(**sections)
     assert problem in str(refused.value)
-
-
-def test_an_attribute_that_nobody_has_is_refused() -> None:
-    config = PopulationConfig(size=20, graph=ALIKE)
-    with pytest.raises(ConfigError, match=r"population\.graph\.homophily\.by: expected an attribute"):
-        build_population(config, 1)

@@ -19,6 +19,7 @@ from prism.social.tables import LEFT, SHOWN
 from prism.social.ties.graph import FollowGraph
 from prism.social.world import SocialWorld
 from tests.catalogue import catalogue
+from tests.social.acts import publish, reshare
 from tests.social.driver import SMALL, Run
 from tests.social.in_view import view_of
 from tests.social.people import persona
@@ -59,7 +60,7 @@ POST = {"author": 7, "text": "Breaking: a bridge", "topics": ["food", "travel"],
 
 def test_a_post_from_outside_is_an_original_with_the_given_words() -> None:
     world = done(world_of(), 3, {"tick": 3, "publish": POST})
-    (post,) = world.network.posts.values()
+    (post,) = world.network.living
     assert (post.author, post.text, post.topics, post.created) == (7, "Breaking: a bridge", ("food", "travel"), 3)
     assert world.network.counts["posts"] == 1
     for follower in world.population.graph.followers(7).tolist():
@@ -70,7 +71,7 @@ def test_quality_is_the_least_appeal_of_the_whole_cascade() -> None:
     plain = done(world_of(), 3, {"tick": 3, "publish": {**POST, "quality": 0.0}}).network
     good = done(world_of(), 3, {"tick": 3, "publish": {**POST, "quality": 0.5}}).network
     given, shared = post_id(7, 0), post_id(8, 0)
-    good.reshare(8, given, 4)
+    reshare(good, 8, given, 4)
     for agent in range(SMALL.population.size):
         drawn, now, reshared = (
             view_of(network, agent, post, 5) for network, post in ((plain, given), (good, given), (good, shared))
@@ -82,38 +83,8 @@ def test_quality_is_the_least_appeal_of_the_whole_cascade() -> None:
     assert any(view.appeal > 0.5 for agent in range(60) if (view := view_of(good, agent, given, 5)) is not None)
 
 
-def test_the_quality_of_a_forgotten_post_is_forgotten() -> None:
-    world = done(world_of(), 3, {"tick": 3, "publish": POST})
-    world.network.retire(10_000)
-    assert not any(column.name.startswith("qualities") for column in world.columns())
-
-
-def test_an_author_can_be_given_by_name() -> None:
-    world = world_of()
-    name = world.population.name(7)
-    done(world, 3, {"tick": 3, "publish": {**POST, "author": name}})
-    assert world.network.posts[post_id(7, 0)].author == 7
-
-
-def test_settings_change_from_then_on() -> None:
-    world = world_of()
-    done(world, 3, {"tick": 3, "set": {"feed.algorithm": "chronological", "feed.size": 2, "feed.attention": 0.5}})
-    done(world, 3, {"tick": 3, "set": {"population.posts_per_session": 0.0}})
-    assert (world.network.feed.algorithm, world.network.feed.size) == ("chronological", 2)
-    assert (world.config.feed.attention, world.config.population.posts_per_session) == (0.5, 0.0)
-    assert SMALL.feed.size != 2
-
-
-async def test_nobody_writes_originals_once_their_probability_is_0() -> None:
-    run = await Run().advance(2 * SMALL.simulation.ticks_per_round)
-    before = run.world.network.counts["posts"]
-    await advanced(run, 2 * SMALL.simulation.ticks_per_round, [{"tick": 3, "set": {"population.posts_per_session": 0}}])
-    assert before > 0
-    assert run.world.network.counts["posts"] == before
-
-
 def came_to(network: Network, person: int) -> list[int]:
-    posts = map(network.living.get, network.timelines.of(person))
+    posts = map(network.living.get, network.state.ring("timeline").of(person))
     return [post.id for post in posts if post]
 
 
@@ -147,7 +118,7 @@ def test_changed_ties_read_as_a_graph_that_was_built_so() -> None:
     network.change_ties({(1, 4): False, (3, 4): True, (2, 4): True, (0, 1): False})  # 2 had followed 4, 0 had not 1
     assert ties_of(network) == [[[4], [], [4], [0, 4], []], [[3], [], [], [], [0, 2, 3]], []]
     network.change_ties({(1, 4): True})
-    post = network.publish(4, 0)
+    post = publish(network, 4, 0)
     assert [came_to(network, person) for person in range(5)] == [[post.id]] * 4 + [[]]
     assert graph.followers(4).tolist() == [0, 1, 2]
 
@@ -163,7 +134,7 @@ async def test_silenced_people_get_no_trigger_and_publish_nothing() -> None:
     asked = {(question.agent, question.tick) for question in run.questions}
     late = {update.agent for update in run.updates if update.tick >= 30 and update.agent % 2 == 0}
     assert late <= {agent for agent, tick in asked if tick < 30}  # only those that waited for a decision
-    posts = run.world.network.posts.values()
+    posts = run.world.network.living
     assert not [post for post in posts if post.created >= 30 and post.author % 2 == 0]
 
 
@@ -213,12 +184,6 @@ async def test_a_fork_may_have_shorter_feeds_and_goes_on_with_those_that_are_ope
     assert max(fork.world.people[:, SHOWN].tolist()) > 0
 
 
-async def test_a_world_without_interventions_has_the_columns_that_it_always_had() -> None:
-    run = await Run().advance(30)
-    names = {column.name for column in run.world.columns()}
-    assert names.isdisjoint({"interventions", "silenced", "silenced.key", "qualities", "qualities.key"})
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -232,11 +197,3 @@ def test_an_intervention_on_nobody_is_refused_when_the_people_are_made(given: di
     with pytest.raises(ConfigError) as caught:
         world_of(config_with({"tick": 1, "silence": [1]}, given))
     assert f": interventions[1].{message}" in str(caught.value)
-
-
-def test_a_name_of_several_people_is_refused() -> None:
-    population = build_population(SMALL.population, 1)
-    first = population.personas[0]
-    twins = replace(population, personas=(first, first, *population.personas[2:]))
-    with pytest.raises(LookupError, match="the name of 2 people, such as 0 and 1"):
-        twins.number(first.name)

@@ -11,10 +11,11 @@ import pytest
 from prism.config import Config
 from prism.config.interventions import PublishConfig
 from prism.rng import Draw, uniform
-from prism.social.posts.post import drawn_about, origin_of
+from prism.social.posts.post import drawn_about
+from tests.social.acts import publish
 from tests.social.driver import SMALL, Run, shown, whole
 from tests.social.in_view import view_of
-from tests.social.people import person, view
+from tests.social.people import view
 from tests.social.scalar_feed import pool_of
 
 
@@ -29,7 +30,7 @@ def with_activity(mean: float) -> Config:
 
 def originals(run: Run) -> dict[int, tuple[int, tuple[str, ...]]]:
     """Return `{origin: (author, topics)}` of every original."""
-    return {post.origin: (post.author, post.topics) for post in run.world.network.posts.values() if post.parent is None}
+    return {post.origin: (post.author, post.topics) for post in run.world.network.living if post.parent is None}
 
 
 @pytest.fixture(scope="module")
@@ -56,19 +57,6 @@ def test_a_reader_has_the_same_taste_for_a_post_in_both(pair: tuple[Run, Run]) -
     assert all(first[key] == second[key] for key in both)
 
 
-def test_a_reader_who_considers_a_post_in_both_draws_the_same_intention() -> None:
-    views = [view(id=3, origin=77, viewed_ticks=2), view(id=9, origin=77, viewed_ticks=2, likes=40)]
-    people = [person(agent_id=4, seed=1, tick=tick) for tick in (10, 500)]
-    for each, seen in zip(people, views, strict=True):
-        each.intend(seen)
-    assert people[0].pending_action == people[1].pending_action
-    actions = []
-    for origin in range(1, 40):
-        people[0].intend(view(origin=origin, viewed_ticks=2))
-        actions.append(people[0].pending_action)
-    assert len({*actions}) == 3
-
-
 def test_a_draw_is_of_the_person_the_original_and_the_time_in_view() -> None:
     seen = view(origin=77, viewed_ticks=2)
     drawn = drawn_about(seen, 1, 4, 500, Draw.CHOICE)
@@ -83,27 +71,11 @@ def test_a_draw_is_of_the_person_the_original_and_the_time_in_view() -> None:
     assert len({drawn, *others}) == 6
 
 
-def test_without_a_post_in_view_a_draw_is_of_the_tick() -> None:
-    assert drawn_about(None, 1, 4, 500, Draw.CHOICE) == uniform(1, 4, 500, Draw.CHOICE)
-
-
-def test_origins_name_originals_whatever_else_their_author_does() -> None:
-    run = Run()
-    network = run.world.network
-    first = network.publish(3, 0)
-    network.reply(3, first.id, 1)
-    assert network.publish(3, 5).origin == origin_of(3, 5, 0)
-    assert network.publish(3, 5).origin == origin_of(3, 5, 1)
-    assert network.publish(3, 6).origin == origin_of(3, 6, 0)
-    (reply,) = (post for post in network.posts.values() if post.parent is not None)
-    assert reply.origin == first.origin
-
-
 def test_a_post_from_outside_leaves_the_draws_about_all_others_alone() -> None:
     plain, changed = Run().world.network, Run().world.network
     given: Any = {"author": 3, "text": "The bridge is closed.", "topics": ["politics"]}
     changed.publish_from_outside(3, 5, msgspec.convert(given, PublishConfig))
-    posts = plain.publish(3, 5), changed.publish(3, 5)
+    posts = publish(plain, 3, 5), publish(changed, 3, 5)
     assert posts[0].id != posts[1].id
     assert posts[0].origin == posts[1].origin
     views = [view_of(network, 8, post.id, 6) for network, post in zip((plain, changed), posts, strict=True)]
@@ -117,8 +89,8 @@ def test_a_further_original_changes_at_most_one_post_of_a_pool() -> None:
     for tick in range(30):
         for author in range(20):
             if (author, tick) != (7, 12):
-                plain.publish(author, tick)
-            changed.publish(author, tick)
+                publish(plain, author, tick)
+            publish(changed, author, tick)
     for reader in range(20, 60):
         pools = [
             {post.origin for each in pool_of(network, reader, 31) if (post := network.living.get(each))}

@@ -9,19 +9,15 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from actors.factory.domains import build_domain
-from actors.pages.report import report
 from actors.record.manifest import read_summary
 from actors.record.rounds import read_rounds
 from actors.results.measures import RunNumbers
-from actors.results.run_record import RunRecord
 from actors.studies.experiments.run_measures import KnownMeasures
 from prism.columns import Columns
 from prism.config import Config
 from prism.errors import SettingError
 from prism.social.domain import SocialDomain
 from prism.social.measures import correlation, ei_index
-from prism.social.posts.post import author_of
 from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.social.driver import SMALL, Run
@@ -77,7 +73,7 @@ async def test_they_are_those_of_ties_attributes_and_reshares_at_that_moment() -
     groups = np.unique([each.attributes["party"] for each in people.personas], return_inverse=True)[1]
     opinions = np.array([each.attributes["opinion"] for each in people.personas], dtype=float)
     received = np.zeros(people.size)
-    for post in run.world.network.posts.values():
+    for post in run.world.network.living:
         received[post.author] += post.reshares
     assert received.sum() == totals["reshares"] > 0
     assert totals["ei_index_party"] == pytest.approx(ei_index(*people.graph.ties(), groups), rel=1e-5)
@@ -99,12 +95,6 @@ async def test_a_checkpoint_keeps_the_reshares_received() -> None:
     again = SocialDomain(run.config, run.domain.population).world
     again.restore(Columns([*run.world.columns()]))
     assert again.totals()["gini_reshares"] == run.world.totals()["gini_reshares"] > 0.0
-
-
-async def test_measures_change_no_result() -> None:
-    plain, asked = await Run(measured()).advance(30), await Run(measured(*MEASURES)).advance(30)
-    assert plain.updates == asked.updates
-    assert {*asked.world.totals()} - {*plain.world.totals()} == {*MEASURES}
 
 
 def test_rounds_have_a_column_for_each_and_experiments_read_it(run: Path) -> None:
@@ -130,25 +120,6 @@ def test_experiments_know_them_before_the_first_run() -> None:
         RunNumbers({"cascade_sizes": {}}, dict, None).value("gini_followers")
 
 
-def test_the_report_draws_them_over_the_rounds(run: Path) -> None:
-    page = report([RunRecord(run, "run")])
-    assert "<h2>People and ties</h2>" in page
-    assert "The measure ei index party goes from" in page
-
-
-def test_posts_are_credited_to_who_made_them() -> None:
-    built = build_domain(measured("gini_reshares")).domain
-    assert isinstance(built, SocialDomain)
-    network = built.world.network
-    post = network.publish(3, 0)
-    network.reshare(5, post.id, 1)
-    network.reshare(6, post.id, 1)
-    assert author_of(post.id) == 3
-    assert network.reshares_received is not None
-    assert np.flatnonzero(network.reshares_received).tolist() == [3]
-    assert network.reshares_received[3] == 2
-
-
 @catalogue(
     ("name", "problem"),
     [
@@ -164,9 +135,3 @@ def test_a_measure_that_cannot_be_had_is_refused(name: str, problem: str) -> Non
         measured("gini_followers", name)
     assert problem in str(refused.value)
     assert "population.measures[1]" in str(refused.value)
-
-
-def test_an_economy_has_no_measures_of_people() -> None:
-    sections: dict[str, Any] = {"simulation": {"domain": "economy"}, "population": {"measures": ["gini_followers"]}}
-    with pytest.raises(SettingError, match="expected no measures of people in the domain economy"):
-        Config(**sections)

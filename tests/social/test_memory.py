@@ -234,18 +234,3 @@ async def test_the_prompt_has_the_memory_and_is_what_it_was_without() -> None:
         assert not found or 1 <= len(block.splitlines()) <= 4
         differing += bool(found)
     assert differing > 50
-
-
-@catalogue(
-    ("seconds", "text"),
-    [
-        (0, "just now"),
-        (59, "just now"),
-        (60, "1 minute ago"),
-        (3599, "59 minutes ago"),
-        (7300, "2 hours ago"),
-        (1e6, "11 days ago"),
-    ],
-)
-def test_a_time_is_told_in_its_largest_whole_unit(seconds: float, text: str) -> None:
-    assert ago(seconds) == text

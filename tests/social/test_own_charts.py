@@ -10,9 +10,8 @@ import msgspec
 import pytest
 
 from prism.config import ChoiceConfig, PopulationConfig
-from prism.config.attributes import AttributeConfig
 from prism.errors import ConfigError
-from prism.social.chart import SOCIAL_BEHAVIOUR, social_behaviour, social_definition
+from prism.social.chart import social_behaviour
 from prism.social.choice import ChoiceOracle
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Behaviour, read_chart
@@ -74,10 +73,6 @@ def run() -> Run:
     return asyncio.run(whole(CONFIG, behaviour=behaviour()))
 
 
-def test_every_state_of_the_chart_is_visited(run: Run) -> None:
-    assert {update.to_state for update in run.updates} == {state.value for state in run.domain.behaviour.states}
-
-
 def test_effects_take_place_when_the_chart_says_so(run: Run) -> None:
     steps, totals = Counter((each.from_state, each.trigger) for each in run.updates), run.world.totals()
     assert totals["posts"] == steps["writing", "written"] > 20
@@ -98,24 +93,6 @@ def test_delays_are_drawn_or_read_from_the_person(run: Run) -> None:
     assert set(writing) == {2, 3, 4}
     assert len(doomed) > 5
     assert all(waited == patience for waited, patience in doomed)
-
-
-def test_only_those_whom_the_guard_names_are_asked_about(run: Run) -> None:
-    people = run.domain.population.personas
-    assert {question.options for question in run.questions} == {("doomscrolling", "sharing")}
-    assert all(float(people[question.agent].attributes["anxiety"]) > 0.5 for question in run.questions)
-
-
-def test_the_feed_is_built_after_the_post_is_written(run: Run) -> None:
-    first: dict[int, str] = {}
-    for update in run.updates:
-        first.setdefault(update.agent, update.trigger)
-    assert set(first.values()) == {"feed_ready", "wants_to_post"}
-
-
-@pytest.mark.slow
-async def test_it_is_the_same_run_again(run: Run) -> None:
-    assert (await whole(CONFIG, behaviour=behaviour())).updates == run.updates
 
 
 def test_a_constant_of_ones_own_moves_a_choice() -> None:
@@ -171,55 +148,3 @@ def test_a_chart_that_the_world_cannot_run_is_one_line(old: str, new: str, messa
     assert str(refused.value).startswith("doom.yaml")
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-BARE = """
-initial: a
-states:
-  a: {role: offline, transitions: [{trigger: feed_ready, target: b}]}
-  b: {role: ROLE, transitions: [{trigger: round_ends, target: a}]}
-"""
-
-
-def test_browsing_needs_posts_and_attending_needs_a_decision() -> None:
-    for role, trigger in (("browse", "sees_post"), ("attend", "decides")):
-        with pytest.raises(ConfigError, match=f"states.b: `role: {role}` needs a row for {trigger}"):
-            behaviour(BARE.replace("ROLE", role))
-
-
-def test_the_default_chart_is_its_file() -> None:
-    rebuilt = social_behaviour(social_definition())
-    assert [row.name for row in rebuilt.chart.transitions] == [row.name for row in SOCIAL_BEHAVIOUR.chart.transitions]
-    assert (rebuilt.roles, rebuilt.delays, rebuilt.effects) == (
-        SOCIAL_BEHAVIOUR.roles,
-        SOCIAL_BEHAVIOUR.delays,
-        SOCIAL_BEHAVIOUR.effects,
-    )
-
-
-def test_attributes_of_every_type_are_fields_of_conditions() -> None:
-    attributes = {
-        "mood": AttributeConfig(type="text", values=("calm", "cross")),
-        "is_new": AttributeConfig(type="bool", default=False),
-        "age": AttributeConfig(type="int", min=13, max=99),
-    }
-    text = DOOM.replace("agent.anxiety > 0.5", "'agent.mood == \"cross\" and agent.is_new and agent.age < 20'")
-    text = text.replace("agent.patience", "agent.age")
-    behaviour = social_behaviour(read_chart(text, "doom.yaml"), social_vocabulary(attributes))
-    guard = next(row.guard for row in behaviour.chart.transitions if row.label == "sink")
-    assert guard is not None
-    for age, expected in ((19, True), (20, False)):
-        someone = person()
-        someone.persona = msgspec.structs.replace(
-            someone.persona, attributes={"mood": "cross", "is_new": True, "age": age}
-        )
-        assert guard(someone, view()) is expected
-
-
-def test_an_effect_of_a_row_is_no_reason_to_stay_in_the_state_that_it_leaves() -> None:
-    text = DOOM.replace("label: share}", "label: share, effect: like}")
-    attributes = {name: AttributeConfig(**keys) for name, keys in ATTRIBUTES.items()}  # type: ignore[arg-type]
-    behaviour = social_behaviour(read_chart(text, "doom.yaml"), social_vocabulary(attributes))
-    oracle = ChoiceOracle(ChoiceConfig(), 1, behaviour)
-    assert oracle.utility(person(), behaviour.states("reading"), view()) == 0.0
-    assert oracle.utility(person(), behaviour.states("sharing"), view()) != 0.0

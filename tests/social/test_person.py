@@ -17,15 +17,6 @@ from tests.social.people import person, persona, relevant, view
 SHARE = st.floats(0.0, 1.0)
 
 
-def test_setting_the_engagement_threshold_moves_the_band_and_is_checked() -> None:
-    agent = SocialAgent()
-    agent.engagement_threshold = 0.7
-    assert agent.engagement_threshold == 0.7
-    assert (round(agent.persona.low_threshold, 9), round(agent.persona.high_threshold, 9)) == (0.65, 0.75)
-    with pytest.raises(ValueError, match="engagement_threshold"):
-        agent.engagement_threshold = 1.5
-
-
 @catalogue("state", ["idle", "sleeping", None, 0])
 def test_a_state_must_be_an_agent_state(state: Any) -> None:
     with pytest.raises(TypeError) as caught:
@@ -53,11 +44,6 @@ def test_an_engagement_threshold_is_checked_whenever_it_is_set(threshold: Any) -
     assert ada.engagement_threshold == 0.5
 
 
-def test_another_engagement_threshold_takes_the_ambiguous_band_along() -> None:
-    ada = person(engagement_threshold=0.7).persona
-    assert (ada.low_threshold, ada.engagement_threshold, ada.high_threshold) == pytest.approx((0.65, 0.7, 0.75))
-
-
 @given(SHARE, SHARE, SHARE, SHARE)
 def test_a_moved_band_stays_ordered_and_within_bounds(low: float, middle: float, high: float, moved: float) -> None:
     low, middle, high = sorted((low, middle, high))
@@ -79,31 +65,12 @@ def test_weights_of_ones_own_make_relevance_their_sum_and_at_most_1(
     assert 0.0 <= ada.relevance(post) <= 1.0
 
 
-@catalogue(("part", "weight"), [("topic_match", 0.2), ("followed", 0.05), ("popularity", 0.15), ("appeal", 0.6)])
-def test_each_part_of_a_view_counts_by_its_weight(part: str, weight: float) -> None:
-    assert person().relevance(view(**{part: 1})) == pytest.approx(weight)
-    assert getattr(RelevanceConfig(), part) == weight
-
-
-def test_relevance_is_a_weighted_sum() -> None:
-    post = view(topic_match=0.5, followed=True, popularity=0.2, appeal=0.25)
-    assert person().relevance(post) == pytest.approx(0.1 + 0.05 + 0.03 + 0.15)
-
-
 def test_a_person_is_interested_from_the_high_threshold_on() -> None:
     ada = person(persona=persona(low_threshold=0.3, engagement_threshold=0.4, high_threshold=0.6))
     assert (ada.low_threshold, ada.high_threshold) == (0.3, 0.6)
     assert [ada.is_interested(relevant(share)) for share in (0.59, 0.6, 0.61)] == [False, True, True]
     ada.engagement_threshold = 0.5
     assert (ada.low_threshold, ada.high_threshold) == pytest.approx((0.4, 0.7))
-
-
-def test_an_intention_is_the_same_whenever_it_is_asked_for() -> None:
-    first, second = (person(seed=5, tick=9, agent_id=3) for _ in range(2))
-    first.intend()
-    second.intend()
-    assert first.pending_action == second.pending_action
-    assert first.pending_action in IntentionsConfig().base
 
 
 def test_intentions_come_as_often_as_their_weights_say() -> None:

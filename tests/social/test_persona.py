@@ -43,10 +43,6 @@ def test_a_value_out_of_range_is_an_error_that_names_it(changes: dict[str, Any],
     assert str(caught.value) == message
 
 
-def test_a_larger_population_begins_with_the_same_people() -> None:
-    assert SyntheticPeople(80, 3, PopulationConfig())[:30] == SyntheticPeople(30, 3, PopulationConfig())
-
-
 @catalogue(
     ("mean", "sigma", "least"),
     [(0.2, 0.4, 0.0), (0.32, 0.9, 0.01), (0.7, 0.9, 0.01), (0.95, 1.5, 0.01), (0.05, 2.5, 0.03), (0.6, 3.0, 0.0)],
@@ -67,22 +63,6 @@ def test_every_configuration_gives_thresholds_in_order(mean: float, spread: floa
     config = PopulationConfig(engagement_threshold=mean, threshold_spread=spread, ambiguity=band)
     ada = make_persona(agent, 7, config, name="Ada", interests=(), personality="")
     assert 0.0 <= ada.low_threshold <= ada.engagement_threshold <= ada.high_threshold <= 1.0
-
-
-def test_interests_are_different_topics() -> None:
-    config = PopulationConfig(topics=("a", "b", "a", "c", "d"), interests_per_person=3)
-    for agent in range(100):
-        interests = synthetic_interests(agent, 1, config)
-        assert len(interests) == len(set(interests)) == 3
-
-
-def test_the_first_topics_are_the_popular_ones() -> None:
-    config = PopulationConfig(topics=("first", "second", "third"), interests_per_person=1)
-    counts = dict.fromkeys(config.topics, 0)
-    for agent in range(2000):
-        counts[synthetic_interests(agent, 1, config)[0]] += 1
-    # Weights 1, 1/2 and 1/3 make shares of 6/11, 3/11 and 2/11.
-    assert [counts[topic] / 2000 for topic in config.topics] == pytest.approx([6 / 11, 3 / 11, 2 / 11], abs=0.03)
 
 
 @given(st.lists(st.sampled_from(["Ann", "Ann 2", "Ann 2 2", "Bo"])))

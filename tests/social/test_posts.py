@@ -12,18 +12,15 @@ import msgspec
 import pytest
 
 from actors.runtime.simulation import Simulation
-from prism import kernels
 from prism.columns import Columns
-from prism.config import Config, PopulationConfig
-from prism.config.attributes import TAKEN_OF_POSTS
-from prism.errors import ConfigError, InputError, SettingError
+from prism.config import Config
+from prism.errors import ConfigError, InputError
 from prism.events import AttributeSet, Event, PostEvent, PostTaken
 from prism.rng import Draw, integer
 from prism.social.chart import social_behaviour
 from prism.social.domain import SocialDomain
 from prism.social.people.population import Population, build_population
 from prism.social.posts.post_file import GivenPost, parse_posts, post_lines
-from prism.social.ranking import ranking_fields
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Behaviour, read_chart
 from tests.catalogue import catalogue
@@ -172,38 +169,11 @@ def test_a_line_says_what_a_file_has_and_another_which_topics_interest_nobody() 
     assert post_lines(None, [], []) == ()
 
 
-@catalogue(
-    ("posts", "problem"),
-    [
-        (
-            {"attributes": {"mood": {"type": "int"}}},
-            "population.posts.attributes.mood: an attribute of posts needs a f",
-        ),
-        (
-            {**POSTS, "attributes": {"likes": {"type": "int"}}},
-            "population.posts.attributes.likes: is a name that every",
-        ),
-        ({**POSTS, "attributes": {"a": {"type": "float", "mean": 0, "sd": 1}}}, "are read and not drawn"),
-        ({**POSTS, "offered": 0}, "population.posts.offered: expected int"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(posts: dict[str, Any], problem: str) -> None:
-    with pytest.raises(SettingError) as refused:
-        Config(population={"posts": posts})  # type: ignore[arg-type]  # a mapping is taken, too
-    assert problem in str(refused.value)
-
-
 @catalogue("choice", ["post.likes", "agent.mood", "post.source", "1 +"])
 def test_a_choice_that_cannot_be_is_refused(choice: str) -> None:
     config = config_of(population={"posts": {**POSTS, "choice": choice}}, feed={})
     with pytest.raises(ConfigError, match=r"population\.posts\.choice"):
         SocialDomain(config, people(config), behaviour(config_of()))
-
-
-def test_the_names_that_every_post_has_are_those_that_expressions_know() -> None:
-    known = {*social_vocabulary().fields, *ranking_fields(PopulationConfig())}
-    fields = {name.removeprefix("post.") for name in known if name.startswith("post.")}
-    assert fields | {"id", "author", "text"} == TAKEN_OF_POSTS
 
 
 # Who publishes what
@@ -261,19 +231,6 @@ async def test_of_the_posts_that_are_drawn_the_one_with_the_best_score_is_publis
     assert run.domain.world.network.counts["reshares"] > 5  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("activation", ["resident", "compiled"])
-def test_every_activation_and_plain_and_machine_code_have_one_digest(activation: str) -> None:
-    def digest(seed: int, way: str) -> str:
-        run = simulation(run={"activation": way})
-        run_scheduled(seed, run.run)
-        return run.engine.digest.hexdigest()
-
-    assert digest(1, activation) == digest(2, "resident")
-    if kernels.are_wanted(10**9):
-        kernels.compile_kernels()
-        assert digest(3, activation) == digest(2, "resident")
-
-
 async def from_checkpoints() -> list[str]:
     """Return the digest of a run, and of those that go on from its checkpoints."""
     whole, kept = simulation(), list[Any]()
@@ -303,7 +260,7 @@ async def test_a_reshare_says_what_its_root_says_and_a_view_has_the_attributes()
     network: Any = run.domain.world.network  # type: ignore[attr-defined]
     numbers = {event.post: event.number for event in events if isinstance(event, PostTaken)}
     seen = 0
-    for post in network.posts.values():
+    for post in network.living:
         if post.root in numbers:
             assert post.given == numbers[post.root]
             assert network.text(post) == f"Headline {post.given - 1}"
@@ -317,16 +274,3 @@ async def test_an_intervention_publishes_a_post_of_the_file() -> None:
     assert 3 in {each.agent for each in taken}
     with pytest.raises(ConfigError, match=r"interventions\[0\]\.publish\.post: expected the number of one of 30 posts"):
         simulation(interventions=[{"tick": 5, "publish": {"author": 3, "post": 31}}])
-
-
-@catalogue(
-    ("publish", "problem"),
-    [
-        ({"author": 1}, "expected either text or post, got none"),
-        ({"author": 1, "text": "a", "post": 2}, "expected either text or post, got both"),
-        ({"author": 1, "post": 0}, "expected int 1 to 1000000 or none, got 0"),
-    ],
-)
-def test_a_post_of_an_intervention_that_cannot_be_is_refused(publish: dict[str, Any], problem: str) -> None:
-    with pytest.raises(SettingError, match=problem):
-        Config(interventions=[{"tick": 5, "publish": publish}])  # type: ignore[arg-type]  # a mapping is taken, too

@@ -103,15 +103,9 @@ def test_json_nested_too_deeply_is_refused_with_its_line(levels: int) -> None:
 
 
 @catalogue("unit", ["[", '{"a":', '{"a":[', '"', '["\\', "[{"])
-@catalogue("size", [4096, 1_000_000])
-def test_hostile_json_is_refused(unit: str, size: int) -> None:
+def test_hostile_json_is_refused(unit: str) -> None:
     with pytest.raises(InputError):
-        parse_profiles((unit * (size // len(unit))).encode(), "p.json")
-
-
-def test_a_number_too_long_to_read_is_an_input_error() -> None:
-    with pytest.raises(InputError, match=r"^p\.json: bad JSON: Exceeds the limit"):
-        parse_profiles(b"[" + b"9" * 5000 + b"]", "p.json")
+        parse_profiles((unit * (100_000 // len(unit))).encode(), "p.json")
 
 
 @catalogue(
@@ -138,26 +132,6 @@ def test_a_number_too_long_to_read_is_an_input_error() -> None:
 def test_a_bad_csv_row_is_one_clear_line(rows: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         from_csv(rows)
-    assert str(caught.value) == message
-
-
-@catalogue(
-    ("source", "data", "message"),
-    [
-        (
-            "p.csv",
-            b"user_id,following_agentid_list\n1,[]\n",
-            (
-                "p.csv:1: expected a column that describes people (name, realname, real_name, username, user_name, "
-                "screen_name, user_char, persona, bio, description), got: user_id, following_agentid_list"
-            ),
-        ),
-        ("p.yaml", b"x", "p.yaml: expected profiles in .json, .jsonl, .ndjson, .csv, .tsv (also .gz), got .yaml"),
-    ],
-)
-def test_a_file_that_is_no_profile_file_is_one_clear_line(source: str, data: bytes, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        parse_profiles(data, source)
     assert str(caught.value) == message
 
 

@@ -174,16 +174,6 @@ async def test_no_topics_are_more_often_on_a_side_than_the_limit() -> None:
         assert most >= expected if limit == 0 else most == expected
 
 
-async def test_an_intervention_changes_the_ranking_to_an_expression() -> None:
-    later = [{"tick": 12, "set": {"feed.algorithm": "post.created - author.opinion"}}]
-    run = Run(config_of(algorithm="hot", later=later))
-    await run.advance(12)
-    before = run.world.network.state.t.settings.score
-    run.world.intervene(12, run.config.interventions[0])
-    assert run.world.network.state.t.settings.score != before
-    await run.advance(TICKS)
-
-
 @catalogue(
     ("feed", "later", "problem"),
     [
@@ -201,10 +191,3 @@ def test_a_ranking_that_cannot_be_is_refused(feed: dict[str, Any], later: list[d
     with pytest.raises(ConfigError) as error:
         SocialDomain(config, build_population(config.population, 3))
     assert problem in str(error.value)
-
-
-def test_a_word_that_is_no_algorithm_is_refused_with_those_that_are() -> None:
-    with pytest.raises(
-        ValueError, match="algorithm: expected one of: chronological, hot, interest, random, bridging, or"
-    ):
-        config_of(algorithm="newest")

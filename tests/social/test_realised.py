@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prism.agents import MOVED
-from prism.columns import Columns
 from prism.config import ActivityConfig, Config, FeedConfig, PopulationConfig
 from prism.social.domain import SocialDomain
 from prism.social.kernels import turn_kernel
@@ -116,14 +115,6 @@ def test_a_feed_that_does_not_keep_it_has_one_line_with_the_reason(sides: tuple[
     assert told({"feed": realised.feed("strict"), **realised.counts()}) == line
 
 
-def test_a_share_that_whole_posts_cannot_have_is_not_blamed_on_a_side() -> None:
-    realised = Feeds()
-    config = FeedConfig(size=3, out_of_network=0.5)
-    realised.built(1, 2, config)
-    line = "feed.out_of_network: 66.7%, not 50.0%: a feed has whole posts only"
-    assert told({"feed": realised.feed("strict"), **realised.counts()}) == line
-
-
 @catalogue(("size", "share"), [(5, 0.2), (3, 0.5), (10, 0.06)])
 def test_the_share_of_strangers_is_that_of_the_feeds_that_were_built_and_none_is_longer_than_its_size(
     size: int, share: float
@@ -161,20 +152,6 @@ def test_ties_and_margins_that_came_out_otherwise_are_told() -> None:
     assert told({"homophily": {**ties, "realised": 0.9}, "margins": {"age.csv": rows[1:]}}) == ""
 
 
-def test_a_borrowed_place_counts_as_short_on_the_side_that_lacked_it() -> None:
-    realised = Feeds()
-    realised.built(1, 4, FeedConfig(fill="borrow"))
-    assert realised.feed("borrow")["short"] == {"in_network": 3, "out_of_network": 0}
-
-
-def test_settings_that_change_count_for_the_feeds_they_were_for() -> None:
-    realised = Feeds()
-    realised.built(4, 1, FeedConfig())
-    realised.built(0, 3, FeedConfig(size=3, out_of_network=1.0))
-    assert realised.feed("strict")["length"] == {"configured": 4.0, "realised": 4.0}
-    assert realised.feed("strict")["out_of_network"] == {"configured": 0.5, "realised": 0.5}
-
-
 @given(st.lists(st.integers(0, 3_000_000), min_size=1, max_size=30))
 @settings(deadline=None)
 def test_long_stays_are_counted_to_three_digits(lengths: list[int]) -> None:
@@ -189,17 +166,3 @@ def test_long_stays_are_counted_to_three_digits(lengths: list[int]) -> None:
     if len(lengths) % 2:
         assert dwell["median_ticks"] == pytest.approx(median(lengths), rel=0.01)
     assert world.realised.person_ticks(tick) == {"idle": 60 * tick}
-
-
-@pytest.mark.slow
-async def test_counts_go_on_after_a_restore() -> None:
-    whole_run = await whole()
-    part = await Run().advance(100)
-    realised, counts = part.world.realised, part.world.network.state.t
-    columns = [*realised.columns()]
-    for each in (counts.counts.feeds, counts.counts.share, counts.inside, counts.stays):
-        each[:] = 0
-    realised.restore(Columns(columns))
-    rest = whole_run.tick - part.tick
-    await part.advance(rest)
-    assert part.world.totals() == whole_run.world.totals()

@@ -12,6 +12,7 @@ from prism.social.network import Network
 from prism.social.people.population import Population
 from prism.social.ties.graph import FollowGraph
 from prism.social.ties.rings import Rings
+from tests.social.acts import publish
 from tests.social.people import persona
 
 
@@ -28,10 +29,10 @@ def test_a_timeline_keeps_the_newest_posts_in_order_also_while_its_length_change
                 depth = draw.randint(1, 8)
                 net.use(FeedConfig(memory=depth), RelevanceConfig())
             author = draw.randrange(size)
-            net.publish(author, number)
+            publish(net, author, number)
             for follower in graph.followers(author).tolist():
                 kept[follower] = [*kept[follower], number][-depth:]
-            assert [net.timelines.of(person) for person in range(size)] == kept
+            assert [net.state.ring("timeline").of(person) for person in range(size)] == kept
 
 
 def test_rings_are_filled_from_their_blocks_and_widened_without_a_loss() -> None:

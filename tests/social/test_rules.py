@@ -91,13 +91,6 @@ def reading(posts: int, **settings: object) -> Settings:
     return {"feed__size": posts, "simulation__ticks_per_round": posts + 4, **settings}
 
 
-def groups(opinions: Floats, *, least: float = 0.0) -> list[Floats]:
-    """Return opinions in groups of which each has so large a share of the people; 0.02 and more lie between groups."""
-    ordered = np.sort(opinions)
-    found = np.split(ordered, np.flatnonzero(np.diff(ordered) >= 0.02) + 1)
-    return [group for group in found if len(group) >= least * len(ordered)]
-
-
 # DeGroot, of 1974: consensus
 
 RING: Settings = {"population__size": 10, "population__graph__degree": 4}
@@ -110,28 +103,12 @@ def islands(number: int, people: int) -> Settings:
     return {"population__size": number * people, **{f"population__graph__{key}": value for key, value in graph.items()}}
 
 
-@catalogue("graph", [RING, STARS, islands(3, 4)])
-async def test_each_round_of_degroot_is_a_product_with_the_matrix_of_weights(graph: Settings) -> None:
-    run = await Rounds("degroot", "opinion", **reading(11, **graph, simulation__rounds=3)).run()
+async def test_each_round_of_degroot_is_a_product_with_the_matrix_of_weights() -> None:
+    run = await Rounds("degroot", "opinion", **reading(11, **STARS, simulation__rounds=3)).run()
     weights = run.weights(with_self=True)
     assert len(run["opinion"]) == 4
     for before, after in pairwise(run["opinion"]):
         np.testing.assert_allclose(after, weights @ before, atol=PRECISION)
-
-
-async def test_degroot_ends_in_one_opinion_and_keeps_the_mean_if_the_matrix_is_doubly_stochastic() -> None:
-    run = await Rounds("degroot", "opinion", **reading(4, **RING, simulation__rounds=16)).run()
-    assert np.ptp(run["opinion"][0]) > 0.5
-    assert np.ptp(run["opinion"][-1]) < 0.01
-    np.testing.assert_allclose([each.mean() for each in run["opinion"]], run["opinion"][0].mean(), atol=PRECISION)
-
-
-async def test_degroot_ends_in_the_mean_by_ties_if_they_are_mutual_and_unequal() -> None:
-    run = await Rounds("degroot", "opinion", **reading(11, **STARS, simulation__rounds=18)).run()
-    first, ties = run["opinion"][0], np.diff(run.graph.arrays()[0]) + 1
-    consensus = (ties * first).sum() / ties.sum()
-    assert abs(consensus - first.mean()) > 0.01, "another one than the mean"
-    np.testing.assert_allclose(run["opinion"][-1], consensus, atol=0.003)
 
 
 # Hegselmann and Krause, of 2002: bounded confidence, all at once
@@ -142,20 +119,6 @@ async def test_each_round_of_hegselmann_and_krause_is_the_mean_of_all_who_are_ne
     for before, after in pairwise(run["opinion"]):
         near = np.abs(before[:, None] - before) <= 0.2
         np.testing.assert_allclose(after, (near @ before) / near.sum(axis=1), atol=PRECISION)
-
-
-@catalogue(("bound", "ends_in_one"), [(0.35, True), (0.1, False)])
-async def test_hegselmann_and_krause_end_in_one_opinion_above_a_bound(
-    bound: float, ends_in_one: bool, size: Size
-) -> None:
-    people, seeds = size(41, everyday=21), size(4, everyday=1)
-    for seed in range(seeds):
-        settings: Settings = {"simulation__seed": seed, "population__attributes__bound__default": bound}
-        settings |= everybody(people, simulation__rounds=size(9, everyday=5))
-        run = await Rounds("hegselmann-krause", "opinion", **settings).run()
-        found = groups(run["opinion"][-1])
-        assert (len(found) == 1) == ends_in_one
-        assert all(high[0] - low[-1] > bound for low, high in pairwise(found)), "nobody is near another group"
 
 
 # Deffuant and others, of 2000: bounded confidence, one at a time
@@ -170,20 +133,6 @@ async def test_who_reads_moves_half_of_the_way_to_an_author_who_is_near() -> Non
     near = np.abs(before - before[partner]) < 0.4
     assert 0 < near.sum() < 20
     np.testing.assert_allclose(after, np.where(near, (before + before[partner]) / 2, before), atol=PRECISION)
-
-
-@catalogue("bound", [0.6, 0.2, 0.1])
-async def test_a_bound_d_of_deffuant_ends_in_about_1_in_2_d_large_groups(bound: float, size: Size) -> None:
-    people, seeds, rounds = size(41, everyday=15), size(6, everyday=1), size(5, everyday=8)
-    settings = everybody(people, simulation__rounds=rounds, population__attributes__bound__default=bound)
-    counts = []
-    for seed in range(1, seeds + 1):
-        run = await Rounds("deffuant", "opinion", **settings, simulation__seed=seed).run()
-        found = groups(run["opinion"][-1], least=0.05)
-        counts.append(len(found))
-        assert all(high[0] - low[-1] >= bound for low, high in pairwise(found)), "nobody is near another group"
-    assert abs(float(np.mean(counts)) - 1 / (2 * bound)) <= (1.0 if seeds > 1 else 2.0)
-    assert (max(counts) == 1) == (bound > 0.5)
 
 
 # Friedkin and Johnsen, of 1990: stubborn people
@@ -224,7 +173,7 @@ async def test_islands_of_voters_end_in_one_camp_which_wins_with_its_first_share
 # Complex contagion, by Centola and Macy, 2007
 
 
-@catalogue(("rewiring", "needed", "spreads"), [(0, 1, True), (0, 2, True), (1, 1, True), (1, 2, False)])
+@catalogue(("rewiring", "needed", "spreads"), [(0, 2, True), (1, 2, False)])
 async def test_what_needs_two_people_to_convince_one_spreads_on_a_ring_and_not_on_a_random_graph(
     rewiring: int, needed: int, spreads: bool, size: Size
 ) -> None:

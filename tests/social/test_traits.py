@@ -21,7 +21,6 @@ from prism.social.people.population import build_population
 from prism.social.people.profiles import parse_profiles, personas_from_profiles
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
-from tests.config.refusals import refusal
 from tests.social.people import persona, view
 
 WORDS = {
@@ -83,20 +82,3 @@ def test_people_of_a_trait_intend_what_its_coefficient_says() -> None:
     reply, others = 0.15, 0.85
     assert low == pytest.approx(reply * math.exp(-2) / (reply * math.exp(-2) + others), abs=0.02)
     assert high == pytest.approx(reply * math.exp(2) / (reply * math.exp(2) + others), abs=0.045)
-
-
-@catalogue(
-    ("text", "message"),
-    [
-        (
-            "population: {intentions: {openness: {share: 1}}}",
-            "population.intentions.openness.share: expected one of the actions: like, reshare, reply",
-        ),
-        (
-            "population: {intentions: {open: {like: 1}}}",
-            "population.intentions.open: unknown key; did you mean population.intentions.openness?",
-        ),
-    ],
-)
-def test_a_coefficient_that_cannot_be_is_refused(text: str, message: str) -> None:
-    assert refusal(text) == f"c.yaml:1: {message}"

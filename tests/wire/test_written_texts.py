@@ -54,7 +54,7 @@ async def posts_of(sections: dict[str, dict[str, Any]], directory: Path) -> dict
 
     def look(simulation: Simulation) -> None:
         network = simulation.domain.world.network  # type: ignore[attr-defined]  # of a social domain
-        for post in network.posts.values():
+        for post in network.living:
             usual = write_post(
                 post.kind, post.topics[0] if post.topics else "this", network.seed, post.author, post.created
             )

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Column, Columns, Ints, pack, pack_items
+from prism.columns import Column, Columns, Ints, pack_array, pack_items
 from prism.social import tables as col
-from prism.social.posts.post import NO_POST
 from prism.social.state import SocialState
 
-CASCADES_A_PIECE = 8192
-"""Cascades in one piece of a column."""
+_WORTH: Final = {
+    "qualities": (col.QUALITY, 1.0),
+    "least_appeals": (col.LEAST_APPEAL, 0.0),
+    "across": (col.ACROSS, 0.0),
+}
+"""`{column of a checkpoint: the column of worth, and its usual value, which is left out}`."""
 
 MOST = 2.0
 """The rows, for each living cascade, above which forgotten ones are dropped."""
@@ -24,30 +26,12 @@ ENOUGH = 1.5
 """The rows, for each living cascade, that may remain after a drop: most of them are then found without a search."""
 
 
-class Cascade(msgspec.Struct, kw_only=True, frozen=True, gc=False):
-    """The size of one cascade so far.
-
-    Args:
-        root: the original post.
-        posts: the original and every reply and reshare below it.
-        depth: steps from the root to the farthest post; 0 if there is only the root.
-        engagements: likes, replies and reshares in the whole tree.
-        touched: the tick of the latest engagement.
-    """
-
-    root: int
-    touched: int
-    posts: int = 1
-    depth: int = 0
-    engagements: int = 0
-
-
-class CascadeSize(msgspec.Struct, frozen=True):
+class CascadeSize(NamedTuple):
     """A cascade's size and depth, as reports give it. A larger one has more posts, or as many posts and more depth."""
 
-    root: int = -1
-    size: int = 0
-    depth: int = 0
+    root: int
+    size: int
+    depth: int
 
 
 class Cascades:
@@ -70,24 +54,6 @@ class Cascades:
     def _counts(self) -> Ints:
         return self._state.t.counts.cascades
 
-    def __getitem__(self, root: int) -> Cascade:
-        found = np.flatnonzero((self._rows[:, col.ROOT] == root) & (self._rows[:, col.SIZE] > 0))
-        if not len(found):
-            raise KeyError(root)
-        return self._at(self._rows[found[0]].tolist())
-
-    def __contains__(self, root: int) -> bool:
-        return bool(((self._rows[:, col.ROOT] == root) & (self._rows[:, col.SIZE] > 0)).any())
-
-    def __len__(self) -> int:
-        return int(np.count_nonzero(self._rows[:, col.SIZE]))
-
-    def __iter__(self) -> Iterator[Cascade]:
-        rows = self._rows
-        for start in range(0, len(rows), CASCADES_A_PIECE):
-            piece = rows[start : start + CASCADES_A_PIECE]
-            yield from map(self._at, piece[piece[:, col.SIZE] > 0].tolist())
-
     @property
     def length(self) -> int:
         return int(self._counts[col.ROWS])
@@ -103,36 +69,6 @@ class Cascades:
     @property
     def branched(self) -> int:
         return int(self._counts[col.BRANCHED])
-
-    def _at(self, row: list[int]) -> Cascade:
-        return Cascade(
-            root=row[col.ROOT],
-            touched=row[col.TOUCHED],
-            posts=row[col.SIZE],
-            depth=row[col.DEEPEST],
-            engagements=row[col.ENGAGEMENTS],
-        )
-
-    def roots(self) -> Callable[[Ints], Ints]:
-        """Return a function that gives the roots of cascades by number, with NO_POST for a forgotten one.
-
-        It holds until the next cascade begins or ends.
-        """
-        counts, rows = self._counts, self._rows
-        early, first = self._state.t.early[: counts[col.EARLY]], int(counts[col.CASCADE_FIRST])
-        roots = np.where(rows[:, col.SIZE] > 0, rows[:, col.ROOT], NO_POST)
-        later = np.append(roots[len(early) :], NO_POST)
-        oldest = int(early[0]) if len(early) else first
-        is_early = np.zeros(first - oldest + 1, dtype=np.bool_)
-        is_early[early[roots[: len(early)] != NO_POST] - oldest] = True
-
-        def root_of(cascades: Ints) -> Ints:
-            found = later[np.maximum(cascades - first, -1)]
-            at = np.flatnonzero(is_early[np.clip(cascades - oldest, -1, first - oldest)])
-            found[at] = roots[np.searchsorted(early, cascades[at])]
-            return found
-
-        return root_of
 
     def sizes(self) -> dict[int, int]:
         """Return `{posts in a cascade: cascades of that size}` over all cascades so far, ascending."""
@@ -182,28 +118,26 @@ class Cascades:
             table[: len(kept)] = kept
 
     def columns(self) -> Iterator[Column]:
-        """Yield every cascade, for `restore`."""
-        yield from pack("cascades", self, CASCADES_A_PIECE)
+        """Yield the table, forgotten cascades included, for `restore`."""
+        yield from pack_array("cascade_counts", self._counts)
+        yield from pack_array("cascades_early", self._state.t.early[: self._counts[col.EARLY]])
+        yield from pack_array("cascades", self._rows.ravel())
+        worth = self._state.t.worth[: self.length]
+        for name, (column, usual) in _WORTH.items():
+            rows = np.flatnonzero(worth[:, column] != usual)
+            yield from pack_array(f"{name}.key", rows)
+            yield from pack_array(name, worth[rows, column])
         yield from pack_items("cascades_retired", self._retired)
-        yield from pack("cascades_branched", [self.branched])
-        yield from pack("cascade_largest", [self.largest])
-        yield from pack("cascade_deepest", [self.deepest])
 
     def restore(self, columns: Columns) -> None:
         """Take over the cascades that these columns hold."""
-        cascades = columns.values("cascades", Cascade)
-        self._state.make_room(len(cascades))
-        counts = self._counts
-        if cascades:
-            columns_of = [col.ROOT, col.TOUCHED, col.SIZE, col.DEEPEST, col.ENGAGEMENTS]
-            self._state.t.cascades[: len(cascades), columns_of] = [
-                (each.root, each.touched, each.posts, each.depth, each.engagements) for each in cascades
-            ]
-        self._state.t.worth[: len(cascades), col.QUALITY] = 1.0
-        counts[col.ROWS] = len(cascades)
+        state, rows = self._state, columns.array("cascades").reshape(-1, col.CASCADE_COLUMNS)
+        state.make_room(len(rows))
+        state.t.cascades[: len(rows)] = rows
+        self._counts[:] = columns.array("cascade_counts")
+        early = columns.array("cascades_early")
+        state.t = state.t._replace(early=early if len(early) else np.zeros(1, dtype=np.int64))
+        for name, (column, usual) in _WORTH.items():
+            state.t.worth[: len(rows), column] = usual
+            state.t.worth[columns.array(f"{name}.key"), column] = columns.values(name, float)
         self._retired = Counter(columns.items("cascades_retired", int, int))
-        counts[col.BRANCHED] = columns.value("cascades_branched", int)
-        largest = columns.value("cascade_largest", CascadeSize)
-        sizes = [col.LARGEST, col.LARGEST_SIZE, col.LARGEST_DEPTH]
-        counts[sizes] = largest.root, largest.size, largest.depth
-        counts[col.DEEPEST_OF_ALL] = columns.value("cascade_deepest", int)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
-from prism.columns import Ints, looked_up
+from prism.columns import Column, Columns, Ints, looked_up, pack, pack_array, pack_items
 from prism.social import tables as col
 from prism.social.posts.post import NO_POST, Post, PostKind
 from prism.social.state import SocialState
@@ -80,52 +80,35 @@ class LivingPosts:
         """Return the numbers of posts by their ids, with NO_POST for a forgotten one."""
         return looked_up(dict(zip(self._ids().tolist(), range(self.first, self.end), strict=True)), posts, NO_POST)
 
+    def _rows(self) -> Ints:
+        counts = self._state.t.counts.posts
+        return self._state.t.posts[counts[col.FIRST] - counts[col.BASE] : counts[col.END] - counts[col.BASE]]
+
     def _ids(self) -> Ints:
-        base = self._state.t.counts.posts[col.BASE]
-        return np.asarray(self._state.t.posts[self.first - base : self.end - base, col.ID])
+        return np.asarray(self._rows()[:, col.ID])
 
     def ids(self, numbers: Ints) -> Ints:
         return np.asarray(self._state.t.posts[self.rows(numbers), col.ID])
 
-    def ids_or(self, numbers: Ints, missing: int) -> Ints:
-        """Return the ids of posts, with `missing` for a forgotten one."""
-        found, is_known = np.full(len(numbers), missing, dtype=np.int64), numbers >= self.first
-        found[is_known] = self.ids(numbers[is_known])
-        return found
-
     def forget(self, before: int) -> None:
         """Forget the posts of earlier ticks."""
-        posts, counts = self._state.t.posts, self._state.t.counts.posts
-        created = posts[counts[col.FIRST] - counts[col.BASE] : counts[col.END] - counts[col.BASE], col.CREATED]
-        counts[col.FIRST] += np.searchsorted(created, before)
+        self._state.t.counts.posts[col.FIRST] += np.searchsorted(self._rows()[:, col.CREATED], before)
         if self._state.texts:
             self._state.texts = {number: text for number, text in self._state.texts.items() if number >= self.first}
 
-    def restore(self, posts: Sequence[Post]) -> None:
-        """Take over posts, oldest first, as the first ones. Their cascades are known already."""
-        state = self._state
-        state.make_room(len(posts))
-        cascades = state.cascade_numbers(np.array([post.root for post in posts], dtype=np.int64)).tolist()
-        topics = state.codes_of(post.topics for post in posts)
-        rows = [
-            {
-                col.ID: post.id,
-                col.AUTHOR: post.author,
-                col.CREATED: post.created,
-                col.ORIGIN: post.origin,
-                col.CASCADE: cascade,
-                col.TOPICS: code,
-                col.KIND: KINDS.index(post.kind),
-                col.PARENT: NO_POST if post.parent is None else post.parent,
-                col.DEPTH: post.depth,
-                col.LIKES: post.likes,
-                col.REPLIES: post.replies,
-                col.RESHARES: post.reshares,
-                col.GIVEN: post.given,
-            }
-            for post, cascade, code in zip(posts, cascades, topics, strict=True)
-        ]
-        if rows:
-            state.t.posts[: len(rows), [*rows[0]]] = [[*row.values()] for row in rows]
-        state.texts.update({number: post.text for number, post in enumerate(posts) if post.text})
-        state.t.counts.posts[col.END] = len(posts)
+    def columns(self) -> Iterator[Column]:
+        yield from pack("posts_first", [self.first])
+        yield from pack_array("posts", self._rows().ravel())
+        yield from pack("topics", self._state.topics)
+        yield from pack_items("texts", self._state.texts)
+
+    def restore(self, columns: Columns) -> None:
+        state, rows = self._state, columns.array("posts").reshape(-1, col.POST_COLUMNS)
+        codes = np.array(state.codes_of(columns.values("topics", tuple[str, ...])))  # a fork may have others
+        rows[:, col.TOPICS] = codes[rows[:, col.TOPICS]]
+        state.make_room(len(rows))
+        state.t.posts[: len(rows)] = rows
+        counts = state.t.counts.posts
+        counts[[col.FIRST, col.BASE]] = columns.value("posts_first", int)
+        counts[col.END] = counts[col.FIRST] + len(rows)
+        state.texts = columns.items("texts", int, str)

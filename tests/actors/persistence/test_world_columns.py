@@ -107,7 +107,7 @@ def test_the_runs_have_everything_that_could_be_lost() -> None:
     whole = RunPart(with_deliberation(4, EVENTFUL), 0, crashes=9, longest_s=6.0)
     states = [taken.state for taken in whole.taken.values()]
     names = {column.name for taken in whole.taken.values() for column in taken.columns if len(column.data) > 1}
-    assert {"sessions", "current", "pending", "deliberating", "quarantined", "timelines", "seen", "posts"} <= names
+    assert {"sessions", "current", "pending", "waits", "barred", "timeline", "seen", "posts"} <= names
     assert any(state.engine.asked for state in states)
     assert any(state.engine.decided for state in states)
     assert states[-1].supervisor.quarantined

@@ -1,0 +1,71 @@
+"""Acts of people in a network without a world, and what came of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from prism.social import tables as col
+from prism.social.effects import Effect
+from prism.social.kernels import post_kernel
+from prism.social.network import EFFECTS, Network
+from prism.social.posts.post import NO_POST, Post
+
+
+def publish(network: Network, author: int, tick: int, text: str = "") -> Post:
+    """Return a new original."""
+    act(network, author, Effect.POST, NO_POST, tick, text)
+    return network.living.made(np.array([network.living.end - 1]))[0]
+
+
+def like(network: Network, person: int, post: int, tick: int) -> None:
+    act(network, person, Effect.LIKE, post, tick)
+
+
+def reply(network: Network, person: int, post: int, tick: int) -> None:
+    act(network, person, Effect.REPLY, post, tick)
+
+
+def reshare(network: Network, person: int, post: int, tick: int) -> None:
+    act(network, person, Effect.RESHARE, post, tick)
+
+
+def act(network: Network, person: int, effect: Effect, post: int, tick: int, text: str = "") -> None:
+    """Carry out an effect on a post, by its id."""
+    network.state.make_room(1)
+    post_kernel.act(network.state.t, person, EFFECTS[effect], network.living.number(post), tick)
+    network.take_in(tick, {person: text} if text else {})
+
+
+def posts_of(network: Network) -> dict[int, Post]:
+    """Return `{id: post}` of all that are not forgotten, oldest first."""
+    return {post.id: post for post in network.living}
+
+
+class Cascade(NamedTuple):
+    """The tree of an original that is not forgotten."""
+
+    root: int
+    touched: int
+    posts: int = 1
+    depth: int = 0
+    engagements: int = 0
+
+
+def cascades_of(network: Network) -> dict[int, Cascade]:
+    """Return `{root: cascade}` of all that are not forgotten, in their order."""
+    rows = network.state.t.cascades[: network.cascades.length]
+    columns = [col.ROOT, col.TOUCHED, col.SIZE, col.DEEPEST, col.ENGAGEMENTS]
+    return {row[0]: Cascade(*row) for row in rows[rows[:, col.SIZE] > 0][:, columns].tolist()}
+
+
+def roots_of(network: Network, cascades: list[int]) -> list[int]:
+    """Return the roots of cascades by number, with NO_POST for a forgotten one."""
+    rows, counts = network.state.t.cascades[: network.cascades.length], network.state.t.counts.cascades
+    numbers = np.arange(len(rows)) + counts[col.SHIFT]
+    early = counts[col.EARLY]
+    numbers[:early] = network.state.t.early[:early]
+    living = rows[:, col.SIZE] > 0
+    known = dict(zip(numbers[living].tolist(), rows[living, col.ROOT].tolist(), strict=True))
+    return [known.get(each, NO_POST) for each in cascades]
