@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import combinations, takewhile
+from itertools import combinations
 from typing import Any
 
 import pytest
 
 from deploy.grafana.build import DASHBOARDS, LAYOUTS, render
 from deploy.grafana.layout import Layout
-from deploy.grafana.overview import OVERVIEW
 from tests.deploy.expressions import every_expression
 from tests.deploy.tools import DEPLOY, read_yaml
 from tests.paths import ROOT
@@ -57,16 +56,6 @@ def test_panels_fill_the_width_and_none_lies_on_another(layout: Layout) -> None:
     assert sum(map(len, cells)) == 24 * height
 
 
-@every_layout
-def test_run_and_target_are_chosen_above_the_dashboard(layout: Layout) -> None:
-    variables = {each["name"]: each["query"] for each in board(layout)["templating"]["list"]}
-    assert variables == {
-        "datasource": "prometheus",
-        "run": "label_values(prism_run_info, run_id)",
-        "instance": 'label_values(prism_run_info{run_id=~"$run"}, instance)',
-    }
-
-
 def test_every_query_looks_at_the_chosen_runs_alone() -> None:
     for each in every_expression():
         joins = each.expr.count("* on (job, instance) group_left (run_id) prism_run_info{")
@@ -106,32 +95,6 @@ def test_limits_are_drawn_as_dashed_lines_where_what_they_limit_is_drawn() -> No
         ("Wait of questions", "prism_oracle_deadline_seconds"),
         ("Concurrency", "prism_llm_concurrency_limit"),
     }
-
-
-@every_layout
-def test_what_happens_to_a_run_is_marked_on_every_dashboard(layout: Layout) -> None:
-    marks = board(layout)["annotations"]["list"]
-    assert [mark["name"] for mark in marks] == ["Phases", "Trouble", "Checkpoints"]
-    for mark in marks:
-        assert mark["target"]["expr"] == mark["expr"]
-        assert mark["titleFormat"].startswith("{{run_id}}: ")
-        assert mark["datasource"]["uid"] == "${datasource}"
-
-
-def test_the_first_row_of_the_overview_answers_in_one_look() -> None:
-    row, *rest = board(OVERVIEW)["panels"]
-    first = list(takewhile(lambda panel: panel["type"] != "row", rest))
-    assert row["type"] == "row"
-    assert [panel["title"] for panel in first] == [
-        "Is it running?",
-        "How far?",
-        "Ticks",
-        "When will it end?",
-        "What will it cost?",
-        "Is it sound? Fallbacks",
-        "Is it sound? Faults",
-    ]
-    assert len({panel["gridPos"]["y"] for panel in first}) == 1
 
 
 def test_grafana_finds_the_dashboards_where_the_containers_put_them() -> None:

@@ -18,7 +18,7 @@ from tests.paths import ROOT
 
 pytestmark = [needs("prometheus"), pytest.mark.slow]
 
-RUNS = 2
+RUNS = 1
 SPEED = 10
 """A minute in the rules takes six seconds: even on a busy machine a scrape or a start is quick beside its limit."""
 PAUSE_S = 2.0

@@ -26,13 +26,6 @@ def test_labels_are_the_run_the_event_and_the_level_and_nothing_that_has_many_va
     assert labels == {name: f"{{{{ {name} }}}}" for name in LABELS}
 
 
-def test_each_part_reads_from_the_one_before() -> None:
-    parts = shipped()
-    (source,), (transform,) = parts["sources"], parts["transforms"]
-    assert parts["transforms"][transform]["inputs"] == [source]
-    assert parts["sinks"]["loki"]["inputs"] == [transform]
-
-
 def test_every_event_has_a_name_that_may_be_a_label_and_a_librarys_sentence_has_none() -> None:
     (name,) = re.findall(r"match\(name, r'(.+)'\)", shipped()["transforms"]["events"]["source"])
     assert all(re.search(name, event.name()) for event in EVENTS)

@@ -19,7 +19,7 @@ from actors.studies.experiments.batch import Progress
 from actors.studies.experiments.cells import Done
 from actors.studies.experiments.endpoint import ExperimentCollector, served
 from actors.studies.experiments.machine import Load
-from deploy.prometheus_process import SHIPPED, Prometheus, prometheus, quickened
+from deploy.prometheus_process import Prometheus, prometheus
 from tests.deploy.expressions import Expression, every_expression
 from tests.deploy.tools import alerts, eventually, needs, recordings
 from tests.deploy.watched_runs import WatchedRun, watched_run
@@ -110,13 +110,6 @@ def test_no_panel_is_empty(watched: Watched, expression: Expression) -> None:
     eventually(lambda: finite(watched.server, expr), f"{expression.panel}: {expr}", PATIENCE_S)
 
 
-@pytest.mark.parametrize("expression", list(every_expression()), ids=lambda each: f"{each.dashboard}: {each.panel}")
-def test_two_runs_are_never_added_up(watched: Watched, expression: Expression) -> None:
-    expr = expression.filled({**VARIABLES, "run": "(social|economy)"})
-    named = [sample.labels.get("run_id", "") for sample in watched.server.query(expr)]
-    assert set(named) <= {"social", "economy"}, expr
-
-
 def test_variables_above_the_dashboards_offer_every_run(watched: Watched) -> None:
     def offered() -> bool:
         found = {each.labels["run_id"] for each in watched.server.query("prism_run_info")}
@@ -142,11 +135,3 @@ def selectors(expr: str) -> list[str]:
 )
 def test_no_alert_looks_at_a_series_that_is_not_there(watched: Watched, alert: str, selector: str) -> None:
     eventually(lambda: finite(watched.server, selector), f"{alert}: {selector}", PATIENCE_S)
-
-
-def test_quick_rules_differ_from_the_shipped_ones_in_nothing_but_time() -> None:
-    shipped = (SHIPPED / "rules" / "alerts.yml").read_text(encoding="utf-8")
-    assert [len(line.split()) for line in quickened(shipped).splitlines()] == [
-        len(line.split()) for line in shipped.splitlines()
-    ]
-    assert re.search(r"\[\d+[mh]\]|for: \d+[mh]\n|offset \d+[mh]\)", quickened(shipped)) is None

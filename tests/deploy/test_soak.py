@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from deploy.soak.report import MIB, Answer, Observation, Outcome, judge, phases, spans, tick_durations, undisturbed
+from deploy.soak.report import MIB, Answer, Observation, Outcome, judge
 from tests.paths import ROOT
 from tests.standin import Fault, ModelServer, SpellKind
 
@@ -42,14 +42,13 @@ WELL = Outcome(
 
 def observed(
     memory_mib: Callable[[float], float],
-    tick_s: Callable[[float], float] = lambda _: 0.05,
     process: Callable[[float], int] = lambda _: 1,
 ) -> list[Observation]:
     """Twenty minutes of a run whose memory is this, with noise, and whose ticks take this long."""
     noise = np.random.default_rng(3).normal(size=1200)
     total, found = 0.0, []
     for second in range(1200):
-        total += 4 * tick_s(second)
+        total += 4 * 0.05
         found.append(
             Observation(
                 at_s=float(second),
@@ -134,41 +133,9 @@ def test_the_report_says_what_went_wrong() -> None:
     assert judged.facts.unexpected_alerts == ["PrismRunStalled"]
 
 
-def test_a_summary_that_lacks_the_last_ticks_is_said_with_all_fallbacks() -> None:
-    said = "the summary lacks the last ticks; 2398 fallbacks in all."
-    assert said in answer(lambda _: 200.0).text
-    assert said not in answer(lambda _: 200.0, WELL._replace(summary={**WELL.summary, "ticks": 4800})).text
-
-
-def test_a_start_that_found_no_server_explains_that_the_run_ended_early_and_nothing_else_does() -> None:
-    alerts = {("PrismRunEndedEarly", "a:1"): 2}
-    judged = answer(lambda _: 200.0, WELL._replace(absent=1, alerts=alerts))
-    assert "Starts that found no server: 1." in judged.text
-    assert judged.facts.unexpected_alerts == []
-    assert answer(lambda _: 200.0, WELL._replace(alerts=alerts)).facts.unexpected_alerts == ["PrismRunEndedEarly"]
-
-
 def test_too_short_a_soak_has_no_report() -> None:
     with pytest.raises(ValueError, match="20 samples or more, got 16"):
         judge(observed(lambda _: 200.0)[:21], WELL, OPTIONS)
-
-
-def test_phases_are_counted_in_seconds_and_by_their_stretches() -> None:
-    run = observed(lambda _: 200.0)
-    assert phases(run) == {"running": 1199 - 57, "waiting_for_oracle": 57}
-    assert list(spans(run, "waiting_for_oracle")) == [(300, 319), (700, 719), (1100, 1119)]
-
-
-def test_ticks_that_wait_for_an_answer_are_left_out_of_the_durations_of_ticks() -> None:
-    run = observed(lambda _: 200.0, lambda second: 5.0 if second % 3 == 0 else 0.05)
-    assert {round(duration_s, 6) for _, duration_s in undisturbed(run)} == {0.05}
-    assert len(tick_durations(run)) == 1199
-
-
-def test_a_tick_is_as_long_as_the_mean_of_those_since_the_observation_before() -> None:
-    durations = tick_durations(observed(lambda _: 200.0, lambda second: 0.01 if second < 600 else 0.03))
-    assert list(durations[0]) == pytest.approx([1.0, 0.01])
-    assert list(durations[-1]) == pytest.approx([1199.0, 0.03])
 
 
 @pytest.mark.slow
@@ -196,11 +163,3 @@ def test_a_short_soak_watches_a_real_run_stops_it_and_verifies_its_files(tmp_pat
     assert facts["faults"]["error"] > 0
     assert facts["retries"]["server_error"] > 0
     assert facts["spells"]["slow"] > 0
-
-
-def test_a_soak_without_a_tick_that_is_not_held_up_has_a_report_without_their_row() -> None:
-    run = [msgspec.structs.replace(each, ticks=1) for each in observed(lambda _: 300.0)]
-    assert undisturbed(run) == []
-    report = judge(run, WELL, OPTIONS)
-    assert "a tick that waits for no answer" not in report.text
-    assert "descriptors" in report.text
