@@ -48,7 +48,7 @@ async def test_a_quarter_ends_with_the_answer_of_the_economy_to_the_rate_that_wa
     assert world.state.turn == done.simulation.engine.tick == 1
 
 
-@catalogue("nation", [0, 1, 2])
+@catalogue("nation", [0, 2])
 def test_a_proposal_that_is_not_economic_is_skipped_in_its_turn_with_a_line_that_says_so(
     nation: int, caplog: pytest.LogCaptureFixture
 ) -> None:

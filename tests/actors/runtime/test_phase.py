@@ -10,6 +10,7 @@ from structlog.typing import EventDict
 
 from actors.core.phase import Phase
 from actors.runtime.phase import DISK_S, EVERY_S, ORACLE_S, STALL_S, PhaseWatch, Standing, standing_of
+from tests.catalogue import catalogue
 from tests.schedules import run_scheduled
 
 NOW = 100.0
@@ -22,7 +23,7 @@ QUIET: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("changes", "expected"),
     [
         ({}, Standing(Phase.RUNNING)),
@@ -43,7 +44,7 @@ def test_the_phase_follows_from_what_the_run_waits_for(changes: dict[str, Any], 
     assert standing_of(NOW, **{**QUIET, **changes}) == expected
 
 
-@pytest.mark.parametrize("tick_s", [0.0, 60.0])
+@catalogue("tick_s", [0.0, 60.0])
 def test_a_stall_is_told_when_it_begins_and_when_it_ends(tick_s: float, logged: list[EventDict]) -> None:
     """The pause that the configuration asks for is none."""
     tick, stall_s = 0, STALL_S + tick_s
