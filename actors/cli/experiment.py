@@ -239,7 +239,6 @@ def execute(
         return Executed(part, outcome, values, problems)
 
 
-NODES_SHOWN = 12
 REFRESH_PER_S = 2
 
 
@@ -300,28 +299,15 @@ class ExperimentDisplay:
 
 
 def drawn(now: Standing, known: int, since_s: float) -> RenderableType:
-    """Return the standing as a bar, a line and a table of nodes."""
+    """Return the standing as a bar and a line."""
     ended, total = now.done + now.failed, now.total + known
     bar = Table.grid(padding=(0, 1))
     left = f", {duration(since_s / ended * (now.total - ended))} left" if 0 < ended < now.total else ""
     counted = f"{ended + known:,} of {total:,} cells, {duration(since_s)}{left}"
     bar.add_row(ProgressBar(ended + known, max(1, total)), Text(counted))
-    parts = [f"{sum(now.running.values()):,} running, {now.waiting:,} waiting, {now.failed:,} failed"]
+    parts = [f"{now.running:,} running, {now.waiting:,} waiting, {now.failed:,} failed"]
     parts += [f"{reason} {times:,} times" for reason, times in now.losses.items() if times]
     lines: list[RenderableType] = [bar, Text(", ".join(parts), style="dim")]
-    if now.nodes:
-        lines.append(_nodes(now))
     if now.note:
         lines.append(Text(printable(now.note), style="yellow"))
     return Group(*lines)
-
-
-def _nodes(now: Standing) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("node", "cells", "cpu", "memory"):
-        table.add_column(name, justify="left" if name == "node" else "right")
-    for name, load in sorted(now.nodes.items())[:NODES_SHOWN]:
-        table.add_row(Text(printable(name)), f"{load.cells or 0:,}", f"{load.cpu:.0%}", f"{load.memory:.0%}")
-    if len(now.nodes) > NODES_SHOWN:
-        table.add_row(f"and {len(now.nodes) - NODES_SHOWN:,} more", "", "", "")
-    return table

@@ -1,4 +1,4 @@
-"""The dashboard *Experiment*: cells done and to do, what was lost, and the nodes that run them."""
+"""The dashboard *Experiment*: cells done and to do, and what was lost."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ DONE = f'{CELLS}{{state="done"}}'
 LEFT = f'{CELLS}{{state=~"running|waiting"}}'
 LEFT_S = share(now(LEFT), trend(DONE))
 LOSSES = 'prism_experiment_losses_total{reason!="worker replaced"}'
-NODE = "{{node}}"
 
 EXPERIMENT = Layout(
     uid="prism-experiment",
     title="PRISM / Experiment",
-    description="An experiment under way: cells done and to do, what was lost, and the nodes that run them. Its name "
-    "among the runs is that of its directory.",
+    description="An experiment under way: cells done and to do, and what was lost. Its name among the runs is that of "
+    "its directory.",
     rows={
         "In one look": (
             number("Done", "Cells that are done, also those of before.", "short", Query(now(DONE))),
@@ -32,7 +31,7 @@ EXPERIMENT = Layout(
             ),
             number(
                 "Lost",
-                "Processes, nodes and results that were lost; their cells are begun again.",
+                "Processes and nodes that were lost; their cells are begun again.",
                 "short",
                 Query(now(LOSSES)),
                 limits=((1, WARNING),),
@@ -57,24 +56,12 @@ EXPERIMENT = Layout(
             lines("Time of a cell", "Where it was run, without the way of its files.", "s", *quantiles(SECONDS)),
             buckets("Times of cells", "Cells by the time that they took.", "s", total(rate(f"{SECONDS}_bucket"), "le")),
         ),
-        "Nodes": (
+        "Losses": (
             lines(
-                "Cells of a node",
-                "Cells that each node runs.",
+                "Cells at once",
+                "Cells that are running.",
                 "short",
-                Query(now("prism_experiment_node_cells", "node"), NODE),
-            ),
-            lines(
-                "Processors of a node",
-                "The share that is busy, with everything else that the node does. Normal: near 100%.",
-                "percentunit",
-                Query(now("prism_experiment_node_cpu", "node"), NODE),
-            ),
-            lines(
-                "Memory of a node",
-                "The share that is used. Near 100%, processes are killed: give each cell more room with fewer --jobs.",
-                "percentunit",
-                Query(now("prism_experiment_node_memory", "node"), NODE),
+                Query(now(f'{CELLS}{{state="running"}}'), "running"),
             ),
             lines(
                 "Losses",

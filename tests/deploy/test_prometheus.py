@@ -18,7 +18,6 @@ import pytest
 from actors.studies.experiments.batch import Progress
 from actors.studies.experiments.cells import Done
 from actors.studies.experiments.endpoint import ExperimentCollector, served
-from actors.studies.experiments.machine import Load
 from deploy.prometheus_process import Prometheus, prometheus
 from tests.deploy.expressions import Expression, every_expression
 from tests.deploy.tools import alerts, eventually, needs, recordings
@@ -59,8 +58,7 @@ def experiment_under_way() -> Iterator[Progress]:
     def run() -> None:
         while not ended.wait(0.5):
             progress.end(Done(wall_s=0.5))
-            progress.tell(running={"here": 2})
-            progress.tell(nodes={"here": Load(cpu=0.5, memory=0.5, cells=2)})
+            progress.tell(running=2)
 
     thread = threading.Thread(target=run)
     thread.start()

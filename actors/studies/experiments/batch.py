@@ -13,10 +13,9 @@ from msgspec.structs import replace
 from actors.metrics.histogram import Counts, Histogram
 from actors.runs.directory import LOG
 from actors.studies.experiments.cells import Done, cell_path
-from actors.studies.experiments.machine import Load
 from actors.studies.experiments.plan import Cell
 
-LOSSES = ("worker killed", "node lost", "result lost", "worker replaced")
+LOSSES = ("worker killed", "node lost", "worker replaced")
 """The reasons for which a cell is begun again, and `worker replaced`, by which no cell is lost."""
 SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 14400.0, 86400.0)
 """The upper bounds of the histogram of seconds a cell."""
@@ -26,16 +25,15 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     total: int = 0  # the cells that were to be run
     done: int = 0
     failed: int = 0
-    running: Mapping[str, int] = {}  # `{node: cells that it runs}`
+    running: int = 0
     losses: Mapping[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(LOSSES, 0))  # `{reason: times}`
     seconds: Counts  # the time of the cells that are done
-    nodes: Mapping[str, Load] = {}
     note: str = ""  # the latest thing to say, in a line
 
     @property
     def waiting(self) -> int:
         """The cells that are neither ended nor running."""
-        return max(0, self.total - self.done - self.failed - sum(self.running.values()))
+        return max(0, self.total - self.done - self.failed - self.running)
 
 
 class Progress:
@@ -49,7 +47,7 @@ class Progress:
         return self._standing
 
     def tell(self, **now: Any) -> None:
-        """Replace fields of the standing, such as `running`, `nodes` or `note`."""
+        """Replace fields of the standing, such as `running` or `note`."""
         self._standing = replace(self._standing, **now)
 
     def end(self, done: Done) -> None:
@@ -117,11 +115,11 @@ class Batch:
         else:
             self.end(cell, Done(f"{place} was killed {KILLS_MAX} times; is there enough memory?"))
 
-    def lose(self, cell: Cell, reason: str) -> None:
-        """Note that the node of a cell, or its result on the way, was lost: it waits again."""
-        self._progress.lose(reason)
+    def lose(self, cell: Cell) -> None:
+        """Note that the node of a cell was lost: the cell waits again, or counts as failed."""
+        self._progress.lose("node lost")
         self._losses[cell.key] += 1
         if self._losses[cell.key] < LOSSES_MAX:
             self._again.append(cell)
         else:
-            self.end(cell, Done(f"lost {LOSSES_MAX} times, at last by: {reason}"))
+            self.end(cell, Done(f"its node was lost {LOSSES_MAX} times"))

@@ -1,8 +1,8 @@
-"""The metrics of an experiment: its cells, its losses and its nodes, over HTTP, while it is run."""
+"""The metrics of an experiment: its cells and its losses, over HTTP, while it is run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry
@@ -36,27 +36,16 @@ class ExperimentCollector(Collector):
         info = GaugeMetricFamily("prism_run_info", "Always 1.", labels=("run_id", "scenario", "backend", "seed"))
         info.add_metric(self._labels, 1)
         yield info
-        running = sum(now.running.values())
-        states = {"done": self._known + now.done, "failed": now.failed, "running": running, "waiting": now.waiting}
-        yield _gauge("prism_experiment_cells", "Cells by state.", "state", states)
+        states = {"done": self._known + now.done, "failed": now.failed, "running": now.running, "waiting": now.waiting}
+        cells = GaugeMetricFamily("prism_experiment_cells", "Cells by state.", labels=("state",))
+        for state, count in states.items():
+            cells.add_metric((state,), count)
+        yield cells
         losses = CounterMetricFamily("prism_experiment_losses", "Workers and results lost.", labels=("reason",))
         for reason, times in now.losses.items():
             losses.add_metric((reason,), times)
         yield losses
         yield histogram_family("prism_experiment_cell_seconds", "Seconds of a cell.", (), {(): now.seconds})
-        cells = {name: float(load.cells or 0) for name, load in now.nodes.items()}
-        yield _gauge("prism_experiment_node_cells", "Cells that a node runs.", "node", cells)
-        cpu = {name: load.cpu for name, load in now.nodes.items()}
-        yield _gauge("prism_experiment_node_cpu", "Share of a node's processors that is busy.", "node", cpu)
-        memory = {name: load.memory for name, load in now.nodes.items()}
-        yield _gauge("prism_experiment_node_memory", "Share of a node's memory that is used.", "node", memory)
-
-
-def _gauge(name: str, text: str, label: str, values: Mapping[str, float]) -> Metric:
-    family = GaugeMetricFamily(name, text, labels=(label,))
-    for value, number in values.items():
-        family.add_metric((value,), number)
-    return family
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The work of a node of a cluster: a cell with its inputs, its parcel, the node's load, and access to the gateway."""
+"""The work of a node of a cluster: a cell with its inputs, the files that it returns, and the way to the gateway."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import socket
 import tempfile
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from importlib.metadata import version
 from ipaddress import ip_address
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -31,47 +31,27 @@ from actors.factory.input_files import (
 )
 from actors.factory.own_code import sources_below, sources_sha256
 from actors.factory.ray_cluster import is_there
+from actors.record.lock import LOCK, locked
 from actors.runs.code import code_sha256
 from actors.runs.inputs import with_kept_files
 from actors.runs.manifest import OWN_PACKAGE
 from actors.studies.experiments.cells import CELLS, Done, Task, work
-from actors.studies.experiments.machine import Load, LoadMeter, resident_bytes
-from actors.studies.experiments.parcels import Parcel, pack, piece
 from actors.studies.experiments.plan import Cell
 from actors.studies.experiments.shared_oracle import asks_model
 from actors.studies.gateway.service import GatewayPlace
 from prism.config import Config
 
 LEFT_S = 24 * 3600.0  # the time after which a node discards files of experiments that are no longer asked for
-_INPUTS, _PARCELS, _RUNNING = "inputs", "parcels", "running"
-
-
-class Sort(NamedTuple):
-    """The versions that driver and node must have in common."""
-
-    python: str
-    prism: str
-    code: str
-
-    def differs_from(self, other: Sort) -> str:
-        """Return the first difference in words, of this one first; empty if there is none."""
-        for name, mine, theirs in (
-            ("Python", self.python, other.python),
-            ("PRISM", self.prism, other.prism),
-            ("PRISM's code", self.code[:12], other.code[:12]),
-        ):
-            if mine != theirs:
-                return f"{name} {mine}, not {theirs}"
-        return ""
+_INPUTS = "inputs"
 
 
 class Order(NamedTuple):
     key: str
     config: Config
     inputs: Mapping[str, str]  # `{input file, as the user wrote it: SHA-256}`
-    # the directory of the cell, where the node can write to that of the experiment; None to send a parcel
+    # the directory of the cell, where the node can write to that of the experiment; None to return its files
     path: str | None
-    sort: Sort  # the versions of the driver
+    versions: Mapping[str, str]  # those of the driver, by `versions_here`
     experiment: str  # a name for the directory of the experiment, so that two of them share no files
     network: str = ""  # that of the driver, by `network_here`
     gateway: GatewayPlace | None = None  # asks the servers of models for the cell; None if it asks for itself
@@ -81,12 +61,14 @@ class Order(NamedTuple):
 
 class Returned(NamedTuple):
     done: Done
-    node: str  # the id of the node
-    parcel: Parcel | None = None  # the files; None if they are in their place already, or if there are no files
+    # `{name: content}` of the cell's files; None if they are in their place already, or if there are no files
+    files: Mapping[str, bytes] | None = None
 
 
-def sort_here() -> Sort:
-    return Sort(".".join(platform.python_version_tuple()[:2]), version(OWN_PACKAGE), code_sha256())
+def versions_here() -> dict[str, str]:
+    """Return the versions that driver and node must have in common."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {"Python": python, "PRISM": version(OWN_PACKAGE), "PRISM's code": code_sha256()[:12]}
 
 
 def read_by(cell: Cell) -> dict[str, str]:
@@ -106,7 +88,7 @@ def order_of(cell: Cell, path: str | None, experiment: str, gateway: GatewayPlac
         config=config,
         inputs={name: read[source] for name, source in kept.items()},
         path=path,
-        sort=sort_here(),
+        versions=versions_here(),
         experiment=experiment,
         network=network_here(),
         gateway=gateway,
@@ -114,62 +96,65 @@ def order_of(cell: Cell, path: str | None, experiment: str, gateway: GatewayPlac
     )
 
 
-def run_order(order: Order, node: str, fetch: Callable[[str], bytes]) -> Returned:
-    """Run a cell in this process."""
-    if (other := sort_here().differs_from(order.sort)) != "":
-        return Returned(Done(f"the node {socket.gethostname()} has {other}; install the same on all nodes"), node)
+def run_order(order: Order, fetch: Callable[[str], bytes]) -> Returned:
+    """Run a cell in this process.
+
+    Args:
+        fetch: returns the content of an input file, by its SHA-256.
+    """
+    here = f"the node {socket.gethostname()}"
+    for name, mine in versions_here().items():
+        if mine != order.versions[name]:
+            problem = f"{here} has {name} {mine}, not {order.versions[name]}; install the same on all nodes"
+            return Returned(Done(problem))
     home = _home(order.experiment)
     path = home / CELLS / order.key if order.path is None else Path(order.path)
     if order.path is not None and not path.parent.is_dir():
-        problem = f"{path.parent}: no such directory on the node {socket.gethostname()}; is --shared right?"
-        return Returned(Done(problem), node)
+        return Returned(Done(f"{path.parent}: no such directory on {here}; is --shared right?"))
     if order.gateway is not None and asks_model(order.config) and (problem := no_way_to(order.gateway, order.network)):
-        return Returned(Done(problem), node)
+        return Returned(Done(problem))
     note_files(_place(order.inputs, fetch, home / _INPUTS))
     if order.code:
         note_files({str(order.config.simulation.domain_path): _place_all(order.code, home / _INPUTS)})
-    with _counted(home, node), inputs_shared(_KEPT):
+    with inputs_shared(_KEPT):
         done = work(Task(order.config, path, order.inputs, order.gateway))
+    os.utime(home)  # it is in use
     if order.path is not None or not path.is_dir():
-        return Returned(done, node)
+        return Returned(done)
     done = done._replace(problem=done.problem.replace(str(path), "").lstrip(": "))
-    parcel = pack(path, home / _PARCELS / order.key)
-    if parcel.pieces == 1:
-        discard(order.experiment, order.key)
-    return Returned(done, node, parcel)
+    files = {str(each.relative_to(path)): each.read_bytes() for each in sorted(path.rglob("*")) if each.is_file()}
+    shutil.rmtree(path)
+    return Returned(done, {name: content for name, content in files.items() if name != LOCK})
 
 
-def piece_of(experiment: str, key: str, number: int) -> bytes | None:
-    try:
-        return piece(_home(experiment) / _PARCELS / key, number)
-    except OSError:
-        return None
-
-
-def discard(experiment: str, key: str) -> None:
-    """Discard a cell and its parcel, which have arrived."""
-    home = _home(experiment)
-    (home / _PARCELS / key).unlink(missing_ok=True)
-    shutil.rmtree(home / CELLS / key, ignore_errors=True)
-
-
-def load_here(experiment: str, node: str) -> Load:
-    running = _home(experiment) / _RUNNING / node
-    alive = 0
-    for path in running.glob("*") if running.is_dir() else ():
-        if not resident_bytes(int(path.name)):  # the process was killed; a zombie holds no memory
-            path.unlink(missing_ok=True)
-        else:
-            alive += 1
-    return _METER.read(alive)
-
-
-_METER = LoadMeter()
 _KEPT: Kept = OrderedDict()  # the graphs and profiles that this process has read for its other cells
 
 
+def put(files: Mapping[str, bytes], path: Path) -> None:
+    """Write the files of a cell that have come from a node to its directory, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=".", suffix=".tmp", dir=path.parent))
+    try:
+        for name, content in files.items():
+            place = PurePosixPath(name)
+            if place.is_absolute() or ".." in place.parts:
+                raise OSError(f"{name!r} is no file of a cell")
+            (draft / place).parent.mkdir(parents=True, exist_ok=True)
+            (draft / place).write_bytes(content)
+        draft.chmod(0o755)
+        if path.exists():
+            with locked(path):
+                shutil.rmtree(path)
+        draft.rename(path)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
 def _home(experiment: str) -> Path:
-    """Return the directory of an experiment on this node, readable by this user alone."""
+    """Return the directory of an experiment on this node, readable by this user alone.
+
+    A cell whose process was killed goes on there, and input files stay for the other cells.
+    """
     root = Path(tempfile.gettempdir(), f"prism-cells-{os.getuid()}")
     root.mkdir(mode=0o700, exist_ok=True)
     if root.stat().st_uid != os.getuid() or root.is_symlink():
@@ -178,23 +163,9 @@ def _home(experiment: str) -> Path:
         with suppress(OSError):
             if old.name != experiment and time.time() - old.stat().st_mtime > LEFT_S:
                 shutil.rmtree(old, ignore_errors=True)
-    home = root / experiment
-    for each in (home, *(home / name for name in (CELLS, _INPUTS, _PARCELS, _RUNNING))):
-        each.mkdir(exist_ok=True)
-    os.utime(home)  # it is in use
-    return home
-
-
-@contextmanager
-def _counted(home: Path, node: str) -> Iterator[None]:
-    """Count a cell as running on this node as long as the process lives."""
-    path = home / _RUNNING / node / str(os.getpid())
-    path.parent.mkdir(exist_ok=True)
-    path.touch()
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
+    for name in (CELLS, _INPUTS):
+        (root / experiment / name).mkdir(parents=True, exist_ok=True)
+    return root / experiment
 
 
 def _place(inputs: Mapping[str, str], fetch: Callable[[str], bytes], directory: Path) -> dict[str, Path]:

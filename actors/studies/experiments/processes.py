@@ -1,4 +1,7 @@
-"""Processes of this machine that run cells: they stay warm, and are replaced when they are killed or have grown."""
+"""Processes of this machine that run cells: they stay warm, and are replaced when they are killed or have grown.
+
+Memory is read from /proc; it is unknown without /proc.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ import os
 import signal
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from multiprocessing.connection import Connection, wait
@@ -24,18 +26,16 @@ from actors.factory.checks import check_domain
 from actors.factory.input_files import inputs_shared, kept_inputs, place_of
 from actors.studies.experiments.batch import Batch, OnDone, Progress
 from actors.studies.experiments.cells import Done, Task, cell_path, work
-from actors.studies.experiments.machine import LoadMeter, available_bytes, resident_bytes
 from actors.studies.experiments.plan import Cell
 from actors.studies.gateway.service import GatewayPlace
 from prism.config import Config
 from prism.errors import PrismError
 
-NODE = "here"
 RUN_BYTES, AGENT_BYTES = 100 * 1024**2, 16 * 1024
 """The memory of a process with a run, and of each agent: twice what three rounds of a default run took."""
 GROWTH_BYTES_MAX = 512 * 1024**2
 """The memory that a process may hold after a cell beyond what it held after its first one."""
-LOAD_EVERY_S = 2.0
+WAIT_S = 2.0  # the longest wait for the end of a cell
 SOCKET_PLACE_BYTES_MAX, SHORT_PLACE = 75, "/tmp"  # noqa: S108  # the library makes a private directory in it
 """The longest directory for temporary files in which a socket can have a name, and the one that is taken instead."""
 ENDING_S = 5.0  # the time that processes get to end by themselves
@@ -84,7 +84,6 @@ class Processes(AbstractContextManager["Processes"]):
         self._gateway = gateway
         self._context = forkserver()
         self._workers: list[_Worker] = []
-        self._meter, self._metered = LoadMeter(), 0.0
 
     def run(self, cells: Sequence[Cell], out: Path, on_done: OnDone) -> dict[str, str]:
         batch = Batch(cells, out, on_done, self.progress)
@@ -123,12 +122,8 @@ class Processes(AbstractContextManager["Processes"]):
     def _collect(self, batch: Batch) -> None:
         """Wait for a process that has ended a cell, or was killed."""
         busy = {worker.connection: worker for worker in self._busy}
-        running = len(busy)
-        self.progress.tell(running={NODE: running})
-        if time.monotonic() >= self._metered + LOAD_EVERY_S:
-            self._metered = time.monotonic()
-            self.progress.tell(nodes={NODE: self._meter.read(running)})
-        for ready in wait(list(busy), timeout=LOAD_EVERY_S):
+        self.progress.tell(running=len(busy))
+        for ready in wait(list(busy), timeout=WAIT_S):
             worker = busy[ready]  # type: ignore[index]  # wait returns what it was given
             cell, done = worker.end()
             if cell is None:
@@ -234,3 +229,34 @@ def serve(connection: Connection) -> None:
 def _end_after(driver: BaseProcess) -> None:
     driver.join()
     os._exit(1)
+
+
+_MEMORY = Path("/proc/meminfo")
+_CONTAINER = Path("/sys/fs/cgroup")
+
+
+def available_bytes() -> int | None:
+    """Return the bytes of memory that can still be used: of the machine, or of the container if it has fewer."""
+    left = None
+    with suppress(OSError):
+        for line in _MEMORY.read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                left = int(line.split()[1]) * 1024
+    try:
+        limit, used = (
+            int((_CONTAINER / name).read_text(encoding="ascii")) for name in ("memory.max", "memory.current")
+        )
+        counted = dict(line.split() for line in (_CONTAINER / "memory.stat").read_text(encoding="ascii").splitlines())
+        in_container = limit - used + int(counted.get("inactive_file", 0))  # files that were read make room for others
+    except (OSError, ValueError):  # no container, or one without a limit
+        return left
+    return in_container if left is None else min(left, in_container)
+
+
+def resident_bytes(process: int) -> int | None:
+    """Return the memory that a process holds; None if it has ended."""
+    try:
+        pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, IndexError, ValueError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -21,8 +21,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from actors.studies.experiments.machine import resident_bytes
-
 HEAD = "127.0.0.1:6399"
 CLIENT_PORT = 10001
 STARTS_MAX = 4
@@ -110,12 +108,18 @@ def until(found: Callable[[], object], seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
-def running() -> dict[int, str]:
-    """Return `{process: node}` of those that run a cell now."""
-    found = {
-        int(path.name): path.parent.name for path in Path(os.environ["TMPDIR"]).glob("prism-cells-*/*/running/*/*")
-    }
-    return {process: name for process, name in found.items() if resident_bytes(process)}
+def running() -> dict[int, int]:
+    """Return `{process: the process of its node}` of those that run a cell now, by the title that Ray gives them."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, KeyError):
+            if (path / "cmdline").read_bytes().startswith(b"ray::_run_cell"):
+                found[int(path.name)] = int(_status(path / "status")["PPid"])
+    return found
+
+
+def _status(path: Path) -> dict[str, str]:
+    return dict(line.split(":\t", 1) for line in path.read_text().splitlines() if ":\t" in line)
 
 
 def done(out: str) -> int:
@@ -128,7 +132,7 @@ def raylets_of(started: subprocess.Popen[bytes]) -> list[int]:
     found = []
     for path in Path("/proc").glob("[0-9]*/status"):
         with suppress(OSError):
-            fields = dict(line.split(":\t", 1) for line in path.read_text().splitlines() if ":\t" in line)
+            fields = _status(path)
             if fields["Name"] == "raylet" and int(fields["PPid"]) == started.pid:
                 found.append(int(path.parent.name))
     return found

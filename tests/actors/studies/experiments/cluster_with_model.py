@@ -51,7 +51,7 @@ def asked(server: ModelServer) -> Counter[str]:
     return Counter(repr((each.request_id.split("-")[:3], each.body)) for each in server.calls if each.request_id)
 
 
-def noted(seen: dict[int, str]) -> list[str]:
+def noted(seen: dict[int, int]) -> list[int]:
     """Add the processes that run a cell now to those seen so far, and return the nodes of all."""
     seen |= running()
     return list(seen.values())
@@ -76,7 +76,7 @@ def main() -> None:
         alone, before = asked(server), server.statistics().calls
 
         struck = driver("struck", on=HEAD, file=written("struck.yaml", server.url, f"{{{there}}}"))
-        seen: dict[int, str] = {}
+        seen: dict[int, int] = {}
         until(lambda: len(set(noted(seen))) == 2 and kill_one(), 120)
         found["nodes"] = str(len(set(seen.values())))
         found["struck"] = ended(struck)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -12,12 +11,11 @@ from actors.core.errors import PlaceError
 from actors.factory import ray_cluster
 from actors.studies.experiments import on_ray
 from actors.studies.experiments.batch import KILLS_MAX, Batch, Progress
-from actors.studies.experiments.cells import Done
 from actors.studies.experiments.driver import Where, is_ray, opened
-from actors.studies.experiments.plan import Cell, make_plan
+from actors.studies.experiments.on_ray import Room
+from actors.studies.experiments.plan import make_plan
 from tests.actors.studies.experiments.cluster import in_namespace, why_not
 from tests.actors.studies.experiments.files import EXPERIMENT, write_experiment
-from tests.catalogue import catalogue
 
 BASE = """
 simulation: {rounds: 12, ticks_per_round: 24}
@@ -66,49 +64,10 @@ def test_places_are_told_apart() -> None:
         opened(Where(on="rey")).__enter__()
 
 
-def fake_ray(error: Exception) -> ModuleType:
-    """Return a package that cannot connect."""
-    ray = ModuleType("ray")
-    ray.exceptions = ModuleType("ray.exceptions")  # type: ignore[attr-defined]
-    ray.exceptions.RayError = type("RayError", (Exception,), {})
-    ray.job_config = ModuleType("ray.job_config")  # type: ignore[attr-defined]
-    ray.job_config.JobConfig = object
-
-    def init(**_: object) -> None:
-        raise error
-
-    ray.init = init  # type: ignore[attr-defined]
-    return ray
-
-
-@catalogue(
-    ("error", "said"),
-    [
-        (
-            ConnectionError("Failed to connect to\nGCS"),
-            "--on h:1: no Ray cluster can be used there: Failed to connect to GCS",
-        ),
-        (
-            RuntimeError("Version mismatch: Ray 1, Python 3.9"),
-            "--on h:1: the cluster has other versions: Version mismatch",
-        ),
-    ],
-)
-def test_a_cluster_that_cannot_be_used_is_one_clear_line(
-    monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
-) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "ray", fake_ray(error))
-    monkeypatch.setattr(ray_cluster, "find_spec", lambda _: object())
-    monkeypatch.setattr(ray_cluster, "is_there", lambda *_: True)
-    with pytest.raises(PlaceError, match=said):
-        opened(Where(on="h:1")).__enter__()
-
-
-@catalogue("on", ["127.0.0.1:{}", "ray://127.0.0.1:{}"])
-def test_an_address_at_which_nobody_answers_is_told_at_once(monkeypatch: pytest.MonkeyPatch, on: str) -> None:
+def test_an_address_at_which_nobody_answers_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_cluster, "find_spec", lambda _: object())
     with socket.create_server(("127.0.0.1", 0)) as server:
-        place = on.format(server.getsockname()[1])
+        place = f"ray://127.0.0.1:{server.getsockname()[1]}"
     with pytest.raises(PlaceError, match=f"--on {place}: nobody answers there; is the cluster up"):
         opened(Where(on=place)).__enter__()
     monkeypatch.setenv("RAY_ADDRESS", place)
@@ -116,21 +75,11 @@ def test_an_address_at_which_nobody_answers_is_told_at_once(monkeypatch: pytest.
         opened(Where(on="ray")).__enter__()
 
 
-def batch_of(directory: Path, ended: dict[str, str]) -> tuple[Batch, Progress, Cell]:
-    """Return a batch of two cells, and the first of them, which was taken."""
-    cells = make_plan(write_experiment(directory)).cells[:2]
-    progress = Progress()
-
-    def on_done(cell: Cell, done: Done) -> None:
-        ended[cell.key] = done.problem
-
-    batch = Batch(cells, directory, on_done, progress)
-    return batch, progress, batch.take()
-
-
 def test_a_cell_that_ends_its_process_three_times_has_failed(tmp_path: Path) -> None:
-    ended = dict[str, str]()
-    batch, progress, first = batch_of(tmp_path, ended)
+    ended, progress = dict[str, str](), Progress()
+    cells = make_plan(write_experiment(tmp_path)).cells[:2]
+    batch = Batch(cells, tmp_path, lambda cell, done: ended.update({cell.key: done.problem}), progress)
+    first = batch.take()
     batch.kill(first)
     assert batch.take() is not first, "one that was never begun comes first"
     assert batch.next_is_alone
@@ -146,16 +95,16 @@ def test_a_cell_that_ends_its_process_three_times_has_failed(tmp_path: Path) -> 
 def test_a_cluster_without_room_is_said_and_given_up_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     progress = Progress()
     small = {"CPU": 2.0, "memory": 50e6}
-    nodes = on_ray._Nodes(None, on_ray._Remote(None, None, None, None), progress)
-    nodes.needed_bytes = 100_000_000
-    nodes._check_room([small, {"memory": 9e9}])
+    room = Room(progress)
+    room.needed_bytes = 100_000_000
+    room.check([small, {"memory": 9e9}])
     note = progress.standing().note
     assert note == (
         "no node of the cluster has room for a cell: it needs 1 processor and 100 MB; 2 nodes, 50 MB at most beside a "
         "processor"
     )
-    nodes._check_room([{"CPU": 1.0, "memory": 1e9}])
-    nodes._check_room([small])
+    room.check([{"CPU": 1.0, "memory": 1e9}])
+    room.check([small])
     monkeypatch.setattr(on_ray, "ROOM_WAIT_S", 0.0)
     with pytest.raises(PlaceError, match="no node of the cluster has room for a cell"):
-        nodes._check_room([small])
+        room.check([small])

@@ -12,6 +12,7 @@ import pytest
 from actors.core.errors import RunDirectoryError
 from actors.record.lock import locked
 from actors.results.result import read_result
+from actors.studies.experiments import processes
 from actors.studies.experiments.cells import Done, Task, cell_path, count_done, work
 from actors.studies.experiments.driver import Where, opened
 from actors.studies.experiments.outcome import _cell
@@ -64,6 +65,16 @@ def test_no_more_cells_at_once_than_the_memory_holds(tmp_path: Path, monkeypatch
     assert room(cells, 3) == 3
 
 
+def test_files_that_were_read_take_no_memory_of_a_container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_CONTAINER", tmp_path)
+    (tmp_path / "memory.current").write_text("900000\n")
+    (tmp_path / "memory.stat").write_text("anon 300000\ninactive_file 500000\nactive_file 100000\n")
+    (tmp_path / "memory.max").write_text("1000000\n")
+    assert processes.available_bytes() == 600_000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert (processes.available_bytes() or 0) > 1_000_000
+
+
 def test_a_directory_that_another_process_begins_is_not_discarded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,11 +117,6 @@ def test_an_interrupted_experiment_ends_also_if_a_cell_does_not(
         executor.run(plan.cells[:2], tmp_path, interrupt)
     assert told
     assert not Path(f"/proc/{told[0]}").exists()
-
-
-def reported(task: Task) -> Done:
-    """Say which process this is."""
-    return Done(f"{os.getpid()}")
 
 
 def test_an_input_file_that_changes_after_the_plan_leaves_no_run_under_the_old_key(tmp_path: Path) -> None:

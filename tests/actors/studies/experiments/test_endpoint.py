@@ -11,7 +11,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from actors.studies.experiments.batch import Progress
 from actors.studies.experiments.cells import Done
 from actors.studies.experiments.endpoint import ExperimentCollector, served
-from actors.studies.experiments.machine import Load
 from tests.paths import ROOT
 
 
@@ -24,8 +23,7 @@ def busy() -> Progress:
     progress.end(Done("it failed"))
     progress.lose("node lost")
     progress.lose("node lost")
-    progress.tell(running={"a": 1, "b": 1})
-    progress.tell(nodes={"a": Load(cpu=0.5, memory=0.25, cells=1), "b\x1b[31m": Load(cpu=1.0, memory=0.75, cells=1)})
+    progress.tell(running=2)
     return progress
 
 
@@ -59,9 +57,6 @@ def test_the_metrics_are_those_of_the_experiment() -> None:
     assert found["prism_experiment_cell_seconds_bucket", "0.5"] == 2
     assert found["prism_experiment_cell_seconds_bucket", "+Inf"] == 3
     assert found["prism_experiment_cell_seconds_sum", ""] == pytest.approx(20.6)
-    assert found["prism_experiment_node_cpu", "a"] == 0.5
-    assert found["prism_experiment_node_memory", "a"] == 0.25
-    assert found["prism_experiment_node_cells", "a"] == 1
     assert found["prism_run_info", "ray,feed,experiment,"] == 1
 
 

@@ -1,23 +1,21 @@
-"""The work of a node of a cluster, without the cluster: a cell with its files, and the parcel that is sent back."""
+"""The work of a node of a cluster, without the cluster: a cell with its files, and the way to the gateway."""
 
 from __future__ import annotations
 
-import os
-import re
-import tarfile
-from hashlib import sha256
+import socket
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from actors.results.result import read_result
-from actors.studies.experiments import node, parcels
-from actors.studies.experiments.cells import Done, Task, cell_path, work
-from actors.studies.experiments.node import Order, Sort, discard, load_here, order_of, piece_of, run_order, sort_here
-from actors.studies.experiments.parcels import Arrival, Parcel, pack
+from actors.studies.experiments import node
+from actors.studies.experiments.cells import Task, cell_path, work
+from actors.studies.experiments.node import Order, network_here, no_way_to, order_of, put, run_order
 from actors.studies.experiments.plan import Cell, make_plan
+from actors.studies.gateway.service import GatewayPlace
 from tests.actors.studies.experiments.files import write_experiment
-from tests.catalogue import catalogue
+from tests.wire.gateways import planned
 
 RING = "".join(f"{each} {(each + 1) % 60}\n" for each in range(60))
 GRAPH_BASE = "simulation: {rounds: 1, ticks_per_round: 4}\npopulation: {size: 60, graph: {path: graph.txt}}\n"
@@ -29,143 +27,73 @@ def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(place))
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(node, "REACH_WAIT_S", 0.0)
 
 
-def cell_with_graph(directory: Path) -> Cell:
-    (directory / "graph.txt").write_text(RING)
-    return make_plan(write_experiment(directory, base=GRAPH_BASE)).cells[0]
+@pytest.fixture
+def cell(tmp_path: Path) -> Cell:
+    (tmp_path / "graph.txt").write_text(RING)
+    return make_plan(write_experiment(tmp_path, base=GRAPH_BASE)).cells[0]
 
 
-def order(cell: Cell, path: str | None = None, sort: Sort | None = None) -> Order:
-    return order_of(cell, path, "e")._replace(sort=sort or sort_here())
+def order(cell: Cell, path: Path | None = None) -> Order:
+    return order_of(cell, None if path is None else str(path), "e")
 
 
 def fetched(*_: str) -> bytes:
     return RING.encode()
 
 
-def test_a_cell_on_a_node_has_the_digest_of_the_cell_here_and_needs_no_file_there(tmp_path: Path) -> None:
-    cell = cell_with_graph(tmp_path)
-    here = tmp_path / "here"
+def test_a_cell_on_a_node_has_the_digest_of_the_cell_here_and_needs_no_file_there(cell: Cell, tmp_path: Path) -> None:
+    here, there = tmp_path / "here", cell_path(tmp_path, cell)
     assert work(Task(cell.config, here, cell.inputs)).problem == ""
     (tmp_path / "graph.txt").unlink()
-    returned = run_order(order(cell), "n1", fetched)
+    returned = run_order(order(cell), fetched)
     assert returned.done.problem == ""
-    assert returned.parcel is not None
-    arrival = Arrival(returned.parcel, cell_path(tmp_path, cell))
-    assert arrival.wanted is None
-    assert arrival.settle()
-    arrival.close()
-    there = read_result(cell_path(tmp_path, cell))
-    assert there.summary.digest == read_result(here).summary.digest
-    assert (cell_path(tmp_path, cell) / "log.jsonl").exists()
+    assert returned.files is not None
+    put(returned.files, there)
+    put(returned.files, there)  # in place of what is there
+    assert read_result(there).summary.digest == read_result(here).summary.digest
+    assert {path.name for path in there.iterdir()} == {path.name for path in here.iterdir()} - {"run.lock"}
+    assert [path.name for path in there.parent.iterdir()] == [cell.key]
     assert [path.name for path in (tmp_path / "node").rglob("*") if path.is_file()] == [*cell.inputs.values()]
+    shared = tmp_path / "shared" / cell.key
+    shared.parent.mkdir()
+    assert run_order(order(cell, shared), fetched).files is None
+    assert read_result(shared).is_done
 
 
-def test_a_damaged_input_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match=r"the input file graph\.txt was damaged on its way"):
-        run_order(order(cell_with_graph(tmp_path)), "n1", lambda _: b"0 1\n")
-
-
-@catalogue(
-    ("other", "said"),
-    [
-        (Sort("3.9", "1", "c"), "Python 3.11, not 3.9"),
-        (Sort("3.11", "0.0.1", "c"), ", not 0.0.1"),
-    ],
-)
-def test_a_node_with_other_versions_runs_nothing_and_says_which(tmp_path: Path, other: Sort, said: str) -> None:
-    mine = Sort("3.11", "1", "c")
-    assert said in mine.differs_from(other)
-    assert mine.differs_from(mine) == ""
-    returned = run_order(order(cell_with_graph(tmp_path), sort=other), "n1", fetched)
-    assert returned.parcel is None
-    assert "install the same on all nodes" in returned.done.problem
-
-
-def test_a_shared_directory_that_a_node_does_not_have_is_named(tmp_path: Path) -> None:
-    cell = cell_with_graph(tmp_path)
-    returned = run_order(order(cell, path="/no/such/cells/k"), "n1", fetched)
-    assert returned.done.problem.startswith("/no/such/cells: no such directory on the node ")
-    (tmp_path / "cells").mkdir()
-    shared = run_order(order(cell, path=str(tmp_path / "cells" / cell.key)), "n1", fetched)
-    assert (shared.done.problem, shared.parcel) == ("", None)
-    assert read_result(tmp_path / "cells" / cell.key).is_done
-
-
-def test_a_large_parcel_comes_in_pieces_and_is_discarded_when_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_a_node_cannot_run_is_refused_in_one_line(
+    cell: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parcels, "PIECE_BYTES", 1000)
-    cell = cell_with_graph(tmp_path)
-    returned = run_order(order(cell), "n1", fetched)
-    assert returned.parcel is not None
-    assert returned.parcel.pieces > 2
-    arrival = Arrival(returned.parcel, cell_path(tmp_path, cell))
-    while (number := arrival.wanted) is not None:
-        content = piece_of("e", cell.key, number)
-        assert content is not None
-        arrival.add(content)
-    assert arrival.settle()
-    arrival.close()
-    assert read_result(cell_path(tmp_path, cell)).is_done
-    discard("e", cell.key)
-    assert piece_of("e", cell.key, 0) is None
-
-
-def test_a_parcel_that_was_damaged_leaves_what_is_there(tmp_path: Path) -> None:
-    source, target = tmp_path / "source", tmp_path / "cells" / "k"
-    source.mkdir()
-    (source / "summary.json").write_text("new")
-    target.mkdir(parents=True)
-    (target / "summary.json").write_text("old")
-    whole = pack(source, tmp_path / "parcel")
-    damaged = Arrival(Parcel(size=whole.size, sha256=whole.sha256, first=whole.first[:-1] + b"?"), target)
-    assert not damaged.settle()
-    damaged.close()
-    assert [path.name for path in target.parent.iterdir()] == ["k"]
-    assert (target / "summary.json").read_text() == "old"
-    arrived = Arrival(whole, target)
-    assert arrived.settle()
-    arrived.close()
-    assert (target / "summary.json").read_text() == "new"
-    assert [path.name for path in target.parent.iterdir()] == ["k"]
-
-
-@catalogue("name", ["../out", "/tmp/out", "a/../../out"])
-def test_a_parcel_has_no_file_outside_of_its_directory(tmp_path: Path, name: str) -> None:
-    packed = tmp_path / "parcel"
-    with tarfile.open(packed, "w:gz") as archive:
-        archive.addfile(tarfile.TarInfo(name))
-    parcel = Parcel(
-        size=packed.stat().st_size, sha256=sha256(packed.read_bytes()).hexdigest(), first=packed.read_bytes()
-    )
-    arrived = Arrival(parcel, tmp_path / "cells" / "k")
-    with pytest.raises(OSError, match=f"cannot be unpacked: {re.escape(repr(name))} is no file of a cell"):
-        arrived.settle()
-    arrived.close()
-    assert list((tmp_path / "cells").iterdir()) == []
-
-
-def test_a_node_counts_the_cells_of_living_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = list[int | None]()
-
-    def look(*_: object) -> Done:
-        counted.append(load_here("e", "n1").cells)
-        counted.append(load_here("e", "n2").cells)
-        return Done("no")
-
-    monkeypatch.setattr(node, "work", look)
-    run_order(order(cell_with_graph(tmp_path)), "n1", fetched)
-    assert counted == [1, 0]
-    running = next((tmp_path / "node").rglob("n1"))
-    (running / "999999999").touch()
-    assert load_here("e", "n1").cells == 0
-    assert not any(running.iterdir())
-
-
-def test_a_place_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cell = cell_with_graph(tmp_path)
-    monkeypatch.setattr("os.getuid", lambda: os.geteuid() + 1)
+    other = {**order(cell).versions, "PRISM": "0.0.1"}
+    said = run_order(order(cell)._replace(versions=other), fetched).done.problem
+    assert said.endswith(", not 0.0.1; install the same on all nodes")
+    said = run_order(order(cell, Path("/no/such/cells/k")), fetched).done.problem
+    assert said.startswith("/no/such/cells: no such directory on the node ")
+    with pytest.raises(OSError, match=r"the input file graph\.txt was damaged on its way"):
+        run_order(order(cell), lambda _: b"0 1\n")
+    for name in ("../out", "/tmp/out"):
+        with pytest.raises(OSError, match="is no file of a cell"):
+            put({name: b""}, tmp_path / "cells" / "k")
+    assert not [*(tmp_path / "cells").iterdir()]
+    monkeypatch.setattr("os.getuid", lambda: 1 << 20)
     with pytest.raises(PermissionError, match="belongs to somebody else"):
-        run_order(order(cell), "n1", fetched)
+        run_order(order(cell), fetched)
+
+
+def test_a_gateway_that_listens_is_reached_and_a_cell_without_a_way_to_its_own_does_not_begin(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        place = GatewayPlace(address=f"http://127.0.0.1:{server.getsockname()[1]}", token="secret", services={})
+        assert no_way_to(place, network_here()) == ""
+    assert "cannot reach the gateway: nothing answers at 127.0.0.1:" in no_way_to(place, network_here())
+    asks = order(planned(tmp_path, "http://127.0.0.1:9").cells[0])._replace(network="another", gateway=place)
+    said = run_order(asks, fetched).done.problem
+    assert said.endswith(
+        "is on the command's machine alone; set oracle.address to an address of the command's machine that all nodes "
+        "reach"
+    )
+    short = make_plan(write_experiment(tmp_path)).cells[0].config
+    short = msgspec.structs.replace(short, simulation=msgspec.structs.replace(short.simulation, rounds=1))
+    asks_nobody = run_order(asks._replace(config=short, key="k"), fetched)
+    assert asks_nobody.done.problem == "", "a cell that asks no model needs no way"
