@@ -48,16 +48,13 @@ from actors.studies.experiments.outcome import (
     Outcome,
     Values,
     outcome_of,
-    read_beside_cells,
-    read_within,
     write_outcome,
 )
 from actors.studies.experiments.plan import Cell, Plan, make_plan
-from actors.studies.experiments.plan_record import notes_on_plans, promised_so_far, record_plan
+from actors.studies.experiments.plan_record import promised_so_far, record_plan
 from actors.studies.experiments.processes import room
 from actors.studies.experiments.run_measures import keep_own, measured
 from actors.studies.experiments.scores import register, scores_of_runs
-from actors.studies.experiments.sentences import remarks_of
 from actors.studies.experiments.shared_oracle import asking_of, counts_of, gateway_of, use_of_model
 from prism.quoting import printable
 from prism.wording import counted
@@ -229,12 +226,9 @@ def execute(
             counted = counts_of(gateway)
         use = use_of_model(part, out, counted, is_replay=tape is not None)
         planned, lost = promised_so_far(out, made)
-        within, beside = read_within(part, out, values), read_beside_cells(part, out, values)
-        outcome = outcome_of(part, values, planned, within, notes_on_plans(out, part.hash), lost, beside=beside)
+        outcome = outcome_of(part, values, planned, lost, out)
         scores = None if registered is None else scores_of_runs(part, registered, values, out)
-        cells = (((cell.condition, cell.seed), cell.key) for cell in part.cells)
-        remarks = remarks_of(part.experiment, cells, out, values)
-        outcome = replace(outcome, remarks=remarks, model=use, stopped=stopped, predictions=scores)
+        outcome = replace(outcome, model=use, stopped=stopped, predictions=scores)
         write_outcome(out, part, values, outcome)
         return Executed(part, outcome, values, problems)
 

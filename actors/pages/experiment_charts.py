@@ -223,8 +223,7 @@ def _levels(record: ExperimentRecord, factor: str, measure: str, seeds: Collecti
     Of many numbers, ranges of about equal sizes are taken.
     """
     experiment = record.plan.experiment
-    kind = "" if experiment.design is None else experiment.design.kind
-    alone = conditions_for(factor, kind, experiment.conditions)
+    alone = conditions_for(factor, experiment.design.kind, experiment.conditions)
     given: dict[str, Any] = {each.name: each.factors[factor] for each in alone if factor in each.factors}
     by_level: dict[str, list[str]] = {}
     for name, level in given.items():

@@ -27,7 +27,6 @@ from actors.pages.sensitivity_charts import sensitivity_charts, variance_chart
 from actors.pages.words import count, listed, place_of, plural
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.over_time import OverTime, read_over_time
-from actors.studies.experiments.plan_record import PlannedCondition
 from actors.studies.experiments.record import CellState, ExperimentRecord
 from actors.studies.experiments.scores import SCORE_COLUMNS, SCORES_SAID, score_cells
 from actors.studies.replications.ledger import (
@@ -42,7 +41,7 @@ from actors.studies.replications.ledger import (
     read_line,
     said_here,
 )
-from prism.experiment import Comparison, SeveralCompared
+from prism.experiment import Comparison, Condition, SeveralCompared
 from prism.quoting import as_text
 
 SEEDS_SHOWN = 12
@@ -357,7 +356,7 @@ def _design(record: ExperimentRecord) -> Section:
     return Section("design", "Conditions and measures", parts)
 
 
-def _settings(condition: PlannedCondition) -> str:
+def _settings(condition: Condition) -> str:
     return "; ".join(f"{name}: {_json(value)}" for name, value in condition.settings.items()) or "as the base"
 
 

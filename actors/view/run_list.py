@@ -122,9 +122,9 @@ class RunLister:
         except (ActorError, OSError):
             return {}
         conditions: dict[str, list[str]] = {}
-        for condition, _, key in cells:
-            conditions.setdefault(key, []).append(condition)
-        return {key: shown(f"{' = '.join(conditions[key])}, seed {seed}") for _, seed, key in cells}
+        for cell in cells:
+            conditions.setdefault(cell.key, []).append(cell.condition)
+        return {cell.key: shown(f"{' = '.join(conditions[cell.key])}, seed {cell.seed}") for cell in cells}
 
     def lines(self) -> RunList:
         found = self.paths()

@@ -60,13 +60,13 @@ class ViewedExperiment:
         plan = current_plan(self.path)
         counts = dict.fromkeys(CellState, 0)
         conditions: dict[str, list[ShownCell]] = {each.name: [] for each in plan.experiment.conditions}
-        for place, (condition, seed, key) in enumerate(plan.cells):
-            state = self._done.get(key) or cell_state(self.path, key)
+        for place, cell in enumerate(plan.cells):
+            state = self._done.get(cell.key) or cell_state(self.path, cell.key)
             if state is CellState.DONE:
-                self._done[key] = state
+                self._done[cell.key] = state
             counts[state] += 1
             if place < CELLS_SHOWN:
-                conditions.setdefault(condition, []).append(ShownCell(seed, key, state.value))
+                conditions.setdefault(cell.condition, []).append(ShownCell(cell.seed, cell.key, state.value))
         return ExperimentPage(
             question=shown(plan.experiment.question),
             plan=plan.hash[:16],

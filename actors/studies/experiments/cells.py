@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from actors.core.errors import REPEAT, RESUME, RunDirectoryError, RunLockedError
 from actors.factory.domains import entrust
@@ -18,7 +18,7 @@ from actors.results.api import resume, run
 from actors.results.result import RunResult, read_result
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import at_once
-from actors.studies.experiments.plan import Cell, settings_hash
+from actors.studies.experiments.plan import settings_hash
 from actors.studies.gateway.service import GatewayPlace
 from prism.config import Config
 from prism.errors import PrismError
@@ -46,7 +46,14 @@ class Done(NamedTuple):
     signal: str = ""  # the signal that stopped it, as on a node that is shut down; empty if no signal did
 
 
-def cell_path(out: Path, cell: Cell) -> Path:
+class HasKey(Protocol):
+    """A cell, or what a file of its plan keeps of it."""
+
+    @property
+    def key(self) -> str: ...
+
+
+def cell_path(out: Path, cell: HasKey) -> Path:
     return out / CELLS / cell.key
 
 

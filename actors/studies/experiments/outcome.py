@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.core.files import write_file, write_json
-from actors.results.beside import Beside, made_of
+from actors.results.beside import made_of
 from actors.results.measures import has_rounds
 from actors.results.table_files import FORMULA_STARTS
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import Plan
+from actors.studies.experiments.plan_record import PlanFile, notes_on_plans
 from actors.studies.experiments.run_measures import measured, within_runs
-from actors.studies.experiments.sentences import Asked, answers_of, caveats_of, read_all_beside
+from actors.studies.experiments.sentences import answers_of, caveats_of, read_all_beside, remarks_of
 from actors.studies.experiments.shared_oracle import ModelUse
 from prism.answers import MadeOf
 from prism.errors import PrismError
@@ -32,7 +33,7 @@ from prism.experiment import (
     Comparison,
     Condition,
     Effect,
-    Effects,
+    Experiment,
     Hypothesis,
     Interval,
     PredictionScores,
@@ -121,78 +122,103 @@ def read_values(plan: Plan, out: Path, failed: Mapping[str, str]) -> tuple[Value
     return values, problems
 
 
-def read_within(plan: Plan, out: Path, values: Values) -> Values:
-    """Return the variance over the rounds of each run that has values, of the measures that have several a run."""
-    experiment = plan.experiment
-    if not any(map(has_rounds, experiment.measures.values())):
-        return {}
-    cells = [cell for cell in plan.cells if (cell.condition, cell.seed) in values]
-    return {(cell.condition, cell.seed): within_runs(cell_path(out, cell), experiment.measures) for cell in cells}
-
-
-def read_beside_cells(plan: Plan, out: Path, values: Values) -> dict[tuple[str, int], Beside]:
-    cells = (((cell.condition, cell.seed), cell.key) for cell in plan.cells)
-    return read_all_beside(plan.experiment, cells, out, values)
-
-
-def outcome_of(  # what each file of the directory says
-    plan: Plan,
+def outcome_of(
+    plan: Plan | PlanFile,
     values: Values,
-    planned: Iterable[Hypothesis],
-    within: Values | None = None,
-    notes: Sequence[str] = (),
+    planned: Sequence[Hypothesis],
     lost: Sequence[Hypothesis] = (),
+    out: Path | None = None,
     *,
-    beside: Mapping[tuple[str, int], Beside] | None = None,
+    is_final: bool = True,
 ) -> Outcome:
-    """Return the outcome. A pair counts if both of its cells are done."""
-    experiment, known, cells = plan.experiment, list(planned), beside or {}
-    comparisons = [
-        comparison
-        for each in experiment.hypotheses
-        if (comparison := comparison_of(each, _groups(plan, each), experiment.seeds, values)) is not None
+    """Return the outcome. A pair counts if both of its cells are done.
+
+    Args:
+        planned: the hypotheses that were planned before the first result; `lost`: those that are no longer there.
+        out: the directory of the experiment, whose runs and plans are read for all that is said besides the numbers.
+        is_final: whether all cells have ended. Before that nothing is said of thresholds, variance and effects.
+    """
+    experiment, seeds = plan.experiment, plan.experiment.seeds
+    names = [each.name for each in experiment.conditions]
+    # Means.
+    has_intervals = len(names) <= INTERVALS_MAX
+    conditions = [
+        Described(condition=name, measure=measure, over_seeds=described(found, with_interval=has_intervals))
+        for name in names
+        for measure in experiment.measures
+        if (found := list(_by_seed(values, (name,), measure, seeds).values()))
     ]
-    judged = corrected(comparisons, experiment.alpha, experiment.hypotheses, known, lost)
-    tables = {name: _table(plan, values, name) for name in experiment.measures}
-    effects = {name: _effects(plan, name, table) for name, table in tables.items()}
-    exploratory = [each.with_test for each in experiment.hypotheses if each not in known]
-    missing = missing_in(((cell.condition, cell.seed) for cell in plan.cells), values)
+    # Hypotheses.
+    tested = [_comparison(plan, each, values) for each in experiment.hypotheses]
+    comparisons = [each for each in tested if each is not None]
+    judged = corrected(comparisons, experiment.alpha, experiment.hypotheses, planned, lost)
+    exploratory = [each.with_test for each in experiment.hypotheses if each not in planned]
+    missing: dict[str, list[int]] = {}
+    for cell in plan.cells:
+        if (cell.condition, cell.seed) not in values:
+            missing.setdefault(cell.condition, []).append(cell.seed)
+    # Variance and effects, over the seeds that all conditions have: a row for each condition, a column for each seed.
+    variance, effects, notes = list[Decomposed](), list[Effect](), list[str]()
+    shared = [seed for seed in seeds if all((name, seed) in values for name in names)]
+    if is_final:
+        notes += _notes(experiment, values, judged, len(shared) if missing else None)
+    within = _within(plan, out, values) if is_final and out is not None and len(names) > 1 else {}
+    for measure in experiment.measures if is_final else ():
+        table = np.array([[values[name, seed][measure] for seed in shared] for name in names], dtype=np.float64)
+        if min(table.shape) >= 2:
+            of_runs = None
+            if any(measure in each for each in within.values()):
+                of_runs = np.array([[within[name, seed][measure] for seed in shared] for name in names])
+            if shares := decomposed(table, of_runs):
+                variance.append(Decomposed(measure=measure, seeds=len(shared), shares=shares))
+        if experiment.design.kind == "list":
+            continue
+        if len(shared) < 2:
+            notes.append(f"{measure}: no effects of factors: fewer than two seeds have all conditions")
+            continue
+        of_factors = effects_on(measure, experiment.design, experiment.conditions, table)
+        effects += of_factors.effects
+        notes += [of_factors.note] if of_factors.note else []
+    beside = {} if out is None else read_all_beside(plan, out, values)
     return Outcome(
         question=experiment.question,
         plan=plan.hash,
-        answers=answers_of(experiment, experiment.seeds, values, cells, judged, exploratory=exploratory),
-        caveats=caveats_of(experiment, cells, missing, exploratory),
-        made_of=made_of(cells.values()),
-        conditions=descriptions(experiment, experiment.seeds, values),
+        answers=answers_of(experiment, values, beside, judged, exploratory=exploratory, is_final=is_final),
+        caveats=caveats_of(experiment, beside, missing, exploratory),
+        remarks=[] if out is None else remarks_of(plan, out, values),
+        made_of=made_of(beside.values()),
+        conditions=conditions,
         comparisons=[each for each in judged if isinstance(each, Comparison)],
         several=[each for each in judged if isinstance(each, SeveralCompared)],
         exploratory=exploratory,
-        thresholds=[limit for each in experiment.thresholds if (limit := _judged(plan, values, each)) is not None],
+        thresholds=[limit for each in experiment.thresholds if (limit := _judged(experiment, values, each)) is not None]
+        if is_final
+        else [],
         missing=missing,
-        variance=[each for each in (_decomposed(plan, name, tables[name], within or {}) for name in tables) if each],
-        effects=[effect for each in effects.values() for effect in each.effects],
-        notes=[*notes, *_notes(plan, values, judged), *(each.note for each in effects.values() if each.note)],
+        variance=variance,
+        effects=effects,
+        notes=[*([] if out is None else notes_on_plans(out, plan.hash)), *notes],
     )
 
 
-def descriptions(asked: Asked, seeds: Sequence[int], values: Values) -> list[Described]:
-    """Return each measure of each condition over the seeds that have it."""
-    has_intervals = len(asked.conditions) <= INTERVALS_MAX
-    return [
-        Described(condition=each.name, measure=name, over_seeds=described(found, with_interval=has_intervals))
-        for each in asked.conditions
-        for name in asked.measures
-        if (found := list(_by_seed(values, (each.name,), name, seeds).values()))
-    ]
+def _within(plan: Plan | PlanFile, out: Path, values: Values) -> Values:
+    """Return the variance over the rounds of each run that has values, of the measures that have several a run."""
+    measures = plan.experiment.measures
+    cells = (
+        [cell for cell in plan.cells if (cell.condition, cell.seed) in values]
+        if any(map(has_rounds, measures.values()))
+        else []
+    )
+    return {(cell.condition, cell.seed): within_runs(cell_path(out, cell), measures) for cell in cells}
 
 
-def comparison_of(
-    hypothesis: Hypothesis, groups: Mapping[str, Sequence[str]], seeds: Sequence[int], values: Values
-) -> Comparison | SeveralCompared | None:
-    """Return the comparison of groups of conditions; None if one has fewer than two seeds.
+def _comparison(plan: Plan | PlanFile, hypothesis: Hypothesis, values: Values) -> Comparison | SeveralCompared | None:
+    """Return the comparison of a hypothesis; None if a group of conditions has fewer than two seeds.
 
     Paired tests take the seeds that all groups have.
     """
+    experiment, seeds = plan.experiment, plan.experiment.seeds
+    groups = groups_of(hypothesis, experiment.design, experiment.conditions)
     found = {name: _by_seed(values, names, hypothesis.measure, seeds) for name, names in groups.items()}
     if hypothesis.test not in UNPAIRED:
         shared = [seed for seed in seeds if all(seed in each for each in found.values())]
@@ -206,19 +232,6 @@ def comparison_of(
     return compared(hypothesis, first, second)
 
 
-def missing_in(places: Iterable[tuple[str, int]], values: Values) -> dict[str, list[int]]:
-    """Return `{condition: seeds without a result}`, of the condition and the seed of each cell."""
-    found: dict[str, list[int]] = {}
-    for condition, seed in places:
-        if (condition, seed) not in values:
-            found.setdefault(condition, []).append(seed)
-    return found
-
-
-def _groups(plan: Plan, hypothesis: Hypothesis) -> Mapping[str, Sequence[str]]:
-    return groups_of(hypothesis, plan.experiment.design, plan.experiment.conditions)
-
-
 def _by_seed(values: Values, names: Sequence[str], measure: str, seeds: Sequence[int]) -> dict[int, float]:
     """Return one value a seed: the mean over some conditions, all of which have to have it."""
     return {
@@ -228,45 +241,19 @@ def _by_seed(values: Values, names: Sequence[str], measure: str, seeds: Sequence
     }
 
 
-def _table(plan: Plan, values: Values, measure: str) -> Array:
-    """Return the values of a measure: a row for each condition, a column for each seed that all conditions have."""
-    seeds = _seeds_of_all(plan, values)
-    rows = [[values[each.name, seed][measure] for seed in seeds] for each in plan.experiment.conditions]
-    return np.array(rows, dtype=np.float64)
+def _notes(
+    experiment: Experiment, values: Values, comparisons: Sequence[Comparison | SeveralCompared], shared: int | None
+) -> Iterator[str]:
+    """Yield notes for a reader of the tables: on missing cells, and on tests that could not be made.
 
-
-def _seeds_of_all(plan: Plan, values: Values) -> list[int]:
-    names = [each.name for each in plan.experiment.conditions]
-    return [seed for seed in plan.experiment.seeds if all((name, seed) in values for name in names)]
-
-
-def _decomposed(plan: Plan, measure: str, table: Array, within: Values) -> Decomposed | None:
-    if min(table.shape) < 2:
-        return None
-    variances = _table(plan, within, measure) if any(measure in each for each in within.values()) else None
-    if variances is not None and variances.shape != table.shape:
-        variances = None
-    shares = decomposed(table, variances)
-    return Decomposed(measure=measure, seeds=table.shape[1], shares=shares) if shares else None
-
-
-def _effects(plan: Plan, measure: str, table: Array) -> Effects:
-    if plan.experiment.design.kind == "list":
-        return Effects()
-    if table.shape[1] < 2:
-        return Effects(note=f"{measure}: no effects of factors: fewer than two seeds have all conditions")
-    return effects_on(measure, plan.experiment.design, plan.experiment.conditions, table)
-
-
-def _notes(plan: Plan, values: Values, comparisons: Sequence[Comparison | SeveralCompared]) -> Iterator[str]:
-    """Yield notes for a reader of the tables: on missing cells, and on tests that could not be made."""
-    experiment = plan.experiment
-    if missing_in(((cell.condition, cell.seed) for cell in plan.cells), values):
-        shared, of = len(_seeds_of_all(plan, values)), len(experiment.seeds)
+    Args:
+        shared: the seeds that all conditions have; None if no cell is missing.
+    """
+    if shared is not None:
         yield (
             "cells are missing: means are over different seeds; paired tests take the seeds that their conditions "
-            f"share, and variance and effects the {shared:,} of {of:,} that all share. If cells fail because of what "
-            "they measure, no number here is sound"
+            f"share, and variance and effects the {shared:,} of {len(experiment.seeds):,} that all share. If cells "
+            "fail because of what they measure, no number here is sound"
         )
     tested = {each.hypothesis.with_test: each.basis.untested for each in comparisons}
     for each in experiment.hypotheses:
@@ -290,11 +277,9 @@ def _notes(plan: Plan, values: Values, comparisons: Sequence[Comparison | Severa
         )
 
 
-def _judged(plan: Plan, values: Values, threshold: Threshold) -> Judged | None:
-    names = (
-        [threshold.condition] if threshold.condition is not None else [each.name for each in plan.experiment.conditions]
-    )
-    columns = {name: _by_seed(values, (name,), threshold.measure, plan.experiment.seeds) for name in names}
+def _judged(experiment: Experiment, values: Values, threshold: Threshold) -> Judged | None:
+    names = [threshold.condition] if threshold.condition is not None else [each.name for each in experiment.conditions]
+    columns = {name: _by_seed(values, (name,), threshold.measure, experiment.seeds) for name in names}
     means = {name: sum(found.values()) / len(found) for name, found in columns.items() if found}
     if not means:
         return None

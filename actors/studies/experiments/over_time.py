@@ -15,6 +15,7 @@ import numpy as np
 from actors.core.errors import JournalError
 from actors.record.manifest import read_summary
 from actors.record.rounds import RoundsTable, read_rounds
+from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.record import CellLine, CellState, ExperimentRecord
 from prism.columns import Floats
 
@@ -64,13 +65,13 @@ def read_over_time(record: ExperimentRecord, conditions: Sequence[str]) -> OverT
     interventions: dict[str, list[int]] = {}
     columns = set[str]()
     for cell in (cell for cells in by_condition.values() for cell in cells[:SEEDS_MAX]):
-        summary = read_summary(record.cell_path(cell))
+        summary = read_summary(cell_path(record.path, cell))
         interventions.setdefault(cell.condition, sorted({each["round"] for each in summary.get("interventions", ())}))
         if found := {int(size): count for size, count in summary.get("cascade_sizes", {}).items() if count > 0}:
             sizes.setdefault(cell.condition, []).append(found)
         table: RoundsTable = {}
         with suppress(JournalError):
-            table = read_rounds(record.cell_path(cell))
+            table = read_rounds(cell_path(record.path, cell))
         columns.update(table)
         if kept := _columns(table, wanted):
             rounds.setdefault(cell.condition, []).append(kept)

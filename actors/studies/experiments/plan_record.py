@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -12,49 +11,43 @@ from msgspec.structs import replace
 from actors.core.errors import RunDirectoryError, run_directory_error
 from actors.core.files import NotJsonError, read_json, write_json
 from actors.studies.experiments.plan import Plan
-from prism.experiment import Hypothesis, Threshold
+from prism.experiment import Experiment, Hypothesis
 
 PLANS = "plans"
+
+
+class PlannedCell(msgspec.Struct, frozen=True, array_like=True):
+    condition: str
+    seed: int
+    key: str  # the name of its directory in `cells`
 
 
 class PlanFile(msgspec.Struct, frozen=True, kw_only=True):
     hash: str  # the hash of all that was planned
     cells_done: int  # the cells that had a result when it was made; 0 of a plan that came before all results
-    experiment: PlannedExperiment
+    experiment: Experiment  # as its file had it
     own_code: dict[str, str]  # `{measure: SHA-256}` of the modules of the user's own measures
     meanings: dict[str, str]  # `{condition: hash}` of the content of each
-    cells: list[tuple[str, int, str]]  # `(condition, seed, key)` of each
+    cells: list[PlannedCell]
 
 
-class PlannedExperiment(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of the experiment's file that a reader of its plan needs."""
-
-    source: str
-    question: str
-    base: str
-    settings: dict[str, Any] = {}
-    design: PlannedDesign | None = None
-    conditions: list[PlannedCondition]
-    seeds: list[int] = []
-    measures: dict[str, str]
-    hypotheses: list[Hypothesis] = []
-    thresholds: list[Threshold] = []
-    alpha: float = 0.05
-
-
-class PlannedDesign(msgspec.Struct, frozen=True, kw_only=True):
-    kind: str = "list"  # says what the levels of a factor share
-
-
-class PlannedCondition(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    settings: dict[str, Any]
-    factors: dict[str, Any] = {}  # the levels of its factors, if the design has factors
+def _kept(plan: Plan, cells_done: int) -> PlanFile:
+    """Return what is kept of a plan. No place of this machine is: of an absolute path only the name."""
+    base = Path(plan.experiment.base)
+    named = base.name if base.is_absolute() else plan.experiment.base
+    return PlanFile(
+        hash=plan.hash,
+        cells_done=cells_done,
+        experiment=replace(plan.experiment, source=plan.path.name, base=named, predictions=None),
+        own_code=plan.own_code,
+        meanings=plan.meanings,
+        cells=[PlannedCell(cell.condition, cell.seed, cell.key) for cell in plan.cells],
+    )
 
 
 def read_plans(out: Path) -> list[PlanFile]:
     """Return the plans in the directory of an experiment, in the order in which they were made."""
-    return [read_json(path, PlanFile, strict=False) for path in sorted((out / PLANS).glob("*.json"))]
+    return [read_json(path, PlanFile) for path in sorted((out / PLANS).glob("*.json"))]
 
 
 def record_plan(out: Path, plan: Plan, cells_done: int) -> list[Hypothesis]:
@@ -67,14 +60,7 @@ def record_plan(out: Path, plan: Plan, cells_done: int) -> list[Hypothesis]:
         directory.mkdir(exist_ok=True)
         kept = sorted(directory.glob("*.json"))
         if not any(plan.hash[:16] in path.name for path in kept):
-            # No place of this machine is kept: of an absolute path only the name.
-            base = Path(plan.experiment.base)
-            named = base.name if base.is_absolute() else plan.experiment.base
-            experiment = replace(plan.experiment, source=plan.path.name, base=named, predictions=None)
-            cells = [(cell.condition, cell.seed, cell.key) for cell in plan.cells]
-            content = {"hash": plan.hash, "cells_done": cells_done, "experiment": experiment}
-            content |= {"own_code": plan.own_code, "meanings": plan.meanings, "cells": cells}
-            write_json(directory / f"{len(kept) + 1:03d}-{plan.hash[:16]}.json", content)
+            write_json(directory / f"{len(kept) + 1:03d}-{plan.hash[:16]}.json", _kept(plan, cells_done))
     except OSError as error:
         raise run_directory_error(error, f"{directory}: cannot be used") from None
     return promised_so_far(out, plan)[0]
@@ -82,13 +68,11 @@ def record_plan(out: Path, plan: Plan, cells_done: int) -> list[Hypothesis]:
 
 def promised_so_far(out: Path, plan: Plan) -> tuple[list[Hypothesis], list[Hypothesis]]:
     """Return the hypotheses that were planned before the first result: those of a plan, and the lost ones."""
-    experiment = msgspec.convert(msgspec.to_builtins(plan.experiment), PlannedExperiment, strict=False)
-    own = {"own_code": plan.own_code, "meanings": plan.meanings}
-    now = PlanFile(hash=plan.hash, cells_done=0, experiment=experiment, cells=[], **own)
     try:
         plans = read_plans(out)
     except NotJsonError as error:
         raise RunDirectoryError(f"{out / PLANS}: holds a file that is no plan: {error}") from None
+    now = _kept(plan, 0)
     return planned_first(plans, now), lost_since(plans, now)
 
 

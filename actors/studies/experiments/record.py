@@ -8,34 +8,31 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum, unique
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
 from actors.core.files import read_json, read_regular
 from actors.record.lock import reader_sees_holder
 from actors.record.manifest import read_summary
-from actors.results.beside import made_of
 from actors.results.measures import BY
 from actors.studies.experiments.cells import CELLS
-from actors.studies.experiments.outcome import OUTCOME, RESULTS, Outcome, comparison_of, descriptions, missing_in
+from actors.studies.experiments.outcome import OUTCOME, RESULTS, Outcome, outcome_of
 from actors.studies.experiments.plan import Plan
 from actors.studies.experiments.plan_record import (
     PLANS,
     PlanFile,
     lost_since,
-    notes_on_plans,
     planned_first,
     read_plans,
 )
 from actors.studies.experiments.run_measures import measured
-from actors.studies.experiments.sentences import answers_of, caveats_of, read_all_beside, remarks_of
 from prism.errors import PrismError
-from prism.experiment import Comparison, corrected
 
 BYTES_MAX = 1 << 30  # the most bytes of a plan, a table or a summary that is read
 APOSTROPHE = "'"
@@ -75,9 +72,6 @@ class ExperimentRecord(msgspec.Struct, frozen=True, kw_only=True):
     def conditions(self) -> list[str]:
         return [each.name for each in self.plan.experiment.conditions]
 
-    def cell_path(self, cell: CellLine) -> Path:
-        return self.path / CELLS / cell.key
-
 
 def is_experiment(path: Path) -> bool:
     return (path / PLANS).is_dir()
@@ -86,28 +80,30 @@ def is_experiment(path: Path) -> bool:
 def read_experiment_record(path: Path, on_cell: Callable[[int, int], None] = lambda _, __: None) -> ExperimentRecord:
     """Return the record of the experiment in a directory, also of one that is going on or was interrupted."""
     plans, plan, raw = _chosen(path)
-    is_older = not raw
+    if isinstance(stopped := raw.get("stopped"), dict):  # the seeds that were run
+        seeds = plan.experiment.seeds[: int(stopped.get("seeds", len(plan.cells)))]
+        cells_run = [cell for cell in plan.cells if cell.seed in seeds]
+        plan = replace(plan, experiment=replace(plan.experiment, seeds=seeds), cells=cells_run)
     cells = []
-    wanted = _cells_run(plan, raw)
-    for number, planned in enumerate(wanted, start=1):
-        cells.append(CellLine(*planned, cell_state(path, planned[2])))
-        on_cell(number, len(wanted))
-    values = {} if is_older else _table(path / RESULTS)
+    for number, each in enumerate(plan.cells, start=1):
+        cells.append(CellLine(each.condition, each.seed, each.key, cell_state(path, each.key)))
+        on_cell(number, len(plan.cells))
+    values = _table(path / RESULTS) if raw else {}
     lost = {name: set(seeds) for name, seeds in raw.get("missing", {}).items()}
-    is_final = not is_older and all(
+    is_final = bool(raw) and all(
         (each.condition, each.seed) in values or each.seed in lost.get(each.condition, ()) for each in cells
     )
-    if not is_final:
+    if is_final:
+        try:
+            outcome = msgspec.convert(raw, Outcome)
+        except msgspec.ValidationError as error:
+            problem = f"{path / OUTCOME}: is of another version of PRISM: {error}; run the experiment again"
+            raise RunDirectoryError(problem) from None
+    else:
         values.update(_measured(path, plan, cells, values))
-    outcome = _outcome(path, raw) if is_final else _worked_out(path, plans, plan, cells, values)
+        outcome = outcome_of(plan, values, planned_first(plans, plan), lost_since(plans, plan), path, is_final=False)
     return ExperimentRecord(
-        path=path,
-        plan=plan,
-        plans=len(plans),
-        cells=cells,
-        values=values,
-        outcome=outcome,
-        is_final=is_final,
+        path=path, plan=plan, plans=len(plans), cells=cells, values=values, outcome=outcome, is_final=is_final
     )
 
 
@@ -117,7 +113,8 @@ def has_results_of(record: ExperimentRecord, plan: Plan) -> bool:
     return (
         planned.meanings == plan.meanings
         and (planned.experiment.measures, planned.own_code) == (plan.experiment.measures, plan.own_code)
-        and {cell[:2] for cell in planned.cells} == {(cell.condition, cell.seed) for cell in plan.cells}
+        and {(cell.condition, cell.seed) for cell in planned.cells}
+        == {(cell.condition, cell.seed) for cell in plan.cells}
     )
 
 
@@ -141,15 +138,6 @@ def _chosen(path: Path) -> tuple[list[PlanFile], PlanFile, dict[str, Any]]:
     return plans, plan, raw
 
 
-def _cells_run(plan: PlanFile, raw: Mapping[str, Any]) -> list[tuple[str, int, str]]:
-    """Return the cells of a plan; of sequential seeds that have stopped, those of the seeds that were run."""
-    stopped = raw.get("stopped")
-    if not isinstance(stopped, dict):
-        return plan.cells
-    seeds = list(dict.fromkeys(seed for _, seed, _ in plan.cells))[: int(stopped.get("seeds", len(plan.cells)))]
-    return [cell for cell in plan.cells if cell[1] in seeds]
-
-
 def _raw_outcome(path: Path) -> dict[str, Any]:
     try:
         found = read_json(path / OUTCOME)
@@ -162,14 +150,6 @@ def _raw_outcome(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise RunDirectoryError(f"{path / OUTCOME}: is no outcome; run the experiment again")
     return found
-
-
-def _outcome(path: Path, raw: Mapping[str, Any]) -> Outcome:
-    try:
-        return msgspec.convert(raw, Outcome)
-    except msgspec.ValidationError as error:
-        problem = f"{path / OUTCOME}: is of another version of PRISM: {error}; run the experiment again"
-        raise RunDirectoryError(problem) from None
 
 
 def _written(path: Path, name: str) -> float:
@@ -219,40 +199,3 @@ def _measured(path: Path, plan: PlanFile, cells: Sequence[CellLine], known: Valu
             except PrismError:
                 continue
     return found
-
-
-def _worked_out(
-    path: Path, plans: Sequence[PlanFile], plan: PlanFile, cells: Sequence[CellLine], values: Values
-) -> Outcome:
-    """Return the outcome so far, of the cells that have values.
-
-    It has no thresholds, which are judged at the end, and no comparison of several conditions.
-    """
-    experiment = plan.experiment
-    seeds = list(dict.fromkeys(cell.seed for cell in cells))
-    comparisons = [
-        comparison
-        for each in experiment.hypotheses
-        if each.contrast is not None
-        and (comparison := comparison_of(each, {name: (name,) for name in each.contrast}, seeds, values)) is not None
-    ]
-    planned, lost = planned_first(plans, plan), lost_since(plans, plan)
-    missing = missing_in((cell[:2] for cell in cells), values)
-    judged = corrected(comparisons, experiment.alpha, experiment.hypotheses, planned, lost)
-    exploratory = [each.with_test for each in experiment.hypotheses if each not in planned]
-    named = [((cell.condition, cell.seed), cell.key) for cell in cells]
-    beside = read_all_beside(experiment, named, path, values)
-    return Outcome(
-        question=experiment.question,
-        plan=plan.hash,
-        answers=answers_of(experiment, seeds, values, beside, judged, exploratory=exploratory, is_final=False),
-        caveats=caveats_of(experiment, beside, missing, exploratory),
-        remarks=remarks_of(experiment, named, path, values),
-        made_of=made_of(beside.values()),
-        conditions=descriptions(experiment, seeds, values),
-        comparisons=[each for each in judged if isinstance(each, Comparison)],
-        exploratory=exploratory,
-        thresholds=[],
-        missing=missing,
-        notes=notes_on_plans(path, plan.hash),
-    )

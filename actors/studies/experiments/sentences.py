@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from actors.record.manifest import read_summary
 from actors.results.beside import Beside, companions, read_beside
-from actors.studies.experiments.cells import CELLS
-from actors.studies.experiments.plan_record import PlannedExperiment
+from actors.studies.experiments.cells import cell_path
+from actors.studies.experiments.plan import Plan
+from actors.studies.experiments.plan_record import PlanFile
 from prism.answers import caveats, words_of
 from prism.experiment import (
     UNPAIRED,
@@ -33,34 +34,27 @@ Key = tuple[str, int]  # a condition and a seed
 Values = Mapping[Key, Mapping[str, float]]
 
 
-Asked = Experiment | PlannedExperiment  # what was asked, as the file has it, or as a kept plan has it
-
-
-def read_all_beside(asked: Asked, cells: Iterable[tuple[Key, str]], out: Path, values: Values) -> dict[Key, Beside]:
+def read_all_beside(plan: Plan | PlanFile, out: Path, values: Values) -> dict[Key, Beside]:
     """Return the context of the measures, for the cells that the answers are about."""
-    names = _compared(asked)
-    measures = {each.measure for each in asked.hypotheses} or set(list(asked.measures)[:1])
-    places = {place for name in measures for place in companions(asked.measures.get(name, ""))}
-    origins = {each.name for each in asked.conditions[:ORIGINS_MAX]} | names
+    experiment = plan.experiment
+    # The conditions that stand beside each other in a sentence, and the first cell of each condition.
+    names = {name for each in experiment.hypotheses for name in each.contrast or ()}
+    if not experiment.hypotheses and len(experiment.conditions) == 2:
+        names = {each.name for each in experiment.conditions}
+    measures = {each.measure for each in experiment.hypotheses} or set(list(experiment.measures)[:1])
+    places = {place for name in measures for place in companions(experiment.measures.get(name, ""))}
+    origins = {each.name for each in experiment.conditions[:ORIGINS_MAX]} | names
     found: dict[Key, Beside] = {}
-    for key, directory in cells:
-        if key not in values or not (key[0] in names or key[0] in origins):
-            continue
-        found[key] = read_beside(out / CELLS / directory, places, with_origin=key[0] in origins)
-        origins.discard(key[0])
+    for cell in plan.cells:
+        key, is_origin = (cell.condition, cell.seed), cell.condition in origins
+        if key in values and (is_origin or cell.condition in names):
+            found[key] = read_beside(cell_path(out, cell), places, with_origin=is_origin)
+            origins.discard(cell.condition)
     return found
 
 
-def _compared(asked: Asked) -> set[str]:
-    """Return the conditions that stand beside each other in a sentence."""
-    if asked.hypotheses:
-        return {name for each in asked.hypotheses if each.contrast is not None for name in each.contrast}
-    return {each.name for each in asked.conditions} if len(asked.conditions) == 2 else set()
-
-
-def answers_of(  # what each file of the directory says
-    asked: Asked,
-    seeds: Sequence[int],
+def answers_of(
+    asked: Experiment,
     values: Values,
     beside: Mapping[Key, Beside],
     judged: Sequence[Comparison | SeveralCompared],
@@ -69,7 +63,7 @@ def answers_of(  # what each file of the directory says
     is_final: bool = True,
 ) -> list[Answer]:
     """Return the answer to each hypothesis, the planned ones first; without hypotheses, describe the first measure."""
-    telling = _Telling(asked, seeds, values, beside)
+    telling = _Telling(asked, values, beside)
     if not asked.hypotheses:
         return telling.described()
     found = {each.hypothesis.with_test: each for each in judged}
@@ -82,8 +76,8 @@ def answers_of(  # what each file of the directory says
 class _Telling:
     """The sides of the comparisons of an experiment."""
 
-    def __init__(self, asked: Asked, seeds: Sequence[int], values: Values, beside: Mapping[Key, Beside]) -> None:
-        self._asked, self._seeds, self._values, self._beside = asked, seeds, values, beside
+    def __init__(self, asked: Experiment, values: Values, beside: Mapping[Key, Beside]) -> None:
+        self._asked, self._values, self._beside = asked, values, beside
         self._said = {each.name: condition_in_words(each.name, each.settings) for each in asked.conditions}
 
     def answer(self, hypothesis: Hypothesis, each: Comparison | SeveralCompared | None) -> Answer:
@@ -108,9 +102,12 @@ class _Telling:
         return [described_by(words_of(name, self._asked.measures[name]), sides)]
 
     def _sides(self, measure: str, names: Sequence[str], *, is_matched: bool) -> list[Side]:
-        kept = {name: [seed for seed in self._seeds if measure in self._values.get((name, seed), {})] for name in names}
+        kept = {
+            name: [seed for seed in self._asked.seeds if measure in self._values.get((name, seed), {})]
+            for name in names
+        }
         if is_matched:
-            shared = [seed for seed in self._seeds if all(seed in seeds for seeds in kept.values())]
+            shared = [seed for seed in self._asked.seeds if all(seed in seeds for seeds in kept.values())]
             kept = dict.fromkeys(kept, shared)
         return [self._side(measure, name, seeds) for name, seeds in kept.items()]
 
@@ -130,14 +127,14 @@ class _Telling:
         )
 
 
-def remarks_of(asked: Asked, cells: Iterable[tuple[Key, str]], out: Path, values: Values) -> list[str]:
+def remarks_of(plan: Plan | PlanFile, out: Path, values: Values) -> list[str]:
     """Return what was not as configured in the cells that are done, what had no effect, and what did not move."""
     summaries: dict[str, list[dict[str, Any]]] = {}
-    for key, directory in cells:
-        if key in values:
-            summaries.setdefault(key[0], []).append(read_summary(out / CELLS / directory))
+    for cell in plan.cells:
+        if (cell.condition, cell.seed) in values:
+            summaries.setdefault(cell.condition, []).append(read_summary(cell_path(out, cell)))
     lines = remarks_on_many(summaries)
-    for name in asked.measures:
+    for name in plan.experiment.measures:
         found = [each[name] for each in values.values() if name in each]
         if len(found) > 1 and min(found) == max(found):
             lines.append(
@@ -147,7 +144,7 @@ def remarks_of(asked: Asked, cells: Iterable[tuple[Key, str]], out: Path, values
 
 
 def caveats_of(
-    asked: Asked, beside: Mapping[Key, Beside], missing: Mapping[str, Sequence[int]], exploratory: Sequence[str]
+    asked: Experiment, beside: Mapping[Key, Beside], missing: Mapping[str, Sequence[int]], exploratory: Sequence[str]
 ) -> list[str]:
     """Return the limits of all answers, a sentence each."""
     said = {each.name: condition_in_words(each.name, each.settings) for each in asked.conditions}

@@ -48,6 +48,7 @@ def write_experiment_directory(
         "question": question,
         "base": "base.yaml",
         "settings": {"simulation.rounds": 6},
+        "design": {"kind": "factorial" if has_factors else "list"},
         "conditions": [
             {"name": name, "settings": settings, "factors": settings if has_factors else {}}
             for name, settings in conditions.items()
