@@ -236,7 +236,7 @@ def _found(simulation: SimulationConfig, beside: Path | None) -> OwnCode:
         raise domain_error(f"the module {top!r} has no Python source in a file, by which a resume could know it again")
     if is_installed(places[0].parent):
         return OwnCode(reference, tuple(places), None, sources_sha256(sources_of(places)), is_on_path)
-    files = _with_siblings(places)
+    files = with_siblings(places)
     return OwnCode(reference, files, files[0].parent, sources_sha256(sources_of(files)), is_on_path)
 
 
@@ -296,7 +296,7 @@ def _place_in(directory: Path, top: str) -> Path:
     return directory / top if (directory / top).is_dir() else directory / f"{top}.py"
 
 
-def _with_siblings(files: Sequence[Path]) -> tuple[Path, ...]:
+def with_siblings(files: Sequence[Path]) -> tuple[Path, ...]:
     """Return the files or packages, and those beside them that they import, wherever the statement stands."""
     found = dict.fromkeys(files)
     unread = [*files]

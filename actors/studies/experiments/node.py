@@ -179,6 +179,7 @@ def _place(inputs: Mapping[str, str], fetch: Callable[[str], bytes], directory: 
                 raise OSError(f"the input file {plain_name(name)} was damaged on its way")
             draft = directory / f".{digest}.{os.getpid()}.tmp"
             write_file(draft, content)
+            draft.chmod(0o444)  # a cell links it, and could not go on after a kill with a link that can be written
             draft.replace(path)
         placed[name] = path
     return placed
