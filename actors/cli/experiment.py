@@ -41,7 +41,7 @@ from actors.display.words import duration
 from actors.logs.output import output, say
 from actors.record.lock import locked
 from actors.studies.experiments.batch import Standing
-from actors.studies.experiments.cells import CELLS, Done, cell_path, count_done
+from actors.studies.experiments.cells import CELLS, Done, cell_path, count_begun, count_done
 from actors.studies.experiments.driver import Where, cells_to_do, opened, run_batches
 from actors.studies.experiments.outcome import (
     OUTCOME,
@@ -54,7 +54,7 @@ from actors.studies.experiments.plan import Cell, Plan, make_plan
 from actors.studies.experiments.plan_record import promised_so_far, record_plan
 from actors.studies.experiments.processes import room
 from actors.studies.experiments.run_measures import keep_own, measured
-from actors.studies.experiments.scores import register, scores_of_runs
+from actors.studies.experiments.seals import register, scores_of_runs
 from actors.studies.experiments.shared_oracle import asking_of, counts_of, gateway_of, use_of_model
 from prism.quoting import printable
 from prism.wording import counted
@@ -192,7 +192,7 @@ def execute(
     with locked(out), interruptible(KEPT):
         left = cells_to_do(made, out)
         keep_own(out, [made.experiment.measures[name] for name in made.own])
-        registered = None if made.sealed is None else register(out, made.sealed)
+        registered = None if made.sealed is None else register(out, made.sealed, count_begun(out))
         record_plan(out, made, count_done(out))
         known = len({cell.key for cell in made.cells}) - len(left)
         display = ExperimentDisplay(known, quiet=quiet)
@@ -227,7 +227,9 @@ def execute(
         use = use_of_model(part, out, counted, is_replay=tape is not None)
         planned, lost = promised_so_far(out, made)
         outcome = outcome_of(part, values, planned, lost, out)
-        scores = None if registered is None else scores_of_runs(part, registered, values, out)
+        scores = (
+            None if registered is None else scores_of_runs(registered, part.experiment.seeds, values, out, part.notes)
+        )
         outcome = replace(outcome, model=use, stopped=stopped, predictions=scores)
         write_outcome(out, part, values, outcome)
         return Executed(part, outcome, values, problems)

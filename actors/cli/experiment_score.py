@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 
 import click
-import msgspec
 from rich.text import Text
 
 from actors.cli.experiment_tables import predictions_table
@@ -15,10 +14,10 @@ from actors.cli.study_options import EXPERIMENT_OUT, EXPERIMENTS, refuse_without
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
 from actors.display.console import unwrapped_console
+from actors.studies.experiments.cells import count_begun
 from actors.studies.experiments.plan import make_plan, parts_of
 from actors.studies.experiments.record import has_results_of, read_experiment_record
-from actors.studies.experiments.scores import register, scores_of_data, scores_of_runs
-from actors.studies.experiments.sealed_file import notes_on_plan, read_sealed
+from actors.studies.experiments.seals import notes_on_plan, read_sealed, register, scores_of_data, scores_of_runs
 from prism.experiment import PredictionScores
 from prism.quoting import printable
 
@@ -39,15 +38,15 @@ def score(path: Path, file: Path, out: Path | None, data: Path | None, json_path
     """Score the predictions in SEALED with the results of EXPERIMENT, or with measured figures."""
     refuse_without_packages()
     plan, place, sealed = make_plan(path, is_sealed=False), out or EXPERIMENTS / path.stem, read_sealed(file)
-    plan = msgspec.structs.replace(plan, sealed=sealed, notes=notes_on_plan(file, sealed, plan.hash, parts_of(plan)))
-    registered = register(place, sealed)
+    notes = notes_on_plan(file, sealed, plan.hash, parts_of(plan))
+    registered = register(place, sealed, count_begun(place))
     if data is not None:
-        found = scores_of_data(data, plan, registered, place)
+        found = scores_of_data(data, registered, place, notes)
     else:
         record = read_experiment_record(place)
         if not (record.is_final and has_results_of(record, plan)):
             raise RunDirectoryError(f"{place}: has no results of this plan yet: run `prism experiment {plan.path}`")
-        found = scores_of_runs(plan, registered, record.values, place)
+        found = scores_of_runs(registered, record.plan.experiment.seeds, record.values, place, notes)
     show_result(found, json_path, partial(_print, found))
 
 

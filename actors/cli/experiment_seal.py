@@ -13,9 +13,9 @@ from actors.core.errors import RunDirectoryError
 from actors.core.files import write_json
 from actors.display.console import echo
 from actors.factory.file_kinds import PREDICTIONS, telling_kind
+from actors.studies.experiments.cells import count_begun
 from actors.studies.experiments.plan import make_plan, parts_of, text_of
-from actors.studies.experiments.scores import cells_begun, register
-from actors.studies.experiments.sealed_file import sealed_now
+from actors.studies.experiments.seals import register, sealed_now
 from prism.experiment import read_predictions
 from prism.wording import counted
 
@@ -50,7 +50,7 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
     with telling_kind(file, PREDICTIONS):
         text = text_of(file, "a YAML file with predictions", "docs/experiments.md")
         predictions = read_predictions(text, str(file), plan.experiment)
-    begun = cells_begun(place)
+    begun = count_begun(place)
     if begun and not seen:
         problem = f"{place}: has {counted(begun, 'run')} of the experiment already, so it is too late to predict"
         raise RunDirectoryError(f"{problem}; --seen seals the predictions all the same, and marks them")
@@ -58,7 +58,7 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
         raise RunDirectoryError(f"{target}: exists already and was left as it is; name another file with --to")
     sealed = sealed_now(plan.hash, parts_of(plan), predictions, begun)
     write_json(target, sealed)
-    register(place, sealed)
+    register(place, sealed, begun)
     count = counted(len(predictions.predictions), "prediction")
     echo(f"{target}: {count} by {predictions.by}, sealed {sealed.at}")
     echo(f"plan {sealed.plan[:16]}; seal {sealed.seal}")

@@ -14,7 +14,7 @@ from actors.display.console import unwrapped_console
 from actors.display.words import usd
 from actors.studies.experiments.outcome import OUTCOME, RESULTS, Judged, Outcome
 from actors.studies.experiments.plan import Plan
-from actors.studies.experiments.scores import NONE, SCORE_COLUMNS, SCORES_SAID, score_cells
+from actors.studies.experiments.seals import NONE, SCORE_COLUMNS, SCORES_SAID, score_cells
 from actors.studies.experiments.shared_oracle import ModelUse
 from prism.experiment import SAMPLED, Comparison, PredictionScores, SeveralCompared
 from prism.quoting import printable

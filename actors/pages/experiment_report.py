@@ -28,7 +28,7 @@ from actors.pages.words import count, listed, place_of, plural
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.over_time import OverTime, read_over_time
 from actors.studies.experiments.record import CellState, ExperimentRecord
-from actors.studies.experiments.scores import SCORE_COLUMNS, SCORES_SAID, score_cells
+from actors.studies.experiments.seals import SCORE_COLUMNS, SCORES_SAID, score_cells
 from actors.studies.replications.ledger import (
     HERE_SAID,
     LINE,

@@ -72,6 +72,11 @@ def count_done(out: Path) -> int:
     return sum(is_done(path) for path in (out / CELLS).glob("*"))
 
 
+def count_begun(out: Path) -> int:
+    """Return the number of runs in an experiment's directory, whether they have ended or not."""
+    return sum(1 for _ in (out / CELLS).glob("*"))
+
+
 def work(task: Task) -> Done:
     """Run a cell, or continue it, in this process. It raises no error: the returned end names the problem."""
     try:

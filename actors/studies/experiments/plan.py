@@ -20,7 +20,7 @@ from actors.factory.own_code import refuse_unknown
 from actors.runs.inputs import with_kept_files
 from actors.runs.manifest import manifest_of
 from actors.studies.experiments.run_measures import OwnMeasure, code_of_own, known_measures, load_own
-from actors.studies.experiments.sealed_file import Sealed, notes_on_plan, read_sealed
+from actors.studies.experiments.seals import Sealed, notes_on_plan, read_sealed
 from prism.config import LENGTH_MAX, Config
 from prism.config.load import MAPPING_SOURCE
 from prism.config.places import refusal

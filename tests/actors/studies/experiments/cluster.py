@@ -173,7 +173,7 @@ def main() -> None:
     until(lambda: len(running()) == 2)
     found: dict[str, str] = {"nodes": str(len(set(running().values())))}
     os.kill(min(running()), signal.SIGKILL)
-    until(lambda: done("struck") >= 3 and len(running()) == 2)
+    until(lambda: done("struck") >= 3 and running())
     os.kill(raylets_of(second)[0], signal.SIGKILL)
     found["done_at_loss"] = str(done("struck"))
     found["struck"] = ended(struck)

@@ -1,15 +1,14 @@
-"""Sealed predictions in an experiment's directory: the runs begun before, the data opened since, and the scores."""
+"""Sealed predictions: files with a hash over predictions and plan, their record in an experiment, and their scores."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
 from statistics import fmean
 
@@ -17,12 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError, run_directory_error
-from actors.core.files import json_value, opened, read_json, read_regular, refuse_links, write_json
-from actors.record.manifest import CONFIG, MANIFEST
-from actors.runs.directory import LOG
-from actors.studies.experiments.cells import CELLS
-from actors.studies.experiments.plan import Plan
-from actors.studies.experiments.sealed_file import Sealed, as_time, now
+from actors.core.files import NotJsonError, content_hash, read_json, read_regular, refuse_links, write_json
 from prism.errors import ConfigError
 from prism.experiment import (
     SHARES,
@@ -34,6 +28,95 @@ from prism.experiment import (
 )
 
 SEALS = "seals"
+FREE = ("hypotheses", "thresholds")
+"""The parts of a plan that may change after the sealing: no predicted outcome depends on them."""
+
+
+class Sealed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A sealed file.
+
+    Args:
+        seal: the hash of all other fields.
+        at: when it was sealed, by the clock of the machine.
+        prism: the version of PRISM that sealed it.
+        cells_begun: the number of runs of the experiment that had begun, so that their results could be seen.
+        plan: the hash of the plan.
+        parts: `{part of the plan: hash}`: the question, the seeds, each measure, each condition with its inputs.
+    """
+
+    seal: str
+    at: str
+    prism: str
+    cells_begun: int
+    plan: str
+    parts: dict[str, str]
+    predictions: Predictions
+
+    def __str__(self) -> str:
+        return f"{len(self.predictions.predictions):,} by {self.predictions.by}, sealed {self.at}, {self.seal[:16]}"
+
+
+def sealed_now(plan: str, parts: dict[str, str], predictions: Predictions, cells_begun: int) -> Sealed:
+    """Return predictions of the outcomes of a plan, by its hash and those of its parts, sealed."""
+    sealed = Sealed(
+        seal="",
+        at=now(),
+        prism=version("prism-sim"),
+        cells_begun=cells_begun,
+        plan=plan,
+        parts=parts,
+        predictions=predictions,
+    )
+    return replace(sealed, seal=_seal_of(sealed))
+
+
+def now() -> str:
+    """Return the time in UTC, in the form of a sealed file, which sorts as time does."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def read_sealed(path: Path) -> Sealed:
+    """Return a sealed file whose hash is right."""
+    try:
+        sealed = read_json(path, Sealed)
+    except FileNotFoundError:
+        raise ConfigError(str(path), "no such file; expected one that `prism experiment seal` has written") from None
+    except NotJsonError as error:
+        raise ConfigError(str(path), f"is not a file of `prism experiment seal`: {error.problem}") from None
+    except OSError as error:
+        raise ConfigError(str(path), f"cannot be read: {error.strerror or error}") from None
+    if _seal_of(sealed) != sealed.seal:
+        raise ConfigError(
+            str(path), f"was changed after it was sealed: its content does not have the hash {sealed.seal[:16]}"
+        )
+    return sealed
+
+
+def notes_on_plan(path: Path, sealed: Sealed, plan: str, parts: Mapping[str, str]) -> list[str]:
+    """Return a note for each change of the plan after the sealing on which no predicted outcome depends."""
+    if plan == sealed.plan:
+        return []
+    changed = [name for name in {**sealed.parts, **parts} if sealed.parts.get(name) != parts.get(name)]
+    if wrong := [name for name in changed if name not in FREE]:
+        more = f", and {len(wrong) - 1:,} more" if wrong[1:] else ""
+        problem = f"was sealed for another plan: {_told(wrong[0], sealed.parts, parts)} after the sealing{more}"
+        raise ConfigError(str(path), problem)
+    return [f"the {name} were changed after the sealing" for name in changed] or [
+        "the plan is the same, but PRISM has other code than at the sealing"
+    ]
+
+
+def _told(name: str, before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    if name not in now:
+        return f"the {name} was removed"
+    if name not in before:
+        return f"the {name} was added"
+    what = " (its settings, those of the base among them, its input files or its code)"
+    return f"the {name}{what if name.startswith('condition ') else ''} was changed"
+
+
+def _seal_of(sealed: Sealed) -> str:
+    return content_hash(replace(sealed, seal=""))
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,55 +135,22 @@ class Registered(msgspec.Struct, frozen=True, kw_only=True):
     opened: list[Opened] = []  # the files that it was scored with, in the order in which they were opened
 
 
-def cells_begun(out: Path) -> int:
-    """Return the number of runs in the directory of an experiment, whether they have ended or not."""
-    return sum(1 for _ in (out / CELLS).glob("*"))
+def register(out: Path, sealed: Sealed, begun: int) -> Registered:
+    """Register a sealed file in the directory of the experiment, unless it is registered, and return its record.
 
-
-def begun_at(cell: Path) -> str:
-    """Return when a run began, in the form of a sealed file, by its oldest file or its log; empty if unknown."""
-    times = list[float]()
-    for name in (CONFIG, MANIFEST, LOG):
-        with suppress(OSError):
-            times.append((cell / name).stat().st_mtime)
-    with suppress(OSError, ValueError, LookupError, TypeError), opened(cell / LOG) as log:
-        first = json_value(os.read(log, 1 << 16).partition(b"\n")[0])["timestamp"]
-        times.append(datetime.fromisoformat(first).timestamp())
-    return as_time(min(times)) if times else ""
-
-
-def register(out: Path, sealed: Sealed) -> Registered:
-    """Register a sealed file in the directory of the experiment, unless it is registered, and return its record."""
+    Args:
+        begun: the runs in the directory, whether they have ended or not.
+    """
     path = _place(out, sealed)
     if not path.exists():
-        return _written(out, Registered(cells_begun=cells_begun(out), sealed=sealed))
+        return _written(out, Registered(cells_begun=begun, sealed=sealed))
     registered = _read(path)
     if registered.sealed != sealed:
         raise RunDirectoryError(f"{path}: was changed after it was sealed")
     return registered
 
 
-def open_data(out: Path, registered: Registered, file: Path, digest: str) -> Registered:
-    """Record that data are opened for a sealed file, and return its record; the first opening of each file stays."""
-    if any(each.sha256 == digest for each in registered.opened):
-        return registered
-    opened = Opened(file=file.name, sha256=digest, at=now())
-    return _written(out, replace(registered, opened=[*registered.opened, opened]))
-
-
-def notes_on_data(out: Path, registered: Registered, digest: str) -> list[str]:
-    """Return a note for each reason why predictions may have been made or chosen after the data were opened."""
-    first, notes = registered.opened[0], list[str]()
-    if first.sha256 != digest:
-        before = f"{first.file} ({first.sha256[:16]}) at {first.at}"
-        notes.append(f"other data were opened for these predictions before: {before}")
-    earlier = (opened for other in _others(out, registered) for opened in other.opened if opened.sha256 == digest)
-    if any(opened.at <= registered.sealed.at for opened in earlier):
-        notes.append("these data were opened for another sealed file before this one was sealed: this is no prediction")
-    return [*notes, *notes_on_others(out, registered)]
-
-
-def notes_on_others(out: Path, registered: Registered) -> list[str]:
+def _notes_on_others(out: Path, registered: Registered) -> list[str]:
     """Return a note if the author has sealed other predictions of the experiment: one of many comes true by chance."""
     by = registered.sealed.predictions.by
     count = sum(other.sealed.predictions.by == by for other in _others(out, registered))
@@ -118,20 +168,6 @@ def _read(path: Path) -> Registered:
         return read_json(path, Registered)
     except OSError as error:
         raise RunDirectoryError(f"{path}: cannot be read: {error.strerror or error}") from None
-
-
-def notes_on_order(out: Path, registered: Registered) -> list[str]:
-    """Return a note if predictions may have been made after the runs that they are scored with."""
-    sealed = registered.sealed
-    begun = min((at for cell in (out / CELLS).glob("*") if (at := begun_at(cell))), default="")
-    if not sealed.cells_begun and begun and begun < sealed.at:
-        return [f"a run of it was begun at {begun}, before the sealing at {sealed.at}: this is no prediction"]
-    if sealed.cells_begun:
-        return [f"sealed when {sealed.cells_begun:,} runs of the experiment could be seen: this is no prediction"]
-    if registered.cells_begun:
-        seen = f"{registered.cells_begun:,} runs of it had begun"
-        return [f"the experiment's directory got the sealed file after {seen}: only the file says when it was sealed"]
-    return []
 
 
 def _written(out: Path, registered: Registered) -> Registered:
@@ -157,22 +193,56 @@ Figures = dict[tuple[str, tuple[str, ...]], list[float]]
 Values = Mapping[tuple[str, int], Mapping[str, float]]  # `{(condition, seed): {measure: value}}`
 
 
-def scores_of_runs(plan: Plan, registered: Registered, values: Values, out: Path) -> PredictionScores:
-    figures = figures_of_runs(registered.sealed.predictions, plan.experiment.seeds, values)
-    late = notes_on_order(out, registered)
+def scores_of_runs(
+    registered: Registered, seeds: Sequence[int], values: Values, out: Path, notes: Sequence[str]
+) -> PredictionScores:
+    """Return the scores of predictions by the runs of their experiment.
+
+    Args:
+        seeds: those that were run; `values`: of the measures; `out`: the directory of the experiment.
+        notes: what was changed in the plan since the sealing.
+    """
+    sealed = registered.sealed
+    if sealed.cells_begun:
+        late = [f"sealed when {sealed.cells_begun:,} runs of the experiment could be seen: this is no prediction"]
+    elif registered.cells_begun:
+        seen = f"{registered.cells_begun:,} runs of it had begun"
+        late = [f"the experiment's directory got the sealed file after {seen}: only the file says when it was sealed"]
+    else:
+        late = []
     early = "before the first run by this machine's clock and files, which only a seal that others have can confirm"
     order = "not known to be from before the runs" if late else early
-    return _scores(registered, figures, order, [*late, *notes_on_others(out, registered), *plan.notes])
+    figures = _figures_of_runs(sealed.predictions, seeds, values)
+    return _scores(registered, figures, order, [*late, *_notes_on_others(out, registered), *notes])
 
 
-def scores_of_data(path: Path, plan: Plan, registered: Registered, out: Path) -> PredictionScores:
+def scores_of_data(path: Path, registered: Registered, out: Path, notes: Sequence[str]) -> PredictionScores:
     """Return the scores of predictions by measured figures of a CSV file; its hash is kept as that of opened data."""
-    content = _content(path)
-    digest = sha256(content).hexdigest()
-    opened = open_data(out, registered, path, digest)
+    try:
+        content = read_regular(path, BYTES_MAX)
+    except FileNotFoundError:
+        raise ConfigError(str(path), "no such file; expected a CSV file with measured figures") from None
+    except OSError as error:
+        raise ConfigError(str(path), f"cannot be read: {error.strerror or error}") from None
+    figures, digest, early = (
+        _figures_of_data(content, path, registered.sealed.predictions),
+        sha256(content).hexdigest(),
+        [],
+    )
+    if all(each.sha256 != digest for each in registered.opened):
+        opened = Opened(file=path.name, sha256=digest, at=now())
+        registered = _written(out, replace(registered, opened=[*registered.opened, opened]))
+    # The reasons for which the predictions may have been made or chosen after the data were opened.
+    first = registered.opened[0]
+    if first.sha256 != digest:
+        before = f"{first.file} ({first.sha256[:16]}) at {first.at}"
+        early.append(f"other data were opened for these predictions before: {before}")
+    opened_for_others = (each for other in _others(out, registered) for each in other.opened if each.sha256 == digest)
+    if any(each.at <= registered.sealed.at for each in opened_for_others):
+        early.append("these data were opened for another sealed file before this one was sealed: this is no prediction")
     order = f"scored with {path.name} (SHA-256 {digest[:16]})"
-    notes = [*notes_on_data(out, opened, digest), *plan.notes]
-    return _scores(registered, figures_of_data(content, path, registered.sealed.predictions), order, notes)
+    figures = _figures_of_data(content, path, registered.sealed.predictions)
+    return _scores(registered, figures, order, [*early, *_notes_on_others(out, registered), *notes])
 
 
 def _scores(registered: Registered, figures: Figures, order: str, notes: Sequence[str]) -> PredictionScores:
@@ -193,7 +263,7 @@ def _scores(registered: Registered, figures: Figures, order: str, notes: Sequenc
     )
 
 
-def figures_of_runs(predictions: Predictions, seeds: Sequence[int], values: Values) -> Figures:
+def _figures_of_runs(predictions: Predictions, seeds: Sequence[int], values: Values) -> Figures:
     """Return the values of each outcome by seed; for a contrast, the differences for seeds that both sides have."""
     found: Figures = {}
     for each in predictions.predictions:
@@ -205,7 +275,7 @@ def figures_of_runs(predictions: Predictions, seeds: Sequence[int], values: Valu
     return found
 
 
-def figures_of_data(content: bytes, path: Path, predictions: Predictions) -> Figures:
+def _figures_of_data(content: bytes, path: Path, predictions: Predictions) -> Figures:
     """Return the measured figures of a CSV file.
 
     It has a row for each figure, or several where an outcome is their mean. The table of an experiment has these
@@ -255,12 +325,3 @@ def score_cells(each: ScoredPrediction) -> list[str]:
 def _beside(value: float | None, other: float | None, form: str) -> str:
     ours, theirs = (NONE if each is None else f"{each:{form}}" for each in (value, other))
     return f"{ours} ({theirs})"
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return read_regular(path, BYTES_MAX)
-    except FileNotFoundError:
-        raise ConfigError(str(path), "no such file; expected a CSV file with measured figures") from None
-    except OSError as error:
-        raise ConfigError(str(path), f"cannot be read: {error.strerror or error}") from None
