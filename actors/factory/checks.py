@@ -24,8 +24,8 @@ from prism.no_effect import NoEffect, idle_interventions, told, unreached
 from prism.social.chart import can_post
 from prism.social.no_effect import no_effect_before
 from prism.social.people.attributes import described, drawn_attributes
-from prism.social.people.hours import check_hours_format, hours_lines, parse_hours
-from prism.social.people.joining import join, number_of
+from prism.social.people.hours import Hours, check_hours_format, parse_hours
+from prism.social.people.joining import authors_of, hours_of, join, number_of
 from prism.social.people.persona import Persona
 from prism.social.people.population import Population, graph_of
 from prism.social.people.profiles import Profile, Profiles, check_profile_format, parse_profiles
@@ -117,14 +117,13 @@ def _check_population(config: PopulationConfig, seed: int) -> Checked:
         inputs[config.graph.path] = None if source is None else source.sha256
     elif config.graph.kind == "profiles":
         graph = None if profiles is None else graph_of(profiles)
-    hours = config.activity.hours
-    if isinstance(hours, str):
-        source = read_if_small(hours)
-        with telling_kind(hours, HOURLY, locate_input(hours)):
-            check_hours_format(hours)
-            if source is not None:
-                parse_hours(source.data, source.name)
-        inputs[hours] = None if source is None else source.sha256
+    hours: Hours | None = None
+    if isinstance(name := config.activity.hours, str):
+        source = read_if_small(name)
+        with telling_kind(name, HOURLY, locate_input(name)):
+            check_hours_format(name)
+            hours = None if source is None else parse_hours(source.data, source.name)
+        inputs[name] = None if source is None else source.sha256
     margins, read = load_margins(config)
     posts, of_posts = load_posts(config)
     inputs |= read | of_posts
@@ -135,11 +134,14 @@ def _check_population(config: PopulationConfig, seed: int) -> Checked:
     if profiles is not None and (graph is not None or is_generated):
         joined = join(config, profiles, graph, seed)
         size, ids, joins = len(joined.cast), joined.ids, joined.lines
+    if size is not None and hours is not None:
+        joins += hours_of(hours, config, ids, size, seed)[1]
+    if size is not None:
+        joins += authors_of(posts or (), config, ids, size)[1]
     notes = (
         *(() if profiles is None else profiles.understood),
         *graph_lines(config.graph.path, graph),
         *joins,
-        *hours_lines(hours),
         *post_lines(config.posts.file, posts or (), config.topics),
         *_lines_of_columns(config, profiles, seed, size, () if margins is None else margins.names),
         *(() if margins is None else margins.lines(size, seed)),

@@ -26,7 +26,7 @@ from prism.quarter import Quarter
 from prism.scorecard import Feed, Tree, parse_cascades, trees_of
 from prism.scorecard.real_data import CASCADE_COLUMNS, columns_in
 from prism.social.people.hours import COLUMNS as HOUR_COLUMNS
-from prism.social.people.hours import parse_accounts
+from prism.social.people.hours import parse_hours
 from prism.social.posts.post import author_of
 
 SECONDS_A_MINUTE = 60.0
@@ -146,7 +146,7 @@ class Real(NamedTuple):
     """The real figures of the files."""
 
     cascades: tuple[Tree, ...] = ()
-    hours: tuple[tuple[float, ...], ...] = ()
+    hours: Sequence[Sequence[float]] = ()
     quarters: tuple[Figures, ...] = ()
     source: str = ""
 
@@ -161,7 +161,7 @@ def read_real(files: Sequence[str], config: Config) -> Real:
             if set(CASCADE_COLUMNS) <= {*columns}:
                 kind, real = "cascades", real._replace(cascades=parse_cascades(source.data, source.name))
             elif set(HOUR_COLUMNS) <= {*columns}:
-                kind, real = "cascades", real._replace(hours=parse_accounts(source.data, source.name))
+                kind, real = "cascades", real._replace(hours=parse_hours(source.data, source.name).counts.tolist())
             elif is_series(columns):
                 quarters = parse_series(source.data, source.name).quarters
                 _check_length(quarters, source.name)

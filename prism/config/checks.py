@@ -181,13 +181,13 @@ def _population_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
             keys=("population.join", "population.profiles"),
             problem=f"{population.join} joins people to a profile file in population.profiles, got null",
         )
-    if population.unmatched is not None and (
-        population.join != "id" or population.profiles is None or population.graph.path is None
-    ):
+    has_ids = population.join == "id" and population.profiles is not None and population.graph.path is not None
+    others = population.posts.file, population.activity.hours
+    if population.unmatched is not None and not has_ids and not any(isinstance(each, str) for each in others):
         yield Conflict(
             keys=("population.unmatched", "population.join", "population.profiles", "population.graph.path"),
             problem=f"{population.unmatched} is about people in one of two files: expected population.profiles and "
-            "population.graph.path, joined by id",
+            "population.graph.path, joined by id, or posts or hours of people",
         )
     # A graph file overrides the kind, which then asks for nothing.
     if population.graph.kind == "profiles" and population.profiles is None and population.graph.path is None:

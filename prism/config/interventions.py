@@ -270,12 +270,23 @@ def check_agents(
             raise ConfigError("configuration", str(error.args[0]), key=place) from None
 
 
-def check_posts(interventions: Sequence[InterventionConfig], count: int) -> None:
-    """Refuse interventions with posts that the file of posts does not have."""
+def check_posts(
+    interventions: Sequence[InterventionConfig], owners: Sequence[int], number_of: Callable[[int | str], int]
+) -> None:
+    """Refuse interventions with posts that the file of posts does not have, or that their author may not publish.
+
+    Args:
+        owners: the person who alone may publish each post; below 0 if any person may.
+    """
     for index, each in enumerate(interventions):
-        number = None if each.publish is None else each.publish.post
-        if number is not None and number > count:
-            problem = f"expected the number of one of {count:,} posts of population.posts.file, got {number}"
+        if each.publish is None or (number := each.publish.post) is None:
+            continue
+        problem = ""
+        if number > len(owners):
+            problem = f"expected the number of one of {len(owners):,} posts of population.posts.file, got {number}"
+        elif owners[number - 1] not in {number_of(each.publish.author), -1}:
+            problem = f"expected a post that {each.publish.author} may publish, got {number}, which is somebody else's"
+        if problem:
             raise ConfigError("configuration", problem, key=f"{PLACE}[{index}].publish.post")
 
 

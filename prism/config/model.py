@@ -333,6 +333,10 @@ class PostsConfig(Section, frozen=True, kw_only=True):
         dict[str, AttributeConfig],
         Meta(description="your attributes of posts, as in {leaning: {type: float, min: -1, max: 1}}"),
     ] = msgspec.field(default_factory=dict)
+    author: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(description="column of people's ids: only the author publishes a post; none: anybody. docs/people.md"),
+    ] = "author"
     offered: Annotated[int, Meta(ge=1, le=1000, description="posts of the file drawn for each publication")] = 10
     choice: Annotated[
         Annotated[str, Meta(min_length=1, max_length=2000)],
@@ -371,8 +375,8 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
     unmatched: Annotated[
         Literal["drop", "draw"] | None,
         Meta(
-            description="people in only one of profiles and graph: leave them out, or draw a profile; none: "
-            "refuse the files"
+            description="people in only one of two files: leave them out, or draw what they lack; none: refuse the "
+            "files. docs/people.md"
         ),
     ] = None
     topics: Annotated[

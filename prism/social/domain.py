@@ -25,7 +25,6 @@ from prism.no_effect import NoEffect
 from prism.social.chart import SOCIAL_BEHAVIOUR, rows_with_functions, writing_states
 from prism.social.choice import ChoiceOracle
 from prism.social.no_effect import no_effect_before
-from prism.social.people.hours import hours_lines
 from prism.social.people.intentions import Intentions
 from prism.social.people.joining import JOINS_SHOWN
 from prism.social.people.people_lists import rows_of
@@ -76,7 +75,7 @@ class SocialDomain:
         embedded: ChoiceOracle | None = None,
     ) -> None:
         check_agents(config.interventions, population.number)
-        check_posts(config.interventions, len(population.posts))
+        check_posts(config.interventions, population.owners.tolist(), population.number)
         self.config = config
         self.population = population
         self.checkpoint_every_ticks = min(CHECKPOINT_TICKS, max(10, CHECKPOINT_PERSON_TICKS // max(1, population.size)))
@@ -109,8 +108,7 @@ class SocialDomain:
         alike = () if people.homophily is None else (str(people.homophily),)
         posts = post_lines(self.config.population.posts.file, people.posts, self.config.population.topics)
         margins = () if people.margins is None else people.margins.lines
-        hours = hours_lines(self.config.population.activity.hours)
-        return (*people.understood, *graph, *people.joins, *hours, *margins, *alike, *posts, *self._named())
+        return (*people.understood, *graph, *people.joins, *margins, *alike, *posts, *self._named())
 
     def _named(self) -> Iterator[str]:
         people = self.population

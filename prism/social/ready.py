@@ -44,7 +44,7 @@ def _call_all() -> None:
     state.t = state.t._replace(activity=np.zeros(2))
     due, codes = (np.zeros(2, dtype=np.int64) for _ in range(2))
     nobody = due[:0]
-    turn_kernel.begin_round(state.t, 0, 1.0)
+    turn_kernel.begin_round(state.t, 0, np.ones(1))
     turn_kernel.take_due(state.t, 0, due, codes)
     kinds, truths = np.zeros((1, turn_kernel.KIND_COLUMNS), dtype=np.int64), np.zeros(1, dtype=np.bool_)
     turn_kernel.apply(state.t, 0, nobody, nobody, kinds)

@@ -277,10 +277,11 @@ class SocialState:
             self.t = self.t._replace(interests=self.t.interests._replace(starts=starts, places=places))
         return [self._codes[topics] for topics in wanted]
 
-    def give(self, posts: Sequence[GivenPost], words: Words) -> None:
+    def give(self, posts: Sequence[GivenPost], owners: Ints, words: Words) -> None:
         """Let people publish the posts of a file, of which there is one at least.
 
         Args:
+            owners: who may publish each: `prism.social.people.joining.authors_of`.
             words: the texts that are numbers in columns.
         """
         self.given = (*self.given, *posts)
@@ -289,7 +290,9 @@ class SocialState:
         for place, name in enumerate(names):
             table[1:, place] = words.numbers([post.attributes[name] for post in posts])
         codes = np.array(self.codes_of(post.topics for post in self.given), dtype=np.int64)
-        self.t = self.t._replace(given=table, given_topics=codes)
+        order = np.argsort(owners, kind="stable")
+        starts = np.searchsorted(owners[order], np.arange(len(self.t.people) + 1))
+        self.t = self.t._replace(given=table, given_topics=codes, given_order=1 + order, given_starts=starts)
 
     def offer(self, choice: Callable[..., Any], offered: int) -> None:
         settings = self.t.settings._replace(choice=pointer_to(choice, self.t), offered=offered)
@@ -401,6 +404,8 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
         own=np.zeros((1, 1)),
         given=np.zeros((1, 1)),
         given_topics=_ints(1),
+        given_order=_ints(1),
+        given_starts=_ints(1),
         roles=np.full(1, OFFLINE, dtype=np.int64),
         delays=np.zeros((1, 4)),
         dwell=np.zeros((2, 3)),

@@ -352,6 +352,8 @@ class Tables(NamedTuple):
         own: the values of people that never change and that guards read, a row each.
         given, given_topics: the attributes and the code of the topics of each post of a file; the first row is of posts
             that are from no file.
+        given_order: the posts of the file by who may publish them: those of anybody, then those of each person;
+            given_starts: where those of each person start in it, and those of nobody.
         roles, delays: of each state; a delay is a law, two numbers, and the number of its trigger. dwell: the laws and
             numbers of looking and writing.
         inside: the people in each state, and the ticks spent there less the people in it times the ticks; stays: the
@@ -387,6 +389,8 @@ class Tables(NamedTuple):
     own: NDArray[np.float64]
     given: NDArray[np.float64]
     given_topics: Ints
+    given_order: Ints
+    given_starts: Ints
     roles: Ints
     delays: NDArray[np.float64]
     dwell: NDArray[np.float64]

@@ -147,7 +147,7 @@ class SocialWorld(World):
             tick_s = config.simulation.tick_seconds
             self.memory = Memory(config.llm.memory, self.network, tick_s, asking, None)
         if population.posts:
-            self.network.state.give(population.posts, self.changing.tables.words)
+            self.network.state.give(population.posts, population.owners, self.changing.tables.words)
         self.network.state.use_states(len(self.states_known), self._codes[behaviour.chart.initial.value])
         self._rates: dict[tuple[float, float], Floats] = {}
         """The original posts in a session of each person, by their mean and exponent."""
@@ -318,10 +318,10 @@ class SocialWorld(World):
     def begin_round(self, tick: int) -> None:
         """Forget old posts, and plan who comes online in the round that begins."""
         self.network.retire(tick)
-        hours, simulation, factor = self.population.hours, self.config.simulation, 1.0
-        if hours:
-            factor = hours[hour_at(simulation.epoch, tick * simulation.tick_seconds)]
-        turn_kernel.begin_round(self.network.state.t, tick, factor)
+        hours, simulation, factors = self.population.hours, self.config.simulation, np.ones(1)
+        if len(hours):
+            factors = hours[hour_at(simulation.epoch, tick * simulation.tick_seconds)]
+        turn_kernel.begin_round(self.network.state.t, tick, factors)
 
     def trigger(self, agent: int, tick: int, name: str) -> Trigger[PostView]:
         return self.triggers_of(np.array([agent]), tick, [name])[0]
@@ -598,13 +598,11 @@ class SocialWorld(World):
     def capped(self) -> Iterator[str]:
         """Yield a line for each probability that is 1 for some people because it cannot be more."""
         people, config = self.population, self.config.population
-        most = max(people.hours, default=1.0)
-        busy = int(np.count_nonzero(self.traits.activity * most > 1.0)) if people.hours else 0
+        most = people.hours.max(axis=0, initial=0.0)
+        busy = int(np.count_nonzero(self.traits.activity * most > 1.0))
         if busy:
-            yield (
-                f"population.activity.hours: {busy:,} of {people.size:,} people come online for certain in the busiest "
-                f"hour, whose factor is {most:.3g}"
-            )
+            hour = f"the busiest hour, whose factor is {most[0]:.3g}" if len(most) == 1 else "their busiest hour"
+            yield f"population.activity.hours: {busy:,} of {people.size:,} people come online for certain in {hour}"
         rates = self._posting_rates()
         capped = 0 if isinstance(rates, float) else int(np.count_nonzero(rates >= CAPPED))
         if capped and config.posts_per_session < MOST:

@@ -186,7 +186,7 @@ def test_people_post_at_their_rates_and_the_cap_is_told() -> None:
     came, posted = Counter[int](), Counter[int]()
     for tick in range(0, 600 * config.simulation.ticks_per_round, config.simulation.ticks_per_round):
         world.people[:, DUE] = NEVER
-        turn_kernel.begin_round(world.network.state.t, tick, 1.0)
+        turn_kernel.begin_round(world.network.state.t, tick, np.ones(1))
         came.update(np.flatnonzero(world.due != NEVER).tolist())
         posted.update(np.flatnonzero((world.due != NEVER) & (world.people[:, NEXT] == WANTS_TO_POST)).tolist())
     for agent, sessions in came.items():

@@ -8,11 +8,13 @@ import pytest
 
 from actors.factory.graph_files import parse_graph
 from prism.config.attributes import AttributeConfig
-from prism.config.model import GraphConfig, PopulationConfig
-from prism.errors import ConfigError
+from prism.config.model import ActivityConfig, GraphConfig, PopulationConfig, PostsConfig
+from prism.errors import ConfigError, InputError
 from prism.rng import Draw, integer
+from prism.social.people.hours import COLUMNS, parse_hours
 from prism.social.people.population import Population, build_population
 from prism.social.people.profiles import parse_profiles
+from prism.social.posts.post_file import parse_posts
 
 ROWS = ("ada,Ada,left", "bo,Bo,right", "cy,Cy,left", "di,Di,right")
 TIES = ("di,cy", "cy,ada", "ada,bo", "bo,di", "ada,cy")
@@ -23,19 +25,31 @@ def built(
     ties: str = "source,target\n" + "\n".join(TIES),
     *,
     size: int = 4,
+    posts: str = "",
+    hours: str = "",
+    author: str | None = "author",
     **settings: object,
 ) -> Population:
-    """The people of two files; without ties those of a drawn graph."""
+    """The people of two files, with posts and hours; without ties those of a drawn graph."""
     config = PopulationConfig(
         profiles="people.csv",
         size=size,
         attributes={"party": AttributeConfig(type="text", values=("left", "right"), default="left")},
         graph=GraphConfig(path="ties.csv", directed=True) if ties else GraphConfig(kind="watts_strogatz", degree=2),
+        posts=PostsConfig(file="posts.csv" if posts else None, author=author),
+        activity=ActivityConfig(hours="hours.csv" if hours else None),
         **settings,  # type: ignore[arg-type]
     )
     profiles = parse_profiles(people.encode(), "people.csv", config)
     graph = parse_graph(ties.encode(), "ties.csv", config.graph) if ties else None
-    return build_population(config, 1, profiles=profiles, graph=graph)
+    return build_population(
+        config,
+        1,
+        profiles=profiles,
+        graph=graph,
+        posts=parse_posts(posts.encode(), "posts.csv", config) if posts else None,
+        hours=parse_hours(hours.encode(), "hours.csv") if hours else None,
+    )
 
 
 def refusal(*files: str, **settings: object) -> str:
@@ -196,3 +210,95 @@ def test_settings_find_people_by_id_first() -> None:
         assert caught.value.args[0] == problem
     words = built()  # with ids that are no numbers, a number is that of a person, from 0 on
     assert [words.name(words.number(each)) for each in (0, 1, "di", "Di")] == ["Di", "Cy", "Di", "Di"]
+
+
+POSTS = "text,author\nOne,bo\nTwo,di\nThree,bo\nFour,"
+
+
+def test_a_post_is_its_authors_if_authors_are_people() -> None:
+    population = built(posts=POSTS)
+    people = {population.number(name): name for name in RIGHT}
+    assert [people.get(owner) for owner in population.owners.tolist()] == ["bo", "di", "bo", None]
+    assert population.joins[1] == (
+        "posts.csv: `author`: 3 posts of 2 people, which nobody else publishes; first: post 1 is bo's, post 2 is di's, "
+        "post 3 is bo's; any person may publish 1 other"
+    )
+    assert (
+        built(posts=POSTS.removesuffix("\nFour,"))
+        .joins[1]
+        .endswith("; 2 people without a post of their own write sentences")
+    )
+    named = built(
+        "user_id,username,name\n1,ada,A\n2,bo,B\n3,cy,C\n4,di,D", posts=POSTS.replace("author", "By"), author="by"
+    )
+    assert named.owners.tolist() == [named.number("bo"), named.number("di"), named.number("bo"), -1]
+    # Where nobody's id is in the column, or it is not to be read, a post is anybody's.
+    foreign = "text,author\nOne,The Ledger\nTwo,Reuters"
+    for several in (
+        built(posts=foreign),
+        built(posts=POSTS, author=None),
+        built("name\nbo\ndi\nada\ncy", "", posts=POSTS),
+        built(posts="text\nOne"),
+    ):
+        assert {*several.owners.tolist()} == {-1}
+    assert built(posts=foreign).joins[1] == (
+        "posts.csv: `author`: authors are not people (The Ledger, Reuters): any person may publish"
+    )
+    with pytest.raises(
+        InputError, match=r"^posts\.csv:1: missing column: writer, for population\.posts\.author; the f"
+    ):
+        built(posts=POSTS, author="writer")
+
+
+def test_authors_who_are_not_people_are_refused_unless_it_is_set_what_becomes_of_their_posts() -> None:
+    some = POSTS + "".join(f"\nMore,x{number}" for number in range(7))
+    assert refusal(posts=some) == (
+        "configuration: population.unmatched: 7 authors are in posts.csv only: x0, x1, x2, x3, x4 and 2 others; "
+        "expected drop (leave their posts out), draw (any person may publish them) or population.posts.author: null"
+    )
+    dropped, drawn = (built(posts=some, unmatched=way) for way in ("drop", "draw"))
+    assert (dropped.owners[3:].tolist(), drawn.owners[3:].tolist()) == ([-1] + 7 * [4], 8 * [-1])
+    assert dropped.joins[2] == (
+        "population.unmatched: drop: 7 authors are in posts.csv only: x0, x1, x2, x3, x4 and 2 others; their posts are "
+        "left out"
+    )
+    assert drawn.joins[2].endswith("; any person may publish their posts")
+
+
+def hours(**first: int) -> str:
+    """Return a table with a row for each id: a count in the hour 0, and 1 in the hour 23."""
+    rows = [f"{name},{count}{',0' * 22},1" for name, count in first.items()]
+    return "\n".join([f"user_id,{','.join(COLUMNS)}", *rows])
+
+
+def test_the_rows_of_hours_are_those_of_the_people_with_their_ids() -> None:
+    population = built(hours=hours(cy=1, di=0, ada=2, bo=23) + "\n" + hours(di=3).splitlines()[1])
+    factors = {name: population.hours[:, population.number(name)] for name in RIGHT}
+    assert [round(factors[name][0]) for name in ("ada", "bo", "cy", "di")] == [16, 23, 12, round(24 * 3 / 5)]
+    assert [factors[name].mean() for name in RIGHT] == pytest.approx([1.0] * 4)
+    assert population.joins[1:] == (
+        "hours.csv: `user_id`: hours of their own for 4 people; first: row 1 is cy's, row 2 is di's, row 3 is ada's",
+    )
+    other = built(hours=hours(x=1, y=3))
+    assert other.hours.shape == (24, 1)
+    assert other.joins[1] == (
+        "hours.csv: `user_id`: ids are not people (x, y): the sums of all rows, the same hours for everybody"
+    )
+    assert refusal(hours=hours(cy=1, di=1, ada=1, bo=1).replace("bo,1" + ",0" * 22 + ",1", "bo" + ",0" * 24)) == (
+        "configuration: population.activity.hours: expected an hour above 0 for each person of hours.csv, got none "
+        "for bo"
+    )
+
+
+def test_hours_of_nobody_and_people_without_hours_are_refused_unless_it_is_set_what_becomes_of_them() -> None:
+    some = hours(cy=1, di=1, x=5, bo=3)
+    assert refusal(hours=some) == (
+        "configuration: population.unmatched: 1 person is in hours.csv only: x; 1 person is not in hours.csv: ada; "
+        "expected drop (people without a row have the sums of all rows) or draw (they have rows of others, by the seed)"
+    )
+    dropped, drawn = (built(hours=some, unmatched=way) for way in ("drop", "draw"))
+    ada, others = dropped.number("ada"), [dropped.number(name) for name in ("bo", "cy", "di")]
+    assert dropped.hours[0, ada] == 24 * 10 / 14
+    assert drawn.hours[0, ada] in drawn.hours[0, others]
+    assert dropped.joins[2].endswith("; people without a row have the sums of all rows")
+    assert drawn.joins[2].endswith("; people without a row have rows of others, drawn by the seed")

@@ -136,7 +136,7 @@ def test_people_are_online_as_often_as_is_configured() -> None:
     came, rounds = 0, 20
     for number in range(rounds):
         world.people[:, DUE] = NEVER
-        turn_kernel.begin_round(world.network.state.t, number * world.ticks_per_round, 1.0)
+        turn_kernel.begin_round(world.network.state.t, number * world.ticks_per_round, np.ones(1))
         came += int(np.count_nonzero(world.due != NEVER))
     spread = world.traits.activity.std() / math.sqrt(4000)
     assert came / rounds / 4000 == pytest.approx(0.6, abs=4 * spread)

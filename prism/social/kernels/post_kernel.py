@@ -475,12 +475,16 @@ def interest_of(t: Any, author: Any, tick: Any) -> Any:
 
 @kernel
 def taken_from_file(t: Any, author: Any, tick: Any) -> Any:
-    """Return the number of the post that a person publishes: of some that are drawn, the first with the best score."""
-    # Row 0 of the file's posts stands for no post, so their numbers are from 1 on.
-    count, begun = len(t.given_topics) - 1, begun_in(t, author, tick)
+    """Return the number of the post that a person publishes: of some that are drawn, the first with the best score.
+
+    They are drawn from the posts that anybody may publish and from the person's own; 0 if there are none.
+    """
+    starts, begun = t.given_starts, begun_in(t, author, tick)
+    free, own = starts[0], starts[author + 1] - starts[author]
     best, chosen = -math.inf, np.int64(0)
-    for place in range(t.settings.offered):
-        number = 1 + below(count, t.key, author, tick, _OFFERED, begun * _OFFERED_MAX + place)
+    for place in range(t.settings.offered if free + own else 0):
+        drawn = below(free + own, t.key, author, tick, _OFFERED, begun * _OFFERED_MAX + place)
+        number = t.given_order[drawn if drawn < free else starts[author] + drawn - free]
         score = called(t.settings.choice, t, author, number, tick)
         if score > best or not chosen:
             best, chosen = score, np.int64(number)

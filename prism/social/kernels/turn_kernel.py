@@ -55,11 +55,11 @@ KIND_COLUMNS = 6
 
 
 @kernel
-def begin_round(tables: Any, tick: Any, factor: Any) -> None:
+def begin_round(tables: Any, tick: Any, factors: Any) -> None:
     """Plan who comes online in the round that begins, and when, and whether with an original post.
 
     Args:
-        factor: of everybody's activity at this hour.
+        factors: of activity at this hour, of each person or, alone, of everybody.
     """
     t = address_of(tables)
     people, key = t.people, t.key
@@ -71,7 +71,7 @@ def begin_round(tables: Any, tick: Any, factor: Any) -> None:
             continue
         # 2. Who comes, who begins with an original, and when. Each has a draw of its own, so that another activity
         #    changes no arrival.
-        if unit(key, person, tick, _ONLINE, 0) >= t.activity[person] * factor:
+        if unit(key, person, tick, _ONLINE, 0) >= t.activity[person] * factors[person if len(factors) > 1 else 0]:
             continue
         posts = False
         if t.settings.may_post:

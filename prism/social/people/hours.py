@@ -7,23 +7,45 @@ person's messages is a base rate times a factor of the hour.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from prism.config.model import DAY_HOURS, hours_problem
 from prism.errors import InputError
 from prism.expectations import found
+from prism.social.people.profile_rows import KINDS
+from prism.social.ties.follow_lists import plain_id
 from prism.text_files import check_format, check_width, decode_text, separator_of, table_rows
 
 COLUMNS: Final = tuple(f"h{hour:02d}" for hour in range(DAY_HOURS))
-"""The columns of a table of counts. Others, such as a person's id, may be there too."""
+"""The columns of a table of counts. Others may be there, too."""
 
 
-def relative(figures: Sequence[float]) -> tuple[float, ...]:
-    """Return figures of which not all are 0 as factors whose mean is 1."""
-    total = math.fsum(figures)
-    return tuple(len(figures) * figure / total for figure in figures)
+class Hours(NamedTuple):
+    """A table of counts.
+
+    Args:
+        counts: a row for each account, a column for each hour.
+        ids: the account of each row; empty if the table has no column of ids, which is `column`.
+    """
+
+    counts: NDArray[np.float64]
+    ids: tuple[str, ...] = ()
+    column: str = ""
+
+    @property
+    def sums(self) -> list[float]:
+        """The sum of each column."""
+        return [math.fsum(column) for column in self.counts.T]
+
+
+def relative(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return rows of counts, of which not all in a row are 0, as factors whose mean is 1."""
+    factors: NDArray[np.float64] = DAY_HOURS * counts / np.array([[math.fsum(row)] for row in counts])
+    return factors
 
 
 def hour_at(epoch: datetime, seconds: float) -> int:
@@ -31,23 +53,13 @@ def hour_at(epoch: datetime, seconds: float) -> int:
     return (epoch + timedelta(seconds=seconds)).hour
 
 
-def hours_lines(hours: object) -> tuple[str, ...]:
-    """Return a line about a file of hours, if one is named: its rows are not joined to people."""
-    return (f"{hours}: the sums of all rows, the same hours for everybody",) if isinstance(hours, str) else ()
-
-
 def check_hours_format(source: str) -> None:
     """Refuse a file whose extension is not that of a table."""
     check_format(source, "counts by hour", (".csv", ".tsv"))
 
 
-def parse_hours(data: bytes, source: str) -> tuple[float, ...]:
-    """Return the sums of the columns h00 to h23 of a table."""
-    return tuple(math.fsum(column) for column in zip(*parse_accounts(data, source), strict=True))
-
-
-def parse_accounts(data: bytes, source: str) -> tuple[tuple[float, ...], ...]:
-    """Return the columns h00 to h23 of each row of a table, which is an account."""
+def parse_hours(data: bytes, source: str) -> Hours:
+    """Return the columns h00 to h23 of a table, and the first of the columns that profiles have ids in."""
     check_hours_format(source)
     text = decode_text(data, source)
     table = table_rows(text, source, separator_of(text, COLUMNS))
@@ -56,11 +68,14 @@ def parse_accounts(data: bytes, source: str) -> tuple[tuple[float, ...], ...]:
         if header.count(name) != 1:
             problem = f"expected a header with each of h00 to h23 once, got {header.count(name)} times {name}"
             raise InputError(source, problem, line=1)
-    accounts = []
+    column = next((name for name in (*KINDS["id"], *KINDS["username"]) if name in header), "")
+    accounts, ids = list[list[float]](), list[str]()
     for line, row in table:
         if not any(map(str.strip, row)):
             continue
         check_width(row, len(header), source, line)
+        if column:
+            ids.append(plain_id(row[header.index(column)]))
         counts = []
         for name in COLUMNS:
             cell = row[header.index(name)]
@@ -71,7 +86,8 @@ def parse_accounts(data: bytes, source: str) -> tuple[tuple[float, ...], ...]:
             if not 0.0 <= count <= 1e15:
                 raise InputError(source, f"expected a count from 0 to 1e15, got {found(cell)}", key=name, line=line)
             counts.append(count)
-        accounts.append(tuple(counts))
-    if problem := hours_problem(tuple(math.fsum(row[hour] for row in accounts) for hour in range(DAY_HOURS))):
+        accounts.append(counts)
+    made = Hours(np.array(accounts).reshape(-1, DAY_HOURS), tuple(ids), column)
+    if problem := hours_problem(tuple(made.sums)):
         raise InputError(source, problem)
-    return tuple(accounts)
+    return made

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
+from prism.columns import Ints
 from prism.config.model import PopulationConfig
 from prism.errors import ConfigError
 from prism.social.people.homophily import Homophily, wired
-from prism.social.people.hours import relative
-from prism.social.people.joining import join, number_of
+from prism.social.people.hours import Hours
+from prism.social.people.joining import authors_of, hours_of, join, number_of
 from prism.social.people.margins import DrawnMargins, Margins
 from prism.social.people.people import People
 from prism.social.people.persona import Persona
@@ -24,23 +27,25 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
     """The people and their graph: `personas[i]` is person i of `graph`.
 
     Args:
-        hours: the factor of everybody's activity in each hour of the day, from midnight on, 1 on average; empty if all
-            hours are alike.
+        hours: the factors of activity, 1 on average: a row for each hour of the day from midnight on, with one for each
+            person or one for everybody; no row if all hours are alike.
         understood: how the file of profiles was understood, in lines.
         margins: the tables that attributes were drawn from.
         homophily: the share of ties between equals that was asked for and came out.
         posts: the posts of the file that people publish.
+        owners: who may publish each: `prism.social.people.joining.authors_of`.
         ids: lists of people's ids in files, by which settings may name them: `prism.social.people.joining.Joined`.
-        joins: how people and profiles were joined, in lines.
+        joins: how people were joined with profiles, hours and posts, in lines.
     """
 
     personas: Sequence[Persona]
     graph: FollowGraph
-    hours: tuple[float, ...] = ()
+    hours: NDArray[np.float64] = msgspec.field(default_factory=lambda: np.zeros((0, 1)))
     understood: tuple[str, ...] = ()
     margins: DrawnMargins | None = None
     homophily: Homophily | None = None
     posts: tuple[GivenPost, ...] = ()
+    owners: Ints = msgspec.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     ids: tuple[Sequence[str], ...] = ()
     joins: tuple[str, ...] = ()
 
@@ -80,7 +85,7 @@ def build_population(
     *,
     profiles: tuple[Profile, ...] | None = None,
     graph: FollowGraph | None = None,
-    hours: tuple[float, ...] | None = None,
+    hours: Hours | None = None,
     margins: Margins | None = None,
     posts: tuple[GivenPost, ...] | None = None,
     on_step: Callable[[str], None] = ignore_step,
@@ -98,10 +103,8 @@ def build_population(
         ConfigError: the graph parameters do not fit the size, or a setting needs a file that is not given.
     """
     # 1. The files that settings name.
-    if isinstance(config.activity.hours, tuple):
-        hours = config.activity.hours
     for key, named, what, content in (
-        ("activity.hours", config.activity.hours, "figures", hours),
+        ("activity.hours", config.activity.hours if isinstance(config.activity.hours, str) else None, "figures", hours),
         ("margins", config.margins[0] if config.margins else None, "shares", margins),
         ("posts.file", config.posts.file, "posts", posts),
     ):
@@ -138,16 +141,21 @@ def build_population(
             problem = "expected an attribute that everybody has, and a share"
             raise ConfigError("configuration", problem, key="population.graph.homophily.by")
         graph, alike = wired(graph, values, by, share, seed, mutual=is_mutual(config.graph))
+    # 5. Their hours, and the posts that are theirs.
+    known = ids or (() if config.graph.path is None else (graph.names,))
+    factors, of_hours = hours_of(hours, config, known, graph.size, seed)
+    owners, of_posts = authors_of(posts or (), config, known, graph.size)
     return Population(
         personas=personas,
         graph=graph,
-        hours=() if hours is None else relative(hours),
+        hours=factors,
         understood=profiles.understood if isinstance(profiles, Profiles) else (),
         margins=drawn,
         homophily=alike,
         posts=posts or (),
+        owners=owners,
         ids=ids,
-        joins=() if joined is None else joined.lines,
+        joins=(*(() if joined is None else joined.lines), *of_hours, *of_posts),
     )
 
 

@@ -11,24 +11,27 @@ from prism.config.model import ColumnsConfig, PopulationConfig
 from prism.errors import InputError
 from prism.social.people.profile_columns import OwnColumns
 from prism.social.people.profile_rows import FORMATS, read_rows
-from prism.social.ties.follow_lists import entries_of
+from prism.social.ties.follow_lists import entries_of, plain_id
 from prism.social.ties.graph import shown
 from prism.text_files import check_format, decode_text
 from prism.wording import counted
 
 TEXT: Final = "text"
 TOPICS: Final = "topics"
+AUTHOR: Final = "author"
+"""The column of authors, unless the configuration names another."""
 POSTS_MAX: Final = 1_000_000
 _LISTED: Final = 8
 """The most names of topics in a line."""
 
 
 class GivenPost(NamedTuple):
-    """A post of a file; `attributes` are in the order in which they are declared."""
+    """A post of a file; `attributes` are in the order in which they are declared, `author` is an id or empty."""
 
     text: str
     topics: tuple[str, ...]
     attributes: Mapping[str, Any]
+    author: str = ""
 
 
 class GivenPosts(tuple[GivenPost, ...]):
@@ -36,9 +39,11 @@ class GivenPosts(tuple[GivenPost, ...]):
 
     Attributes:
         unread: the columns of the file that nothing reads.
+        column: the column of authors; empty if there is none.
     """
 
     unread: tuple[str, ...] = ()
+    column: str = ""
 
 
 def parse_posts(data: bytes, source: str, config: PopulationConfig) -> GivenPosts:
@@ -54,10 +59,14 @@ def parse_posts(data: bytes, source: str, config: PopulationConfig) -> GivenPost
     table = read_rows(text, source, {TEXT, TOPICS, *config.posts.attributes}, "post")
     if not 0 < len(table.rows) <= POSTS_MAX:
         raise InputError(source, f"expected 1 to {POSTS_MAX:,} posts, got {len(table.rows):,}")
-    if TEXT not in table.columns:
+    declared, wanted = config.posts.attributes, config.posts.author
+    author = next((each for each in table.columns if wanted is not None and each.lower() == wanted.lower()), None)
+    missing = TEXT if TEXT not in table.columns else ""
+    if author is None and wanted not in {None, AUTHOR}:
+        missing = missing or f"{wanted}, for population.posts.author"
+    if missing:
         kind, listed = "key" if table.header_line is None else "column", ", ".join(table.columns)
-        raise InputError(source, f"missing {kind}: {TEXT}; the file has: {listed}", line=table.header_line)
-    declared = config.posts.attributes
+        raise InputError(source, f"missing {kind}: {missing}; the file has: {listed}", line=table.header_line)
     own = OwnColumns(table, declared, ColumnsConfig(), POSTS_PLACE)
     posts = []
     for place, cells in enumerate(table.rows):
@@ -75,9 +84,11 @@ def parse_posts(data: bytes, source: str, config: PopulationConfig) -> GivenPost
             raise table.error(place, TOPICS, "expected topics as in `taxes; schools`, or a list of texts")
         attributes = {name: values.get(name, each.default) for name, each in declared.items()}
         each_once = tuple(dict.fromkeys(filter(None, map(str.strip, topics))))
-        posts.append(GivenPost(said.strip(), each_once, attributes))
+        by = "" if author is None else plain_id(cells.get(author))
+        posts.append(GivenPost(said.strip(), each_once, attributes, by))
     made = GivenPosts(posts)
-    read = {TEXT, TOPICS, *(each.column or name for name, each in declared.items())}
+    made.column = author or ""
+    read = {TEXT, TOPICS, author, *(each.column or name for name, each in declared.items())}
     made.unread = tuple(column for column in table.columns if column and column not in read)
     return made
 
@@ -95,7 +106,8 @@ def post_lines(path: str | None, posts: Sequence[GivenPost], interests: Collecti
     lines = [f"{path}: {counted(len(posts), 'post')}; {f'topics: {named}' if topics else 'no topics'}"]
     if isinstance(posts, GivenPosts) and posts.unread:
         columns = _listed([f"`{column}`" for column in posts.unread])
-        lines.append(f"{path}: not read: {columns}; a post is anybody's, whoever the file says wrote it")
+        whose = "" if posts.column else "; a post is anybody's, whoever the file says wrote it"
+        lines.append(f"{path}: not read: {columns}{whose}")
     unknown = [topic for topic in topics if topic not in interests]
     if unknown:
         lines.append(f"{path}: nobody is interested in topics that population.topics lacks: {_listed(unknown)}")

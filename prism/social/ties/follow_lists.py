@@ -111,6 +111,14 @@ def id_text(value: object) -> str:
     return f"{sign.strip('+')}{whole}{fraction[:exponent]}"
 
 
+def plain_id(value: object) -> str:
+    """Return an id as `id_text` does, and one that has lost digits as it stands: it is nobody's."""
+    try:
+        return id_text(value)
+    except LostDigitsError:
+        return str(value).strip()
+
+
 def entries_of(value: object) -> tuple[str, ...] | None:
     """Return the ids in a follow list, given as a text or as a list of JSON; None if it is no list.
 

@@ -23,10 +23,16 @@ population:
   attributes: {party: {type: text, values: [left, right]}}
   graph: {path: ties.csv, directed: true}
   measures: [ei_index_party]
+  posts: {file: posts.csv}
+  activity: {hours: hours.csv}
 interventions:
   - {round: 1, publish: {author: p7, text: News}}
   - {round: 2, silence: [p3, Person 4]}
 """
+POSTS = "text,author\n" + "".join(f"News {number},p{number % 5}\n" for number in range(20))
+HOURS = f"user_id,{','.join(f'h{hour:02d}' for hour in range(24))}\n" + "".join(
+    f"p{number}" + f",{number + 1}" * 24 + "\n" for number in range(12)
+)
 SAID = "population.join: id: 12 people in ties.csv and people.csv (`user_id`); first: p0 is Person 0, p1 is Person 1, "
 
 
@@ -39,6 +45,8 @@ def _nothing_blocks() -> None:
 def _study(prism: Prism) -> None:  # it makes the directory
     Path("people.csv").write_text(PEOPLE)
     Path("ties.csv").write_text(TIES)
+    Path("posts.csv").write_text(POSTS)
+    Path("hours.csv").write_text(HOURS)
     Path("study.yaml").write_text(STUDY)
 
 
@@ -49,7 +57,10 @@ def shuffled(text: str) -> str:
 
 def test_the_joins_are_said_and_every_way_of_a_run_keeps_them(prism: Prism) -> None:
     for options in ((), ("--build",)):
-        assert SAID in prism("validate", "study.yaml", *options).out
+        said = prism("validate", "study.yaml", *options).out
+        assert SAID in said
+        assert "posts.csv: `author`: 20 posts of 5 people, which nobody else publishes; first: post 1 is p0's" in said
+        assert "hours.csv: `user_id`: hours of their own for 12 people; first: row 1 is p0's, row 2 is p1's" in said
     ran = prism("run", "study.yaml", "--out", "run")
     assert (ran.code, SAID in ran.err) == (0, True)
     assert "first people of interventions: interventions[0].publish.author p7 is Person 7, interventions[1]" in ran.err
@@ -90,12 +101,23 @@ def test_people_of_one_file_end_the_command_before_anything_is_written(prism: Pr
     assert "study.yaml: ok: 12 agents" in drawn.out
 
 
+def test_an_intervention_publishes_nobody_elses_post(prism: Prism) -> None:
+    Path("study.yaml").write_text(STUDY.replace("text: News", "post: 6"))
+    ended = prism("run", "study.yaml", "--out", "none")
+    problem = "interventions[0].publish.post: expected a post that p7 may publish, got 6, which is somebody else's"
+    assert (ended.code, problem in ended.err) == (3, True)
+    assert prism("validate", "study.yaml", "--build", "--set", "population.posts.author=null").code == 0
+
+
 def test_settings_of_joins_that_join_nothing_are_refused(prism: Prism) -> None:
     for settings, problem in {
         ("population.profiles=null", "population.attributes={}", "population.join=draw"): (
             "--set: population.join: draw joins people to a profile file in population.profiles, got null"
         ),
-        ("population.join=draw", "population.unmatched=drop"): (
+        (
+            *("population.join=draw", "population.unmatched=drop"),
+            *("population.activity.hours=null", "population.posts.file=null"),
+        ): (
             "--set: population.unmatched: drop is about people in one of two files: expected population.profiles and "
             "population.graph.path, joined by id"
         ),

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from actors.core.frames import ORIGIN
 from actors.core.ports import Record
@@ -24,7 +25,9 @@ from prism import bundles
 from prism.bundles import Bundles
 from prism.columns import Columns
 from prism.config import Config
+from prism.config.model import ActivityConfig, GraphConfig, PopulationConfig, SimulationConfig
 from prism.llm import LanguageModel
+from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.domain import SocialDomain
 from prism.social.people.population import Population, build_population
 from prism.statechart import Behaviour
@@ -33,6 +36,7 @@ from tests.actors.shards_here import ShardsHere
 from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
 from tests.paths import ROOT
+from tests.social.test_joining import built, hours
 from tests.tiers import Size
 
 pytestmark = pytest.mark.usefixtures("logged")
@@ -128,6 +132,45 @@ def test_a_world_that_comes_with_prism_makes_the_run_of_one_process(size: Size) 
         for shards in (2, 3, 8)[: size(3, everyday=1)]:
             assert run_in(world, shards) == whole, (name, shards)
         assert name not in CHANGED or whole[1][CHANGED[name]] > 10
+
+
+def test_people_publish_their_own_posts_in_their_own_hours_in_every_way() -> None:
+    rows = "".join(f"\nNote {number},{('ada', 'bo', 'cy')[number % 3]}" for number in range(30))
+    people = built(posts=f"text,author{rows}", hours=hours(ada=24, bo=24, cy=1, di=24))
+    config = Config(
+        simulation=SimulationConfig(rounds=5, ticks_per_round=12),
+        population=PopulationConfig(
+            posts_per_session=0.9, activity=ActivityConfig(mean=0.9), graph=GraphConfig(path="x")
+        ),
+    )
+    world = World(config, SOCIAL_BEHAVIOUR, people)
+
+    async def run(config: Config, shards: int, at: int | None = None) -> Simulation:
+        world.config, taken = config, list[Checkpoint]()
+        made = await world.simulation(shards)
+
+        async def between() -> None:
+            if made.engine.tick == at:
+                taken.append(await made.checkpoint())
+
+        await made.run(between=between)
+        if taken:
+            made = await world.simulation(shards, taken[0])
+            await made.run()
+        return made
+
+    resident = anyio.run(run, config, 0)
+    compiled = replace(config, run=replace(config.run, activation="compiled"))
+    others = [anyio.run(run, *way) for way in ((config, 0, 30), (compiled, 0), (compiled, 2), (compiled, 3, 30))]
+    assert {each.engine.digest.hexdigest() for each in others} == {resident.engine.digest.hexdigest()}
+    network: Any = resident.domain.world.network  # type: ignore[attr-defined]
+    given = [(post.author, post.given) for post in network.posts.values() if post.kind == "original" and post.given]
+    assert len(given) > 5
+    assert all(people.owners[number - 1] == author for author, number in given)
+    # Those who have no post of their own write sentences.
+    assert {post.author for post in network.posts.values() if post.kind == "original" and not post.given} == {
+        people.number("di")
+    }
 
 
 def file_after(simulation: Simulation, ticks: int) -> bytes:
