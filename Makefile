@@ -17,7 +17,7 @@ WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 2) + 1)
 test-slow test-landing: WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 2) + 2)
 PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS)
 
-.PHONY: help extras run test coverage test-landing test-slow test-cluster test-model lint lint-deploy types check bench bench-peers soak dashboards rules crashes mutants soak-kill lock clean
+.PHONY: help extras run test coverage test-landing test-slow test-cluster test-model lint lint-deploy types check bench bench-peers soak dashboards rules mutants lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -141,15 +141,8 @@ dashboards: $(READY) ## build the dashboards of deploy/grafana/dashboards from t
 rules: $(READY) ## build deploy/kubernetes/prometheusrule.yaml from deploy/prometheus/rules
 	$(BIN)/python -m deploy.prometheus_rule
 
-crashes: $(READY) ## crash small runs 100,000 times on a simulated disk (TRIALS=... of each of 4 kinds, SCENES="sealed shared ...")
-	$(BIN)/python -m tests.crash --trials $(or $(TRIALS),5000) --scenes $(or $(SCENES),embedded live)
-
 mutants: $(READY) ## plant 200 faults one at a time, and count those that the tests find (MUTANTS=..., an hour or more)
 	$(BIN)/python -m tests.mutants --mutants $(or $(MUTANTS),200)
-
-soak-kill: $(READY) ## kill real runs 300 times, and 30 with a live oracle (KILLS=...)
-	$(BIN)/python -m tests.durability.kills --kills $(or $(KILLS),300)
-	$(BIN)/python -m tests.durability.kills --kills 30 --live
 
 LOCK := uv pip compile --universal --generate-hashes --python-version 3.11 --no-header --no-annotate --quiet
 

@@ -6,13 +6,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.persistence.disk import RealDisk, write_whole
 from tests.catalogue import catalogue
-from tests.crash.disk import Crash, CrashedError, Cut, DiskFault, SimulatedDisk
+from tests.crash.disk import Cut, SimulatedDisk
 
 SEEDS = range(200)
 
@@ -60,30 +59,6 @@ def test_a_new_name_may_be_lost_until_the_directory_is_synced() -> None:
     assert found(disk, Cut.TORN) == {b"", b"new"}
     disk.sync_directory()
     assert found(disk, Cut.TORN) == {b"new"}
-
-
-@catalogue(("share", "left"), [(0.0, b"1234"), (0.5, b"123456"), (1.0, b"12345678")])
-def test_a_crash_does_an_operation_not_at_all_in_part_or_whole_and_nothing_after_it(share: float, left: bytes) -> None:
-    disk = SimulatedDisk(crash=Crash(at=2, share=share))
-    disk.append("a", b"1234")
-    for _ in range(2):
-        with pytest.raises(CrashedError):
-            disk.append("a", b"5678")
-    assert disk.visible("a") == left
-
-
-def test_a_broken_disk_fails_once_or_for_good() -> None:
-    for lasts in (False, True):
-        disk = SimulatedDisk(fault=DiskFault(at=2, lasts=lasts))
-        disk.append("a", b"1234")
-        with pytest.raises(OSError, match="Input/output error"):
-            disk.sync("a")
-        assert disk.durable("a") == b""
-        if lasts:
-            with pytest.raises(OSError, match="Input/output error"):
-                disk.size("a")
-        else:
-            assert disk.size("a") == 4
 
 
 OPERATIONS = st.lists(

@@ -29,7 +29,7 @@ def fingerprint() -> str:
 def test_every_schedule_and_every_disk_give_the_same_files(lookahead: int, size: Size) -> None:
     scene = Scene(is_live=False, config=with_deliberation(lookahead))
     names = (JOURNAL, ANSWERS, ROUNDS)
-    for seed in range(size(50, everyday=12)):
+    for seed in range(size(50, everyday=4)):
         disk = SimulatedDisk()
         scene.run(disk, process=seed)
         assert [disk.visible(name) for name in names] == [scene.whole.visible(name) for name in names], seed
@@ -46,6 +46,6 @@ def test_the_order_of_hashes_does_not_matter() -> None:
             text=True,
             check=True,
         ).stdout.split()[-1]  # the log goes there, too
-        for seed in ("0", "1", "42", "4242")
+        for seed in ("1", "42")
     ]
     assert set(journals) == {fingerprint()}

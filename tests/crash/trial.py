@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from random import Random
 from struct import unpack_from
 from zlib import crc32
@@ -46,20 +45,6 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
 
 
-class LostError(AssertionError):
-    """A broken promise.
-
-    Args:
-        trial: the trial.
-        problem: the promise, and what happened.
-    """
-
-    def __init__(self, trial: object, problem: str) -> None:
-        self.trial = trial
-        self.problem = problem
-        super().__init__(f"{problem}: {trial}")
-
-
 def records(content: bytes) -> list[bytes]:
     """Return the whole frames after a file's first eight bytes. Written independently of the product's reader."""
     found, at = [], MAGIC_BYTES
@@ -95,20 +80,12 @@ def names_of(log: list[bytes]) -> set[Name]:
 
 
 class CrashTrial:
-    """A scene under a trial.
+    """A scene under a trial."""
 
-    Args:
-        disk_type: the disk, or one with a fault of its own.
-        is_strict: whether a finished run must have left everything on the medium. Otherwise that is a harmless error.
-    """
-
-    def __init__(
-        self, scene: Scene, trial: Trial, disk_type: type[SimulatedDisk] = SimulatedDisk, *, is_strict: bool = True
-    ) -> None:
-        self._is_strict = is_strict
+    def __init__(self, scene: Scene, trial: Trial) -> None:
         self.scene = scene
         self.trial = trial
-        self.disk = disk_type(seed=trial.seed)
+        self.disk = SimulatedDisk(seed=trial.seed)
         self.crashes = 0
         """The number of faults that came before the run had ended by itself."""
         self.complaints: list[str] = []
@@ -124,7 +101,7 @@ class CrashTrial:
         """Return the disk after the last process.
 
         Raises:
-            LostError: something was lost, invented, asked twice, or not the same.
+            AssertionError: something was lost, invented, asked twice, or not the same.
             PrismError: a process could not begin or resume the run.
         """
         for number, fault in enumerate(self.trial.faults):
@@ -153,8 +130,9 @@ class CrashTrial:
             ended = False
         else:
             ended = True
-            if self._is_strict:
-                self._expect_durable()
+            for name in (*self._journal_files(self.disk), ANSWERS, ROUNDS):
+                on_medium = self.disk.durable(name)
+                self._expect(on_medium == self.disk.visible(name), f"{name} is on the medium when a run has ended")
         twice = known.intersection(oracle.asked if oracle is not None else ())
         self._expect(not twice, f"no answer in the log is asked for again, but {sorted(twice)}")
         return ended
@@ -170,14 +148,9 @@ class CrashTrial:
             visible, durable = (
                 _records(files, name) for files in (self.disk.visible_files(), self.disk.durable_files())
             )
-            self._expect_begins(visible, self._kept[name], f"no frame of {name} changes")
-            self._expect_begins(durable, self._on_medium[name], f"no frame of {name} on the medium changes")
+            for frames, before in ((visible, self._kept[name]), (durable, self._on_medium[name])):
+                self._expect(frames[: len(before)] == before, f"no frame of {name} changes")
             self._kept[name], self._on_medium[name] = durable if is_cut else visible, durable
-
-    def _expect_durable(self) -> None:
-        for name in (*self._journal_files(self.disk), ANSWERS, ROUNDS):
-            on_medium = self.disk.durable(name)
-            self._expect(on_medium == self.disk.visible(name), f"{name} is on the medium when a run has ended")
 
     def _judge(self) -> None:
         """Check the files after the last process."""
@@ -212,26 +185,19 @@ class CrashTrial:
         """Return the names of the journal's file and of its segments."""
         return [name for name in disk.visible_names() if name == JOURNAL or start_of(name) >= 0]
 
-    def _expect_begins(self, frames: list[bytes], with_these: list[bytes], promise: str) -> None:
-        self._expect(frames[: len(with_these)] == with_these, promise)
-
     def _expect(self, is_so: bool, promise: str) -> None:
-        if not is_so:
-            raise LostError(self.trial, f"broken: {promise}")
+        assert is_so, f"broken: {promise}: {self.trial}"
 
 
 def _records(files: dict[str, bytes], name: str) -> list[bytes]:
     return journal_records(files) if name == JOURNAL else records(files.get(name, b""))
 
 
-def trials(
-    scene: Scene, count: int, *, faults: int, cuts: Sequence[Cut] = tuple(Cut), first_seed: int = 0
-) -> list[Trial]:
+def trials(scene: Scene, count: int, *, faults: int, first_seed: int = 0) -> list[Trial]:
     """Return trials that together crash everywhere in an undisturbed run, on a fast and a slow disk, in every way.
 
     Args:
         faults: crashes in each run: the first anywhere, each further one during the recovery or soon after it.
-        cuts: the effects that a crash may have.
     """
     made = []
     for seed in range(first_seed, first_seed + count):
@@ -239,5 +205,5 @@ def trials(
         changes = scene.changes[seed % 2]
         places = [1 + int(changes * (seed * GOLDEN % 1.0)), *(random.randint(1, 30) for _ in range(1, faults))]
         crashes = [Crash(at=at, share=random.choice([0.0, random.random(), 1.0])) for at in places]
-        made.append(Trial(faults=tuple(Fault(crash=crash, cut=random.choice(cuts)) for crash in crashes), seed=seed))
+        made.append(Trial(faults=tuple(Fault(crash=crash, cut=random.choice([*Cut])) for crash in crashes), seed=seed))
     return made

@@ -40,16 +40,6 @@ class LiveWitness:
         self._heard = 0
         """The number of the last call that was checked."""
 
-    @property
-    def calls(self) -> int:
-        """Questions that the server was asked."""
-        return self._server.statistics().calls
-
-    @property
-    def answers(self) -> int:
-        """Questions whose answer is logged."""
-        return len(self._known)
-
     def faults(self) -> list[str]:
         """Return the faults of the run as it is now, compared with the last call."""
         problems = self._asked_again()

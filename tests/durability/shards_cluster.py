@@ -1,6 +1,6 @@
 """A Ray cluster of several nodes, and what happens to runs in shards on it; a script for a namespace of its own.
 
-    python -m tests.durability.shards_cluster SCENE [SEED TRIES]
+    python -m tests.durability.shards_cluster SCENE
 
 `run` and `config.yaml` are in its directory. It prints what it has found as JSON.
 """
@@ -16,7 +16,6 @@ import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from random import Random
 
 from tests.actors.studies.experiments.cluster import HEAD, node, until
 from tests.durability.sharded_runs import STARTS_S, begun, events, wait_for
@@ -28,9 +27,9 @@ RUN = HERE / "run"
 GONE_S = 30.0
 
 
-def main(scene: str, *numbers: str) -> None:
+def main(scene: str) -> None:
     """Play a scene."""
-    found = SCENES[scene](*map(int, numbers))
+    found = SCENES[scene]()
     sys.stdout.write(json.dumps(found) + "\n")
 
 
@@ -57,33 +56,6 @@ def the_cluster_is_killed() -> Found:
     nodes = [head(), worker(), worker()]
     end_of(resumed_in(3), 0)
     return {"said": said, "seconds": seconds, "again": again}
-
-
-def the_node_of_the_command_is_killed() -> Found:
-    """Kill the node that the command is part of, while the shard is on another: Ray ends the command."""
-    first, second = head(cpus=0), worker()
-    process = run_in(2)
-    killed(first)
-    said, seconds = end_of(process, 1)
-    killed(second)
-    first, second = head(cpus=0), worker()
-    end_of(resumed_in(2), 0)
-    return {"said": said, "seconds": seconds}
-
-
-def the_head_falls_silent() -> Found:
-    """Kill the process that knows the cluster: shards work on, and Ray would end the command in a minute."""
-    config = HERE / "slow.yaml"
-    config.write_text((HERE / "config.yaml").read_text().replace("tick_s: 0.02", "tick_s: 0.3"))
-    first, second = head(), worker()
-    process = run_in(2, config)
-    first.send_signal(signal.SIGSTOP)  # it would end the other processes of its node
-    (known,) = (pid for pid in processes_of(first) if name_of(pid) == "gcs_server")
-    os.kill(known, signal.SIGKILL)
-    said, seconds = end_of(process, 1)
-    killed(first)
-    killed(second)
-    return {"said": said, "seconds": seconds}
 
 
 def the_command_ends() -> Found:
@@ -125,40 +97,13 @@ def there_is_little_room() -> Found:
     return {"said": said, "seconds": max(seconds), "begun": waiting["begun"], "of": waiting["of"]}
 
 
-def any_time(seed: int, tries: int) -> Found:
-    """Kill a shard, a node or the command at random moments, also while the run begins again, and go on each time."""
-    draw, _, second = Random(seed), head(2), worker(2)
-    struck: list[str] = []
-    process = run_in(3)
-    for _ in range(tries):
-        time.sleep(5 * draw.random())
-        kind = draw.choice(("shard", "node", "command"))
-        struck.append(kind)
-        if kind == "shard" and (now := sorted(shards_now())):
-            os.kill(draw.choice(now), signal.SIGKILL)
-        elif kind == "node":
-            killed(second)
-            second = worker(2)
-        elif kind == "command":
-            process.kill()
-        if process.poll() is not None:  # killed, or it lost shards too often, or it is done
-            process.communicate()
-            process = resumed_in(3)
-    if process.wait(STARTS_S):
-        end_of(resumed_in(3), 0)
-    return {"struck": struck}
-
-
 SCENES = {
     each.__name__: each
     for each in (
         a_node_is_killed,
         the_cluster_is_killed,
-        the_node_of_the_command_is_killed,
-        the_head_falls_silent,
         the_command_ends,
         there_is_little_room,
-        any_time,
     )
 }
 

@@ -55,7 +55,7 @@ def test_answers_damaged_at_any_byte_are_refused_by_name_and_byte_or_cut_back_to
 
 
 @DAMAGES
-@catalogue("share", [0.1, 0.5, 0.8, 0.95, 0.99])
+@catalogue("share", [0.5, 0.95])
 def test_after_damage_to_the_answers_of_a_live_oracle_no_committed_tick_is_another(
     share: float, damage: Damage, crashed_live: Crashed, live: Path, prism: Prism, server: ModelServer
 ) -> None:

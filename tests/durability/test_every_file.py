@@ -53,24 +53,11 @@ def zero(path: Path, random: Random) -> None:
     path.write_bytes(data)
 
 
-def swap_lines(path: Path, random: Random) -> None:
-    lines = path.read_bytes().splitlines(keepends=True)
-    one, other = (random.randrange(len(lines)) for _ in range(2))
-    lines[one], lines[other] = lines[other], lines[one]
-    path.write_bytes(b"".join(lines))
-
-
 def change_digit(path: Path, random: Random) -> None:
     data = bytearray(path.read_bytes())
     places = [place for place, byte in enumerate(data) if chr(byte).isdecimal()]
     data[random.choice(places)] = ord(random.choice("0123456789"))
     path.write_bytes(data)
-
-
-def double_a_part(path: Path, random: Random) -> None:
-    data = path.read_bytes()
-    start, end = sorted(random.randrange(len(data) + 1) for _ in range(2))
-    path.write_bytes(data[:end] + data[start:end] + data[end:])
 
 
 def remove(path: Path, _: Random) -> None:
@@ -91,19 +78,7 @@ def make_a_pipe(path: Path, _: Random) -> None:
     os.mkfifo(path)
 
 
-DAMAGES: tuple[Damage, ...] = (
-    flip,
-    cut,
-    append,
-    zero,
-    swap_lines,
-    change_digit,
-    double_a_part,
-    remove,
-    empty,
-    make_a_directory,
-    make_a_pipe,
-)
+DAMAGES: tuple[Damage, ...] = (flip, cut, append, zero, change_digit, remove, empty, make_a_directory, make_a_pipe)
 
 
 class Undisturbed(NamedTuple):
@@ -154,7 +129,7 @@ def damaged_copy(run: Undisturbed, random: Random, number: int) -> tuple[str, st
         shutil.rmtree("run", ignore_errors=True)
         shutil.copytree(run.path, "run")
         name, damage = names[number % len(names)], random.choice(DAMAGES)
-        if Path("run", name).stat().st_size == 0 and damage in {flip, cut, zero, swap_lines, change_digit}:
+        if Path("run", name).stat().st_size == 0 and damage in {flip, cut, zero, change_digit}:
             continue
         try:
             damage(Path("run", name), random)
@@ -220,7 +195,7 @@ def test_each_digit_of_the_rows_and_of_the_summary_counts(
             shutil.copy(run.path / name, Path("run", name))
 
 
-@pytest.mark.parametrize("tail", [b"\n", b"\r", b"abc", b"3,36,1", b",,\n,"])
+@pytest.mark.parametrize("tail", [b"\n", b"3,36,1"])
 def test_a_resume_of_an_ended_run_cuts_off_what_follows_its_rows(
     tail: bytes, undisturbed: dict[str, Undisturbed], tmp_path: Path, prism: Prism
 ) -> None:

@@ -25,7 +25,7 @@ from tests.tiers import Size
 
 @pytest.mark.slow
 def test_runs_killed_again_and_again_end_as_one_that_was_left_alone(tmp_path: Path, size: Size) -> None:
-    kills = size(10, everyday=3)
+    kills = size(100, everyday=3)
     config, counts = tmp_path / "small.yaml", KillCounts(kills)
     config.write_text(SMALL)
     assert embedded(config, tmp_path, counts, Random(3)) == []
@@ -41,43 +41,33 @@ def test_runs_with_a_live_oracle_killed_four_times_lose_nothing_and_ask_nothing_
 
 
 UNSTARTED_FILES = [
-    (LOCK,),
     (LOCK, f".{CONFIG}.tmp"),
-    (LOCK, CONFIG),
-    (LOCK, CONFIG, f".{MANIFEST}.tmp"),
     (LOCK, CONFIG, MANIFEST),
-    (LOCK, CONFIG, MANIFEST, f".{ANSWERS}.tmp"),
     (LOCK, CONFIG, MANIFEST, ANSWERS),
     (LOCK, CONFIG, MANIFEST, ANSWERS, f".{JOURNAL}.tmp"),
 ]
 """What is there, stage by stage, when a run is killed before its journal is."""
 
 
-@pytest.fixture
-def unborn(request: pytest.FixtureRequest, embedded: Path, tmp_path: Path) -> Path:
-    """A run that was killed at one of the stages, made of the files of another one."""
-    path = tmp_path / "unborn"
-    path.mkdir()
-    for name in request.param:
-        whole = embedded / name.removeprefix(".").removesuffix(".tmp")
-        (path / name).write_bytes(whole.read_bytes()[: 5 if name.startswith(".") else None])
-    return path
-
-
-@pytest.mark.parametrize("unborn", UNSTARTED_FILES, indirect=True)
 def test_what_was_killed_before_its_journal_was_there_is_begun_again_in_its_place(
-    unborn: Path, prism: Prism, tmp_path: Path
+    embedded: Path, prism: Prism, tmp_path: Path
 ) -> None:
-    (tmp_path / "tiny.yaml").write_text(TINY)
-    refused = prism("resume", "unborn")
-    assert refused.code == 2
-    assert refused.err.startswith("prism: unborn: ")
-    assert refused.err.count("\n") == 1
-    begun = prism("run", "tiny.yaml", "--quiet", "--out", "unborn")
-    assert (begun.code, begun.err) == (0, "")
-    assert begun.out == prism("run", "tiny.yaml", "--quiet", "--out", "beside").out
-    assert differences(unborn, tmp_path / "beside") == []
-    assert not list(unborn.glob(".*.tmp"))
+    (tmp_path / "tiny.yaml").write_text(TINY.replace("tick_s: 0.01", "tick_s: 0"))
+    whole = prism("run", "tiny.yaml", "--quiet", "--out", "beside")
+    for number, names in enumerate(UNSTARTED_FILES):
+        unborn = tmp_path / f"unborn{number}"
+        unborn.mkdir()
+        for name in names:
+            content = (embedded / name.removeprefix(".").removesuffix(".tmp")).read_bytes()
+            (unborn / name).write_bytes(content[: 5 if name.startswith(".") else None])
+        refused = prism("resume", unborn.name)
+        assert refused.code == 2
+        assert refused.err.startswith(f"prism: {unborn.name}: ")
+        assert refused.err.count("\n") == 1
+        begun = prism("run", "tiny.yaml", "--quiet", "--out", unborn.name)
+        assert (begun.code, begun.err, begun.out) == (0, "", whole.out)
+        assert differences(unborn, tmp_path / "beside") == []
+        assert not list(unborn.glob(".*.tmp"))
 
 
 def test_what_somebody_else_put_beside_the_leftovers_is_in_the_way(prism: Prism, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 from actors.runs.ray_shards import ENDED
 from tests.actors.studies.experiments.cluster import in_namespace, why_not
 from tests.durability.sharded_runs import assert_same
-from tests.tiers import Size
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(420)]
 
@@ -47,19 +46,6 @@ def test_a_killed_cluster_ends_the_run_with_a_line_and_another_cluster_goes_on(s
     assert_same(short / "run", whole)
 
 
-def test_a_killed_node_of_the_command_ends_the_run_with_a_line(short: Path, whole: Path) -> None:
-    found = played("the_node_of_the_command_is_killed", whole, short)
-    assert_line(found)
-    assert_same(short / "run", whole)
-
-
-def test_a_silent_head_ends_the_run_before_ray_does(short: Path, whole: Path) -> None:
-    found = played("the_head_falls_silent", whole, short)
-    assert "nobody answers there" in found["said"]
-    assert found["said"].endswith(RESUME)
-    assert found["seconds"] < 60
-
-
 def test_a_command_that_is_stopped_or_killed_leaves_no_shards_and_goes_on_in_any_number(
     short: Path, whole: Path
 ) -> None:
@@ -75,12 +61,4 @@ def test_a_run_waits_for_room_says_so_and_can_be_stopped_meanwhile(short: Path, 
     assert (found["begun"], found["of"]) == (1, 2)
     assert found["said"] == f"prism: {ENDED}"
     assert found["seconds"] < 30
-    assert_same(short / "run", whole)
-
-
-@pytest.mark.parametrize("seed", [1])
-def test_kills_at_any_time_change_nothing(short: Path, whole: Path, seed: int, size: Size) -> None:
-    tries = size(12, everyday=4)
-    found = played(f"any_time {seed} {tries}", whole, short)
-    assert found["struck"]
     assert_same(short / "run", whole)
