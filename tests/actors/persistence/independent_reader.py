@@ -137,3 +137,16 @@ def read_run(run: Path) -> tuple[dict[str, Any], list[Any], str, list[Any]]:
     logged = (decode(payload) for payload, _ in frames(run / "oracle.log", b"PRISMA\r\n"))
     decided = [record for record in logged if record[0] == 4]
     return header, ticks, link.hex()[:32], decided
+
+
+def read_posts(run: Path) -> tuple[dict[int, Any], list[tuple[int, int]]]:
+    """Return `{post: (tick, kind, parent, root, depth)}`, and `(person, post)` for each like, oldest first."""
+    posts, likes = dict[int, Any](), list[tuple[int, int]]()
+    messages = (each for answers in read_run(run)[1] for each in answers)
+    for _, tick, agent, kind, post, parent, _ in (each for each in messages if each[0] == 7):
+        if kind == "like":
+            likes.append((agent, post))
+        else:
+            root, depth = (post, 0) if parent is None else (posts[parent][3], posts[parent][4] + 1)
+            posts[post] = (tick, kind, parent, root, depth)
+    return posts, likes

@@ -10,12 +10,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.actors.persistence.independent_reader import frames, read_run
+from actors.persistence.disk import RealDisk
+from actors.record.recovery import recover
+from prism.columns import Columns
+from prism.social.posts.post import Post, author_of
+from tests.actors.persistence.independent_reader import frames, read_posts, read_run
 from tests.paths import ROOT
 from tests.recorded import DELIBERATION_TICKS, EMBEDDED, make_run
+from tests.social.cascade_edges import edge_of
 
 PAGE = (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
-UPDATE, QUESTION, DECIDED = 2, 3, 4
+UPDATE, QUESTION, DECIDED, FEED = 2, 3, 4, 8
 
 
 def summary_of(run: Path) -> dict[str, Any]:
@@ -28,11 +33,9 @@ def of_kind(ticks: list[Any], kind: int) -> list[Any]:
 
 
 def test_the_page_leads_to_this_reader_which_needs_no_code_of_prism() -> None:
-    for name, most in (("independent_reader", 140), ("tree_reader", 40)):
-        assert f"(../tests/actors/persistence/{name}.py)" in PAGE
-        source = Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
-        assert len(source.splitlines()) <= most
-        assert not re.search(r"^(from|import) (prism|actors)", source, re.MULTILINE)
+    assert "(../tests/actors/persistence/independent_reader.py)" in PAGE
+    source = Path(__file__).with_name("independent_reader.py").read_text(encoding="utf-8")
+    assert not re.search(r"^(from|import) (prism|actors)", source, re.MULTILINE)
 
 
 def test_its_counts_are_those_of_the_summary(embedded: Path) -> None:
@@ -84,17 +87,17 @@ def test_every_decision_of_a_model_is_in_the_oracles_log(live: Path) -> None:
         assert answered[update[1] - DELIBERATION_TICKS, update[2], update[3]][4] == update[5]
 
 
-@pytest.mark.parametrize("file", ["journal.prism", "oracle.log"])
-def test_it_notices_any_flipped_byte(live: Path, tmp_path: Path, file: str) -> None:
-    for name in ("journal.prism", "oracle.log"):
-        (tmp_path / name).write_bytes((live / name).read_bytes())
-    whole = (live / file).read_bytes()
-    for offset in range(0, len(whole), max(1, len(whole) // 60)):
-        changed = bytearray(whole)
-        changed[offset] ^= 1 << offset % 8
-        (tmp_path / file).write_bytes(changed)
-        with pytest.raises(ValueError, match=file):
-            read_run(tmp_path)
+def test_it_notices_flipped_bytes(live: Path, tmp_path: Path) -> None:
+    for file in ("journal.prism", "oracle.log"):
+        for name in ("journal.prism", "oracle.log"):
+            (tmp_path / name).write_bytes((live / name).read_bytes())
+        whole = (live / file).read_bytes()
+        for offset in range(0, len(whole), max(1, len(whole) // 20)):
+            changed = bytearray(whole)
+            changed[offset] ^= 1 << offset % 8
+            (tmp_path / file).write_bytes(changed)
+            with pytest.raises(ValueError, match=file):
+                read_run(tmp_path)
 
 
 def test_it_notices_a_tick_that_was_taken_out(embedded: Path, tmp_path: Path) -> None:
@@ -105,3 +108,60 @@ def test_it_notices_a_tick_that_was_taken_out(embedded: Path, tmp_path: Path) ->
     (tmp_path / "oracle.log").write_bytes((embedded / "oracle.log").read_bytes())
     with pytest.raises(ValueError, match="tick 5 does not follow"):
         read_run(tmp_path)
+
+
+OUTSIDE = [
+    {"round": 2, "publish": {"author": 7, "text": "The bridge is closed.", "topics": ["politics"], "quality": 0.9}},
+    {"round": 3, "publish": {"author": 7, "text": "The bridge is open.", "topics": ["politics"], "quality": 1.0}},
+]
+REMEMBERING: dict[str, Any] = {**EMBEDDED, "feed": {"horizon_rounds": 100, "out_of_network": 0.4}}
+"""Settings under which nothing is forgotten, so that the whole world is in the last checkpoint."""
+
+
+def posts_of(run: Path) -> list[Post]:
+    """Return the posts that the run's own world holds at its end."""
+    checkpoint = recover(RealDisk(run), repair=False).checkpoint
+    assert checkpoint is not None
+    return Columns(checkpoint.columns).values("posts", Post)
+
+
+def check(run: Path) -> dict[str, Any]:
+    """Compare what the reader rebuilds with the run's own world and summary, and return the summary."""
+    posts, likes = read_posts(run)
+    summary, own = summary_of(run), posts_of(run)
+    parents = {"original": "publish", "reply": "reply", "reshare": "reshare"}
+    assert posts == {post.id: (post.created, parents[post.kind], post.parent, post.root, post.depth) for post in own}
+    assert list(posts) == [post.id for post in own]
+    edges = [(tick, root, parent, post) for post, (tick, _, parent, root, _) in posts.items() if parent is not None]
+    assert edges == [edge[:4] for post in own if (edge := edge_of(post)) is not None]
+    assert Counter(post for _, post in likes) == +Counter({post.id: post.likes for post in own})
+    kinds = Counter(kind for _, kind, *_ in posts.values())
+    trees, depths = Counter(root for *_, root, _ in posts.values()), dict[int, int]()
+    for *_, root, depth in posts.values():
+        depths[root] = max(depth, depths.get(root, 0))
+    largest = max((size, depths[root]) for root, size in trees.items())
+    assert (kinds["publish"], kinds["reply"], kinds["reshare"], len(likes)) == tuple(
+        summary[name] for name in ("posts", "replies", "reshares", "likes")
+    )
+    assert {str(size): count for size, count in sorted(Counter(trees.values()).items())} == summary["cascade_sizes"]
+    assert max(depths.values()) == summary["deepest_cascade"]
+    assert sum(size > 1 for size in trees.values()) == summary["cascades_branched"]
+    assert largest == (summary["largest_cascade"]["size"], summary["largest_cascade"]["depth"])
+    return summary
+
+
+def test_it_rebuilds_what_the_world_holds_and_feeds_are_recorded_only_where_it_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "with").mkdir()
+    (tmp_path / "without").mkdir()
+    settings = {**REMEMBERING, "interventions": OUTSIDE}
+    recording = make_run(tmp_path / "with", {**settings, "run": {"record_feeds": True}})
+    silent = make_run(tmp_path / "without", settings)
+    summary = check(recording)
+    assert min(summary[name] for name in ("posts", "likes", "replies", "reshares")) > 0
+    ticks, plain = (read_run(run)[1] for run in (recording, silent))
+    feeds = of_kind(ticks, FEED)
+    assert [[message for message in messages if message[0] != FEED] for messages in ticks] == plain
+    assert max(len(feed[3]) for feed in feeds) == 5
+    posts = read_posts(recording)[0]
+    assert all(author_of(post) != reader for _, _, reader, shown in feeds for post in shown)
+    assert all(posts[post][0] <= tick for _, tick, _, shown in feeds for post in shown)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from random import Random
 from zlib import compressobj
 
 import msgspec
@@ -108,24 +107,16 @@ def test_ticks_are_appended_while_those_before_them_are_written_into_a_segment()
     assert {name: disk.visible(name) for name in disk.visible_names()} == sealed_run().files
 
 
-@pytest.fixture
-def places() -> Iterator[int]:
-    """A byte in three, from another one on each time."""
-    return iter(range(Random(4).randrange(3), 10**6, 3))
-
-
-def test_every_changed_byte_of_a_segment_is_noticed_by_its_name(places: Iterator[int]) -> None:
+def test_every_changed_byte_of_a_segment_is_noticed_by_its_name() -> None:
     whole = sealed_run()
     name = segments(whole)[2]
     content = whole.files[name]
-    for place in places:
-        if place >= len(content):
-            break
+    for place in range(0, len(content), 7):
         disk = MemoryDisk({**whole.files, name: content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :]})
         with pytest.raises(JournalError, match=name):
             check_segment(disk, name)
         assert name in refusal(disk)
-    for place in range(0, len(content), 7):
+    for place in range(0, len(content), 29):
         assert name in refusal(MemoryDisk({**whole.files, name: content[:place]}))
 
 

@@ -146,15 +146,6 @@ def test_a_spend_cap_counts_on(when_spent: str) -> None:
     assert resumed.simulation.is_spent == whole.simulation.is_spent == (when_spent == "stop")
 
 
-def test_a_column_that_is_missing_is_an_error() -> None:
-    whole = RunPart(SMALL, 0)
-    taken = whole.taken[10]
-    for left_out in {column.name for column in taken.columns}:
-        columns = [column for column in taken.columns if column.name != left_out]
-        with pytest.raises(KeyError, match=left_out):
-            RunPart(SMALL, 0, start=taken._replace(columns=Bundles.of(columns)))
-
-
 @catalogue("change", ["missing", "unknown", "other values"])
 def test_the_world_of_another_version_is_one_clear_line(change: str) -> None:
     state, columns = RunPart(SMALL, schedule=1).taken[TICKS][1:]

@@ -12,7 +12,7 @@ import pytest
 from actors.core.errors import RunDirectoryError
 from actors.results.explain import explain_path
 from actors.results.explained_post import explain_post
-from tests.actors.persistence.tree_reader import read_posts
+from tests.actors.persistence.independent_reader import read_posts
 
 
 def sizes_of(posts: dict[int, Any]) -> list[int]:
@@ -22,7 +22,7 @@ def sizes_of(posts: dict[int, Any]) -> list[int]:
 
 
 def test_the_tree_is_the_one_in_the_journal_whichever_of_its_posts_is_asked_for(few_run: Path) -> None:
-    posts, likes = read_posts(few_run / "journal.prism")
+    posts, likes = read_posts(few_run)
     root = sizes_of(posts)[0]
     tree = {post: each for post, each in posts.items() if each[3] == root}
     found = anyio.run(explain_post, few_run, root)
@@ -41,7 +41,7 @@ def test_the_tree_is_the_one_in_the_journal_whichever_of_its_posts_is_asked_for(
 
 @pytest.mark.slow
 def test_every_engagement_leads_to_a_turn_of_its_agent_that_decided_on_it(few_run: Path) -> None:
-    posts, _ = read_posts(few_run / "journal.prism")
+    posts, _ = read_posts(few_run)
     engaged = 0
     for root in [post for post in sizes_of(posts) if posts[post][2] is None][:3]:
         for post in anyio.run(explain_post, few_run, root).posts:
@@ -63,7 +63,7 @@ def test_every_engagement_leads_to_a_turn_of_its_agent_that_decided_on_it(few_ru
 
 
 def test_a_post_from_outside_has_no_turn(few_run: Path) -> None:
-    posts, _ = read_posts(few_run / "journal.prism")
+    posts, _ = read_posts(few_run)
     outside = next(post for post, (tick, kind, *_) in posts.items() if (tick, kind, post >> 24) == (12, "publish", 7))
     found = anyio.run(explain_post, few_run, outside)
     assert (found.posts[0].text, found.posts[0].cause) == ("The bridge is closed.", None)

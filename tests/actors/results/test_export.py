@@ -14,8 +14,7 @@ import pytest
 import yaml
 
 from actors.results.schema import shipped_tables
-from tests.actors.persistence.independent_reader import read_run
-from tests.actors.persistence.tree_reader import read_posts
+from tests.actors.persistence.independent_reader import read_posts, read_run
 from tests.actors.results.exports import READERS, Read, exported, moment, read_csv
 
 TABLES = shipped_tables()
@@ -47,9 +46,9 @@ def check_transitions(tables: Read, ticks: list[Any]) -> None:
     ]
 
 
-def check_posts(tables: Read, journal: Path) -> None:
+def check_posts(tables: Read, run: Path) -> None:
     """Compare posts, likes and cascades with those that the independent reader rebuilds."""
-    posts, likes = read_posts(journal)
+    posts, likes = read_posts(run)
     names = ("post", "tick", "kind", "parent", "root", "depth")
     assert [tuple(row[name] for name in names) for row in tables["posts"]] == [
         (post, tick, KIND[kind], parent, root, depth) for post, (tick, kind, parent, root, depth) in posts.items()
@@ -80,7 +79,7 @@ def test_transitions_posts_likes_and_cascades_are_those_of_the_independent_reade
 ) -> None:
     header, ticks, digest, _ = read_run(embedded)
     check_transitions(tables, ticks)
-    check_posts(tables, embedded / "journal.prism")
+    check_posts(tables, embedded)
     (run,) = tables["runs"]
     assert (run["run"], run["ticks"], run["digest"], run["status"]) == ("run", len(ticks), digest, "done")
     assert (run["seed"], run["agents"], run["config_sha256"]) == (

@@ -14,7 +14,6 @@ import yaml
 
 from prism.errors import ConfigError
 from tests.actors.persistence.independent_reader import read_run
-from tests.actors.persistence.test_tree_reader import LIKES_AT_SIGHT
 from tests.actors.results.exports import READERS, Read, exported
 from tests.actors.results.test_export import check_posts, check_transitions
 from tests.command import prism_alone
@@ -97,6 +96,45 @@ def test_a_domain_of_ones_own_has_the_tables_that_every_run_has(tmp_path: Path) 
     ]
 
 
+LIKES_AT_SIGHT = """
+initial: away
+states:
+  away:
+    role: offline
+    transitions:
+      - {trigger: feed_ready, target: reading}
+      - {trigger: wants_to_post, target: writing}
+  online:
+    initial: reading
+    transitions:
+      - {trigger: round_ends, target: away}
+    states:
+      writing:
+        after: {ticks: 1, trigger: written}
+        transitions:
+          - {trigger: written, target: reading, effect: post}
+      reading:
+        role: browse
+        after: {ticks: 2, trigger: timeout}
+        transitions:
+          - {trigger: sees_post, target: sharing, when: post.appeal > 0.5}
+          - {trigger: sees_post, target: pleased, when: post.appeal > 0.1 and post.appeal <= 0.5, effect: like}
+          - {trigger: sees_post, target: reading}
+          - {trigger: timeout, target: away}
+      pleased:
+        role: browse
+        after: {ticks: 2, trigger: timeout}
+        transitions:
+          - {trigger: sees_post, target: reading}
+          - {trigger: timeout, target: away}
+      sharing:
+        effect: reshare
+        after: {ticks: 1, trigger: shared}
+        transitions:
+          - {trigger: shared, target: reading}
+"""
+"""People who like a post at its sight, and who reshare much, reshares included."""
+
 BAD_ROWS = """
 
 from prism.show import Show
@@ -134,7 +172,7 @@ def test_a_chart_of_ones_own_gives_the_cascades_of_its_journal(tmp_path: Path) -
     run = make_run(tmp_path, {**EMBEDDED, "statechart": {"file": str(chart)}})
     read = exported("csv", tmp_path / "out", run)[1]
     check_transitions(read, read_run(run)[1])
-    check_posts(read, run / "journal.prism")
+    check_posts(read, run)
     assert {row["state"] for row in read["agents"]} <= {"away", "writing", "reading", "pleased", "sharing"}
     assert max(row["depth"] for row in read["posts"]) >= 2
 
@@ -180,7 +218,7 @@ def test_attributes_ties_and_posts_of_interventions_are_in_the_tables(tmp_path: 
     assert times[0, 1] == ([(0, 6), (7, None)] if (0, 1) in before else [(7, None)])
     assert times[2, 3] == ([(0, 9)] if (2, 3) in before else [(7, 9)])
     assert {tie for tie, spans in times.items() if spans[0][0] == 0} == before
-    check_posts(read, run / "journal.prism")
+    check_posts(read, run)
 
 
 def run_of_ties(directory: Path) -> set[tuple[int, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,7 @@ from actors.persistence.oracle_log import ANSWERS
 from actors.record.lock import locked
 from actors.record.manifest import SUMMARY
 from actors.record.rounds import ROUNDS
-from tests.actors.persistence.independent_reader import read_run
-from tests.actors.persistence.tree_reader import decode
+from tests.actors.persistence.independent_reader import frames, read_run
 from tests.actors.results.exports import Read, exported
 from tests.actors.results.test_export import check_posts, check_questions, check_transitions
 from tests.catalogue import catalogue
@@ -30,15 +30,10 @@ GROWING = {
 """The columns of a row that may change after it was made."""
 
 
-def ends_of_ticks(journal: Path) -> list[int]:
+def ends_of_ticks(run: Path) -> list[int]:
     """Return the offset after the header, and after each tick."""
-    data, ends = journal.read_bytes(), []
-    _, at = decode(data, 8 + 40)
-    ends.append(at)
-    while at < len(data):
-        _, at = decode(data, at + 40)
-        ends.append(at)
-    return ends
+    payloads = [payload for payload, _ in frames(run / JOURNAL, b"PRISMJ\r\n")]
+    return [*accumulate((40 + len(payload) for payload in payloads), initial=8)][1:]
 
 
 def cut(run: Path, to: Path, size: int) -> Path:
@@ -77,7 +72,7 @@ def test_a_run_that_is_cut_anywhere_has_the_first_rows_of_the_whole_run(
     ticks: int, torn: int, few_run: Path, tmp_path: Path
 ) -> None:
     whole = exported("csv", tmp_path / "whole", few_run)[1]
-    end = ends_of_ticks(few_run / JOURNAL)[ticks]
+    end = ends_of_ticks(few_run)[ticks]
     run = cut(few_run, tmp_path / "run", end + torn)
     part = exported("csv", tmp_path / "part", run)[1]
     check_begins(part, whole)
@@ -91,7 +86,7 @@ def test_a_run_that_is_cut_anywhere_has_the_first_rows_of_the_whole_run(
 
 
 def test_a_run_under_way_says_so_and_is_not_disturbed(embedded: Path, tmp_path: Path) -> None:
-    run = cut(embedded, tmp_path / "run", ends_of_ticks(embedded / JOURNAL)[20] + 7)
+    run = cut(embedded, tmp_path / "run", ends_of_ticks(embedded)[20] + 7)
     with locked(run):
         before = {path.name: path.read_bytes() for path in run.iterdir()}
         part = exported("csv", tmp_path / "part", run)[1]
@@ -112,7 +107,7 @@ def test_a_fork_has_the_past_of_its_parent_and_rows_of_its_own(embedded: Path, t
     assert {name: [row for row in rows if row["run"] == "fork"] for name, rows in both.items()} == alone
     assert {name: [row for row in rows if row["run"] == "run"] for name, rows in both.items()} == parent
     check_transitions(alone, read_run(tmp_path / "fork")[1])
-    check_posts(alone, tmp_path / "fork" / JOURNAL)
+    check_posts(alone, tmp_path / "fork")
     check_questions(alone, tmp_path / "fork")
     (row,) = alone["runs"]
     assert (row["parent"], row["fork_tick"]) == (embedded.name, 24)
@@ -125,7 +120,7 @@ def test_a_fork_has_the_past_of_its_parent_and_rows_of_its_own(embedded: Path, t
 def test_damage_that_no_crash_explains_is_refused_and_nothing_is_written(embedded: Path, tmp_path: Path) -> None:
     run = shutil.copytree(embedded, tmp_path / "run")
     content = bytearray((run / JOURNAL).read_bytes())
-    at = ends_of_ticks(run / JOURNAL)[10] + 45
+    at = ends_of_ticks(run)[10] + 45
     content[at] ^= 1
     (run / JOURNAL).write_bytes(content)
     with pytest.raises(DamagedError, match=rf"run/{JOURNAL}: damaged at byte {at - 45}: .*CRC32.*prism verify"):

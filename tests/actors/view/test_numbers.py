@@ -17,8 +17,7 @@ from actors.record.followed import Followed
 from actors.record.run import read_resolved
 from actors.results.run_record import RunRecord
 from actors.view.outcomes import outcomes_of
-from tests.actors.persistence.independent_reader import read_run
-from tests.actors.persistence.tree_reader import read_posts
+from tests.actors.persistence.independent_reader import read_posts, read_run
 from tests.actors.view.asking import Asked, copied
 from tests.command import prism_alone
 from tests.paths import ROOT
@@ -76,7 +75,7 @@ def test_questions_and_posts_are_counted(asked: Asked, embedded: Path) -> None:
 
 
 def test_cascades_are_the_trees_of_the_journal(asked: Asked, embedded: Path) -> None:
-    posts, _ = read_posts(embedded / "journal.prism")
+    posts, _ = read_posts(embedded)
     sizes = Counter(root for _, _, _, root, _ in posts.values())
     expected = sorted((size, -posts[root][0]) for root, size in sizes.items() if size > 1)[::-1]
     listed = asked.json(f"runs/{embedded.name}/cascades")["largest"]
