@@ -1,13 +1,10 @@
-"""Packers: processes that pack segments beside a run, on other processors."""
+"""Packers: processes that pack segments beside a run, on other processors, each of them one segment."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
-from itertools import chain
-from multiprocessing import Pipe
+from contextlib import AbstractContextManager, suppress
 from threading import Timer
 from types import TracebackType
 from typing import Final
@@ -15,32 +12,29 @@ from typing import Final
 import msgspec
 import structlog
 
-from actors.persistence.packing import Pack, Packed, Payloads, packed
+from actors.persistence.packing import LENGTH, Pack, Packed, Payloads, packed
 
 log = structlog.get_logger(__name__)
 
 LIMIT_S = 120.0
 """The longest wait for a packer: one that hangs must not hold up the run. A segment takes a few seconds."""
-DYING_S = 1.0
-"""The most time between the end of a packer's connection and the end of its process."""
 
 
 class Packers(AbstractContextManager["Packers"]):
-    """Processes that pack segments. Each begins with a segment for which no other is idle.
+    """Processes that pack segments.
 
-    A segment whose packer dies is packed in this process; the packer is not replaced. Segments may be begun in one
-    thread while another ends one.
+    A segment whose packer dies is packed in this process, and from then on one segment fewer is packed at once.
+    Segments may be begun in one thread while another ends one.
 
     Args:
-        count: the most processes; 0 if the writer of a segment packs it.
+        count: the most processes at a time; 0 if the writer of a segment packs it.
     """
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self._idle: list[_Packer] = []
-        self._begun: list[_Packer] = []
-        self._lost: list[_Packer | None] = []
-        """The packers that died; None for one that did not start. Two threads may add to it at once."""
+        self._begun: list[subprocess.Popen[bytes]] = []
+        self._lost: list[str] = []
+        """The reason why each packer was lost. Two threads may add to it at once."""
 
     @property
     def at_once(self) -> int:
@@ -53,101 +47,60 @@ class Packers(AbstractContextManager["Packers"]):
         Args:
             payloads: gives the payloads, each time it is called. What it raises is raised.
         """
-        packer = self._idle.pop() if self._idle else self._started()
-        if packer is None:
+        try:
+            # In a process group of its own: Ctrl-C in a terminal is for the run.
+            process = subprocess.Popen(  # noqa: S603  # the command is ours
+                [sys.executable, "-P", "-m", "actors.persistence.packing", str(tick)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                process_group=0,
+            )
+        except OSError as error:
+            self._lose(f"it did not start: {error.strerror}")
             return packed
-        if not packer.send(tick, payloads()):
-            self._lose(packer)
-            return packed
+        self._begun.append(process)
+        timer = Timer(LIMIT_S, process.kill)
+        timer.daemon = True
+        timer.start()
+        sent, process.stdin = process.stdin, None
+        assert sent is not None  # noqa: S101  # it is a pipe
+        try:
+            for payload in payloads():
+                with suppress(OSError):  # the packer has died, as its end will show
+                    sent.write(LENGTH.pack(len(payload)))
+                    sent.write(payload)
+        finally:
+            timer.cancel()
+            with suppress(OSError):
+                sent.close()
 
         def end(tick: int, payloads: Payloads) -> Packed:
-            found = packer.receive()
-            if found is None:
-                self._lose(packer)
-                return packed(tick, payloads)
-            self._idle.append(packer)
-            return found
+            try:
+                found, _ = process.communicate(timeout=LIMIT_S)
+                if not process.returncode:
+                    return msgspec.msgpack.decode(found, type=Packed)
+                code = process.returncode
+                self._lose(f"signal {-code}" if code < 0 else f"exit code {code}")
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+                self._lose("it does not answer")
+            finally:
+                self._begun.remove(process)
+            return packed(tick, payloads)
 
         return end
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         """End all processes at once: what they still do is not needed."""
-        for packer in self._begun:
-            packer.stop()
+        for process in self._begun:
+            process.kill()
+            process.communicate()
 
-    def _started(self) -> _Packer | None:
-        try:
-            packer = _Packer()
-        except OSError as error:
-            self._lost.append(None)
-            log.warning("packer_lost", reason=f"it did not start: {error.strerror}", left=self.at_once)
-            return None
-        self._begun.append(packer)
-        return packer
-
-    def _lose(self, packer: _Packer) -> None:
-        self._lost.append(packer)
-        log.warning("packer_lost", reason=packer.reason(), left=self.at_once)
-        packer.stop()
-
-
-class _Packer:
-    """A process that packs one segment after another.
-
-    It is in a process group of its own: Ctrl-C in a terminal is for the run.
-    """
-
-    def __init__(self) -> None:
-        self._connection, theirs = Pipe()
-        with theirs:
-            command = [sys.executable, "-P", "-m", "actors.persistence.packing", str(theirs.fileno())]
-            self._process = subprocess.Popen(  # noqa: S603  # the command is ours
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                process_group=0,
-            )
-
-    def send(self, tick: int, payloads: Iterable[bytes]) -> bool:
-        """Send ticks; return False if the process has died. What `payloads` raises is raised."""
-        with self._limited():
-            return all(map(self._put, chain([b"%d" % tick], payloads, [b""])))
-
-    def receive(self) -> Packed | None:
-        with suppress(EOFError, OSError), self._limited():
-            return msgspec.msgpack.decode(self._connection.recv_bytes(), type=Packed)
-        return None
-
-    def stop(self) -> None:
-        """End it at once."""
-        self._connection.close()
-        self._process.kill()
-        self._process.wait()
-
-    def reason(self) -> str:
-        """Return how it died, in words, after it was noticed."""
-        with suppress(subprocess.TimeoutExpired):
-            code = self._process.wait(DYING_S)
-            return f"signal {-code}" if code < 0 else f"exit code {code}"
-        return "it does not answer"
-
-    def _put(self, message: bytes) -> bool:
-        with suppress(OSError):
-            self._connection.send_bytes(message)
-            return True
-        return False
-
-    @contextmanager
-    def _limited(self) -> Iterator[None]:
-        timer = Timer(LIMIT_S, self._process.kill)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
+    def _lose(self, reason: str) -> None:
+        self._lost.append(reason)
+        log.warning("packer_lost", reason=reason, left=self.at_once)
 
 
 NOBODY: Final = Packers(0)

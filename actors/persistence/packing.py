@@ -9,9 +9,8 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import partial
-from multiprocessing.connection import Connection
+from struct import Struct
 from typing import Any, NamedTuple
 from zlib import DEFLATED, Z_DEFAULT_STRATEGY, Z_FILTERED, compressobj
 
@@ -22,6 +21,8 @@ from actors.persistence import blocks
 WINDOW = -15
 """The window of raw deflate, for the reader, too."""
 _LEVEL, _MEMORY = 6, 9
+LENGTH = Struct("<I")
+"""The length of a payload, before it, as a packer reads it."""
 
 Payloads = Callable[[], Iterable[bytes]]
 """A function that gives the payloads of consecutive ticks, each time it is called."""
@@ -51,20 +52,10 @@ def _compressed(name: str, data: bytes) -> bytes:
     return deflate.compress(data) + deflate.flush()
 
 
-def serve(connection: Connection) -> None:
-    """Pack ticks for a run until it closes the connection or is gone.
-
-    Each time it sends the first tick, the payloads one by one, and an empty message.
-    """
-    with suppress(EOFError, OSError):
-        while True:
-            tick, payloads = int(connection.recv_bytes()), list[bytes]()
-            while payload := connection.recv_bytes():
-                payloads.append(payload)
-            connection.send_bytes(msgspec.msgpack.encode(packed(tick, partial(iter, payloads))))
-
-
-if __name__ == "__main__":
+if __name__ == "__main__":  # pack ticks for a run: its arguments are the first tick, its input the payloads
     for number in (signal.SIGINT, signal.SIGTERM):  # the run decides when it ends
         signal.signal(number, signal.SIG_IGN)
-    serve(Connection(int(sys.argv[1])))
+    read, payloads = sys.stdin.buffer.read, list[bytes]()
+    while head := read(LENGTH.size):
+        payloads.append(read(LENGTH.unpack(head)[0]))
+    sys.stdout.buffer.write(msgspec.msgpack.encode(packed(int(sys.argv[1]), partial(iter, payloads))))
