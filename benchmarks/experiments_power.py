@@ -28,11 +28,8 @@ from actors.studies.experiments.driver import first_seeds, look
 from actors.studies.experiments.outcome import Outcome, outcome_of
 from actors.studies.experiments.plan import Plan, make_plan
 from prism.experiment import (
-    Comparison,
-    SeveralCompared,
     Stopped,
     effect_found,
-    hypothesis_tests,
 )
 
 MEASURE = "value"
@@ -41,10 +38,7 @@ SHARED = 0.7
 TESTS = {
     "t": "contrast: [a, b]",
     "wilcoxon": "contrast: [a, b]",
-    "permutation": "contrast: [a, b]",
     "mann_whitney": "contrast: [a, b]",
-    "friedman": "conditions: [a, b, c]",
-    "kruskal_wallis": "conditions: [a, b, c]",
 }
 EXPERIMENT = """\
 question: Is the truth found?
@@ -114,7 +108,7 @@ def covers(low: float | None, high: float | None, truth: float) -> bool:
 
 def count_tests(counts: Counts, outcome: Outcome, alpha: float = 0.05) -> None:
     """Count which tests found something, each alone and by Holm's correction."""
-    every: list[Comparison | SeveralCompared] = [*outcome.comparisons, *outcome.several]
+    every = outcome.comparisons
     for each in every:
         counts.add(f"p <= {alpha:g}: {each.hypothesis.test}", hit=each.p <= alpha)
     counts.add("any of them after Holm's correction", hit=any(each.supported for each in every))
@@ -139,18 +133,14 @@ def power(directory: Path, experiments: int, seeds: int) -> Iterator[str]:
     for test in TESTS:
         plan, rng = planned(directory, seeds, [test]), np.random.default_rng(12)
         [hypothesis] = plan.experiment.hypotheses
-        size = effect_found(hypothesis, seeds, plan.experiment.alpha, 3).size or 0.0
-        if test in ("t", "wilcoxon", "permutation"):
+        size = effect_found(hypothesis, seeds, plan.experiment.alpha).size or 0.0
+        if test in ("t", "wilcoxon"):
             draw = drawn([size * math.sqrt(2), 0.0, 0.0])  # paired differences have a variance of 2
-        elif test == "mann_whitney":
+        else:
             draw = drawn([size, 0.0, 0.0], shared=0.0)
-        else:  # Cohen's f is the standard deviation of the three means
-            draw = drawn(
-                [size * math.sqrt(1.5), 0.0, -size * math.sqrt(1.5)], shared=0.0 if test == "kruskal_wallis" else SHARED
-            )
         for _ in range(experiments):
             outcome = outcome_of(plan, values_of(plan, draw(rng, seeds)), [])
-            p = (outcome.comparisons or outcome.several)[0].p
+            p = outcome.comparisons[0].p
             counts.add(f"{test} finds {size:.2f}", hit=p <= plan.experiment.alpha)
     yield from counts.lines()
 
@@ -199,10 +189,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--experiments", type=int, default=2000)
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--signs", type=int, default=499, help="random signs of a permutation; experiments take 9,999")
     parser.add_argument("--only", nargs="*", default=["alarms", "power", "sequential"])
     given = parser.parse_args()
-    hypothesis_tests.RESAMPLES = given.signs  # type: ignore[attr-defined]
     importlib.import_module("statsmodels.stats.multitest")
     gc.freeze()  # statsmodels collects garbage in each correction, which takes longer than the rest
     with TemporaryDirectory() as name:

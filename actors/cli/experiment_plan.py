@@ -21,7 +21,7 @@ from actors.studies.experiments.driver import cells_to_do, first_seeds
 from actors.studies.experiments.plan import Cell, Plan
 from actors.studies.experiments.plan_record import promised_so_far
 from actors.studies.experiments.shared_oracle import asking_of, asks_model
-from prism.experiment import OF_SEVERAL, UNPAIRED, Experiment, Hypothesis, effect_found, groups_of, smallest_p
+from prism.experiment import UNPAIRED, Experiment, Hypothesis, effect_found, smallest_p
 from prism.quoting import printable
 
 START_S, CELL_S = 1.5, 0.1
@@ -112,17 +112,16 @@ def _power(made: Plan, together: Sequence[int]) -> Iterator[Text]:
     rule = experiment.sequential
     counts = [len(experiment.seeds)] if rule is None else [rule.least, rule.most]
     for (each, tests), seeds in product(zip(experiment.hypotheses, together, strict=True), dict.fromkeys(counts)):
-        groups = len(groups_of(each, experiment.design, experiment.conditions))
-        least = min(1.0, tests * smallest_p(each, seeds, groups))
+        least = min(1.0, tests * smallest_p(each, seeds))
         if least > experiment.alpha:
-            yield Text(_never(each, seeds, experiment, groups, tests), style="bold yellow")
+            yield Text(_never(each, seeds, experiment, tests), style="bold yellow")
             continue
-        found = effect_found(each, seeds, experiment.alpha / tests, groups)
+        found = effect_found(each, seeds, experiment.alpha / tests)
         among = "" if tests == 1 else f", among {tests:,} hypotheses"
         what, none = ("equality within", "no equality") if each.test == "equivalence" else ("an effect of", "no effect")
         size = none if found.size is None else f"{what} {found.size:.2g} {found.unit}"
         kind = f"{each.test} with {seeds:,} seeds finds {size} in four of five experiments"
-        ties = " Equal pairs lower that." if each.test in ("wilcoxon", "friedman") else ""
+        ties = " Equal pairs lower that." if each.test == "wilcoxon" else ""
         line = f"{kind} (p <= {experiment.alpha:g}{among}).{ties}"
         if line not in said:
             said.add(line)
@@ -133,16 +132,16 @@ SEEDS_TRIED = 200
 """The seeds up to which a plan looks for the least number that can reach significance."""
 
 
-def _never(hypothesis: Hypothesis, seeds: int, experiment: Experiment, groups: int, tests: int) -> str:
+def _never(hypothesis: Hypothesis, seeds: int, experiment: Experiment, tests: int) -> str:
     """Return a line on a test that finds nothing with so many seeds, and whether one with a direction would."""
-    what = "seeds" if hypothesis.test in (*UNPAIRED, *OF_SEVERAL) else "pairs"
+    what = "seeds" if hypothesis.test in UNPAIRED else "pairs"
     among = "1 hypothesis" if tests == 1 else f"{tests:,} hypotheses"
-    is_two_sided = hypothesis.contrast is not None and hypothesis.alternative == "two-sided"
-    least = min(1.0, tests * smallest_p(hypothesis, seeds, groups))
-    one_sided = min(1.0, tests * smallest_p(replace(hypothesis, alternative="less"), seeds, groups))
+    is_two_sided = hypothesis.alternative == "two-sided"
+    least = min(1.0, tests * smallest_p(hypothesis, seeds))
+    one_sided = min(1.0, tests * smallest_p(replace(hypothesis, alternative="less"), seeds))
     directed = is_two_sided and one_sided <= experiment.alpha
     other = f", or name the direction now: with an alternative it is {one_sided:.3g}" if directed else ""
-    counts = (n for n in range(seeds + 1, SEEDS_TRIED) if tests * smallest_p(hypothesis, n, groups) <= experiment.alpha)
+    counts = (n for n in range(seeds + 1, SEEDS_TRIED) if tests * smallest_p(hypothesis, n) <= experiment.alpha)
     found = next(counts, None)
     enough = "more seeds" if found is None else f"at least {found:,} seeds"
     return (

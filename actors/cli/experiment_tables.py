@@ -16,10 +16,10 @@ from actors.studies.experiments.outcome import OUTCOME, RESULTS, Judged, Outcome
 from actors.studies.experiments.plan import Plan
 from actors.studies.experiments.seals import NONE, SCORE_COLUMNS, SCORES_SAID, score_cells
 from actors.studies.experiments.shared_oracle import ModelUse
-from prism.experiment import SAMPLED, Comparison, PredictionScores, SeveralCompared
+from prism.experiment import SAMPLED, Comparison, PredictionScores
 from prism.quoting import printable
 
-ROWS_SHOWN, EFFECTS_SHOWN, GROUPS_SHOWN, ANSWERS_SHOWN = 60, 60, 8, 12
+ROWS_SHOWN, EFFECTS_SHOWN, ANSWERS_SHOWN = 60, 60, 12
 """The most rows, groups and answers that are shown; the files have all."""
 
 
@@ -50,7 +50,7 @@ def page_command(out: Path) -> str:
 def _parts(outcome: Outcome, made: Plan) -> Iterator[RenderableType]:
     if outcome.predictions is not None:
         yield predictions_table(outcome.predictions)
-    if outcome.comparisons or outcome.several:
+    if outcome.comparisons:
         yield Group(*_comparisons(outcome, made))
     if outcome.effects:
         yield _effects(outcome)
@@ -112,8 +112,7 @@ def _comparisons(outcome: Outcome, made: Plan) -> Iterator[RenderableType]:
     for name in ("difference", "95% interval", "p", "p (Holm)"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("supported", no_wrap=True)
-    every: list[Comparison | SeveralCompared] = [*outcome.comparisons, *outcome.several]
-    found = {each.hypothesis.with_test: each for each in every}
+    found = {each.hypothesis.with_test: each for each in outcome.comparisons}
     for number, hypothesis in enumerate(made.experiment.hypotheses, start=1):
         each = found.get(hypothesis.with_test)
         if each is None:  # not tested: a note says so
@@ -122,25 +121,18 @@ def _comparisons(outcome: Outcome, made: Plan) -> Iterator[RenderableType]:
         note = ", exploratory: not planned before the first result" if is_exploratory else ""
         yield Text(printable(f"H{number}  {hypothesis.with_test}{note}"))
         yield Text(printable(f"    {_effect_size(each)}"))
-        between = (NONE, NONE)
-        if isinstance(each, Comparison):
-            between = (f"{each.difference.mean:.4g}", interval(each.difference.low, each.difference.high))
+        between = (f"{each.difference.mean:.4g}", interval(each.difference.low, each.difference.high))
         table.add_row(f"H{number}", *between, f"{each.p:.3g}", f"{each.p_holm:.3g}", "yes" if each.supported else "no")
     yield table
     yield Text("an interval is for its difference alone; supported follows from p (Holm)", style="dim")
 
 
-def _effect_size(comparison: Comparison | SeveralCompared) -> str:
-    """Return the effect size in words, with the number of seeds, and the means of several groups."""
+def _effect_size(comparison: Comparison) -> str:
+    """Return the effect size in words, with the number of seeds."""
     value = NONE if comparison.effect_value is None else f"{comparison.effect_value:.2f}"
-    if isinstance(comparison, Comparison):
-        ends = interval(comparison.effect_low, comparison.effect_high, ".2f")
-        known = "" if ends == NONE else f" ({ends})"
-        return f"{comparison.effect} {value}{known}, {comparison.counted}"
-    groups = list(comparison.groups.items())
-    means = "; ".join(f"{name}: {group.mean:.4g}" for name, group in groups[:GROUPS_SHOWN])
-    more = f"; and {len(groups) - GROUPS_SHOWN:,} more" if len(groups) > GROUPS_SHOWN else ""
-    return f"{comparison.effect} {value}, {comparison.counted}; means {means}{more}"
+    ends = interval(comparison.effect_low, comparison.effect_high, ".2f")
+    known = "" if ends == NONE else f" ({ends})"
+    return f"{comparison.effect} {value}{known}, {comparison.counted}"
 
 
 def _effects(outcome: Outcome) -> Table:

@@ -81,7 +81,7 @@ def _forest(measure: str, named: Sequence[Named], exploratory: Sequence[str]) ->
         difference, basis = each.difference, each.basis
         bars.append(
             Row(
-                f"{name} {contrast_words(*each.hypothesis.names)}",
+                f"{name} {contrast_words(*each.hypothesis.contrast)}",
                 *(difference.mean, difference.low, difference.high),
                 BLUE if each.supported else GREY,
                 each.hypothesis.with_test not in exploratory,

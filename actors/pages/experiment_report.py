@@ -41,7 +41,7 @@ from actors.studies.replications.ledger import (
     read_line,
     said_here,
 )
-from prism.experiment import Comparison, Condition, SeveralCompared
+from prism.experiment import Comparison, Condition
 from prism.quoting import as_text
 
 SEEDS_SHOWN = 12
@@ -116,7 +116,7 @@ def _notices(record: ExperimentRecord, states: Counter[CellState]) -> Iterator[s
 
 def experiment_sections(record: ExperimentRecord, on_step: Callable[[str], None] = lambda _: None) -> Iterator[Section]:
     """Yield the sections of the page; those without content are left out."""
-    compared = [name for each in record.plan.experiment.hypotheses for name in each.names]
+    compared = [name for each in record.plan.experiment.hypotheses for name in each.contrast]
     chosen = list(dict.fromkeys([*compared, *record.conditions]))
     courses = read_over_time(record, chosen[:LINES_MAX])
     line = read_line(record.path / LINE)
@@ -154,11 +154,7 @@ def _statistics(record: ExperimentRecord) -> Iterator[Node]:
     if not record.plan.experiment.hypotheses:
         yield missing("No hypothesis was planned, so nothing is supported or not: what follows is a description.")
         return
-    # A line for each comparison of several conditions.
-    if record.outcome.several:
-        yield tag("h3", "Several conditions")
-        yield tag("ul", *(tag("li", _several_sentence(record, each)) for each in record.outcome.several[:WORDS_MAX]))
-    if not named and not record.outcome.several:
+    if not named:
         yield missing("No two cells of a pair are done yet, so nothing can be compared.")
         return
     for heading, kept in (("Supported", supported), ("Not supported", others), ("Exploratory", explored)):
@@ -183,17 +179,7 @@ def _named(record: ExperimentRecord) -> list[tuple[str, Comparison]]:
     return [(numbers.get(each.hypothesis.with_test, "H"), each) for each in record.outcome.comparisons]
 
 
-def _several_sentence(record: ExperimentRecord, each: SeveralCompared) -> str:
-    name = _numbers(record).get(each.hypothesis.with_test, "H")
-    effect = "" if each.effect_value is None else f", {each.effect} {pages_number(each.effect_value)}"
-    means = "; ".join(f"{name} {pages_number(group.mean)}" for name, group in list(each.groups.items())[:WORDS_MAX])
-    kind = "exploratory" if each.hypothesis.with_test in record.outcome.exploratory else "planned"
-    said = "supported" if each.supported else "not supported"
-    made = f"{_p(each)}, {each.counted}, test {each.hypothesis.test}"
-    return f"{name}. {each.hypothesis}: {said} ({kind}). Means: {means}{effect}, {made}."
-
-
-def _p(each: Comparison | SeveralCompared) -> str:
+def _p(each: Comparison) -> str:
     """Return the corrected p value in words, with the number of hypotheses that it is corrected for."""
     p = f"p {p_words(each.p_holm)}" if each.p_holm < 0.001 else f"p = {p_words(each.p_holm)}"
     return f"{p} (of {each.among:,} together; alone {p_words(each.p)})" if each.among > 1 else p
@@ -201,9 +187,8 @@ def _p(each: Comparison | SeveralCompared) -> str:
 
 def _caveats(record: ExperimentRecord, others: Sequence[Any]) -> Iterator[Node]:
     experiment, explored = record.plan.experiment, len(record.outcome.exploratory)
-    judged: list[Comparison | SeveralCompared] = [*record.outcome.comparisons, *record.outcome.several]
     # The number used in the correction: a hypothesis that was removed after the results counts, too.
-    among = {each.hypothesis.with_test in record.outcome.exploratory: each.among for each in judged}
+    among = {each.hypothesis.with_test in record.outcome.exploratory: each.among for each in record.outcome.comparisons}
     planned = among.get(False, len(experiment.hypotheses) - explored)
     every = among.get(True, len(experiment.hypotheses))
     if planned:

@@ -5,21 +5,18 @@ from prism.experiment.answer import (
     Answer,
     Side,
     answered,
-    answered_of_several,
     condition_in_words,
     described_by,
 )
-from prism.experiment.design import SAMPLED, Condition, Design, conditions_of
+from prism.experiment.design import SAMPLED, Condition, Design, conditions_for, conditions_of
 from prism.experiment.effects import Effect, Effects, Share, decomposed, effects_on
 from prism.experiment.experiment_file import Experiment, SharedOracle, Threshold, key_of_setting, read_experiment
-from prism.experiment.hypothesis import OF_SEVERAL, UNPAIRED, Hypothesis, conditions_for, groups_of
+from prism.experiment.hypothesis import UNPAIRED, Hypothesis
 from prism.experiment.hypothesis_tests import (
     P_WORDS,
     Basis,
     Comparison,
-    SeveralCompared,
     compared,
-    compared_groups,
     corrected,
     holm,
     p_value,
@@ -48,7 +45,6 @@ from prism.experiment.sequential import Sequential, Stopped, stopped
 
 __all__ = [
     "FEW_SEEDS",
-    "OF_SEVERAL",
     "P_WORDS",
     "SAMPLED",
     "SHARES",
@@ -70,18 +66,15 @@ __all__ = [
     "Replication",
     "ScoredPrediction",
     "Sequential",
-    "SeveralCompared",
     "Share",
     "SharedOracle",
     "Side",
     "Stopped",
     "Threshold",
     "answered",
-    "answered_of_several",
     "check_answers",
     "compare",
     "compared",
-    "compared_groups",
     "condition_in_words",
     "conditions_for",
     "conditions_of",
@@ -91,7 +84,6 @@ __all__ = [
     "described_by",
     "effect_found",
     "effects_on",
-    "groups_of",
     "holm",
     "key_of_setting",
     "p_value",

@@ -7,7 +7,7 @@ cascades are smaller, both are said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
@@ -16,7 +16,7 @@ import msgspec
 from prism.answers import SIZE, MeasureWords, figure
 from prism.distribution import share_of_at_least
 from prism.experiment.hypothesis import UNPAIRED
-from prism.experiment.hypothesis_tests import Comparison, SeveralCompared
+from prism.experiment.hypothesis_tests import Comparison
 from prism.experiment.power import smallest_p
 
 FEW_SEEDS = 10  # the number of seeds below which an answer says that they are few
@@ -63,22 +63,6 @@ def answered(each: Comparison, words: MeasureWords, first: Side, second: Side, a
     said = f"{_opening(each, finding, words)} {fact}{chance} ({_p(each)}{_few(seeds)})."
     sentences = [said, *_untestable(each, seeds, alpha), *crossings(words, first, second)]
     return Answer(hypothesis=hypothesis.with_test, finding=finding, text=" ".join(sentences))
-
-
-def answered_of_several(each: SeveralCompared, words: MeasureWords, said: Callable[[str], str], alpha: float) -> Answer:
-    """Return the answer to a hypothesis on several conditions, or on the levels of a factor."""
-    ordered = sorted(each.groups.items(), key=lambda group: group[1].mean)
-    (low, least), (high, most) = ordered[0], ordered[-1]
-    seeds = min(group.count for group in each.groups.values())
-    finding: Finding = "yes" if each.supported else "undecided"
-    begin = "Yes, they differ." if each.supported else _UNDECIDED
-    fact = (
-        f"Over {_seeds(seeds)} {words.subject} {words.verb} on average between {words.amount(least.mean)} {said(low)} "
-        f"and {words.amount(most.mean, bare=True)} {said(high)}"
-    )
-    chance = "" if each.supported else _doubt(each, words)
-    text = " ".join([f"{begin} {fact}{chance} ({_p(each)}{_few(seeds)}).", *_untestable(each, seeds, alpha)])
-    return Answer(hypothesis=each.hypothesis.with_test, finding=finding, text=text)
 
 
 def described_by(words: MeasureWords, sides: Sequence[Side], *, is_matched: bool = True) -> Answer:
@@ -201,7 +185,7 @@ def _opening(each: Comparison, finding: Finding, words: MeasureWords) -> str:
     return "Yes, they differ." if hypothesis.alternative == "two-sided" else "Yes."
 
 
-def _doubt(each: Comparison | SeveralCompared, words: MeasureWords) -> str:
+def _doubt(each: Comparison, words: MeasureWords) -> str:
     """Return what is undecided about a difference; empty where there was nothing to test."""
     if each.basis.untested:
         return ""
@@ -233,19 +217,18 @@ def _few(seeds: int) -> str:
     return f"; {seeds:,} seeds are few" if seeds < FEW_SEEDS else ""
 
 
-def _p(each: Comparison | SeveralCompared) -> str:
+def _p(each: Comparison) -> str:
     """Return the corrected p value in words: of the hypothesis, or of its opposite where that is supported."""
     value = each.p_holm
-    if isinstance(each, Comparison) and each.refuted and each.p_opposite is not None:
+    if each.refuted and each.p_opposite is not None:
         value = min(1.0, each.among * each.p_opposite)
     p = "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
     return f"{p}, corrected for {each.among:,} hypotheses" if each.among > 1 else p
 
 
-def _untestable(each: Comparison | SeveralCompared, seeds: int, alpha: float) -> Iterator[str]:
+def _untestable(each: Comparison, seeds: int, alpha: float) -> Iterator[str]:
     """Yield a sentence if there are too few seeds for any decision."""
-    groups = len(each.groups) if isinstance(each, SeveralCompared) else 2
-    least = smallest_p(each.hypothesis, seeds, groups)
+    least = smallest_p(each.hypothesis, seeds)
     if not each.supported and least > alpha:
         raw = f", before the correction for {each.among:,} hypotheses" if each.among > 1 else ""
         yield f"{seeds:,} seeds can never decide it: the smallest p value of this test is {figure(least, 2)}{raw}."

@@ -125,6 +125,24 @@ def conditions_of(design: Design) -> tuple[Condition, ...]:
     return tuple(Condition(name=name, settings=each, factors=each) for name, each in zip(named, chosen, strict=True))
 
 
+def levels_of(factor: str, design: Design, conditions: Sequence[Condition]) -> dict[str, list[str]]:
+    """Return `{level: the names of its conditions}` of a factor, in the order of the design."""
+    found: dict[str, list[str]] = {}
+    for each in conditions_for(factor, design.kind, conditions):
+        found.setdefault(as_text(each.factors[factor]), []).append(each.name)
+    return found
+
+
+def conditions_for(factor: str, kind: str, conditions: Sequence[Condition]) -> list[Condition]:
+    """Return the conditions for a factor; in a one-at-a-time design, those with the others at first levels."""
+    first = conditions[0].factors if kind == "one_at_a_time" else {}
+    return [
+        each
+        for each in conditions
+        if all(each.factors.get(name) == level for name, level in first.items() if name != factor)
+    ]
+
+
 def refuse_too_many(count: int, key: str, what: str = "conditions") -> None:
     """Refuse a design with more conditions than an experiment may have."""
     if count > CONDITIONS_MAX:

@@ -18,8 +18,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from prism.experiment.design import Condition, Design, Range
-from prism.experiment.hypothesis import levels_of
+from prism.experiment.design import Condition, Design, Range, levels_of
 from prism.experiment.intervals import SEED, Array, described, spread, t_intervals, without_rounding
 from prism.experiment.sampling import morris_levels, problem_of, unit_points
 

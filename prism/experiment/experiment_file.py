@@ -177,7 +177,7 @@ def _check(file: _File, conditions: tuple[Condition, ...], seeds: tuple[int, ...
         raise SettingError("design", "is given by the key seeds", keys=[key])
     for place, hypothesis in enumerate(file.hypotheses):
         _check_known(hypothesis.measure, list(file.measures), f"hypotheses[{place}].measure", "measures")
-        check_hypothesis(hypothesis, file.design, conditions, f"hypotheses[{place}]")
+        check_hypothesis(hypothesis, conditions, f"hypotheses[{place}]")
     for place, threshold in enumerate(file.thresholds):
         _check_threshold(threshold, file.measures, names, f"thresholds[{place}]")
 

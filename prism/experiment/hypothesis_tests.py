@@ -1,15 +1,12 @@
-"""The comparison of conditions over seeds: tests, effect sizes and intervals, by scipy and statsmodels.
+"""The comparison of two conditions over seeds: tests, effect sizes and intervals, by scipy and statsmodels.
 
 | name | is | effect size | source |
 |---|---|---|---|
 | interval | Student's t with the error of the jackknife; of two conditions without pairs Welch's | | Tukey (1958) |
 | wilcoxon | signed ranks of differences that are not 0 | rank-biserial (Kerby 2014) | Wilcoxon (1945) |
-| permutation | signs of the differences: all up to 15 pairs, else 9,999 at random | d_z | Fisher (1935), Cohen (1988) |
-| t | paired t test | d_z | Student (1908) |
+| t | paired t test | d_z (Cohen 1988) | Student (1908) |
 | equivalence | two one-sided paired t tests against a margin | d_z | Schuirmann (1987) |
 | mann_whitney | ranks of two conditions, exact for few seeds | Cliff's delta | Mann (1947), Cliff (1993) |
-| kruskal_wallis | ranks of several conditions | epsilon squared | Kruskal and Wallis (1952), Tomczak (2014) |
-| friedman | ranks of several conditions within each seed | Kendall's W | Friedman (1937), Kendall (1939) |
 | holm | p values for several hypotheses together | | Holm (1979) |
 
 The p value of `wilcoxon` is exact up to 50 differences without ties, and up to 15 with ties by all signs; more are
@@ -19,8 +16,8 @@ taken to the normal curve. A t test of equal differences is not made, because no
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -28,33 +25,28 @@ import numpy as np
 from prism.experiment.hypothesis import UNPAIRED, Alternative, Hypothesis
 from prism.experiment.intervals import (
     INTERVAL_LEAST,
-    RESAMPLES,
     ROUNDING,
-    SEED,
     Array,
     Interval,
-    batch_of,
     described,
     spread,
     t_interval,
     without_rounding,
 )
 
-ALL_SIGNS_MAX = 15  # the most pairs of which every assignment of signs is tried: 32,768 of them
+ALL_SIGNS_MAX = 15  # the most differences with ties of which every assignment of signs is tried: 32,768 of them
 EXACT_RANKS_MAX = 50
 """The most differences without ties whose signed ranks are counted; above, the normal curve is as good."""
 EXACT_U_MAX = 8  # the most seeds of the smaller of two conditions without ties whose arrangements are counted
 ARRANGEMENTS_MAX = 20_000
 """The most arrangements of two conditions with ties that are all tried: those of 8 and 8 seeds are 12,870."""
 
-PFrom = Literal["exact", "normal curve", "random signs", "Student's t", "chi-squared curve", "nothing"]
+PFrom = Literal["exact", "normal curve", "Student's t", "nothing"]
 """The origin of a p value: all arrangements counted, or a curve, or `nothing` where there was nothing to test."""
 P_WORDS: Mapping[PFrom, str] = {
     "exact": "exact",
     "normal curve": "approximate, by the normal curve",
-    "random signs": f"approximate, by {RESAMPLES:,} random signs",
     "Student's t": "by Student's t, for normal differences",
-    "chi-squared curve": "approximate, by the chi-squared curve",
     "nothing": "of nothing",
 }
 NO_DIFFERENCE = "no pair differs"
@@ -64,7 +56,7 @@ ALL_EQUAL = "all values are equal"
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
     p_from: PFrom  # how it was found
-    zeros: int = 0  # pairs without a difference, which tell ranks and signs nothing; 0 for tests without pairs
+    zeros: int = 0  # pairs without a difference, which tell ranks nothing; 0 for tests without pairs
     ties: int = 0  # values, or differences that are not 0, that share a rank with another; 0 for tests without ranks
     untested: str = ""  # why there was nothing to test, in words; empty where there was
 
@@ -72,21 +64,14 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
         return f"not tested: {self.untested}" if self.untested else f"p {P_WORDS[self.p_from]}"
 
 
-class _Tested(NamedTuple):
-    p: float
-    statistic: float | None
-    basis: Basis
-
-
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of a hypothesis on two conditions."""
+    """The outcome of a hypothesis."""
 
     hypothesis: Hypothesis
     difference: Interval  # of the first condition minus the second: over pairs, or of the means if the test is unpaired
-    # of the test, as scipy has it: W, t or U; None for `permutation`, and where there is nothing to test
-    statistic: float | None = None
+    statistic: float | None = None  # of the test, as scipy has it: W, t or U; None where there is nothing to test
     effect: str = "d_z"  # the name of the test's effect size: `d_z`, `rank-biserial` or `Cliff's delta`
-    effect_value: float | None = None  # None if all values are equal; with its interval, where there is one
+    effect_value: float | None = None  # None if there is nothing to test; with its interval, where there is one
     effect_low: float | None = None
     effect_high: float | None = None
     basis: Basis = Basis(p_from="nothing")  # the values that p stands on, and whether it is exact
@@ -102,166 +87,92 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def counted(self) -> str:
         """The pairs or seeds in words, with those that tell nothing, and the origin of p."""
-        what = "seed" if self.hypothesis.test in UNPAIRED else "pair"
-        return _counted(self.difference.count, what, self.basis)
-
-
-class SeveralCompared(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of a hypothesis on several conditions, or on the levels of a factor."""
-
-    hypothesis: Hypothesis
-    groups: dict[str, Interval]  # `{name: mean}` of each
-    statistic: float | None  # of the test: H or chi squared; None where there is nothing to test
-    effect: str  # the name of the effect size: `epsilon squared` or `Kendall's W`
-    # from 0 to 1; None if all values are equal. It has no interval: a bootstrap of it is biased.
-    effect_value: float | None
-    # basis, p, p_holm, among, supported: as for two conditions
-    basis: Basis = Basis(p_from="nothing")
-    p: float
-    p_holm: float = 1.0
-    among: int = 1
-    supported: bool = False
-
-    @property
-    def counted(self) -> str:
-        """The fewest seeds of a group in words, with the ties, and the origin of p."""
-        return _counted(min(each.count for each in self.groups.values()), "seed", self.basis)
-
-
-def _counted(count: int, what: str, basis: Basis) -> str:
-    parts = [f"{count:,} {what}{'s' if count != 1 else ''}"]
-    if basis.zeros:
-        parts.append(f"{basis.zeros:,} of them without a difference")
-    if basis.ties:
-        of = "values" if what == "seed" else "differences"
-        parts.append(f"{basis.ties:,} {of} with the rank of another")
-    return f"{', '.join(parts)}; {basis}"
-
-
-C = TypeVar("C", bound=Comparison | SeveralCompared)
+        what, of = ("seed", "values") if self.hypothesis.test in UNPAIRED else ("pair", "differences")
+        parts = [f"{self.difference.count:,} {what}{'s' if self.difference.count != 1 else ''}"]
+        if self.basis.zeros:
+            parts.append(f"{self.basis.zeros:,} of them without a difference")
+        if self.basis.ties:
+            parts.append(f"{self.basis.ties:,} {of} with the rank of another")
+        return f"{', '.join(parts)}; {self.basis}"
 
 
 def compared(hypothesis: Hypothesis, first: Sequence[float], second: Sequence[float]) -> Comparison:
     """Return the comparison of two conditions; the values of a paired test have the same seeds in the same order."""
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    samples: tuple[Array, ...]
+    statistic: Callable[..., float]
     if hypothesis.test in UNPAIRED:
-        return _unpaired(hypothesis, one, other)
-    values = np.concatenate([one, other])
-    differences = without_rounding(one - other, of=values)
-    tested = _rounded(differences, float(np.abs(values).max())) if hypothesis.test == "wilcoxon" else differences
-    effect, statistic = ("rank-biserial", _rank_biserial) if hypothesis.test == "wilcoxon" else ("d_z", _d_z)
-    size = low = high = None
-    if differences.any() if hypothesis.test == "wilcoxon" else spread(differences):
-        size = float(statistic(tested))
-        if len(tested) >= INTERVAL_LEAST:
-            low, high = t_interval((tested,), statistic, is_bounded=hypothesis.test == "wilcoxon")
-    found = _paired_test(hypothesis, tested)
-    untested = bool(found.basis.untested)
+        samples, effect, statistic = _ranked(one, other), "Cliff's delta", _cliff
+    else:
+        values = np.concatenate([one, other])
+        differences = without_rounding(one - other, of=values)
+        if hypothesis.test == "wilcoxon":
+            differences_ranked = _rounded(differences, float(np.abs(values).max()))
+            samples, effect, statistic = (differences_ranked,), "rank-biserial", _rank_biserial
+        else:
+            samples, effect, statistic = (differences,), "d_z", _d_z
+    found = _tested(hypothesis, *samples)
+    is_tested = not found.basis.untested
+    has_intervals = is_tested and min(map(len, samples)) >= INTERVAL_LEAST
+    if hypothesis.test in UNPAIRED:
+        difference = Interval(
+            mean=float(one.mean() - other.mean()),
+            low=None,
+            high=None,
+            sd=math.sqrt((spread(one) ** 2 + spread(other) ** 2) / 2),
+            count=min(len(one), len(other)),
+        )
+        if has_intervals:
+            low, high = t_interval((one, other), lambda a, b: a.mean() - b.mean())
+            difference = msgspec.structs.replace(difference, low=low, high=high)
+    else:
+        difference = described(list(differences))
+    effect_low, effect_high = (
+        t_interval(samples, statistic, is_bounded=effect != "d_z") if has_intervals else (None, None)
+    )
     return Comparison(
         hypothesis=hypothesis,
-        difference=described(list(differences)),
+        difference=difference,
         statistic=found.statistic,
         effect=effect,
-        effect_value=size,
-        effect_low=low,
-        effect_high=high,
+        effect_value=float(statistic(*samples)) if is_tested else None,
+        effect_low=effect_low,
+        effect_high=effect_high,
         basis=found.basis,
         p=found.p,
-        p_opposite=None if untested else _p_opposite(hypothesis, tested),
+        p_opposite=_p_opposite(hypothesis, samples) if is_tested else None,
     )
 
 
-def _p_opposite(hypothesis: Hypothesis, values: Array, others: Array | None = None) -> float | None:
+def _p_opposite(hypothesis: Hypothesis, samples: tuple[Array, ...]) -> float | None:
     if hypothesis.margin is not None:
         from scipy import stats  # noqa: PLC0415
 
-        above: Any = stats.ttest_1samp(values, hypothesis.margin, alternative="greater")
-        below: Any = stats.ttest_1samp(values, -hypothesis.margin, alternative="less")
+        above: Any = stats.ttest_1samp(samples[0], hypothesis.margin, alternative="greater")
+        below: Any = stats.ttest_1samp(samples[0], -hypothesis.margin, alternative="less")
         return min(1.0, 2 * float(min(above.pvalue, below.pvalue)))
     if hypothesis.alternative == "two-sided":
         return None
     other: Alternative = "less" if hypothesis.alternative == "greater" else "greater"
-    return p_value(msgspec.structs.replace(hypothesis, alternative=other), values, others)
+    return p_value(msgspec.structs.replace(hypothesis, alternative=other), *samples)
 
 
-def compared_groups(hypothesis: Hypothesis, groups: Mapping[str, Sequence[float]]) -> SeveralCompared:
-    """Return the comparison of several conditions.
-
-    Args:
-        groups: `{name: values}`; for `friedman` the values of all have the same seeds in the same order.
-    """
-    from scipy import stats  # noqa: PLC0415
-
-    scale = max(abs(value) for values in groups.values() for value in values)
-    arrays = [_rounded(np.asarray(values, dtype=np.float64), scale) for values in groups.values()]
-    is_blocked = hypothesis.test == "friedman"
-    size: float | None = None
-    value: float | None = None
-    p, basis = 1.0, _nothing(ALL_EQUAL)
-    if _varies(arrays, is_blocked=is_blocked):
-        found: Any = stats.friedmanchisquare(*arrays) if is_blocked else stats.kruskal(*arrays)
-        p, value = float(found.pvalue), float(found.statistic)
-        count = len(arrays[0]) * (len(arrays) - 1) if is_blocked else sum(map(len, arrays)) - 1
-        size = min(1.0, value / count)
-        blocks = np.stack(arrays, axis=1) if is_blocked else [np.concatenate(arrays)]
-        basis = Basis(p_from="chi-squared curve", ties=sum(map(_ties, blocks)))
-    return SeveralCompared(
-        hypothesis=hypothesis,
-        groups={name: described(values) for name, values in groups.items()},
-        statistic=value,
-        effect="Kendall's W" if is_blocked else "epsilon squared",
-        effect_value=size,
-        basis=basis,
-        p=p,
-    )
-
-
-def p_value(hypothesis: Hypothesis, values: Array, others: Array | None = None) -> float:
-    """Return the p value of a hypothesis on two conditions; 1 where equal values leave nothing to test.
+def p_value(hypothesis: Hypothesis, *samples: Array) -> float:
+    """Return the p value of a hypothesis; 1 where equal values leave nothing to test.
 
     Args:
-        values: paired differences, or for `mann_whitney` the values of the first condition.
-        others: for `mann_whitney` alone: those of the second.
+        samples: paired differences, or for `mann_whitney` the values of both conditions.
     """
-    if others is None:
-        return _paired_test(hypothesis, values).p
-    return _mann_whitney(hypothesis, *_ranked(values, others)).p
-
-
-def holm(comparisons: Sequence[C], alpha: float, tests: int | None = None) -> list[C]:
-    """Return the comparisons with p values for all of them together, and whether each is supported.
-
-    Args:
-        tests: the number of hypotheses, with those that could not be compared; None if all were.
-    """
-    if not comparisons:
-        return []
-    from statsmodels.stats.multitest import multipletests  # noqa: PLC0415  # an extra, and slow to import
-
-    count = len(comparisons) if tests is None else tests
-    untested = [1.0] * (count - len(comparisons))
-    adjusted = multipletests([*(each.p for each in comparisons), *untested], alpha, method="holm")[1]
-    return [
-        msgspec.structs.replace(
-            each, p_holm=float(p), among=count, supported=bool(p <= alpha), **_refuted(each, alpha, count)
-        )
-        for each, p in zip(comparisons, adjusted, strict=False)
-    ]
-
-
-def _refuted(each: Comparison | SeveralCompared, alpha: float, count: int) -> dict[str, bool]:
-    if not isinstance(each, Comparison) or each.p_opposite is None:
-        return {}
-    return {"refuted": count * each.p_opposite <= alpha}
+    return _tested(hypothesis, *samples).p
 
 
 def corrected(
-    comparisons: Sequence[C],
+    comparisons: Sequence[Comparison],
     alpha: float,
     hypotheses: Sequence[Hypothesis],
     planned: Sequence[Hypothesis],
     lost: Sequence[Hypothesis] = (),
-) -> list[C]:
+) -> list[Comparison]:
     """Return the comparisons with corrected p values: the planned ones among themselves, the others among all.
 
     So hypotheses that are added or removed after a look at the results do not change the planned ones.
@@ -275,6 +186,100 @@ def corrected(
     of_planned = iter(holm([each for each in comparisons if each.hypothesis in first], alpha, len(first) + len(lost)))
     of_all = holm(comparisons, alpha, len(hypotheses) + sum(each not in hypotheses for each in lost))
     return [next(of_planned) if each.hypothesis in first else each for each in of_all]
+
+
+def holm(comparisons: Sequence[Comparison], alpha: float, tests: int) -> list[Comparison]:
+    """Return the comparisons with p values for all of them together, and whether each is supported.
+
+    Args:
+        tests: the number of hypotheses, with those that could not be compared.
+    """
+    if not comparisons:
+        return []
+    from statsmodels.stats.multitest import multipletests  # noqa: PLC0415  # an extra, and slow to import
+
+    untested = [1.0] * (tests - len(comparisons))
+    adjusted = multipletests([*(each.p for each in comparisons), *untested], alpha, method="holm")[1]
+    return [
+        msgspec.structs.replace(
+            each,
+            p_holm=float(p),
+            among=tests,
+            supported=bool(p <= alpha),
+            refuted=each.p_opposite is not None and tests * each.p_opposite <= alpha,
+        )
+        for each, p in zip(comparisons, adjusted, strict=False)
+    ]
+
+
+class _Tested(NamedTuple):
+    p: float
+    statistic: float | None
+    basis: Basis
+
+
+def _tested(hypothesis: Hypothesis, first: Array, second: Array | None = None) -> _Tested:
+    """Return the test of paired differences, or of the values of two conditions."""
+    from scipy import stats  # noqa: PLC0415
+
+    if second is not None:
+        return _mann_whitney(hypothesis, *_ranked(first, second))
+    zeros = int(np.sum(first == 0.0))
+    if hypothesis.test == "wilcoxon":
+        if zeros == len(first):
+            return _Tested(1.0, None, Basis(p_from="nothing", zeros=zeros, untested=NO_DIFFERENCE))
+        return _wilcoxon(hypothesis, _rounded(first), zeros)
+    if spread(first) == 0.0:
+        return _Tested(1.0, None, Basis(p_from="nothing", zeros=zeros, untested=NO_VARIATION))
+    margin = hypothesis.margin or 0.0
+    sides: list[tuple[float, Alternative]] = [(-margin, "greater"), (margin, "less")]
+    tests: list[Any] = [
+        stats.ttest_1samp(first, limit, alternative=side)
+        for limit, side in (sides if hypothesis.test == "equivalence" else [(0.0, hypothesis.alternative)])
+    ]
+    weaker = max(tests, key=lambda each: float(each.pvalue))
+    return _Tested(float(weaker.pvalue), float(weaker.statistic), Basis(p_from="Student's t", zeros=zeros))
+
+
+def _wilcoxon(hypothesis: Hypothesis, differences: Array, zeros: int) -> _Tested:
+    """Return the test of signed ranks; differences of 0 are left out, as Wilcoxon has it."""
+    from scipy import stats  # noqa: PLC0415
+
+    kept = differences[differences != 0.0]
+    ties, signed = _ties(np.abs(kept)), np.sign(kept) * stats.rankdata(np.abs(kept))
+    above, below = float(signed[signed > 0].sum()), -float(signed[signed < 0].sum())
+    is_exact = len(kept) <= (ALL_SIGNS_MAX if ties else EXACT_RANKS_MAX)
+    found: Any
+    if is_exact and ties:  # all assignments of signs
+        found = stats.permutation_test(
+            (signed,), np.mean, permutation_type="samples", n_resamples=np.inf, alternative=hypothesis.alternative
+        )
+    else:
+        method: Any = "exact" if is_exact else "asymptotic"
+        found = stats.wilcoxon(kept, alternative=hypothesis.alternative, method=method)
+    basis = Basis(p_from="exact" if is_exact else "normal curve", zeros=zeros, ties=ties)
+    return _Tested(float(found.pvalue), min(above, below) if hypothesis.alternative == "two-sided" else above, basis)
+
+
+def _mann_whitney(hypothesis: Hypothesis, first: Array, second: Array) -> _Tested:
+    """Return the test: exact for few seeds, with ties by trying all arrangements, else by the normal curve.
+
+    Args:
+        first, second: rounded, so that equal values are equal numbers. If all values are equal, there is no U.
+    """
+    from scipy import stats  # noqa: PLC0415
+
+    both = np.concatenate([first, second])
+    if np.ptp(both) == 0.0:
+        return _Tested(1.0, None, Basis(p_from="nothing", untested=ALL_EQUAL))
+    ties, arrangements = _ties(both), math.comb(len(both), len(first))
+    is_exact = arrangements <= ARRANGEMENTS_MAX if ties else min(len(first), len(second)) <= EXACT_U_MAX
+    method: Any = "exact" if is_exact else "asymptotic"
+    if is_exact and ties:
+        method = stats.PermutationMethod(n_resamples=arrangements)
+    found: Any = stats.mannwhitneyu(first, second, alternative=hypothesis.alternative, method=method)
+    basis = Basis(p_from="exact" if is_exact else "normal curve", ties=ties)
+    return _Tested(float(found.pvalue), float(found.statistic), basis)
 
 
 def _rounded(values: Array, scale: float | None = None) -> Array:
@@ -293,130 +298,6 @@ def _ties(values: Array) -> int:
     """Return how many values share their rank with another one."""
     counts = np.unique(values, return_counts=True)[1]
     return int(counts[counts > 1].sum())
-
-
-def _nothing(untested: str, zeros: int = 0) -> Basis:
-    return Basis(p_from="nothing", zeros=zeros, untested=untested)
-
-
-def _paired_test(hypothesis: Hypothesis, differences: Array) -> _Tested:
-    zeros = int(np.sum(differences == 0.0))
-    if hypothesis.test in ("t", "equivalence"):
-        if spread(differences) == 0.0:
-            return _Tested(1.0, None, _nothing(NO_VARIATION, zeros))
-        return _Tested(*_t(hypothesis, differences), Basis(p_from="Student's t", zeros=zeros))
-    if zeros == len(differences):
-        return _Tested(1.0, None, _nothing(NO_DIFFERENCE, zeros))
-    if hypothesis.test == "wilcoxon":
-        return _wilcoxon(hypothesis, _rounded(differences), zeros)
-    p_from: PFrom = "exact" if len(differences) <= ALL_SIGNS_MAX else "random signs"
-    return _Tested(_by_signs(hypothesis, differences), None, Basis(p_from=p_from, zeros=zeros))
-
-
-def _wilcoxon(hypothesis: Hypothesis, differences: Array, zeros: int) -> _Tested:
-    """Return the test of signed ranks; differences of 0 are left out, as Wilcoxon has it."""
-    from scipy import stats  # noqa: PLC0415
-
-    kept = differences[differences != 0.0]
-    ties, signed = _ties(np.abs(kept)), np.sign(kept) * stats.rankdata(np.abs(kept))
-    above, below = float(signed[signed > 0].sum()), -float(signed[signed < 0].sum())
-    is_exact = len(kept) <= (ALL_SIGNS_MAX if ties else EXACT_RANKS_MAX)
-    if is_exact and ties:
-        p = _by_signs(hypothesis, signed)
-    else:
-        method: Any = "exact" if is_exact else "asymptotic"
-        found: Any = stats.wilcoxon(kept, alternative=hypothesis.alternative, method=method)
-        p = float(found.pvalue)
-    basis = Basis(p_from="exact" if is_exact else "normal curve", zeros=zeros, ties=ties)
-    return _Tested(p, min(above, below) if hypothesis.alternative == "two-sided" else above, basis)
-
-
-def _by_signs(hypothesis: Hypothesis, values: Array) -> float:
-    """Return the share of assignments of signs whose mean is as far out: of all, or of random ones."""
-    from scipy import stats  # noqa: PLC0415
-
-    found: Any = stats.permutation_test(
-        (values,),
-        np.mean,
-        permutation_type="samples",
-        n_resamples=RESAMPLES if len(values) > ALL_SIGNS_MAX else np.inf,
-        batch=batch_of(len(values)),
-        alternative=hypothesis.alternative,
-        rng=np.random.default_rng(SEED),
-    )
-    return float(found.pvalue)
-
-
-def _t(hypothesis: Hypothesis, differences: Array) -> tuple[float, float]:
-    """Return p and t of differences that vary; of equivalence, those of the weaker of its two tests."""
-    from scipy import stats  # noqa: PLC0415
-
-    if hypothesis.test == "t":
-        found: Any = stats.ttest_1samp(differences, 0.0, alternative=hypothesis.alternative)
-        return float(found.pvalue), float(found.statistic)
-    margin = hypothesis.margin or 0.0
-    below: Any = stats.ttest_1samp(differences, -margin, alternative="greater")
-    above: Any = stats.ttest_1samp(differences, margin, alternative="less")
-    larger = max(below, above, key=lambda each: float(each.pvalue))
-    return float(larger.pvalue), float(larger.statistic)
-
-
-def _unpaired(hypothesis: Hypothesis, first: Array, second: Array) -> Comparison:
-    ranked = _ranked(first, second)
-    found = _mann_whitney(hypothesis, *ranked)
-    varies = found.statistic is not None
-    size = float(_cliff(*ranked)) if varies else None
-    low = high = effect_low = effect_high = None
-    if varies and min(len(first), len(second)) >= INTERVAL_LEAST:
-        low, high = t_interval((first, second), _mean_difference)
-        effect_low, effect_high = t_interval(ranked, _cliff, is_bounded=True)
-    pooled = math.sqrt((spread(first) ** 2 + spread(second) ** 2) / 2)
-    mean, count = float(first.mean() - second.mean()), min(len(first), len(second))
-    return Comparison(
-        hypothesis=hypothesis,
-        difference=Interval(mean=mean, low=low, high=high, sd=pooled, count=count),
-        statistic=found.statistic,
-        effect="Cliff's delta",
-        effect_value=size,
-        effect_low=effect_low,
-        effect_high=effect_high,
-        basis=found.basis,
-        p=found.p,
-        p_opposite=_p_opposite(hypothesis, first, second) if varies else None,
-    )
-
-
-def _mann_whitney(hypothesis: Hypothesis, first: Array, second: Array) -> _Tested:
-    """Return the test: exact for few seeds, with ties by trying all arrangements, else by the normal curve.
-
-    Args:
-        first, second: rounded, so that equal values are equal numbers. If all values are equal, there is no U.
-    """
-    from scipy import stats  # noqa: PLC0415
-
-    both = np.concatenate([first, second])
-    if np.ptp(both) == 0.0:
-        return _Tested(1.0, None, _nothing(ALL_EQUAL))
-    ties, arrangements = _ties(both), math.comb(len(both), len(first))
-    is_exact = arrangements <= ARRANGEMENTS_MAX if ties else min(len(first), len(second)) <= EXACT_U_MAX
-    method: Any = "exact" if is_exact else "asymptotic"
-    if is_exact and ties:
-        method = stats.PermutationMethod(n_resamples=arrangements, batch=batch_of(len(both)))
-    found: Any = stats.mannwhitneyu(first, second, alternative=hypothesis.alternative, method=method)
-    basis = Basis(p_from="exact" if is_exact else "normal curve", ties=ties)
-    return _Tested(float(found.pvalue), float(found.statistic), basis)
-
-
-def _varies(arrays: Sequence[Array], *, is_blocked: bool) -> bool:
-    """Return whether there are ranks to compare: somewhere two values differ, for `friedman` within a seed."""
-    if is_blocked:
-        table = np.stack(arrays)
-        return bool((np.ptp(table, axis=0) > 0.0).any())
-    return bool(np.ptp(np.concatenate(arrays)) > 0.0)
-
-
-def _mean_difference(first: Array, second: Array) -> float:
-    return float(first.mean() - second.mean())
 
 
 def _d_z(differences: Array) -> float:

@@ -17,11 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
-RESAMPLES = 9999
-SEED = 20_080_607  # the seed of random signs, so that the same values give the same table
+SEED = 20_080_607  # of resampled indices, so that the same values give the same table
 ROUNDING = 1e-12
 """Values that are closer than this, relative to the largest, differ by the rounding of floating-point numbers alone."""
-BATCH_VALUES = 2_000_000  # the most values that are resampled at once, so that many seeds take no more memory than few
 GROUPS_MAX = 256  # the most groups of values that are left out in turn: of more values than that, several at once
 INTERVAL_LEAST = 3  # the fewest values with an interval
 
@@ -65,11 +63,6 @@ def without_rounding(differences: Array, *, of: Array) -> Array:
     if np.ptp(differences) <= rounding:
         differences = np.full_like(differences, differences[0])
     return np.where(np.abs(differences) <= rounding, 0.0, differences)
-
-
-def batch_of(values: int) -> int:
-    """Return how many resamples are made at once if each takes so many values."""
-    return max(1, BATCH_VALUES // max(1, values))
 
 
 def t_interval(

@@ -2,12 +2,10 @@
 
 | test | power of |
 |---|---|
-| t, permutation | the paired t test |
+| t | the paired t test |
 | wilcoxon | the paired t test with 3 / pi of the pairs: its efficiency for normal differences (Lehmann 1975) |
 | equivalence | two one-sided t tests of conditions that are equal |
 | mann_whitney | the t test of two samples with 3 / pi of the seeds |
-| kruskal_wallis | the analysis of variance with 3 / pi of the seeds |
-| friedman | the analysis of variance with 3k / pi(k + 1) of the seeds, k conditions (Hollander and Wolfe 1999) |
 """
 
 from __future__ import annotations
@@ -20,8 +18,7 @@ import msgspec
 import numpy as np
 
 from prism.experiment.hypothesis import Hypothesis
-from prism.experiment.hypothesis_tests import ALL_SIGNS_MAX, compared_groups, p_value
-from prism.experiment.intervals import RESAMPLES
+from prism.experiment.hypothesis_tests import p_value
 
 POWER = 0.8
 EFFECT_LEAST, EFFECT_LARGE = 1e-6, 30.0  # the ends of the range in which an effect is searched
@@ -35,13 +32,12 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     unit: str  # what the size is measured in, in words
 
 
-def effect_found(hypothesis: Hypothesis, seeds: int, alpha: float, groups: int = 2) -> Found:
+def effect_found(hypothesis: Hypothesis, seeds: int, alpha: float) -> Found:
     """Return the effect that a test finds with a power of 0.8.
 
     Args:
         seeds: of each condition.
         alpha: the false alarms of this test alone.
-        groups: the conditions or levels that it compares.
     """
     from statsmodels.stats import power  # noqa: PLC0415  # an extra, and slow to import
 
@@ -49,11 +45,6 @@ def effect_found(hypothesis: Hypothesis, seeds: int, alpha: float, groups: int =
     if hypothesis.test == "mann_whitney":
         solver, given = power.TTestIndPower(), {"nobs1": seeds * RANK_EFFICIENCY, "alternative": side}
         unit = "times the standard deviation of the values"
-    elif hypothesis.test in ("kruskal_wallis", "friedman"):
-        share = RANK_EFFICIENCY * (groups / (groups + 1) if hypothesis.test == "friedman" else 1.0)
-        solver, given = power.FTestAnovaPower(), {"nobs": seeds * groups * share, "k_groups": groups}
-        within = " within a seed" if hypothesis.test == "friedman" else ""
-        unit = f"(standard deviation of the means over that of the values{within}, Cohen's f)"
     else:
         share = RANK_EFFICIENCY if hypothesis.test == "wilcoxon" else 1.0
         solver, given = power.TTestPower(), {"nobs": seeds * share, "alternative": side}
@@ -80,17 +71,12 @@ def _solved(solver: Any, given: dict[str, Any], wanted: float) -> float | None:
     return float(brentq(lacking, EFFECT_LEAST, EFFECT_LARGE)) if lacking(EFFECT_LARGE) >= 0.0 else None
 
 
-def smallest_p(hypothesis: Hypothesis, seeds: int, groups: int = 2) -> float:
+def smallest_p(hypothesis: Hypothesis, seeds: int) -> float:
     """Return the smallest p value that a test can have with so many seeds, if all values are different."""
-    sides = 2 if hypothesis.alternative == "two-sided" else 1
-    if hypothesis.test == "permutation" and seeds > ALL_SIGNS_MAX:
-        return sides / (RESAMPLES + 1)
-    if hypothesis.test in ("wilcoxon", "permutation"):
-        return min(1.0, sides * math.ldexp(1.0, -seeds))
     if hypothesis.test in ("t", "equivalence"):
         return 0.0
-    apart = [[float(group * seeds + seed) for seed in range(seeds)] for group in range(groups)]
-    if hypothesis.test == "mann_whitney":
-        low, high = np.array(apart)
-        return p_value(hypothesis, high, low) if hypothesis.alternative == "greater" else p_value(hypothesis, low, high)
-    return compared_groups(hypothesis, {str(place): values for place, values in enumerate(apart)}).p
+    if hypothesis.test == "wilcoxon":
+        return min(1.0, (2 if hypothesis.alternative == "two-sided" else 1) * math.ldexp(1.0, -seeds))
+    low = np.arange(float(seeds))
+    high = low + seeds
+    return p_value(hypothesis, high, low) if hypothesis.alternative == "greater" else p_value(hypothesis, low, high)

@@ -134,7 +134,7 @@ def _change(item: Item, moments: tuple[str, str], before: Mapping[int, Any], aft
 
 
 def _by_ranks(was: Sequence[float], now: Sequence[float]) -> dict[str, Any]:
-    found = compared(Hypothesis(measure="answer"), now, was)
+    found = compared(Hypothesis(measure="answer", contrast=("now", "was")), now, was)
     difference = found.difference
     return {
         "difference": difference.mean,

@@ -87,7 +87,6 @@ def test_a_table_has_a_condition_in_each_row_whose_cells_are_read_as_settings() 
     ("text", "problem"),
     [
         ("", "there/design.csv: expected a line with the names of settings, and a line for each condition"),
-        ("feed.size\n", "there/design.csv: expected a line with the names of settings, and a line for each condition"),
         ("feed.size,\n3,4\n", "there/design.csv:1: column 2 has no name"),
         ("feed.size,feed.size\n3,4\n", "there/design.csv:1: the column feed.size stands twice"),
         ("name\na\n", "there/design.csv:1: expected a column for a setting, such as feed.size"),
@@ -107,14 +106,12 @@ def test_a_wrong_table_is_refused_with_its_line_and_column(text: str, problem: s
 @catalogue(
     ("design", "problem"),
     [
-        ("kind: latin_hypercube, samples: 4", "design: expected factors for a design of kind latin_hypercube"),
         (f"kind: sobol, factors: {{{SIZE}}}", "design: expected samples for a design of kind sobol"),
         (
             f"kind: morris, samples: 4, factors: {{{SIZE}}}",
             "design.samples: a design of kind morris has factors and trajectories, not samples",
         ),
         (f"kind: factorial, factors: {{{SIZE}}}", "design.factors.feed.size: a design of kind factorial has lists of"),
-        ("kind: list, seed: 3, conditions: {a: {feed.size: 3}}", "design.seed: a design of kind list has conditions"),
         (
             f"kind: sobol, samples: 12, factors: {{{SIZE}}}",
             "design.samples: a Sobol sequence is balanced for a power of 2 alone: expected 8 or 16, got 12",
@@ -151,15 +148,6 @@ def test_a_wrong_table_is_refused_with_its_line_and_column(text: str, problem: s
             "kind: sobol, samples: 4, factors: {feed.algorithm: {low: 1, high: 3}}",
             "design.factors.feed.algorithm: this setting is non-empty text, ",
         ),
-        (
-            "kind: sobol, samples: 4, factors: {feed.size: {low: 1, high: 3, scale: logarithmic}}",
-            "design.factors.feed.size.scale: expected one of linear, log, got 'logarithmic'",
-        ),
-        (
-            "kind: sobol, samples: 1, factors: {feed.size: {low: 1, high: 3}}",
-            "design.samples: expected a whole number >= 2",
-        ),
-        ("kind: sobols", "design.kind: expected one of list, factorial, one_at_a_time, latin_hypercube, sobol, "),
     ],
 )
 def test_a_design_that_cannot_be_is_refused_with_its_line(design: str, problem: str) -> None:

@@ -1,11 +1,13 @@
-"""The file of a replication: what it says, and what is refused."""
+"""The file of a replication, and published figures beside runs: a hit is compatible with them, by one rule."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from scipy.stats import t
 
 from prism.errors import ConfigError
-from prism.experiment import read_replication
+from prism.experiment import Compared, Published, compare, pseudo_values, read_replication
 from tests.catalogue import catalogue
 
 FILE = """\
@@ -25,16 +27,10 @@ def with_figure(keys: str) -> str:
     ("text", "said"),
     [
         (FILE.replace("claim", "clame"), "r.yaml:1: clame: unknown key; did you mean claim?"),
-        (with_figure("condition: hot, valu: 3"), "r.yaml:5: figures.likes.valu: unknown key; did you mean value?"),
-        (
-            FILE.replace("study: A (2000), B.\n", ""),
-            "r.yaml: study: is missing; expected the study: authors, year, title, journal",
-        ),
         (
             FILE.replace("source: Table 1, ", ""),
             "r.yaml:5: figures.likes.source: is missing; expected the table, figure or page that it is from",
         ),
-        (with_figure("value: 3"), "r.yaml:5: figures.likes: expected condition or contrast, got none of them"),
         (
             with_figure("condition: hot, contrast: [a, b], value: 3"),
             "r.yaml:5: figures.likes: expected condition or contrast, got condition and contrast",
@@ -67,13 +63,62 @@ def with_figure(keys: str) -> str:
             with_figure("condition: hot, value: .nan"),
             "r.yaml:5: figures.likes.value: expected a finite number, got nan",
         ),
-        (
-            with_figure("condition: hot, direction: up"),
-            "r.yaml:5: figures.likes.direction: expected one of greater, less, got 'up'",
-        ),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_line_and_what_was_expected(text: str, said: str) -> None:
     with pytest.raises(ConfigError) as refused:
         read_replication(text, "r.yaml")
     assert str(refused.value) == said
+
+
+RUNS = [1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+def compared(values: list[float] | None = None, **keys: object) -> Compared:
+    asked = Published(source="Table 1", measure="m", condition="c", **keys)  # type: ignore[arg-type]
+    return compare("a figure", asked, RUNS if values is None else values, None)
+
+
+def test_without_published_noise_the_published_world_varies_as_the_runs_do() -> None:
+    found = compared(value=3.0)
+    sd = float(np.std(RUNS, ddof=1))
+    reach = float(t.ppf(0.975, 4)) * sd * (1 / 5 + 1) ** 0.5
+    assert (found.here, found.low, found.high) == pytest.approx((3.0, 3.0 - reach, 3.0 + reach))
+    several = compared(value=3.0, worlds=20)
+    assert several.high - 3.0 == pytest.approx(float(t.ppf(0.975, 4)) * sd * (1 / 5 + 1 / 20) ** 0.5)
+
+
+def test_published_noise_takes_the_place_of_that_of_a_world() -> None:
+    exact = compared(value=3.0, se=0.0)
+    assert exact.high - 3.0 == pytest.approx(float(t.ppf(0.975, 4)) * (2.5 / 5) ** 0.5)
+    noisy = compared(value=3.0, interval=(3.0 - 1.96, 3.0 + 1.96))
+    assert noisy.high > exact.high
+    assert noisy.published == "3, se 1"
+
+
+def test_a_number_beyond_the_interval_is_a_miss_that_says_on_which_side_the_runs_are() -> None:
+    assert compared(value=3.0).is_hit
+    assert compared(value=100.0).why == "too low"
+    assert compared(value=-100.0).why == "too high"
+
+
+def test_a_direction_is_hit_if_the_interval_of_the_mean_lies_on_its_side() -> None:
+    assert compared(direction="greater").is_hit
+    assert compared(direction="less").why == "the opposite sign"
+    assert compared([-1.0, 1.0, 0.5], direction="greater").why == "neither sign found"
+
+
+def test_pseudo_values_have_the_mean_and_the_spread_of_a_number_over_all_runs() -> None:
+    assert pseudo_values(RUNS, lambda runs: sum(runs) / len(runs)) == pytest.approx(RUNS)
+
+    def mean_distance(runs: list[float]) -> float:
+        return float(np.mean([abs(a - b) for place, a in enumerate(runs) for b in runs[:place]]))
+
+    found = pseudo_values(RUNS, mean_distance)  # type: ignore[arg-type]
+    assert float(np.mean(found)) == pytest.approx(mean_distance(RUNS))
+
+
+def test_a_world_that_is_one_of_ours_is_hit_in_19_of_20_replications() -> None:
+    draws = np.random.default_rng(1).normal(size=(1000, 9))
+    hits = [compared(list(map(float, row[1:])), value=float(row[0])).is_hit for row in draws]
+    assert 0.93 < np.mean(hits) < 0.97

@@ -27,7 +27,6 @@ from prism.answers import MadeOf
 from prism.errors import PrismError
 from prism.experiment import (
     FEW_SEEDS,
-    OF_SEVERAL,
     UNPAIRED,
     Answer,
     Comparison,
@@ -37,17 +36,14 @@ from prism.experiment import (
     Hypothesis,
     Interval,
     PredictionScores,
-    SeveralCompared,
     Share,
     Stopped,
     Threshold,
     compared,
-    compared_groups,
     corrected,
     decomposed,
     described,
     effects_on,
-    groups_of,
 )
 
 RESULTS, OUTCOME = "results.csv", "outcome.json"
@@ -91,12 +87,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     remarks: list[str] = []
     made_of: MadeOf = MadeOf(prism=[], inputs={})  # the versions of PRISM and the input files of the runs
     conditions: list[Described]
-    comparisons: list[Comparison]  # of the hypotheses on two conditions
+    comparisons: list[Comparison]  # of the hypotheses
     exploratory: list[str]  # the hypotheses that no plan had before the first result, in words, with their tests
     thresholds: list[Judged]
     missing: dict[str, list[int]]  # `{condition: seeds without a result}`
     model: ModelUse | None = None  # the use of a model; None if no cell asks a model
-    several: list[SeveralCompared] = []  # of those on more
     variance: list[Decomposed] = []  # of each measure that varies, where there are several conditions
     effects: list[Effect] = []  # of the factors of a design, on each measure
     notes: list[str] = []  # remarks on the outcome, in words
@@ -146,7 +141,7 @@ def outcome_of(
         Described(condition=name, measure=measure, over_seeds=described(found, with_interval=has_intervals))
         for name in names
         for measure in experiment.measures
-        if (found := list(_by_seed(values, (name,), measure, seeds).values()))
+        if (found := list(_by_seed(values, name, measure, seeds).values()))
     ]
     # Hypotheses.
     tested = [_comparison(plan, each, values) for each in experiment.hypotheses]
@@ -188,8 +183,7 @@ def outcome_of(
         remarks=[] if out is None else remarks_of(plan, out, values),
         made_of=made_of(beside.values()),
         conditions=conditions,
-        comparisons=[each for each in judged if isinstance(each, Comparison)],
-        several=[each for each in judged if isinstance(each, SeveralCompared)],
+        comparisons=judged,
         exploratory=exploratory,
         thresholds=[limit for each in experiment.thresholds if (limit := _judged(experiment, values, each)) is not None]
         if is_final
@@ -212,37 +206,29 @@ def _within(plan: Plan | PlanFile, out: Path, values: Values) -> Values:
     return {(cell.condition, cell.seed): within_runs(cell_path(out, cell), measures) for cell in cells}
 
 
-def _comparison(plan: Plan | PlanFile, hypothesis: Hypothesis, values: Values) -> Comparison | SeveralCompared | None:
-    """Return the comparison of a hypothesis; None if a group of conditions has fewer than two seeds.
+def _comparison(plan: Plan | PlanFile, hypothesis: Hypothesis, values: Values) -> Comparison | None:
+    """Return the comparison of a hypothesis; None if one of its conditions has fewer than two seeds.
 
-    Paired tests take the seeds that all groups have.
+    Paired tests take the seeds that both have.
     """
-    experiment, seeds = plan.experiment, plan.experiment.seeds
-    groups = groups_of(hypothesis, experiment.design, experiment.conditions)
-    found = {name: _by_seed(values, names, hypothesis.measure, seeds) for name, names in groups.items()}
+    seeds = plan.experiment.seeds
+    first, second = (_by_seed(values, name, hypothesis.measure, seeds) for name in hypothesis.contrast)
     if hypothesis.test not in UNPAIRED:
-        shared = [seed for seed in seeds if all(seed in each for each in found.values())]
-        found = {name: {seed: each[seed] for seed in shared} for name, each in found.items()}
-    lists = {name: list(each.values()) for name, each in found.items()}
-    if min(map(len, lists.values())) < 2:
+        first, second = (
+            {seed: own[seed] for seed in own if seed in other} for own, other in ((first, second), (second, first))
+        )
+    if min(len(first), len(second)) < 2:
         return None
-    if hypothesis.test in OF_SEVERAL:
-        return compared_groups(hypothesis, lists)
-    first, second = lists.values()
-    return compared(hypothesis, first, second)
+    return compared(hypothesis, list(first.values()), list(second.values()))
 
 
-def _by_seed(values: Values, names: Sequence[str], measure: str, seeds: Sequence[int]) -> dict[int, float]:
-    """Return one value a seed: the mean over some conditions, all of which have to have it."""
-    return {
-        seed: sum(values[name, seed][measure] for name in names) / len(names)
-        for seed in seeds
-        if all(measure in values.get((name, seed), {}) for name in names)
-    }
+def _by_seed(values: Values, name: str, measure: str, seeds: Sequence[int]) -> dict[int, float]:
+    """Return `{seed: the value of a condition}`."""
+    return {seed: values[name, seed][measure] for seed in seeds if measure in values.get((name, seed), {})}
 
 
 def _notes(
-    experiment: Experiment, values: Values, comparisons: Sequence[Comparison | SeveralCompared], shared: int | None
+    experiment: Experiment, values: Values, comparisons: Sequence[Comparison], shared: int | None
 ) -> Iterator[str]:
     """Yield notes for a reader of the tables: on missing cells, and on tests that could not be made.
 
@@ -261,7 +247,7 @@ def _notes(
         if problem:
             yield f"not tested, but counted by Holm's correction: {each.with_test}: {problem}"
     for test in comparisons:
-        if not isinstance(test, Comparison) or not test.supported or test.hypothesis.test == "equivalence":
+        if not test.supported or test.hypothesis.test == "equivalence":
             continue
         low, high = test.difference.low, test.difference.high
         if low is not None and high is not None and low <= 0.0 <= high:
@@ -279,7 +265,7 @@ def _notes(
 
 def _judged(experiment: Experiment, values: Values, threshold: Threshold) -> Judged | None:
     names = [threshold.condition] if threshold.condition is not None else [each.name for each in experiment.conditions]
-    columns = {name: _by_seed(values, (name,), threshold.measure, experiment.seeds) for name in names}
+    columns = {name: _by_seed(values, name, threshold.measure, experiment.seeds) for name in names}
     means = {name: sum(found.values()) / len(found) for name, found in columns.items() if found}
     if not means:
         return None

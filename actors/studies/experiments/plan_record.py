@@ -100,9 +100,8 @@ def _promises(plan: PlanFile) -> list[tuple[Hypothesis, list[str], list[tuple[st
     """Return each hypothesis of a plan with all that decides what it means: its measure and its conditions."""
     experiment, found = plan.experiment, []
     for each in experiment.hypotheses:
-        names = each.names or tuple(condition.name for condition in experiment.conditions)
         measure = [experiment.measures[each.measure], plan.own_code.get(each.measure, "")]
-        found.append((each, measure, [(name, plan.meanings[name]) for name in names]))
+        found.append((each, measure, [(name, plan.meanings[name]) for name in each.contrast]))
     return found
 
 

@@ -19,10 +19,8 @@ from prism.experiment import (
     Comparison,
     Experiment,
     Hypothesis,
-    SeveralCompared,
     Side,
     answered,
-    answered_of_several,
     condition_in_words,
     described_by,
 )
@@ -38,7 +36,7 @@ def read_all_beside(plan: Plan | PlanFile, out: Path, values: Values) -> dict[Ke
     """Return the context of the measures, for the cells that the answers are about."""
     experiment = plan.experiment
     # The conditions that stand beside each other in a sentence, and the first cell of each condition.
-    names = {name for each in experiment.hypotheses for name in each.contrast or ()}
+    names = {name for each in experiment.hypotheses for name in each.contrast}
     if not experiment.hypotheses and len(experiment.conditions) == 2:
         names = {each.name for each in experiment.conditions}
     measures = {each.measure for each in experiment.hypotheses} or set(list(experiment.measures)[:1])
@@ -57,7 +55,7 @@ def answers_of(
     asked: Experiment,
     values: Values,
     beside: Mapping[Key, Beside],
-    judged: Sequence[Comparison | SeveralCompared],
+    judged: Sequence[Comparison],
     *,
     exploratory: Sequence[str] = (),
     is_final: bool = True,
@@ -80,17 +78,12 @@ class _Telling:
         self._asked, self._values, self._beside = asked, values, beside
         self._said = {each.name: condition_in_words(each.name, each.settings) for each in asked.conditions}
 
-    def answer(self, hypothesis: Hypothesis, each: Comparison | SeveralCompared | None) -> Answer:
+    def answer(self, hypothesis: Hypothesis, each: Comparison | None) -> Answer:
         words = words_of(hypothesis.measure, self._asked.measures[hypothesis.measure])
         if each is None:
             text = "Not tested: fewer than two seeds have a result."
             return Answer(hypothesis=hypothesis.with_test, finding="undecided", text=text)
-        if isinstance(each, SeveralCompared):
-            factor = hypothesis.factor
-            said = self._said.__getitem__ if factor is None else lambda level: f"with {factor} {level}"
-            return answered_of_several(each, words, said, self._asked.alpha)
-        names = hypothesis.names
-        first, second = self._sides(hypothesis.measure, names, is_matched=hypothesis.test not in UNPAIRED)
+        first, second = self._sides(hypothesis.measure, hypothesis.contrast, is_matched=hypothesis.test not in UNPAIRED)
         return answered(each, words, first, second, self._asked.alpha)
 
     def described(self) -> list[Answer]:
