@@ -28,7 +28,7 @@ from actors.core.errors import (
     ungrouped,
 )
 from actors.core.events import CAPPED, Event, RunEnded, RunForked, RunResumed, RunStarted, emit, heard_by, tell
-from actors.core.phase import ERROR, FALLBACK_SHARE, NO_ANSWER, OUTAGE, REFUSED, SPEND_CAP, UNAVAILABLE, Phase
+from actors.core.phase import ERROR, NO_ANSWER, OUTAGE, REFUSED, SPEND_CAP, UNAVAILABLE, Phase
 from actors.core.ports import Observer
 from actors.core.processors import processors
 from actors.core.threads import in_threads
@@ -426,6 +426,4 @@ async def simulate(
         raise BaseExceptionGroup("interrupted", [interrupted]) from None
     if signals.received is not None:
         return signals.received.name
-    if simulation.is_spoilt:
-        return FALLBACK_SHARE
-    return SPEND_CAP if simulation.is_spent else None
+    return simulation.stopped_for

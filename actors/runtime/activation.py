@@ -101,7 +101,7 @@ class Resident(Activation):
             if self._supervisor.is_quarantined(number):
                 mailbox.close()
             else:
-                tasks.start_soon(self._supervisor.actor(number).run, mailbox)
+                tasks.start_soon(self._supervisor.run_agent, number, mailbox)
 
     async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
         encoded: list[bytes] = []

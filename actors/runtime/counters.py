@@ -8,7 +8,7 @@ from typing import Any
 
 from actors.core.state import CountersState
 from prism.agents import MOVED, Source
-from prism.agents.waves import Kind, Updates
+from prism.agents.waves import Kind
 from prism.statechart import Statechart
 
 _MOVING = tuple(each.value for each in (Source.RULE, Source.ORACLE, Source.LLM, Source.FALLBACK, Source.TIMEOUT))
@@ -35,18 +35,11 @@ class Counters:
         self.activations_recorded = 0
         """Those of ticks that earlier processes committed."""
 
-    def add_all(self, updates: Updates) -> None:
-        """Count the committed updates of a wave."""
-        self.add(updates.kinds, updates.counts)
-
     def add(self, kinds: Sequence[Kind], counts: Sequence[int]) -> None:
         """Count so many updates of each kind; counts beyond the kinds are 0."""
         for (trigger, before, after, source), count in zip(kinds, counts, strict=False):
             if count:
                 self.rows[before, after, trigger, source] += count
-
-    def add_triggers(self, count: int) -> None:
-        self.activations += count
 
     def state(self) -> CountersState:
         """Return the counts so far."""

@@ -222,7 +222,7 @@ class EngineActor:
             return [await self._step(self.tick)]
         # 3. The same counts and frames as of ticks that were run one by one.
         stretch, kinds = found
-        self.counters.add_triggers(stretch.triggers)
+        self.counters.activations += stretch.triggers
         self.counters.add(kinds, stretch.updates)
         self.counters.questions += stretch.asked
         self.open_questions.settle(stretch, self.tick + len(stretch.frames), self._deliberation)
@@ -312,7 +312,7 @@ class EngineActor:
             triggers = self._world.triggers(tick)
         while True:
             # 2. A wave: one trigger to each agent that is due, and one answer from each.
-            self.counters.add_triggers(len(triggers))
+            self.counters.activations += len(triggers)
             await self._exchange(tick, triggers)
             # 3. The decisions that take effect in this tick, first those that must be waited for. Each goes to its
             #    agent as the same trigger once more.
@@ -413,7 +413,7 @@ class EngineActor:
                 if len(pieces) > 1:
                     await asyncio.sleep(0)
                 apply(piece)
-        self.counters.add_all(updates)
+        self.counters.add(updates.kinds, updates.counts)
 
     def _add_events(self, events: Sequence[Event]) -> Sequence[Event]:
         """Add events to the tick's frame, and return them."""

@@ -185,7 +185,7 @@ class ShardedEngine(PartEngine):
         return after >= self._end or self.is_stopping or 0 in (after % self._every, after % self._ticks_per_round)
 
     def _count_turns(self, turned: Sequence[Turned], tick: int) -> None:
-        self.counters.add_triggers(sum(each.triggers for each in turned))
+        self.counters.activations += sum(each.triggers for each in turned)
         asked = sum(each.asked for each in turned[1:])  # the engine has counted its own
         self.counters.questions += asked
         if asked and tick + self._deliberation < self._end and self.on_computed is not None:

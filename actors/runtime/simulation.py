@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from time import perf_counter
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, TypeVar
 
 import anyio
 import msgspec
@@ -20,7 +20,7 @@ import structlog
 
 from actors.core.mailbox import Mailbox, MailboxStatistics
 from actors.core.messages import Codec, Decided
-from actors.core.phase import Phase
+from actors.core.phase import FALLBACK_SHARE, SPEND_CAP, Phase
 from actors.core.ports import Observer, Record, Unrecorded
 from actors.core.snapshot import CALL_OUTCOMES, FAILURES, FALLBACK_REASONS, Pairs, RunSnapshot, Tokens, state_pairs
 from actors.core.state import RunState
@@ -39,14 +39,14 @@ from prism.bundles import Bundles
 from prism.columns import Column, Columns, Ints
 from prism.config import Config
 from prism.domain import Domain, HasTurns, Stretch
-from prism.llm import HostState
 from prism.llm.question_id import TraceIds
-from prism.llm.spending import Spent, cost_usd, wasted
+from prism.llm.spending import cost_usd, wasted
 from prism.measure import Measure
 from prism.sharing.settings import sharing_table
 from prism.statechart import Oracle, Statechart
 
 log = structlog.get_logger(__name__)
+N = TypeVar("N", int, float)
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -135,8 +135,8 @@ class Simulation:
             config.oracle,
             answers=self._record,
             priority=domain.priority,
-            on_spent=self._stop_spent,
-            on_spoilt=self._stop_spoilt,
+            on_spent=partial(self._stop_for, SPEND_CAP),
+            on_spoilt=partial(self._stop_for, FALLBACK_SHARE),
             prices=config.llm.prices,
             ticks=lambda: self.engine.tick,
             is_awaited=lambda: self.engine.waits_since is not None,
@@ -146,10 +146,8 @@ class Simulation:
         )
         self.engine.may_be_spent = self.oracle.admission.may_be_spent
         self.engine.on_computed = lambda number, tick: self.oracle.count_chosen(number, 0.0, tick)
-        self.is_spent = False
-        """True if the spend cap has ended the run."""
-        self.is_spoilt = False
-        """True if the run has ended early because of too many fallbacks."""
+        self.stopped_for: str | None = None
+        """The reason for which the oracle has ended the run early: the spend cap, or too many fallbacks."""
         self._guards_at_start = self._chart_guard_errors()
         """The counts of the chart, which an earlier run of this process may have used."""
         self._guards_logged: set[str] = set()
@@ -238,18 +236,23 @@ class Simulation:
             concurrency_limit=oracle.admission.pace.limit,
             concurrency_max=self.config.oracle.max_concurrency,
             breaker=oracle.admission.breaker.state.value,
-            outage_s=by_failure(dict([oracle.outage] if oracle.outage else [])),
-            retries=by_failure(oracle.statistics.retries_written),
-            fallbacks=fallbacks_by_reason(engine.open_questions.fallbacks),
+            outage_s=among(FAILURES, [oracle.outage] if oracle.outage else [], 0.0),
+            retries=among(FAILURES, oracle.statistics.retries_written.items(), 0),
+            fallbacks=among(FALLBACK_REASONS, engine.open_questions.fallbacks.items(), 0),
             repaired=engine.open_questions.repaired,
-            calls=calls_by_outcome(written),
-            tokens=tokens_of(written),
+            calls=among(CALL_OUTCOMES, ((each.outcome, each.calls) for each in written), 0),
+            tokens=Tokens(
+                prompt=sum(each.prompt_tokens for each in written),
+                completion=sum(each.completion_tokens for each in written),
+                cached=sum(each.cached_tokens for each in written),
+                wasted=sum(each.tokens for each in wasted(written)),
+            ),
             cost_usd=cost_usd(written, self.config.llm.prices) or 0.0,
             wasted_usd=cost_usd(wasted(written), self.config.llm.prices) or 0.0,
             budgets=oracle.budgets,
             tick_s=self.config.run.tick_s,
-            hosts=hosts_of(oracle.oracle),
-            models=models_of(oracle.oracle),
+            hosts=getattr(oracle.oracle, "hosts", tuple)(),  # of a model that is on several servers
+            models=getattr(oracle.oracle, "answers_by_model", dict)(),
             interventions=engine.interventions(),
             sharing=roles_of(oracle.sharing),
             sharing_bits=0.0 if oracle.sharing is None else oracle.sharing.bits,
@@ -334,12 +337,8 @@ class Simulation:
         self.oracle.stop_waiting()
         self.engine.stop()
 
-    def _stop_spent(self) -> None:
-        self.is_spent = True
-        self.stop()
-
-    def _stop_spoilt(self) -> None:
-        self.is_spoilt = True
+    def _stop_for(self, reason: str) -> None:
+        self.stopped_for = reason
         self.stop()
 
     def standing(self) -> Standing:
@@ -379,22 +378,6 @@ class Simulation:
         )
 
 
-@runtime_checkable
-class _HasHosts(Protocol):
-    """An oracle whose model may be on several servers."""
-
-    def hosts(self) -> tuple[HostState, ...]:
-        """Return the counts of each of several servers."""
-
-
-@runtime_checkable
-class _HasModels(Protocol):
-    """An oracle that may ask different models about different people."""
-
-    def answers_by_model(self) -> dict[str, int]:
-        """Return the answers of each of several models."""
-
-
 def transitions_by_pair(chart: Statechart[Any], rows: Mapping[tuple[str, str, str, str], int]) -> Pairs:
     counts = dict.fromkeys(state_pairs(chart), 0)
     for (before, after, _, source), count in rows.items():
@@ -403,46 +386,9 @@ def transitions_by_pair(chart: Statechart[Any], rows: Mapping[tuple[str, str, st
     return counts
 
 
-def by_failure(counted: Mapping[str, float]) -> Mapping[str, float]:
-    """Return `{reason: number}` for every reason of a failed call; any other reason counts as `error`."""
-    numbers = dict.fromkeys(FAILURES, 0.0)
-    for reason, number in counted.items():
-        numbers[reason if reason in numbers else "error"] += number
-    return numbers
-
-
-def fallbacks_by_reason(counted: Mapping[str, int]) -> Mapping[str, int]:
-    """Return `{reason: count}` for every reason; any other reason that a custom oracle gives counts as `error`."""
-    counts = dict.fromkeys(FALLBACK_REASONS, 0)
-    for reason, count in counted.items():
-        counts[reason if reason in counts else "error"] += count
-    return counts
-
-
-def calls_by_outcome(spending: Iterable[Spent]) -> Mapping[str, int]:
-    """Return `{outcome: calls to a model}` for every outcome; any other one counts as `error`."""
-    counts: dict[str, int] = dict.fromkeys(CALL_OUTCOMES, 0)
-    for spent in spending:
-        counts[spent.outcome if spent.outcome in counts else "error"] += spent.calls
-    return counts
-
-
-def tokens_of(spending: Iterable[Spent]) -> Tokens:
-    """Return the tokens of calls to a model."""
-    spending = tuple(spending)
-    return Tokens(
-        prompt=sum(spent.prompt_tokens for spent in spending),
-        completion=sum(spent.completion_tokens for spent in spending),
-        cached=sum(spent.cached_tokens for spent in spending),
-        wasted=sum(spent.tokens for spent in wasted(spending)),
-    )
-
-
-def hosts_of(oracle: object) -> tuple[HostState, ...]:
-    """Return the state of each of several servers of the oracle's model; nothing for one server, or none."""
-    return oracle.hosts() if isinstance(oracle, _HasHosts) else ()
-
-
-def models_of(oracle: object) -> dict[str, int]:
-    """Return `{model: its answers}` of an oracle with several models; empty for one model, or none."""
-    return oracle.answers_by_model() if isinstance(oracle, _HasModels) else {}
+def among(names: Iterable[str], numbers: Iterable[tuple[str, N]], zero: N) -> dict[str, N]:
+    """Return the sums of the numbers by name, for every name; any other name, as of a custom oracle, is `error`."""
+    sums = dict.fromkeys(names, zero)
+    for name, number in numbers:
+        sums[name if name in sums else "error"] += number
+    return sums

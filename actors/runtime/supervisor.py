@@ -17,7 +17,6 @@ from actors.core.errors import JournalError, MailboxClosedError, RestartLimitErr
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.core.state import SupervisorState
-from actors.runtime.agent import AgentActor
 from prism.agents import Source, StatefulAgent, Trigger, Update, turn
 from prism.domain import Domain
 from prism.errors import OracleUnavailableError
@@ -92,10 +91,34 @@ class Supervisor:
         self.intensity.crashes, self.intensity.ticks = state.crashes, dict(state.ticks)
         self._quarantined = dict.fromkeys(state.quarantined)
 
-    def actor(self, agent_id: int) -> AgentActor:
-        """Return the actor of an agent in its last committed state."""
-        agent, chart = self.domain.agent(agent_id), self.domain.chart
-        return AgentActor(agent, chart, self.codec, self.engine, self, ask=self.ask)
+    async def run_agent(self, agent_id: int, mailbox: Mailbox[bytes]) -> None:
+        """Answer an agent's triggers until its mailbox closes, or it takes no more of them: then it closes the mailbox.
+
+        A crash is handled right here, and not around this coroutine: each coroutine around it would make every wake-up
+        about 20 ns longer, and each agent 230 bytes larger.
+        """
+        agent, chart, ask, engine = self.domain.agent(agent_id), self.domain.chart, self.ask, self.engine
+        decode, encode = self.codec.trigger, self.codec.encode
+        pending, take, ready, put = mailbox.pending, mailbox.take, mailbox.ready, engine.put
+        while True:
+            encoded = take() if pending else None
+            if encoded is None:
+                if mailbox.closed:
+                    return
+                await ready()
+                continue
+            trigger, is_out = decode(encoded), False
+            try:
+                answer = encode(turn(chart, agent, trigger, ask=ask))
+            except Exception as error:  # noqa: BLE001  # any error of an agent is handled right here
+                instead = self.answer_for(trigger, agent.state, error)
+                answer, is_out = encode(instead), instead.source == Source.QUARANTINE
+                agent = self.domain.agent(agent_id)  # in its last committed state
+            if not put(answer):
+                await engine.send(answer)
+            if is_out:
+                mailbox.close()  # a world that still sends here gets an error instead of silence
+                return
 
     def take_turn(self, trigger: Trigger[Any], agents: dict[int, StatefulAgent[Any]]) -> bytes:
         """Return the encoded answer of an agent without an actor; if the agent crashes, the supervisor's answer.
@@ -120,17 +143,6 @@ class Supervisor:
         except Exception as error:  # noqa: BLE001  # any error of an agent is handled right here
             del agents[number]
             return codec.encode(self.answer_for(trigger, agent.state, error))
-
-    def crashed(
-        self, agent: StatefulAgent[Any], trigger: Trigger[Any], error: Exception
-    ) -> tuple[Update[None], StatefulAgent[Any] | None]:
-        """Return the answer of an agent that has crashed on a trigger, and the agent in its last committed state.
-
-        The agent is None if it is quarantined now.
-        """
-        answer = self.answer_for(trigger, agent.state, error)
-        is_out = answer.source == Source.QUARANTINE
-        return answer, None if is_out else self.domain.agent(trigger.agent)
 
     async def run_service(self, name: str, run: Callable[[], Awaitable[None]], tick: Callable[[], int]) -> None:
         """Run a service: an actor that all agents share. It is run again after each crash.

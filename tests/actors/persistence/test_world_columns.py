@@ -143,7 +143,8 @@ def test_a_spend_cap_counts_on(when_spent: str) -> None:
     tick = next(tick for tick, taken in whole.taken.items() if taken.state.oracle.calls >= 20)
     resumed = RunPart(config, 1, start=whole.taken[tick])
     assert resumed.simulation.oracle.statistics.calls == 40
-    assert resumed.simulation.is_spent == whole.simulation.is_spent == (when_spent == "stop")
+    stopped_for = "spend_cap" if when_spent == "stop" else None
+    assert resumed.simulation.stopped_for == whole.simulation.stopped_for == stopped_for
 
 
 @catalogue("change", ["missing", "unknown", "other values"])

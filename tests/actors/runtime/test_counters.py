@@ -12,7 +12,8 @@ def update(before: str, after: str, source: Source = Source.RULE, trigger: str =
 
 def add(counters: Counters, *updates: Update[int]) -> None:
     if updates:
-        counters.add_all(Updates.of(updates))
+        wave = Updates.of(updates)
+        counters.add(wave.kinds, wave.counts)
 
 
 def counters_of(*updates: Update[int], size: int = 5) -> Counters:
@@ -41,7 +42,7 @@ def test_updates_are_counted_by_state_source_and_trigger() -> None:
 
 def test_a_question_and_its_decision_are_one_activation_however_it_ends() -> None:
     counters = counters_of()
-    counters.add_triggers(5)
+    counters.activations += 5
     counters.questions += 5
     add(counters, update("amber", "amber", Source.CRASH))
     for source in (Source.ORACLE, Source.LLM, Source.FALLBACK, Source.TIMEOUT):

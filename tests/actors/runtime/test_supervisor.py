@@ -111,7 +111,7 @@ async def test_an_agent_that_cannot_read_a_message_answers_nothing_twice() -> No
     inbox.put(codec.encode(Trigger(0, 0, "clock", 0)))
     inbox.put(b"not a message")
     with pytest.raises(msgspec.DecodeError):
-        await supervisor.actor(0).run(inbox)
+        await supervisor.run_agent(0, inbox)
     assert supervisor.engine.statistics().accepted == 1
 
 
