@@ -21,8 +21,8 @@ from actors.factory.domains import BuiltDomain
 from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk
 from actors.runs.checkpointing import Checkpointer
-from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
+from actors.runs.execute import create_run
 from actors.runs.run_store import RunStore
 from actors.runtime.simulation import Simulation
 from prism.columns import Rows, places_in_lists

@@ -22,8 +22,8 @@ from actors.core.frames import RunningDigest
 from actors.factory.domains import build_domain
 from actors.persistence.journal import JOURNAL
 from actors.results.export import FORMATS
-from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
+from actors.runs.execute import create_run
 from benchmarks.checkpoint import config_of
 from prism.agents import Question, Update
 from prism.events import PostEvent

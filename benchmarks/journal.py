@@ -34,9 +34,8 @@ from actors.record.manifest import CONFIG
 from actors.record.recovery import recover
 from actors.record.run import read_resolved
 from actors.runs.checkpointing import restore
-from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
-from actors.runs.execute import Host, execute
+from actors.runs.execute import Host, create_run, execute
 from actors.runs.run_store import RunStore
 from actors.runtime.gc_pause import collector_paused
 from actors.runtime.simulation import Simulation

@@ -21,7 +21,7 @@ from actors.record.course import Course, read_course
 from actors.record.manifest import CONFIG as RESOLVED
 from actors.record.manifest import read_manifest
 from actors.record.run import read_resolved
-from actors.runs.chart_coverage import covered_rows
+from actors.runs.no_effect import covered_rows
 from prism.agents import Update
 from prism.config import Config, load_config
 from prism.drawing import Outline, dot, mermaid, outline, scxml, svg

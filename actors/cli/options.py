@@ -49,8 +49,8 @@ class PackedOrDirectory(Directory):
             return path
         if path.suffix != SUFFIX:
             self.fail(f"{path} is a file; expected a run's directory, or a file of `prism pack`", param, ctx)
+        from actors.runs.pack import unpacked  # noqa: PLC0415  # most commands are given a directory
         from actors.runs.signals import ended_by_signals  # noqa: PLC0415
-        from actors.runs.unpack import unpacked  # noqa: PLC0415  # most commands are given a directory
 
         ctx.with_resource(ended_by_signals())
         directory = ctx.with_resource(unpacked(path))

@@ -18,8 +18,8 @@ from actors.factory.config_file import read_config
 from actors.logs.output import say
 from actors.metrics.observation import observation
 from actors.record.lock import locked
-from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
+from actors.runs.execute import create_run
 from prism.domain import said_by
 from prism.errors import OracleUnavailableError
 from prism.no_effect import told

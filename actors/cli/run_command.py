@@ -28,8 +28,7 @@ from actors.record.answers import answers_in
 from actors.record.lock import locked
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Display, Host, Run
-from actors.runs.losses import execute_through_losses
-from actors.runs.resume import plan_resume, resume_run
+from actors.runs.resume import execute_through_losses, plan_resume, resume_run
 from actors.runs.signals import EXIT_BASE, StopOnSignal
 from actors.runs.summary import Summary
 from actors.runtime.activation import way_of

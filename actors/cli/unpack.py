@@ -8,7 +8,7 @@ import click
 
 from actors.cli.options import Directory
 from actors.display.console import echo
-from actors.runs.unpack import unpack
+from actors.runs.pack import unpack
 from prism.wording import counted
 
 

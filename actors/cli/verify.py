@@ -14,8 +14,7 @@ from actors.cli.run_command import with_progress
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.display.console import echo
 from actors.runs.directory import RunDirectory
-from actors.runs.recompute import recompute, without_replay
-from actors.runs.verify import verify_run
+from actors.runs.verify import recompute, verify_run, without_replay
 
 NOT_DONE = "its numbers were not worked out again (--quick)"
 

@@ -30,12 +30,9 @@ from actors.record.lock import locked
 from actors.record.manifest import read_manifest
 from actors.record.rounds import read_rounds
 from actors.results.result import RunResult, read_result
-from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
-from actors.runs.execute import Display, Host, Run
-from actors.runs.in_memory import execute_in_memory
-from actors.runs.losses import execute_through_losses
-from actors.runs.resume import plan_resume, resume_run
+from actors.runs.execute import Display, Host, Run, create_run, execute_in_memory
+from actors.runs.resume import execute_through_losses, plan_resume, resume_run
 from actors.runs.signals import StopOnInterrupt
 from actors.runs.trust import trust_run
 from actors.runtime.simulation import Progress

@@ -19,7 +19,7 @@ from actors.results.people import attribute_columns, post_columns
 from actors.results.run_tables import Attributes, RoundsTable, RunTables, columns_of
 from actors.results.schema import shipped_tables, tables_of
 from actors.results.table_files import DATABASE, CsvFiles, ParquetFiles, Rows, SqliteFile, TableFiles
-from actors.runs.manifest import OWN_PACKAGE
+from actors.runs.code import OWN_PACKAGE
 from prism.expectations import guess
 from prism.tables import Table
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import ast
 import os
+import platform
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
+from importlib.metadata import version
 from importlib.util import cache_from_source
 from pathlib import Path
 
 import prism
 from actors.core.files import open_own
 from actors.factory.own_code import sources_below, sources_of
+from actors.record.manifest import Manifest
+from prism.config import Config
 from prism.config.yaml_text import read_document, without_lines
 
 ROOMS = ("core", "factory", "oracle", "runtime")
@@ -138,3 +142,25 @@ def _write(node: object, add: Callable[[str], None], *, has_docstrings: bool) ->
         add("]")
     else:
         add(f"{node!a},")  # `repr` escapes the characters that a version of Python does not know
+
+
+OWN_PACKAGE = "prism-sim"
+PACKAGES = (OWN_PACKAGE, "anyio", "igraph", "msgspec", "numpy", "xxhash")
+"""The packages whose versions could change a result."""
+
+
+def manifest_of(config: Config, inputs: dict[str, str], domain_code: tuple[Path, ...] = ()) -> Manifest:
+    """Return the manifest of a new run in this process.
+
+    Args:
+        domain_code: the files and directories of the code of a domain of its own.
+    """
+    return Manifest(
+        python=platform.python_version(),
+        platform=platform.platform(),
+        packages={package: version(package) for package in PACKAGES},
+        code=code_sha256(),
+        domain_code=own_code_sha256(domain_code),
+        seed=config.simulation.seed,
+        inputs=inputs,
+    )

@@ -12,6 +12,7 @@ from contextlib import (
     suppress,
 )
 from functools import partial
+from importlib.metadata import version
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -32,6 +33,7 @@ from actors.core.phase import ERROR, NO_ANSWER, OUTAGE, REFUSED, SPEND_CAP, UNAV
 from actors.core.ports import Observer
 from actors.core.processors import processors
 from actors.core.threads import in_threads
+from actors.factory.domains import BuiltDomain
 from actors.factory.oracle_backends import open_oracle
 from actors.logs.line_file import Rotation
 from actors.logs.setup import LogContext, open_log
@@ -39,16 +41,20 @@ from actors.metrics.observation import Observation
 from actors.persistence.batch_writer import Execute, in_thread
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import Disk, RealDisk
-from actors.persistence.journal import journal_size
+from actors.persistence.journal import create_journal, header_of, journal_size
+from actors.persistence.oracle_log import create_answers
 from actors.persistence.packers import NOBODY, Packers
 from actors.record.manifest import CONFIG, SUMMARY, Manifest, Stop, read_summary
 from actors.record.phase_file import PhaseFile
 from actors.record.recorded_ticks import RecordedTicks
+from actors.record.recovery import recover
+from actors.record.rounds import RoundsTable
 from actors.runs.checkpointing import Checkpointer, checkpoint_interval, restore, scatter
+from actors.runs.code import OWN_PACKAGE, manifest_of
 from actors.runs.directory import TAPE, RunDirectory
-from actors.runs.manifest import OWN_PACKAGE
+from actors.runs.inputs import inputs_of, keep
 from actors.runs.ray_shards import engine_of
-from actors.runs.rounds_csv import RoundsWriter, cut_series
+from actors.runs.rounds_csv import RoundsCollector, RoundsWriter, cut_series
 from actors.runs.run_store import RunStore
 from actors.runs.signals import StopOnSignal, StopSignal
 from actors.runs.summary import Summary, summarise
@@ -427,3 +433,72 @@ async def simulate(
     if signals.received is not None:
         return signals.received.name
     return simulation.stopped_for
+
+
+RUN_ID = "in-memory"
+
+
+class InMemory(NamedTuple):
+    """The outcome of a run in memory: its summary and its rounds."""
+
+    summary: Summary
+    rounds: RoundsTable
+
+
+async def execute_in_memory(config: Config, domain: Domain, host: Host, observed: Observation) -> InMemory:
+    """Run to the end or to the first signal, and return the summary and the rounds.
+
+    Raises:
+        PrismError: the oracle or an actor failed for good.
+        ConfigError: the configuration asks for a file, which needs a directory.
+    """
+    phases = PhaseWatch(anyio.current_time, tick_s=config.run.tick_s)
+    own_version = await to_thread.run_sync(version, OWN_PACKAGE)  # it looks into directories
+    async with open_log(None) as logs:
+        logs.run_id = RUN_ID
+        with observed.observing(RUN_ID) as observer, heard_by(observed.hear), ungrouped(), telling_end(logs, phases):
+            dividing = engine_of(config, domain, is_own=host.oracle is not None)
+            async with open_oracle(config, domain, None, host.oracle) as opened, dividing as engine:
+                with collector_paused():
+                    watching = host.observer or observer
+                    simulation = Simulation(config, domain, opened.oracle, None, watching, RUN_ID, engine)
+                logs.tick = lambda: simulation.engine.tick
+                collector = RoundsCollector(simulation)
+                begun = perf_counter()
+                emit(run_started(config, domain, opened.description, own_version))
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(phases.run, simulation.standing, logs.tick)
+                    stopped_by = await simulate(
+                        simulation, host, collector.after_tick, every=config.simulation.ticks_per_round
+                    )
+                    tasks.cancel_scope.cancel()
+            summary = summarise(simulation, perf_counter() - begun, stopped_by)
+            tell_end(summary, phases)
+    return InMemory(summary, collector.rounds)
+
+
+def create_run(directory: RunDirectory, config: Config, built: BuiltDomain) -> Run:
+    """Write the inputs, the configuration, the manifest and the journal's header into a directory, and return the run.
+
+    Raises:
+        RunDirectoryError: a file cannot be written, or an input has changed since it was read.
+    """
+    inputs = inputs_of(config, built.inputs, built.code)
+    config = inputs.config
+    keep(directory, inputs)
+    directory.write_config(config)
+    manifest = directory.with_seals(manifest_of(config, inputs.hashes, built.code), [CONFIG])
+    directory.write_manifest(manifest)
+    disk = RealDisk(directory.path, syncs=config.run.sync)
+    with directory.writing():
+        create_answers(disk)
+        create_journal(disk, header_of(config, inputs.hashes, built.domain.size, version(OWN_PACKAGE)))
+    recovered = recover(disk)
+    return Run(
+        directory=directory,
+        config=config,
+        manifest=manifest,
+        domain=built.domain,
+        recorded=recovered.recorded,
+        digest=recovered.digest,
+    )

@@ -20,8 +20,7 @@ from msgspec.structs import replace
 from actors.factory.checks import check_domain
 from actors.factory.domains import build_domain
 from actors.metrics.observation import UNOBSERVED
-from actors.runs.execute import Host
-from actors.runs.in_memory import execute_in_memory
+from actors.runs.execute import Host, execute_in_memory
 from actors.runtime.activation import MANY
 from prism.config import Config, OracleConfig
 from prism.domain import Domain, HasTurns

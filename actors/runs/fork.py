@@ -33,10 +33,10 @@ from actors.record.recorded_ticks import RecordedTicks
 from actors.record.rounds import ROUNDS, read_rows, starts_of
 from actors.record.run import header_in, read_resolved
 from actors.runs.checkpointing import checkpoint_of
+from actors.runs.code import OWN_PACKAGE, manifest_of
 from actors.runs.compatibility import CODE_SETTINGS, PAST, changed_settings
 from actors.runs.directory import RunDirectory
 from actors.runs.inputs import inputs_of, keep, keep_those_of
-from actors.runs.manifest import OWN_PACKAGE, manifest_of
 from actors.runs.replay import copy_state, replay
 from actors.runs.rounds_csv import round_of, write_rows
 from actors.runs.run_store import RunStore

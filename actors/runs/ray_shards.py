@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import sys
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
+from subprocess import DEVNULL, PIPE, Popen
 from time import monotonic
 from typing import Any
 
@@ -21,7 +23,6 @@ from actors.core.events import SHARDS_READY
 from actors.core.state import RunState
 from actors.core.threads import in_threads
 from actors.factory.ray_cluster import connecting, heed_signals, is_there
-from actors.runs.last_words import last_words
 from actors.runtime.activation import way_of
 from actors.runtime.engine import EngineActor
 from actors.runtime.shard import Shard
@@ -254,3 +255,21 @@ async def engine_of(
                     cluster.leave()
 
                 await to_thread.run_sync(leave)
+
+
+_SAY = "import sys; sys.stdin.read() or sys.stderr.write(sys.argv[1])"
+
+
+@contextmanager
+def last_words(words: str) -> Iterator[None]:
+    """Return a context that leaves a line on standard error if the process ends in it, however that comes about.
+
+    Ray ends a process whose node is gone by a call of the system, so that nothing in the process could say so.
+    """
+    # In a session of its own: the Ctrl-C of a terminal goes to all processes of the session.
+    command = [sys.executable, "-I", "-S", "-c", _SAY, f"prism: {words}\n"]
+    with Popen(command, stdin=PIPE, stdout=DEVNULL, start_new_session=True) as speaker:  # noqa: S603  # this Python
+        try:
+            yield
+        finally:
+            speaker.communicate(b"nothing to say")

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from anyio import to_thread
 
-from actors.core.errors import DamagedError, ResumeRefusedError, RunDirectoryError
+from actors.core.errors import DamagedError, PlaceError, ResumeRefusedError, RunDirectoryError, ShardLostError
 from actors.core.phase import SPEND_CAP
 from actors.factory.domains import BuiltDomain, build_domain
+from actors.metrics.observation import Observation
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.record.manifest import (
@@ -28,9 +30,10 @@ from actors.record.rounds import ROUNDS
 from actors.record.run import header_in, read_resolved
 from actors.runs.compatibility import changed_code, refuse_needless_settings, refuse_unless_compatible
 from actors.runs.directory import RunDirectory
-from actors.runs.execute import Run
+from actors.runs.execute import Host, Run, execute
 from actors.runs.inputs import Inputs, inputs_of, keep
 from actors.runs.rounds_csv import Coverage
+from actors.runs.summary import Summary
 from prism.config import Config
 from prism.domain import Domain
 
@@ -235,3 +238,32 @@ def _damaged(directory: RunDirectory, manifest: Manifest) -> dict[str, str]:
     if not is_as_written(directory.path):
         damaged[MANIFEST] = "is not what the run has written; what it says of the run's past may be wrong"
     return damaged
+
+
+LOSSES_MAX = 5
+"""The losses in a row without a new tick after which a run ends. One node can cost two: until the head knows that it is
+gone, new shards may be sent there."""
+
+
+async def execute_through_losses(run: Run, host: Host, observed: Observation) -> Summary:
+    """Do what `execute` does; after the loss of a shard go on from the latest checkpoint, as `prism resume` does.
+
+    Raises:
+        ShardLostError: shards are lost again and again, or the cluster is gone, or has no room for another one.
+        PrismError: as `execute`.
+    """
+    losses, ticks, shard = 0, run.recorded.ticks, 0
+    while True:
+        try:
+            return await execute(run, host, observed)
+        except PlaceError as error:
+            if not losses:
+                raise
+            raise ShardLostError(shard, str(error)) from None
+        except ShardLostError as error:
+            plan = await to_thread.run_sync(plan_resume, run.directory.path)
+            run, shard = (await to_thread.run_sync(resume_run, plan)).run, error.shard
+            losses = losses + 1 if run.recorded.ticks == ticks else 1
+            ticks = run.recorded.ticks
+            if losses >= LOSSES_MAX:
+                raise

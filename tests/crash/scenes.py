@@ -18,9 +18,9 @@ from actors.core.ports import Observer
 from actors.persistence.journal import JOURNAL, create_journal, header_of
 from actors.persistence.oracle_log import create_answers
 from actors.record.recovery import recover
+from actors.runs.code import manifest_of
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Run, run_recorded
-from actors.runs.manifest import manifest_of
 from actors.runs.replay import AbsentOracle, Replay
 from actors.runs.rounds_csv import cut_series
 from actors.runtime.simulation import Simulation

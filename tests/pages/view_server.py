@@ -15,8 +15,8 @@ from actors.core.frames import RunningDigest
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, create_journal, header_of
 from actors.persistence.oracle_log import LoggedAnswer, create_answers, encode_answer
+from actors.runs.code import manifest_of
 from actors.runs.directory import RunDirectory
-from actors.runs.manifest import manifest_of
 from prism.config import load_config
 
 PRISM = (sys.executable, "-m", "actors.cli")

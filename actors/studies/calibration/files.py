@@ -14,9 +14,9 @@ import yaml
 from actors.core.files import write_file
 from actors.factory.config_file import read_config
 from actors.factory.domains import code_of
+from actors.runs.code import manifest_of
 from actors.runs.directory import RunDirectory
 from actors.runs.inputs import keep_those_of
-from actors.runs.manifest import manifest_of
 from actors.studies.calibration.calibration_plan import CalibrationPlan
 from prism.calibration import Result, reasons
 from prism.config import Config, fitted_settings, settings

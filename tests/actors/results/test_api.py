@@ -40,8 +40,7 @@ from actors.core.events import Event, PhaseChanged
 from actors.core.phase import Phase
 from actors.metrics.observation import UNOBSERVED, Observation
 from actors.record.lock import holder_of
-from actors.runs.execute import Host
-from actors.runs.in_memory import execute_in_memory
+from actors.runs.execute import Host, execute_in_memory
 from actors.runs.summary import summarise
 from prism import Config, ConfigError, Oracle, OracleError, SettingError
 from tests.actors.oracles import ScriptedOracle

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from actors.record.course import Step
-from actors.runs.chart_coverage import covered_rows
+from actors.runs.no_effect import covered_rows
 from prism.social.chart import social_behaviour
 from prism.statechart import read_chart
 

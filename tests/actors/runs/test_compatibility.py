@@ -6,8 +6,8 @@ import msgspec
 
 from actors.persistence.journal import header_of
 from actors.record.manifest import Manifest
+from actors.runs.code import manifest_of
 from actors.runs.compatibility import changed_code, changed_settings
-from actors.runs.manifest import manifest_of
 from prism.config import Config, load_config
 
 NOW = manifest_of(Config(), {})

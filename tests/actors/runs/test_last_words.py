@@ -7,7 +7,7 @@ import sys
 
 SCRIPT = """
 import os
-from actors.runs.last_words import last_words
+from actors.runs.ray_shards import last_words
 with last_words("goes on with `prism resume`"):
     {}
 """

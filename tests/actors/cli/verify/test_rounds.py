@@ -118,12 +118,12 @@ def test_numbers_that_were_not_worked_out_again_are_said_not_to_be_checked(run: 
 
 
 def test_what_another_code_gives_is_no_damage(run: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("actors.runs.recompute.changed_code", lambda *_: ["PRISM's code has changed"])
+    monkeypatch.setattr("actors.runs.verify.changed_code", lambda *_: ["PRISM's code has changed"])
 
     async def diverged(*_: object) -> None:
         raise DivergedError(3, "agent 1 answers otherwise")
 
-    monkeypatch.setattr("actors.runs.recompute.replay", diverged)
+    monkeypatch.setattr("actors.runs.verify.replay", diverged)
     ended = prism("verify", "run")
     assert (ended.code, "BAD" in ended.out) == (0, False)
     assert lines(ended.out)[ROUNDS].startswith(
