@@ -16,7 +16,7 @@ from actors.core.messages import QuestionName
 from actors.factory.config_file import with_interventions
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.persistence.checkpoint_writer import write_checkpoint
-from actors.persistence.disk import RealDisk
+from actors.persistence.disk import RealDisk, write_whole
 from actors.persistence.journal import create_journal, header_of, journal_size
 from actors.persistence.journal_writer import JournalWriter
 from actors.persistence.oracle_log import (
@@ -38,7 +38,7 @@ from actors.runs.compatibility import CODE_SETTINGS, PAST, changed_settings
 from actors.runs.directory import RunDirectory
 from actors.runs.inputs import inputs_of, keep, keep_those_of
 from actors.runs.replay import copy_state, replay
-from actors.runs.rounds_csv import round_of, write_rows
+from actors.runs.rounds_csv import round_of
 from actors.runs.run_store import RunStore
 from actors.runtime.simulation import Simulation
 from prism.config import Config
@@ -230,5 +230,5 @@ def _copy_rounds(branch: Branch, future: Simulation) -> list[str]:
     if problem:
         return [f"{parent.path / ROUNDS}: {problem}; the fork's rows begin after tick {tick}"]
     if rows.rows:
-        write_rows(RealDisk(branch.child.path), rows.with_columns(round_of(future)))
+        write_whole(RealDisk(branch.child.path), ROUNDS, [rows.with_columns(round_of(future)).content])
     return []

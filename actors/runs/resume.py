@@ -14,6 +14,7 @@ from actors.core.errors import DamagedError, PlaceError, ResumeRefusedError, Run
 from actors.core.phase import SPEND_CAP
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.metrics.observation import Observation
+from actors.persistence.checkpoint import Position
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.record.manifest import (
@@ -26,13 +27,12 @@ from actors.record.manifest import (
     read_manifest,
 )
 from actors.record.recovery import Recovered, recover
-from actors.record.rounds import ROUNDS
+from actors.record.rounds import ROUNDS, Rows, read_rows
 from actors.record.run import header_in, read_resolved
 from actors.runs.compatibility import changed_code, refuse_needless_settings, refuse_unless_compatible
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Host, Run, execute
 from actors.runs.inputs import Inputs, inputs_of, keep
-from actors.runs.rounds_csv import Coverage
 from actors.runs.summary import Summary
 from prism.config import Config
 from prism.domain import Domain
@@ -59,7 +59,6 @@ class ResumePlan(NamedTuple):
     Args:
         before: its manifest on disk; `manifest`: the one of the resumed run.
         rows: its rows in `rounds.csv`.
-        covered: the latest tick from which it may start; None for any.
         cut_damage: cut off damage that no crash explains.
         inputs: the inputs that the resumed run will keep.
     """
@@ -69,24 +68,24 @@ class ResumePlan(NamedTuple):
     domain: Domain
     before: Manifest
     manifest: Manifest
-    rows: Coverage
-    covered: int | None
+    rows: Rows
     cut_damage: bool
     inputs: Inputs
 
     def recover(self, disk: RealDisk, *, repair: bool) -> Recovered:
-        """Return the run from the latest checkpoint before which every round has its row.
+        """Return the run from the latest checkpoint before which every round has its row; False changes no file.
 
-        Args:
-            repair: False changes nothing on disk.
+        A fork's past cannot be run again with the fork's settings, so its rows are kept as they are.
 
         Raises:
             JournalError: a file cannot be used, or not repaired.
         """
-        if self.manifest.forks:
-            return recover(disk, repair=repair, before=self.covered, cut_damage=self.cut_damage)
-        accepts = self.rows.is_as_written
-        return recover(disk, repair=repair, before=self.covered, accepts=accepts, cut_damage=self.cut_damage)
+        accepts = (lambda _: True) if self.manifest.forks else self.has_rows_before
+        return recover(disk, repair=repair, accepts=accepts, cut_damage=self.cut_damage)
+
+    def has_rows_before(self, position: Position) -> bool:
+        """Return whether the rows up to a checkpoint are those that it has the hash of."""
+        return self.rows.is_as_written(position, self.config.simulation.ticks_per_round)
 
 
 class ResumedRun(NamedTuple):
@@ -142,10 +141,8 @@ def plan_resume(
             raise RunDirectoryError(
                 f"{path}: --cut-damage is not needed: it has no damage that a resume does not repair without it"
             )
-    rows = Coverage(disk, config.simulation.ticks_per_round)
-    # A fork's past cannot be run again with the fork's settings, so its rows are kept as they are.
-    covered = None if manifest.forks else rows.ticks
-    plan = ResumePlan(directory, config, built.domain, before, manifest, rows, covered, accepted.damage, inputs)
+    rows = read_rows(disk, config.simulation.ticks_per_round)
+    plan = ResumePlan(directory, config, built.domain, before, manifest, rows, accepted.damage, inputs)
     # With other code the run would have ticks of two versions.
     if changes := changed_code(plan.before, plan.manifest):
         run = _run_of(plan, plan.recover(disk, repair=False))
@@ -175,7 +172,7 @@ def resume_run(plan: ResumePlan) -> ResumedRun:
     if recovered.skipped:
         at = 0 if recovered.checkpoint is None else recovered.checkpoint.position.tick
         notes.append(f"{ROUNDS}: rows up to the latest checkpoint are missing or damaged; begun again at tick {at:,}")
-    elif recovered.checkpoint is not None and not plan.rows.is_as_written(recovered.checkpoint.position):
+    elif recovered.checkpoint is not None and not plan.has_rows_before(recovered.checkpoint.position):
         notes.append(f"{ROUNDS}: rows of its past are damaged, and stay as they are; `prism verify` names the first")
     notes += [f"{name}: {problem}" for name, problem in damaged.items()]
     return ResumedRun(run, notes)
@@ -212,9 +209,9 @@ def _run_of(plan: ResumePlan, recovered: Recovered) -> Run:
             "Raise it with --accept-settings --set oracle.max_calls=..., or max_tokens, or max_usd.",
         )
     # Whole: no file of a run with all its ticks is such that a resume could write it again.
-    rows_end_early = plan.covered is not None and plan.covered < recorded.ticks
+    rows, whole_rounds = plan.rows, recorded.ticks // config.simulation.ticks_per_round
     is_whole = (
-        not (recovered.skipped or not plan.rows.is_clean or rows_end_early)
+        not (recovered.skipped or rows.has_more or (rows.last < whole_rounds and not manifest.forks))
         and not (plan.before.checkpoints and at != recorded.ticks)
         and _damaged(plan.directory, plan.before)
         .keys()

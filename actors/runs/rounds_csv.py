@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from actors.persistence.checkpoint import Position
 from actors.persistence.disk import Disk, write_whole
-from actors.record.rounds import ROUNDS, RoundsTable, Rows, read_rows
+from actors.record.rounds import ROUNDS, RoundsTable, read_rows
 from actors.runs.run_store import RunStore
 from actors.runtime.counters import Counters
 from actors.runtime.simulation import Simulation
@@ -41,11 +40,6 @@ def _counted(counters: Counters, totals: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def header_line(simulation: Simulation) -> str:
-    """Return the names of the columns, as they stand in the file."""
-    return ",".join(round_of(simulation))
-
-
 def row_line(simulation: Simulation, header: str) -> str:
     """Return the row of the round that has just ended, as it stands in a file with these columns.
 
@@ -66,7 +60,7 @@ class RoundsWriter:
         self._simulation = simulation
         self._ticks_per_round = simulation.config.simulation.ticks_per_round
         self._store = store
-        self._header = rows.partition(b"\n")[0].decode("ascii") if rows else header_line(simulation)
+        self._header = rows.partition(b"\n")[0].decode("ascii") if rows else ",".join(round_of(simulation))
         if rows:
             self._store.continue_lines(ROUNDS, rows)
         else:
@@ -93,11 +87,6 @@ class RoundsCollector:
                 self.rounds[name].append(value)
 
 
-def write_rows(disk: Disk, rows: Rows) -> None:
-    """Write a file of these rows in place of the old one."""
-    write_whole(disk, ROUNDS, [rows.content])
-
-
 def cut_series(disk: Disk, tick: int, ticks_per_round: int) -> bytes:
     """Remove the rows of later ticks, which are written again; return the remaining rows, empty without a file."""
     if ROUNDS not in disk.names():
@@ -106,24 +95,5 @@ def cut_series(disk: Disk, tick: int, ticks_per_round: int) -> bytes:
     if not rows.rows:
         disk.remove(ROUNDS)
         return b""
-    write_rows(disk, rows)
+    write_whole(disk, ROUNDS, [rows.content])
     return rows.content
-
-
-class Coverage:
-    """The rows of a run that will be resumed, and the last tick from which a resume leaves no round without a row."""
-
-    def __init__(self, disk: Disk, ticks_per_round: int) -> None:
-        self._rows = read_rows(disk, ticks_per_round)
-        self._ticks_per_round = ticks_per_round
-        self.ticks = (self._rows.last * (self._rows.first == 1) + 1) * ticks_per_round - 1
-        """The last tick from which a resume leaves no round without a row."""
-
-    @property
-    def is_clean(self) -> bool:
-        """True if no other content follows the rows. A resume cuts off such content."""
-        return not self._rows.has_more
-
-    def is_as_written(self, position: Position) -> bool:
-        """Return whether the rows up to a checkpoint have the hash in it; True if it has no hash."""
-        return self._rows.is_as_written(position, self._ticks_per_round)

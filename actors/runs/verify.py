@@ -40,7 +40,7 @@ from actors.runs.code import manifest_of
 from actors.runs.compatibility import changed_code, unaccepted
 from actors.runs.directory import TAPE, RunDirectory
 from actors.runs.replay import replay
-from actors.runs.rounds_csv import header_line, row_line
+from actors.runs.rounds_csv import round_of, row_line
 from actors.runs.summary import summarise
 from actors.runtime.simulation import Simulation
 from prism.errors import ConfigError, PrismError
@@ -208,7 +208,7 @@ class RowsComparison:
         number = int(row.split(",", 1)[0])
         if self.problem or not rows.first <= number <= rows.last:
             return  # missing rows are found without a replay
-        if not {*header_line(simulation).split(",")} <= {*self._header.split(",")}:
+        if not round_of(simulation).keys() <= {*self._header.split(",")}:
             self.problem = "does not have the columns of the run"
         elif rows.rows[number - rows.first] != f"{row}\n".encode():
             written = rows.rows[number - rows.first].decode(errors="replace").rstrip("\n")
