@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -14,7 +13,7 @@ from actors.core.errors import ForkRefusedError
 from actors.core.files import write_file
 from actors.core.messages import QuestionName
 from actors.factory.config_file import with_interventions
-from actors.factory.domains import BuiltDomain, build_domain
+from actors.factory.domains import build_domain
 from actors.persistence.checkpoint_writer import write_checkpoint
 from actors.persistence.disk import RealDisk, write_whole
 from actors.persistence.journal import create_journal, header_of, journal_size
@@ -45,25 +44,6 @@ from prism.config import Config
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.interventions import interventions_of, planned
 from prism.quoting import printable
-
-_SIMULATION = "simulation."
-
-
-class Branch(NamedTuple):
-    """A run that is to branch off another.
-
-    Args:
-        child: an empty directory.
-        config: the settings from then on; `built`: the domain that they describe.
-        code: `a.b=value` each: the place of its own code, if it is not where the parent keeps it.
-    """
-
-    parent: RunDirectory
-    child: RunDirectory
-    tick: int
-    config: Config
-    built: BuiltDomain
-    code: Sequence[str] = ()
 
 
 async def fork(  # one for each option of the command
@@ -97,10 +77,14 @@ async def fork(  # one for each option of the command
     config = _config_of_fork(parent, tick, overrides, ticks)
     if added is not None:
         config = with_interventions(config, added, tick)
-    code = [each for each in overrides if each.partition("=")[0].strip().removeprefix(_SIMULATION) in CODE_SETTINGS]
     built = build_domain(config)
-    branch = Branch(parent, child, tick, config, built, code)
-    past = await _past(branch, on_begin)
+    # The past is compared with the parent's journal. Code from another place than the parent's has to give the same.
+    code = [each for each in overrides if each.partition("=")[0].strip().removeprefix("simulation.") in CODE_SETTINGS]
+    if tick:
+        past = await replay(parent, tick, on_begin, from_nearest=True, overrides=code)
+    else:
+        begun = read_resolved(parent.path / _config_until(parent, 0), code)
+        past = Simulation(begun, build_domain(begun).domain)
     if config.simulation.length < tick:
         problem = f"it would end after {config.simulation.length:,} ticks, before the {tick:,} that it has in common"
         raise ForkRefusedError(parent.path, [problem], f"Ask for --ticks {tick} or more.")
@@ -113,22 +97,23 @@ async def fork(  # one for each option of the command
     keep(child, inputs)
     child.write_config(inputs.config)
     with child.writing():
-        await _write_past(branch, future, inputs.hashes)
-        notes = _copy_rounds(branch, future)
-    _write_manifest(branch, past, inputs.hashes)  # the manifest comes last: a directory without one is no run
+        await _write_past(parent, child, tick, future, inputs.hashes)
+        notes = _copy_rounds(parent, child, tick, future)
+    # The manifest comes last, with the configurations of the parts of the past: a directory without one is no run.
+    kept = tuple(each for each in read_manifest(parent.path).forks if each.tick < tick)
+    for each in kept:
+        write_file(child.path / each.config, (parent.path / each.config).read_bytes())
+    name = f"config-until-{tick}.yaml"
+    write_file(child.path / name, (parent.path / _config_until(parent, tick)).read_bytes())
+    # A name that is no UTF-8 cannot be written.
+    origin = Fork(parent=printable(parent.name), tick=tick, digest=past.engine.digest.hexdigest(), config=name)
+    forks = (*kept, origin)
+    for each in forks:
+        keep_those_of(parent, child, read_resolved(child.path / each.config))
+    manifest = manifest_of(past.config, inputs.hashes, built.code)
+    sealed = child.with_seals(manifest, [CONFIG, *(each.config for each in forks)])
+    child.write_manifest(msgspec.structs.replace(sealed, forks=forks))
     return notes
-
-
-async def _past(branch: Branch, on_begin: Callable[[Simulation], None]) -> Simulation:
-    """Return the parent's simulation after the ticks in common, which are compared with its journal.
-
-    Code from another place than the parent's has to give the same past.
-    """
-    parent, tick = branch.parent, branch.tick
-    if tick:
-        return await replay(parent, tick, on_begin, from_nearest=True, overrides=branch.code)
-    config = read_resolved(parent.path / _config_until(parent, 0), branch.code)
-    return Simulation(config, build_domain(config).domain)
 
 
 def _config_of_fork(parent: RunDirectory, tick: int, overrides: Sequence[str], ticks: int | None) -> Config:
@@ -162,47 +147,26 @@ def _config_until(parent: RunDirectory, tick: int) -> str:
     return next((fork.config for fork in read_manifest(parent.path).forks if fork.tick >= tick), CONFIG)
 
 
-def _write_manifest(branch: Branch, past: Simulation, inputs: dict[str, str]) -> None:
-    """Write the manifest, and the configurations that the parts of the past were run with."""
-    parent, child, tick = branch.parent, branch.child, branch.tick
-    name = f"config-until-{tick}.yaml"
-    kept = tuple(fork for fork in read_manifest(parent.path).forks if fork.tick < tick)
-    for before in kept:
-        write_file(child.path / before.config, (parent.path / before.config).read_bytes())
-    write_file(child.path / name, (parent.path / _config_until(parent, tick)).read_bytes())
-    origin = Fork(
-        parent=printable(parent.name),  # a name that is no UTF-8 cannot be written
-        tick=tick,
-        digest=past.engine.digest.hexdigest(),
-        config=name,
-    )
-    manifest = manifest_of(past.config, inputs, branch.built.code)
-    forks = (*kept, origin)
-    for each in forks:
-        keep_those_of(parent, child, read_resolved(child.path / each.config))
-    sealed = child.with_seals(manifest, [CONFIG, *(fork.config for fork in forks)])
-    child.write_manifest(msgspec.structs.replace(sealed, forks=forks))
-
-
-async def _write_past(branch: Branch, future: Simulation, inputs: dict[str, str]) -> None:
+async def _write_past(
+    parent: RunDirectory, child: RunDirectory, tick: int, future: Simulation, inputs: dict[str, str]
+) -> None:
     """Write the journal up to the fork, the answers that the new run begins with, and a checkpoint at the fork."""
-    tick, built = branch.tick, branch.built
-    target = RealDisk(branch.child.path)
+    target = RealDisk(child.path)
     try:
         create_answers(target)
         names = set[QuestionName]()
-        for answer in answers_in(branch.parent.path):
+        for answer in answers_in(parent.path):
             if answer.asked < tick:
                 target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(answer)))
                 names.add((answer.agent, answer.asked, answer.trigger))
-        for judged in judgements_in(branch.parent.path):
+        for judged in judgements_in(parent.path):
             if judged.name in names:
                 target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(judged)))
         target.sync(ANSWERS)
         future.oracle.statistics.replace_effort(scan_answers(target).effort)
-        create_journal(target, header_of(future.config, inputs, built.domain.size, version(OWN_PACKAGE)))
+        create_journal(target, header_of(future.config, inputs, future.domain.size, version(OWN_PACKAGE)))
         journal = JournalWriter(target, round(future.config.run.segment_mb * 1_000_000))
-        journal.copy(islice(whole_ticks(branch.parent.path), tick))
+        journal.copy(islice(whole_ticks(parent.path), tick))
         end = journal_size(target)
         at = RecordedTicks(
             target,
@@ -218,17 +182,16 @@ async def _write_past(branch: Branch, future: Simulation, inputs: dict[str, str]
         target.close()
 
 
-def _copy_rounds(branch: Branch, future: Simulation) -> list[str]:
+def _copy_rounds(parent: RunDirectory, child: RunDirectory, tick: int, future: Simulation) -> list[str]:
     """Copy the rows of the rounds up to the fork: all or none, because a resume drops rows after a gap.
 
     With another chart the fork may have more columns, which are 0 in the past.
     """
-    parent, tick, ticks_per_round = branch.parent, branch.tick, branch.config.simulation.ticks_per_round
-    rows = read_rows(RealDisk(parent.path), ticks_per_round, until=tick)
-    starts = starts_of((fork.tick for fork in read_manifest(parent.path).forks), ticks_per_round)
-    problem = rows.problem(tick // ticks_per_round, starts)
-    if problem:
+    per_round = future.config.simulation.ticks_per_round
+    rows = read_rows(RealDisk(parent.path), per_round, until=tick)
+    starts = starts_of((fork.tick for fork in read_manifest(parent.path).forks), per_round)
+    if problem := rows.problem(tick // per_round, starts):
         return [f"{parent.path / ROUNDS}: {problem}; the fork's rows begin after tick {tick}"]
     if rows.rows:
-        write_whole(RealDisk(branch.child.path), ROUNDS, [rows.with_columns(round_of(future)).content])
+        write_whole(RealDisk(child.path), ROUNDS, [rows.with_columns(round_of(future)).content])
     return []

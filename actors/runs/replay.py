@@ -1,5 +1,7 @@
 """Replay: a recorded run is run again without a model, from its recorded answers, and compared with its journal."""
 
+# ruff: noqa: ARG002  # the signatures are those of an oracle
+
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -122,31 +124,24 @@ async def replay(  # where to begin, where to end, and who is told
     # At least one tick is done again, so that this code and these settings have made the world.
     before = until - 1 if from_nearest and until else 0
     prepared = await to_thread.run_sync(_prepare, directory, until, before, on_frame, overrides)
-    with naming_changed_code(prepared.before, prepared.now):
-        begin = partial(restore, checkpoint=prepared.start)
-        simulation = await run_parts(prepared.parts, prepared.record, begin, on_begin, on_round)
+    manifest, now, parts, record, start = prepared
+    with naming_changed_code(manifest, now):
+        simulation = await run_parts(parts, record, partial(restore, checkpoint=start), on_begin, on_round)
     if simulation is None:
         raise JournalError(f"{directory.path}: has no tick to replay")
     return simulation
 
 
-class _Prepared(NamedTuple):
-    """All that a replay needs; `before` is the manifest on disk, and `now` the one that this code would write."""
-
-    before: Manifest
-    now: Manifest
-    parts: list[Part]
-    record: Replay
-    start: Checkpoint | None
-
-
 def _prepare(
     directory: RunDirectory, until: int | None, before: int, on_frame: OnFrame | None, overrides: Sequence[str]
-) -> _Prepared:
-    """Read what a replay needs, which begins at the latest checkpoint up to the tick `before`. Blocks."""
+) -> tuple[Manifest, Manifest, list[Part], Replay, Checkpoint | None]:
+    """Read what a replay needs, which begins at the latest checkpoint up to the tick `before`. Blocks.
+
+    Returns:
+        The manifest on disk and the one that this code would write, the parts, the record, and the checkpoint.
+    """
     manifest = read_manifest(directory.path)
-    disk = RealDisk(directory.path)
-    recovered = recover(disk, repair=False, before=before)
+    recovered = recover(RealDisk(directory.path), repair=False, before=before)
     recorded = recovered.recorded
     ticks = recorded.ticks if until is None else until
     if ticks > recorded.ticks:
@@ -159,10 +154,9 @@ def _prepare(
     if recovered.checkpoint is not None and changed_code(manifest, now):
         # A run of other code is done again from the start.
         return _prepare(directory, until, 0, on_frame, overrides)
-    record = Replay(recorded, on_frame)
     begun = 0 if recovered.checkpoint is None else recovered.checkpoint.position.tick
     parts = [part for part in parts_of(directory, config, built.domain, ticks, overrides) if part.until > begun]
-    return _Prepared(manifest, now, parts, record, recovered.checkpoint)
+    return manifest, now, parts, Replay(recorded, on_frame), recovered.checkpoint
 
 
 @contextmanager
@@ -210,7 +204,18 @@ async def run_parts(  # each thing that a run needs once
         else:
             await copy_state(before, simulation)
         on_begin(simulation)
-        await run_to_end(simulation, on_round)
+        per_round, running = part.config.simulation.ticks_per_round, simulation
+
+        def after_tick(tick: int, per_round: int = per_round, running: Simulation = running) -> None:
+            if tick % per_round == 0:
+                on_round(running)
+
+        try:
+            await simulation.run(after_tick, every=per_round)
+        except BaseExceptionGroup as group:  # the error of PRISM that ends it, without the group around it
+            if (error := first_error(group, PrismError)) is not None:
+                raise error from None
+            raise
     return simulation
 
 
@@ -231,22 +236,6 @@ def at_once(config: Config) -> Config:
     return msgspec.structs.replace(config, run=msgspec.structs.replace(config.run, activation="compiled"))
 
 
-async def run_to_end(simulation: Simulation, on_round: Callable[[Simulation], None]) -> None:
-    """Run a simulation to its end; raise the error of PRISM that ends it without the group around it."""
-    ticks_per_round = simulation.config.simulation.ticks_per_round
-
-    def after_tick(tick: int) -> None:
-        if tick % ticks_per_round == 0:
-            on_round(simulation)
-
-    try:
-        await simulation.run(after_tick, every=ticks_per_round)
-    except BaseExceptionGroup as group:
-        if (error := first_error(group, PrismError)) is not None:
-            raise error from None
-        raise
-
-
 async def copy_state(before: Simulation, after: Simulation) -> None:
     """Copy the state of a simulation between two ticks to a new one."""
     state, columns = await before.checkpoint()
@@ -254,7 +243,7 @@ async def copy_state(before: Simulation, after: Simulation) -> None:
 
 
 class AbsentOracle(Oracle[Any]):
-    """An oracle in place of the model: every answer is recorded, so it should never be asked.
+    """An oracle in place of the model: every answer is recorded, so it raises if it is asked.
 
     Args:
         may_be_late: whether a question may have no recorded answer because the clock did not wait for one.
@@ -265,33 +254,17 @@ class AbsentOracle(Oracle[Any]):
     def __init__(self, *, may_be_late: bool) -> None:
         self._may_be_late = may_be_late
 
-    async def ask(
-        self,
-        agent: Any,
-        current_state: Any,  # noqa: ARG002  # the interface's
-        trigger: str,
-        options: Any,  # noqa: ARG002
-        context: Any = None,  # noqa: ARG002
-    ) -> Any:
-        """Raise, or never return, where a question has no recorded answer."""
+    async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
         if self._may_be_late:
             await anyio.sleep_forever()
         raise _lost(agent.agent_id, agent.tick, trigger)
 
     async def judge(
-        self,
-        agent: Any,
-        current_state: Any,  # noqa: ARG002  # the interface's
-        trigger: str,
-        options: Any,  # noqa: ARG002
-        context: Any = None,  # noqa: ARG002
-        samples: int = 1,  # noqa: ARG002
+        self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None, samples: int = 1
     ) -> Judgement:
-        """Raise: every judgement is recorded."""
         raise _lost(agent.agent_id, agent.tick, trigger)
 
-    def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:  # noqa: ARG002
-        """Raise: every answer is recorded."""
+    def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:
         raise _lost(agent, tick, "question")
 
 

@@ -55,19 +55,26 @@ _OWN = {"oracle.tape": _KEPT, "oracle.tape_path": _KEPT}
 """The settings among these that the command itself sets, with the reason."""
 
 
-class SettledTurns:
-    """The settled turns that the oracle is asked about, found while their run is replayed."""
+class _Comparison:
+    """The turns of a replayed run that rules settled, and the choices of an oracle that is asked about a share of them.
 
-    def __init__(self, share: float) -> None:
-        self._share = share
+    Args:
+        first: the first tick that is looked at.
+    """
+
+    def __init__(self, share: float, calls: SingleCalls, first: int) -> None:
+        self._share, self._calls, self._first = share, calls, first
+        self._domain: Domain | None = None
         self._options: dict[tuple[str, str], tuple[str, ...]] = {}
         self._turns: dict[int, list[Trigger[Any]]] = {}
         """`{agent: its triggers in the tick under way}`, of the agents that are asked about in this tick."""
+        self._choices = ComparedChoices()
+        self._outcomes = Counter[str]()
 
     def attach(self, simulation: Simulation) -> None:
         """Look at the turns of a simulation that is about to run."""
-        domain, seed = simulation.domain, simulation.config.simulation.seed
-        self._options = question_kinds(domain.chart)
+        self._domain, seed = simulation.domain, simulation.config.simulation.seed
+        self._options = question_kinds(self._domain.chart)
 
         def note(triggers: Sequence[Trigger[Any]]) -> None:
             for trigger in triggers:
@@ -76,8 +83,8 @@ class SettledTurns:
 
         simulation.engine.on_triggers = note
 
-    def take(self, frame: bytes) -> Iterator[tuple[Question[Any], str]]:
-        """Yield a question on each of them in the tick of a frame, and the state that the rule chose."""
+    def _settled(self, frame: bytes) -> Iterator[tuple[Question[Any], str]]:
+        """Yield a question on each settled turn in the tick of a frame, and the state that the rule chose."""
         turns, self._turns = self._turns, {}
         if not turns:
             return
@@ -92,33 +99,12 @@ class SettledTurns:
             if (options := self._options.get((state, name))) is not None:
                 yield Question(answer.tick, answer.agent, name, state, options, trigger.context), answer.to_state
 
-
-class _Comparison:
-    """The choices of an oracle beside those of the rules, while its answers arrive.
-
-    Args:
-        turns: the settled turns that are asked about.
-        first: the first tick that is looked at.
-    """
-
-    def __init__(self, turns: SettledTurns, calls: SingleCalls, first: int) -> None:
-        self._turns = turns
-        self._calls = calls
-        self._first = first
-        self._domain: Domain | None = None
-        self._choices = ComparedChoices()
-        self._outcomes = Counter[str]()
-
-    def attach(self, simulation: Simulation) -> None:
-        """Look at a simulation that is about to run."""
-        self._domain = simulation.domain
-        self._turns.attach(simulation)
-
     async def ask(self, tick: int, frame: bytes) -> None:
         """Ask about a tick that has come out as recorded."""
-        for question, ruled in self._turns.take(frame):
+        for question, ruled in self._settled(frame):
             if tick >= self._first and self._domain is not None:
-                count = partial(self._count, question, ruled, said_by(self._domain).reference)
+                reference = said_by(self._domain).reference
+                count = partial(self._count, question, ruled, reference)
                 await self._calls.ask(self._domain.asker(question), question, count)
                 await anyio.lowlevel.checkpoint()
 
@@ -129,17 +115,16 @@ class _Comparison:
         if answer.reason:
             self._choices.add_fallback(question.trigger, question.state)
             return
-        name, chosen = name_of_question(question), answer.state
-        self._choices.add(
-            name, question.state, question.options, chosen=chosen, ruled=ruled, reference=reference(question)
-        )
+        name, options = name_of_question(question), question.options
+        known = reference(question)
+        self._choices.add(name, question.state, options, chosen=answer.state, ruled=ruled, reference=known)
 
-    def summary(self, digest: str, oracle: str, share: float) -> ShadowSummary:
+    def summary(self, digest: str, oracle: str) -> ShadowSummary:
         """Return the figures, once every call has ended."""
         return ShadowSummary(
             digest=digest,
             oracle=oracle,
-            share=share,
+            share=self._share,
             questions=self._outcomes.total(),
             outcomes=dict(sorted(self._outcomes.items())),
             divergence=self._choices.divergences(),
@@ -171,7 +156,7 @@ async def shadow(
     try:
         async with open_oracle(config, domain, directory.path) as opened, anyio.create_task_group() as tasks:
             calls = SingleCalls(opened.oracle, config.oracle, config.llm.prices, tasks)
-            comparison = _Comparison(SettledTurns(share), calls, forks[-1].tick if forks else 0)
+            comparison = _Comparison(share, calls, forks[-1].tick if forks else 0)
 
             def begin(simulation: Simulation) -> None:
                 comparison.attach(simulation)
@@ -182,7 +167,7 @@ async def shadow(
         if (outage := first_error(group, OracleOutageError)) is not None:
             raise away(directory, outage) from None
         raise
-    found = comparison.summary(simulation.engine.digest.hexdigest(), opened.description, share)
+    found = comparison.summary(simulation.engine.digest.hexdigest(), opened.description)
     await to_thread.run_sync(directory.write, SHADOW, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
     return found
 
