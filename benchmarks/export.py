@@ -27,7 +27,7 @@ from actors.runs.execute import create_run
 from benchmarks.checkpoint import config_of
 from prism.agents import Question, Update
 from prism.events import PostEvent
-from prism.social.posts.post import PostView, post_id
+from prism.social.posts.post import NUMBER_BITS, PostView
 
 TICKS_PER_ROUND = 24
 STATES = ("idle", "scrolling", "evaluating", "engaging_like")
@@ -81,7 +81,7 @@ def _ticks(ticks: int, people: int) -> Iterator[list[bytes]]:
                 events.append(_encode(PostEvent(tick, agent, "like", posts[turn % len(posts)])))
             kind = "publish" if turn % POSTS_EVERY == 0 else "reply" if turn % REPLIES_EVERY == 0 else ""
             if kind:
-                new, made[agent] = post_id(agent, made[agent]), made[agent] + 1
+                new, made[agent] = agent << NUMBER_BITS | made[agent], made[agent] + 1
                 parent = None if kind == "publish" else posts[turn % len(posts)]
                 events.append(_encode(PostEvent(tick, agent, kind, new, parent, () if parent else ("tea",))))
                 posts = [*posts[-1000:], new] if len(posts) > 2000 else [*posts, new]

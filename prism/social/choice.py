@@ -233,28 +233,11 @@ class ChoiceOracle(Oracle[AgentState]):
     ) -> list[float]:
         """Return the probability of each option of a question, in order; they add up to 1."""
         key = current_state.value, trigger, *(option.value for option in options)
-        return self._probabilities(agent, context, self._options(key))
-
-    def probabilities(self, agent: SocialAgent, options: Sequence[AgentState], view: PostView | None) -> list[float]:
-        """Return the probability of each option, in order, by the effect with which its delay ends."""
-        return self._probabilities(agent, view, self._options(("", "", *(option.value for option in options))))
-
-    def _probabilities(self, agent: SocialAgent, view: PostView | None, options: _Options) -> list[float]:
-        weights = np.empty(len(options.constants))
-        forms = options.forms if view is not None else np.zeros_like(options.forms)
-        choice_kernel.weigh(options.constants, forms, self._weights, self._row(agent, view), weights, weights.copy())
+        kind, weights = self._options(key), np.empty(len(options))
+        forms = np.zeros_like(kind.forms) if context is None else kind.forms
+        choice_kernel.weigh(kind.constants, forms, self._weights, self._row(agent, context), weights, weights.copy())
         found: list[float] = weights.tolist()
         return found
-
-    def utility(self, agent: SocialAgent, option: StrEnum, view: PostView | None) -> float:
-        """Return V of one option, by the effect with which its delay ends.
-
-        It is 0 if the option does not engage, and only the constant without a post in view. A state that the
-        coefficients name under `states` has that constant and no other term.
-        """
-        constant, form = self._option(option.value, "")
-        form = FIXED if view is None else form
-        return float(choice_kernel.utility(constant, form, self._weights, self._row(agent, view)))
 
     def _row(self, agent: SocialAgent, view: PostView | None) -> Floats:
         of_post = (0.0,) * ACTIVITY if view is None else _seen(view)

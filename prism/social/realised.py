@@ -59,11 +59,6 @@ class Realised:
     def feeds(self) -> FeedCounts:
         return FeedCounts(*self._state.t.counts.feeds.tolist())
 
-    def person_ticks(self, ticks: int) -> dict[str, int]:
-        """Return `{state: ticks that people have spent in it, all together}` after so many ticks."""
-        rows = zip(self._states, self._state.t.inside.tolist(), strict=True)
-        return {state: row[0] * ticks + row[1] for state, row in rows if any(row)}
-
     def counts(self) -> dict[str, int]:
         counts = self.feeds
         return {
@@ -90,7 +85,8 @@ class Realised:
             engagements: likes, replies and reshares so far.
             actions: these, and the originals that people have written.
         """
-        spent = self.person_ticks(ticks)
+        rows = zip(self._states, self._state.t.inside.tolist(), strict=True)
+        spent = {state: count * ticks + correction for state, (count, correction) in rows if count or correction}
         days = self._people * ticks * self._tick_s / DAY_S
         return {
             "engagement_per_post_seen": _ratio(engagements, self.feeds.seen),

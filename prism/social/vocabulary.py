@@ -97,19 +97,6 @@ DRAFTED: Final[Mapping[Any, str]] = MappingProxyType(
 """`{action: the pending action that it makes}` of those that always make the same."""
 
 
-def _relevance(agent: SocialAgent, view: PostView) -> float:
-    return relevance_of(view, agent.weights)
-
-
-def _pending(agent: SocialAgent, _: Any) -> str:
-    return agent.pending_action or ""
-
-
-def _of_trait(name: str) -> Reader:
-    read = attrgetter(name)
-    return lambda agent, _: read(agent.persona.traits)
-
-
 def _share(name: str, text: str) -> Field:
     return Field(name=name, kind="float", low=0.0, high=1.0, help=text)
 
@@ -118,71 +105,58 @@ def _count(name: str, text: str, low: float = 0.0) -> Field:
     return Field(name=name, kind="int", low=low, high=1e12, help=text)
 
 
-_AGENT: Final[tuple[tuple[Field, Reader], ...]] = (
-    (
-        _share("agent.low_threshold", "relevance up to which a post is ignored"),
-        lambda agent, _: agent.persona.low_threshold,
+_OF_PEOPLE: Final = (
+    _share("agent.low_threshold", "relevance up to which a post is ignored"),
+    _share("agent.high_threshold", "relevance from which a post is acted on"),
+    _share("agent.engagement_threshold", "relevance at which the person engages, between the other two"),
+    _share("agent.activity", "probability of being online in a round"),
+    _count("agent.ticks_in_state", "ticks since the state was entered"),
+    _count("agent.timeout_threshold", "the setting `statechart.default_timeout_ticks`", 1.0),
+    Field(
+        name="agent.pending_action",
+        kind="text",
+        values=("", *ACTIONS_ON_POSTS),
+        help="what the person is about to do; empty before the first intention",
     ),
-    (
-        _share("agent.high_threshold", "relevance from which a post is acted on"),
-        lambda agent, _: agent.persona.high_threshold,
-    ),
-    (
-        _share("agent.engagement_threshold", "relevance at which the person engages, between the other two"),
-        lambda agent, _: agent.persona.engagement_threshold,
-    ),
-    (_share("agent.activity", "probability of being online in a round"), lambda agent, _: agent.persona.activity),
-    (_count("agent.ticks_in_state", "ticks since the state was entered"), lambda agent, _: agent.ticks_in_state),
-    (
-        _count("agent.timeout_threshold", "the setting `statechart.default_timeout_ticks`", 1.0),
-        lambda agent, _: agent.timeout_threshold,
-    ),
-    (
-        Field(
-            name="agent.pending_action",
-            kind="text",
-            values=("", *ACTIONS_ON_POSTS),
-            help="what the person is about to do; empty before the first intention",
-        ),
-        _pending,
-    ),
-    (
-        Field(name="agent.interests", kind="texts", help="the person's interests"),
-        lambda agent, _: agent.persona.interests,
-    ),
-    *(
-        (Field(name=f"agent.{trait}", kind="float", low=-1.0, high=1.0, help="trait of personality"), _of_trait(trait))
-        for trait in TRAITS
-    ),
+    Field(name="agent.interests", kind="texts", help="the person's interests"),
+    *(Field(name=f"agent.{each}", kind="float", low=-1.0, high=1.0, help="trait of personality") for each in TRAITS),
 )
-_POST: Final[tuple[tuple[Field, Reader], ...]] = (
-    (_share("post.relevance", "how much the post is worth to the person: docs/behaviour.md"), _relevance),
-    (_share("post.topic_match", "share of its topics that interest the person"), lambda _, view: view.topic_match),
-    (
-        _share("post.popularity", "n / (n + popularity_half) for n engagements of its cascade"),
-        lambda _, view: view.popularity,
-    ),
-    (_share("post.appeal", "the person's unobserved taste for it"), lambda _, view: view.appeal),
-    (
-        Field(name="post.quality", kind="float", low=0.0, high=1e12, help="its worth to everybody, 1 on average"),
-        lambda _, view: view.quality,
-    ),
-    (_count("post.exposures", "people who have shown the person its cascade", 1.0), lambda _, view: view.exposures),
-    (_share("post.fatigue", "share of the session's feed already seen"), lambda _, view: view.fatigue),
-    (
-        Field(name="post.followed", kind="bool", help="whether the person follows its author"),
-        lambda _, view: view.followed,
-    ),
-    (_count("post.likes", "people who liked it"), lambda _, view: view.likes),
-    (_count("post.replies", "replies to it"), lambda _, view: view.replies),
-    (_count("post.reshares", "reshares of it"), lambda _, view: view.reshares),
-    (_count("post.age_ticks", "ticks since it was made"), lambda _, view: view.age_ticks),
-    (
-        Field(name="post.velocity", kind="float", low=0.0, high=1e12, help="engagements a round"),
-        lambda _, view: view.velocity,
-    ),
-    (Field(name="post.topics", kind="texts", help="its topics"), lambda _, view: view.topics),
+_OF_POSTS: Final = (
+    _share("post.relevance", "how much the post is worth to the person: docs/behaviour.md"),
+    _share("post.topic_match", "share of its topics that interest the person"),
+    _share("post.popularity", "n / (n + popularity_half) for n engagements of its cascade"),
+    _share("post.appeal", "the person's unobserved taste for it"),
+    Field(name="post.quality", kind="float", low=0.0, high=1e12, help="its worth to everybody, 1 on average"),
+    _count("post.exposures", "people who have shown the person its cascade", 1.0),
+    _share("post.fatigue", "share of the session's feed already seen"),
+    Field(name="post.followed", kind="bool", help="whether the person follows its author"),
+    _count("post.likes", "people who liked it"),
+    _count("post.replies", "replies to it"),
+    _count("post.reshares", "reshares of it"),
+    _count("post.age_ticks", "ticks since it was made"),
+    Field(name="post.velocity", kind="float", low=0.0, high=1e12, help="engagements a round"),
+    Field(name="post.topics", kind="texts", help="its topics"),
 )
+
+
+def _reader_of(field: str) -> Reader:
+    """Return the reader of a field that has the name of a member: of the view, the traits, the agent or the persona."""
+    whose, name = field.split(".")
+    read = attrgetter(name)
+    if whose == "post":
+        return lambda _, view: read(view)
+    if name in TRAITS:
+        return lambda agent, _: read(agent.persona.traits)
+    if name in ("ticks_in_state", "timeout_threshold"):
+        return lambda agent, _: read(agent)
+    return lambda agent, _: read(agent.persona)
+
+
+_READERS: Final[Mapping[str, Reader]] = {
+    **{field.name: _reader_of(field.name) for field in (*_OF_PEOPLE, *_OF_POSTS)},
+    "post.relevance": lambda agent, view: relevance_of(view, agent.weights),
+    "agent.pending_action": lambda agent, _: agent.pending_action or "",
+}
 
 _DRAWN: Final[tuple[Field, ...]] = (
     _share("draw.uniform", "a random number from 0 to below 1, the same for all guards of one turn"),
@@ -230,6 +204,16 @@ def _own_field(name: str, declaration: AttributeConfig, about: str) -> Field:
     return Field(name=name, kind=declaration.type, low=low, high=high, help=about)
 
 
+def _item_of(mapping: str, name: str) -> Reader:
+    read = attrgetter(mapping)
+    return lambda agent, _: read(agent)[name]
+
+
+def _item_of_view(mapping: str, name: str) -> Reader:
+    read = attrgetter(mapping)
+    return lambda _, view: read(view)[name]
+
+
 def social_vocabulary(
     attributes: Mapping[str, AttributeConfig] = MappingProxyType({}),
     of_posts: Mapping[str, AttributeConfig] = MappingProxyType({}),
@@ -242,20 +226,21 @@ def social_vocabulary(
         of_posts: those that a file of posts gives; `post.NAME` is the field of each.
         function: returns the function `module:name`.
     """
-    fields = {field.name: field for field in (*(field for field, _ in (*_AGENT, *_POST)), *_DRAWN)}
-    readers = {field.name: read for field, read in (*_AGENT, *_POST)}
-    readers |= drawn_readers(Draw.CHART, Draw.CHART_NORMAL)
+    fields = {field.name: field for field in (*_OF_PEOPLE, *_OF_POSTS, *_DRAWN)}
+    readers = {**_READERS, **drawn_readers(Draw.CHART, Draw.CHART_NORMAL)}
     delays, settable = dict(DELAYS), dict[str, Field]()
     for name, declaration in attributes.items():
         field = settable[name] = attribute_field(name, declaration)
         theirs = replace(field, name=f"author.{name}", help="the same of the author of the post in view")
         fields |= {field.name: field, theirs.name: theirs}
-        readers |= {field.name: _of_attribute(name), theirs.name: _of_author(name)}
+        readers[field.name] = _item_of("persona.attributes", name)
+        readers[theirs.name] = _item_of_view("author_attributes", name)
         if field.kind in ("int", "float"):
             delays[field.name] = field.help
     for name, declaration in of_posts.items():
         field = post_field(name, declaration)
-        fields[field.name], readers[field.name] = field, _of_post(name)
+        fields[field.name] = field
+        readers[field.name] = _item_of_view("attributes", name)
     return Vocabulary(
         fields=fields,
         readers=readers,
@@ -267,15 +252,3 @@ def social_vocabulary(
         assumptions=ASSUMPTIONS,
         function=function,
     )
-
-
-def _of_attribute(name: str) -> Reader:
-    return lambda agent, _: agent.persona.attributes[name]
-
-
-def _of_author(name: str) -> Reader:
-    return lambda _, view: view.author_attributes[name]
-
-
-def _of_post(name: str) -> Reader:
-    return lambda _, view: view.attributes[name]

@@ -26,7 +26,6 @@ from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prism import kernels
 from prism.agents.questions import Questions
@@ -268,10 +267,6 @@ class SocialWorld(World):
     # Views of the people for others
 
     @property
-    def states(self) -> list[StrEnum]:
-        return [self.states_known[code] for code in self.people[:, col.STATE].tolist()]
-
-    @property
     def entered(self) -> Ints:
         return self.people[:, col.ENTERED]
 
@@ -279,21 +274,6 @@ class SocialWorld(World):
     def current(self) -> Ints:
         """The number of the post in each person's view, or NO_POST."""
         return self.people[:, col.CURRENT]
-
-    @property
-    def due(self) -> Ints:
-        return self.people[:, col.DUE]
-
-    @property
-    def deliberating(self) -> NDArray[np.bool_]:
-        return np.asarray(self.people[:, col.WAITS] == 1)
-
-    @property
-    def silenced(self) -> dict[int, int | None]:
-        """`{agent: the tick at which it gets triggers again, or None}`."""
-        people = np.flatnonzero(self.people[:, col.SILENT])
-        until = self.people[people, col.SILENT].tolist()
-        return {agent: None if tick == FOREVER else tick for agent, tick in zip(people.tolist(), until, strict=True)}
 
     def state(self, agent: int) -> StrEnum:
         return self.states_known[int(self.people[agent, col.STATE])]

@@ -54,7 +54,7 @@ async def prism_counts(seed: int) -> Counter[str]:
 
     def count_states(ticks: int) -> None:
         if ticks % config.simulation.ticks_per_round == 0:
-            found.update(state.value for state in domain.world.states)
+            found.update(domain.world.state(agent).value for agent in range(domain.size))
 
     await simulation.run(count_states)
     counters, totals = simulation.counters, domain.world.totals()

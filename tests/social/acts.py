@@ -10,7 +10,7 @@ from prism.social import tables as col
 from prism.social.effects import Effect
 from prism.social.kernels import post_kernel
 from prism.social.network import EFFECTS, Network
-from prism.social.posts.post import NO_POST, Post
+from prism.social.posts.post import NO_POST, NUMBER_BITS, Post
 
 
 def publish(network: Network, author: int, tick: int, text: str = "") -> Post:
@@ -36,6 +36,11 @@ def act(network: Network, person: int, effect: Effect, post: int, tick: int, tex
     network.state.make_room(1)
     post_kernel.act(network.state.t, person, EFFECTS[effect], network.living.number(post), tick)
     network.take_in(tick, {person: text} if text else {})
+
+
+def post_id(author: int, number: int) -> int:
+    """Return the id of a post by its number among its author's."""
+    return author << NUMBER_BITS | number
 
 
 def posts_of(network: Network) -> dict[int, Post]:

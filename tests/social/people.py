@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from prism.agents.social_agent import SocialAgent
+from prism.config import ChoiceConfig
+from prism.social.choice import ChoiceOracle
 from prism.social.people.persona import Persona
 from prism.social.posts.post import PostView
 from prism.statechart import AgentState
@@ -48,3 +52,14 @@ def relevant(share: float) -> PostView:
     """Return a post whose relevance to every person is `share`: 0 to 0.95; the rest is for people they follow."""
     part = share / 0.95
     return view(topic_match=part, popularity=part, appeal=part)
+
+
+def chances(oracle: ChoiceOracle, agent: SocialAgent, options: Sequence[Any], seen: PostView | None) -> list[float]:
+    """Return the probability of each option of a question, by the effects with which their delays end."""
+    return oracle.distribution(agent, agent.state, "", options, seen)
+
+
+def utility(oracle: ChoiceOracle, agent: SocialAgent, option: AgentState, seen: PostView | None) -> float:
+    """Return V of an option that engages, from the odds of it against an option that does not."""
+    reference, chance = chances(oracle, agent, [AgentState.SCROLLING, option], seen)
+    return ChoiceConfig().scale * math.log(chance / reference)

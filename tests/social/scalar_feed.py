@@ -68,7 +68,7 @@ def reader_of(network: Network, agent: int, tick: int) -> Reader:
         agent,
         tick,
         tick - tick % network.ticks_per_round,
-        network.population.interests(agent),
+        network.population.personas[agent].interests,
         freshness=network.feed.hot_rounds * network.ticks_per_round,
         popularity_weight=network.feed.popularity_weight,
         popularity_half=network.state.t.settings.popularity_half,

@@ -187,8 +187,9 @@ def test_people_post_at_their_rates_and_the_cap_is_told() -> None:
     for tick in range(0, 600 * config.simulation.ticks_per_round, config.simulation.ticks_per_round):
         world.people[:, DUE] = NEVER
         turn_kernel.begin_round(world.network.state.t, tick, np.ones(1))
-        came.update(np.flatnonzero(world.due != NEVER).tolist())
-        posted.update(np.flatnonzero((world.due != NEVER) & (world.people[:, NEXT] == WANTS_TO_POST)).tolist())
+        is_due = world.people[:, DUE] != NEVER
+        came.update(np.flatnonzero(is_due).tolist())
+        posted.update(np.flatnonzero(is_due & (world.people[:, NEXT] == WANTS_TO_POST)).tolist())
     for agent, sessions in came.items():
         assert posted[agent] / sessions == pytest.approx(min(1, rates[agent]), abs=4 * math.sqrt(0.25 / sessions))
     assert came.total() > 20_000

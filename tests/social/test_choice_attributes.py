@@ -17,7 +17,7 @@ from prism.social.choice import ChoiceOracle
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.config.refusals import refusal
-from tests.social.people import persona, view
+from tests.social.people import persona, utility, view
 
 STUDY = """\
 population:
@@ -50,9 +50,8 @@ def test_an_attribute_counts_in_every_option_that_engages_by_its_weight(values: 
     agent, post = SocialAgent(persona=persona(attributes=values)), view(topic_match=0.5)
     expected = 0.3 * values["ideology"] + 0.5 * values["verified"] + (0.2 if values["region"] == "north" else 0.0)
     for option in (AgentState.ENGAGING_LIKE, AgentState.ENGAGING_RESHARE, AgentState.COMPOSING):
-        gained = oracle.utility(agent, option, post) - plain.utility(agent, option, post)
+        gained = utility(oracle, agent, option, post) - utility(plain, agent, option, post)
         assert gained == pytest.approx(expected, abs=1e-9)
-    assert oracle.utility(agent, AgentState.SCROLLING, post) == 0.0
 
 
 def with_weights(text: str) -> str:

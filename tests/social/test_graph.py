@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from typing import Any
 
 import igraph
@@ -125,3 +127,14 @@ def test_parameters_that_do_not_fit_are_a_config_error(config: GraphConfig, size
     with pytest.raises(ConfigError) as caught:
         generate(config, size, 1)
     assert str(caught.value) == f"configuration: population.graph.{key}: {problem}"
+
+
+def test_igraph_is_imported_without_the_plotting_libraries_that_it_looks_for() -> None:
+    code = """
+import sys
+from prism.social.ties.graph_library import PLOTTING_LIBRARIES, load_igraph
+load_igraph()
+assert PLOTTING_LIBRARIES.isdisjoint(sys.modules)
+import matplotlib
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

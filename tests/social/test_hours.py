@@ -92,7 +92,7 @@ def test_people_come_online_by_the_factor_of_the_hour_in_which_a_round_begins() 
         }
         world.people[:, DUE] = NEVER
         world.begin_round(tick)
-        assert {*np.flatnonzero(world.due >= tick).tolist()} == expected
+        assert {*np.flatnonzero(world.people[:, DUE] >= tick).tolist()} == expected
         came.append(len(expected))
     assert min(came[2:]) > 2 * max(came[:2])
     (note,) = world.capped()

@@ -12,12 +12,12 @@ from prism.errors import PostLimitError
 from prism.events import PostEvent
 from prism.social.network import Network
 from prism.social.people.population import Population
-from prism.social.posts.post import NO_POST, NUMBER_BITS, Post, post_id
+from prism.social.posts.post import NO_POST, NUMBER_BITS, Post
 from prism.social.state import NUMBERS_MAX
 from prism.social.tables import BASE, END, FIRST, LEFT, MADE, SHOWN
 from prism.social.ties.graph import FollowGraph
 from tests.catalogue import catalogue
-from tests.social.acts import cascades_of, like, posts_of, publish, reply, reshare
+from tests.social.acts import cascades_of, like, post_id, posts_of, publish, reply, reshare
 from tests.social.in_view import columns_of, view_of
 from tests.social.people import persona
 from tests.social.scalar_feed import feed_for
@@ -182,7 +182,7 @@ def test_the_table_says_of_each_living_post_what_was_done_to_it_while_the_old_ar
         assert living.numbers(np.array([*made, post_id(39, 9999)])).tolist() == [*numbers, NO_POST]
         for each in living:
             below = children.get(each.id, ())
-            assert each.engagements == likes.get(each.id, 0) + len(below)
+            assert each.likes + each.replies + each.reshares == likes.get(each.id, 0) + len(below)
             assert each.root in cascades_of(net)
             assert all((child.depth, child.root) == (each.depth + 1, each.root) for child in below)
         assert living.get(living.first - 1) is living.get(living.end) is None

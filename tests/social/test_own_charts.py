@@ -17,7 +17,7 @@ from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Behaviour, read_chart
 from tests.catalogue import catalogue
 from tests.social.driver import SMALL, Run, whole
-from tests.social.people import person, view
+from tests.social.people import chances, person, view
 
 DOOM = """
 initial: away
@@ -102,7 +102,7 @@ def test_a_constant_of_ones_own_moves_a_choice() -> None:
     def probability(constant: float) -> float:
         coefficients = ChoiceConfig(states={"doomscrolling": constant})
         oracle = ChoiceOracle(coefficients, 1, behaviour())
-        return oracle.probabilities(person(), [doom, share], view())[0]
+        return chances(oracle, person(), [doom, share], view())[0]
 
     assert probability(-2.0) < probability(0.0) < probability(2.0)
 

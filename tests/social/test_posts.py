@@ -218,7 +218,7 @@ async def test_of_the_posts_that_are_drawn_the_one_with_the_best_score_is_publis
         offered = [
             1 + integer(30, 5, event.agent, event.tick, Draw.OFFERED, 1000 * place + index) for index in range(4)
         ]
-        interests = {*population.interests(event.agent)}
+        interests = {*population.personas[event.agent].interests}
 
         def score(number: int, agent: int = event.agent, interests: set[str] = interests) -> float:
             post = population.posts[number - 1]

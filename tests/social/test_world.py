@@ -9,7 +9,7 @@ import pytest
 
 from prism.agents import Source, Update
 from prism.config import FeedConfig, SimulationConfig
-from prism.social.tables import NEVER, NEXT, SHOWN
+from prism.social.tables import DUE, NEVER, NEXT, SHOWN, WAITS
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.social.acts import cascades_of, posts_of
@@ -70,8 +70,8 @@ def test_the_last_tick_of_a_round_only_ends_it(run: Run) -> None:
 
 def test_after_a_rounds_end_only_those_with_a_decision_are_not_idle(run: Run) -> None:
     decided = {update.agent for update in run.updates if update.tick == run.tick - 1 and update.trigger == "decides"}
-    awake = {number for number, state in enumerate(run.world.states) if state is not AgentState.IDLE}
-    assert awake <= decided | {*np.flatnonzero(run.world.deliberating).tolist()}
+    awake = {number for number in range(60) if run.world.state(number) is not AgentState.IDLE}
+    assert awake <= decided | {*np.flatnonzero(run.world.people[:, WAITS]).tolist()}
 
 
 async def test_the_same_configuration_gives_the_same_run(run: Run, size: Size) -> None:
@@ -105,22 +105,22 @@ async def test_a_late_like_still_counts_and_ends_the_session() -> None:
 async def test_quarantine_ends_all_triggers() -> None:
     run = await Run().advance(ROUND // 2)
     agent = next(trigger.agent for trigger in run.triggers[-1] if trigger.name == "sees_post")
-    state = run.world.states[agent]
+    state = run.world.state(agent)
     run.world.apply(Update(run.tick, agent, "decides", state, state, Source.QUARANTINE))
     await run.advance(2 * ROUND)
     later = [trigger.agent for happening in run.triggers[ROUND // 2 :] for trigger in happening]
     assert agent not in later
     assert len(later) > 100
-    assert run.world.states[agent] is state
+    assert run.world.state(agent) is state
 
 
 @catalogue("source", [Source.NO_ROW, Source.CRASH])
 async def test_a_turn_that_moved_nobody_is_followed_by_a_timeout(source: Source) -> None:
     run = await Run().advance(5)
-    agent, entered = next((a, run.world.entered[a]) for a in range(60) if run.world.states[a] is AgentState.SCROLLING)
+    agent, entered = next((a, run.world.entered[a]) for a in range(60) if run.world.state(a) is AgentState.SCROLLING)
     run.world.apply(Update(5, agent, "sees_post", "scrolling", "scrolling", source))
     following = run.world.triggers_known[run.world.people[agent, NEXT]]
-    assert (following, run.world.due[agent]) == ("timeout", max(6, entered + 5))
+    assert (following, run.world.people[agent, DUE]) == ("timeout", max(6, entered + 5))
     await run.advance(6)
     freed = [(each.trigger, each.to_state) for each in run.updates if each.agent == agent and each.tick >= 5]
     assert freed[0] == ("timeout", "resting")
@@ -129,7 +129,7 @@ async def test_a_turn_that_moved_nobody_is_followed_by_a_timeout(source: Source)
 def test_an_idle_person_whose_turn_failed_misses_the_round() -> None:
     world = Run().world
     world.apply(Update(0, 3, "feed_ready", "idle", "idle", Source.CRASH))
-    assert world.due[3] == NEVER
+    assert world.people[3, DUE] == NEVER
 
 
 @catalogue(("attention", "fatigues"), [(1.0, {0.0, 0.2, 0.4, 0.6, 0.8}), (0.0, {0.0})])

@@ -62,10 +62,6 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
         people = self.personas
         return people.name(person) if isinstance(people, SyntheticPeople) else people[person].name
 
-    def interests(self, person: int) -> tuple[str, ...]:
-        people = self.personas
-        return people.interests(person) if isinstance(people, SyntheticPeople) else people[person].interests
-
     def number(self, person: int | str) -> int:
         """Return the number of a person, by id, number or name: `prism.social.people.joining.number_of`.
 

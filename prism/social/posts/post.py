@@ -40,7 +40,8 @@ class Post(msgspec.Struct, kw_only=True, gc=False):
     """A post and the counts of its engagements.
 
     Args:
-        id: as `post_id` makes it; author: the author's number.
+        id: the number of its author, and in the last NUMBER_BITS bits its number among the author's posts.
+        author: the author's number.
         text: what the author wrote; empty for a sentence from a template, which `Network.text` gives.
         created: the tick of the post.
         parent: the post that it answers or reshares; None for an original.
@@ -65,10 +66,6 @@ class Post(msgspec.Struct, kw_only=True, gc=False):
     replies: int = 0
     reshares: int = 0
     given: int = 0
-
-    @property
-    def engagements(self) -> int:
-        return self.likes + self.replies + self.reshares
 
 
 class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -149,23 +146,6 @@ class PersonalView(AttributeView, frozen=True, array_like=True, gc=False):
     def prompt_memory(self) -> tuple[str, ...]:
         """Return the lines for a language model."""
         return self.memory
-
-
-def post_id(author: int, number: int) -> int:
-    """Return the id of a post: `author << 24 | number`, below 2**53. No count is shared by two authors.
-
-    Args:
-        author: the author's number, below 2**29.
-        number: how many posts the author has made before: originals, replies and reshares together, below 2**24.
-
-    Raises:
-        ValueError: one of them is out of its range.
-    """
-    if not 0 <= author < AUTHORS_MAX:
-        raise ValueError(f"an author's number must be from 0 to {AUTHORS_MAX - 1:,}, got {author:,}")
-    if not 0 <= number < 1 << NUMBER_BITS:
-        raise ValueError(f"person {author:,} has made {number:,} posts, which is the most that one person can make")
-    return author << NUMBER_BITS | number
 
 
 def origin_of(author: int, tick: int, number: int, *, from_outside: bool = False) -> int:

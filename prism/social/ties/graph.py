@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int32]
 Keys = NDArray[np.int64]
-N = TypeVar("N", bound=np.generic)
 
 _drawing = Lock()
 """Held while igraph draws: two worlds that are made in two threads would draw from one generator."""
@@ -117,22 +116,20 @@ class FollowGraph:
         tails = ties // max(size, 1)
         heads = ties - tails * size
         self.edges = len(ties)
-        out_offsets, followees = _offsets(tails, size), heads.astype(np.int32)
-        in_offsets, followers = out_offsets, followees  # of mutual ties: whom one follows is who follows one
+        self._out_offsets, self._followees = _offsets(tails, size), heads.astype(np.int32)
+        # Of mutual ties: whom one follows is who follows one.
+        self._in_offsets, self._followers = self._out_offsets, self._followees
         if not mutual:
-            in_offsets = _offsets(heads, size)
+            self._in_offsets = _offsets(heads, size)
             # A stable sort keeps the followers of one person in ascending order.
-            followers = tails[np.argsort(heads, kind="stable")].astype(np.int32)
-        self._arrays = out_offsets, followees, in_offsets, followers
-        self._out_offsets, self._in_offsets = _unchanging(out_offsets), _unchanging(in_offsets)
-        self._followees, self._followers = _unchanging(followees), _unchanging(followers)
+            self._followers = tails[np.argsort(heads, kind="stable")].astype(np.int32)
 
     def following(self, person: int) -> Ints:
-        """Return the people that `person` follows, ascending: a read-only view."""
+        """Return the people that `person` follows, ascending: a view of the graph's own."""
         return self._followees[self._out_offsets[person] : self._out_offsets[person + 1]]
 
     def followers(self, person: int) -> Ints:
-        """Return the people who follow `person`, ascending: a read-only view."""
+        """Return the people who follow `person`, ascending: a view of the graph's own."""
         return self._followers[self._in_offsets[person] : self._in_offsets[person + 1]]
 
     def follower_counts(self) -> Ints:
@@ -160,15 +157,9 @@ class FollowGraph:
     def arrays(self) -> tuple[Keys, Ints, Keys, Ints]:
         """Return where the followees of each person start, the followees, and the same of the followers.
 
-        They are the graph's own, which nobody may change. Kernels are compiled for arrays that could be.
+        They are the graph's own, which nobody may change.
         """
-        return self._arrays
-
-
-def _unchanging(array: NDArray[N]) -> NDArray[N]:
-    view = array.view()
-    view.flags.writeable = False
-    return view
+        return self._out_offsets, self._followees, self._in_offsets, self._followers
 
 
 def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -30,12 +29,6 @@ class Rings:
         found: list[int] = self.rows[person, places].tolist()
         return found
 
-    def blocks(self) -> Iterator[Rows]:
-        """Yield the numbers of all people, as `some` returns them, for some people at a time; at least one block."""
-        step = max(1, BLOCK // self.rows.shape[1])
-        for start in range(0, max(1, len(self.rows)), step):
-            yield self.some(range(start, min(start + step, len(self.rows))))
-
     def some(self, people: range) -> Rows:
         """Return the numbers, oldest first, of those of these people who have any."""
         block = people.start + np.flatnonzero(self._counts[people.start : people.stop])
@@ -61,7 +54,9 @@ class Rings:
             return self.rows
         # In a wider row the numbers stand from its beginning: a place of a ring is taken modulo the width.
         wider = np.zeros((len(self.rows), width), dtype=self.rows.dtype)
-        for block in self.blocks():
+        step = max(1, BLOCK // self.rows.shape[1])
+        for start in range(0, len(self.rows), step):
+            block = self.some(range(start, min(start + step, len(self.rows))))
             wider[np.repeat(block.keys, block.lengths), places_in_lists(block.lengths)] = block.values
         self._ends[:] = self._counts
         return wider
