@@ -60,16 +60,13 @@ def test_the_values_of_guards_are_those_by_which_they_are_true(few_run: Path) ->
     assert seen == {"true", "false"}
 
 
-def test_the_row_that_is_taken_is_a_candidate_and_leads_where_the_agent_went(few_run: Path) -> None:
-    moved = [each for each in everybody(few_run, 0, 35) if each.source in ("rule", "oracle")]
+def test_each_turn_has_the_row_that_it_took_its_question_and_the_choice_it_drew_from(few_run: Path) -> None:
+    turns = everybody(few_run, 0, 35)
+    moved = [turn for turn in turns if turn.source in ("rule", "oracle")]
     for turn in moved:
         taken = [row for row in turn.rows if row.is_taken]
         assert [(row.target, row.is_candidate) for row in taken] == [(turn.to_state, True)]
     assert {turn.source for turn in moved} == {"rule", "oracle"}
-
-
-def test_the_embedded_choice_is_shown_with_the_probabilities_that_it_drew_from(few_run: Path) -> None:
-    turns = everybody(few_run, 0, 35)
     decided = [turn for turn in turns if turn.is_decision]
     assert decided
     for turn in decided:
@@ -81,15 +78,12 @@ def test_the_embedded_choice_is_shown_with_the_probabilities_that_it_drew_from(f
         assert sum(question.embedded.values()) == pytest.approx(1.0)
         assert (question.answer.state, question.answer.method) == (turn.to_state, "embedded")
         assert question.requests == ()
-
-
-def test_a_question_and_its_decision_are_shown_together(few_run: Path) -> None:
-    asked = next(turn for turn in everybody(few_run, 0, 20) if turn.source == "question")
+    asked = next(turn for turn in turns if turn.source == "question")
     found = anyio.run(explain_turn, few_run, asked.agent, asked.tick)
     asking, deciding = found.turns[0], found.turns[-1]
     assert (asking.tick, asking.source, deciding.is_decision) == (asked.tick, "question", True)
+    assert asking.question == deciding.question == asked.question
     assert asking.question is not None
-    assert asking.question == deciding.question
     assert asking.question.answer is not None
     assert asking.question.answer.decided_in == deciding.tick
 
@@ -142,14 +136,26 @@ async def test_the_ticks_are_done_again_from_the_nearest_checkpoint_before_them(
     assert begun[0] > begun[1] == 0
 
 
-def test_a_domain_of_ones_own_is_explained(tmp_path: Path) -> None:
-    study = write_study(tmp_path)
+NAMED = """
+
+from prism.show import Show
+
+
+class SHOW(Show):
+    def name(self, agent: int) -> str:
+        return ("Ann", "Bo", "Ann")[agent]
+"""
+
+
+def test_a_domain_of_ones_own_is_explained_and_an_agent_found_by_the_name_that_it_shows(tmp_path: Path) -> None:
+    study, run = write_study(tmp_path, CROSSING + NAMED), tmp_path / "run"
     with path_restored():
-        ended = prism_alone("run", str(study.config), "-q", "--out", str(tmp_path / "run"))
-        assert ended.code == 0, ended.err
-    with path_restored():
-        turns = explain_agent(tmp_path / "run", 1, 0, 29).turns
-        path = explain_path(tmp_path / "run", 1, first=0).turns
+        assert prism_alone("run", str(study.config), "-q", "--out", str(run)).code == 0
+        turns = explain_agent(run, 1, 0, 29).turns
+        path = explain_path(run, 1, first=0).turns
+        assert explain_path(run, "Bo") == explain_path(run, 1)
+        with pytest.raises(RunDirectoryError, match=r": 2 agents are called 'Ann': 0, 2; name one by its number$"):
+            explain_path(run, "Ann")
     assert [(turn.tick, turn.to_state) for turn in turns] == [(turn.tick, turn.to_state) for turn in path]
     asked = [turn for turn in turns if turn.question is not None]
     assert asked, "a red light may turn either way"
@@ -189,39 +195,15 @@ def test_another_journal_is_not_explained(few_run: Path, tmp_path: Path) -> None
     assert explain_agent(forged, 3, 0, 12).turns == explain_agent(few_run, 3, 0, 12).turns
 
 
-def test_unknown_agents_and_ticks_are_named(few_run: Path) -> None:
+def test_unknown_agents_and_ticks_are_named_and_of_turns_the_nearest(few_run: Path) -> None:
     with pytest.raises(RunDirectoryError, match=r"there is no agent 24; the run has the agents 0 to 23$"):
         explain_path(few_run, 24)
     with pytest.raises(RunDirectoryError, match=r"no agent is called 'Nobody At All'; expected a name, or a number"):
         explain_path(few_run, "Nobody At All")
     with pytest.raises(RunDirectoryError, match=r"there is no tick 36; the run has the ticks 0 to 35$"):
         explain_agent(few_run, 0, 36, 36)
-
-
-def test_a_tick_without_a_turn_names_the_nearest_ones(few_run: Path) -> None:
     ticks = sorted({turn.tick for turn in explain_path(few_run, 3, first=0).turns})
     free = next(tick for tick in range(ticks[2], 36) if tick not in ticks)
     near = [tick for tick in ticks if tick < free][-2:] + [tick for tick in ticks if tick > free][:2]
     with pytest.raises(RunDirectoryError, match=f"has no turn in tick {free}; .* ticks {', '.join(map(str, near))}$"):
         anyio.run(explain_turn, few_run, 3, free)
-
-
-NAMED = """
-
-from prism.show import Show
-
-
-class SHOW(Show):
-    def name(self, agent: int) -> str:
-        return ("Ann", "Bo", "Ann")[agent]
-"""
-
-
-def test_an_agent_is_found_by_the_name_that_its_domain_shows_and_bearers_of_one_name_are_listed(tmp_path: Path) -> None:
-    study = write_study(tmp_path, CROSSING + NAMED)
-    with path_restored():
-        assert prism_alone("run", str(study.config), "-q", "--out", str(tmp_path / "run")).code == 0
-        assert (named := explain_path(tmp_path / "run", "Bo")).agent == 1
-        assert explain_path(tmp_path / "run", 1) == named
-        with pytest.raises(RunDirectoryError, match=r": 2 agents are called 'Ann': 0, 2; name one by its number$"):
-            explain_path(tmp_path / "run", "Ann")

@@ -62,13 +62,10 @@ def test_every_engagement_leads_to_a_turn_of_its_agent_that_decided_on_it(few_ru
     assert engaged > 5
 
 
-def test_a_post_from_outside_has_no_turn(few_run: Path) -> None:
+def test_a_post_from_outside_has_no_turn_and_a_post_that_there_is_not_is_one_line(few_run: Path) -> None:
     posts, _ = read_posts(few_run)
     outside = next(post for post, (tick, kind, *_) in posts.items() if (tick, kind, post >> 24) == (12, "publish", 7))
     found = anyio.run(explain_post, few_run, outside)
     assert (found.posts[0].text, found.posts[0].cause) == ("The bridge is closed.", None)
-
-
-def test_a_post_that_there_is_not_is_one_clear_line(few_run: Path) -> None:
     with pytest.raises(RunDirectoryError, match=r"there is no post 99 in the ticks 0 to 35$"):
         anyio.run(explain_post, few_run, 99)

@@ -54,30 +54,18 @@ def test_with_another_answer_the_agent_does_something_else_first_and_nothing_is_
     assert content(few_run) == before
 
 
-def test_a_question_is_found_by_the_tick_of_its_decision_too(few_run: Path) -> None:
+def test_a_question_is_found_by_the_tick_of_its_decision_and_others_are_one_line(few_run: Path) -> None:
     agent, asked, decided = questions(few_run)[0]
     by_question = different(few_run, agent, asked.tick, decided, 1)
     assert different(few_run, agent, by_question.decided_in, decided, 1) == by_question
-
-
-def test_an_answer_that_is_no_option_is_one_line_that_lists_them(few_run: Path) -> None:
-    agent, asked, _ = questions(few_run)[0]
     with pytest.raises(RunDirectoryError, match=f"'nonsense' is no option .* it has: {', '.join(asked.options)}$"):
         different(few_run, agent, asked.tick, "nonsense")
-
-
-def test_a_tick_without_a_question_names_the_nearest_ones(few_run: Path) -> None:
-    agent, asked, _ = questions(few_run)[0]
     turn = next(each for each in explain_path(few_run, agent, first=0).turns if each.tick < asked.tick)
     with pytest.raises(RunDirectoryError, match=f"has no question in tick {turn.tick}; its nearest question"):
         different(few_run, agent, turn.tick, "scrolling")
-
-
-def test_ticks_past_the_end_of_the_run_are_left_out_and_it_says_so(few_run: Path) -> None:
-    agent, asked, decided = questions(few_run)[0]
-    found = different(few_run, agent, asked.tick, decided, 1000)
-    assert found.until == 36
-    assert f"the run has 36 ticks so far, so {36 - found.decided_in} are compared" in found.notes
+    long = different(few_run, agent, asked.tick, decided, 1000)
+    assert long.until == 36
+    assert f"the run has 36 ticks so far, so {36 - long.decided_in} are compared" in long.notes
 
 
 def test_a_rejected_proposal_of_an_economy_leaves_the_rate_to_the_others(economy_run: Path) -> None:
