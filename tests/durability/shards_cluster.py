@@ -14,7 +14,6 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 from tests.actors.studies.experiments.cluster import HEAD, node, until
@@ -58,29 +57,6 @@ def the_cluster_is_killed() -> Found:
     return {"said": said, "seconds": seconds, "again": again}
 
 
-def the_command_ends() -> Found:
-    """Stop the command by a signal, stop it by another, kill it, and let it go on, each time in another number."""
-    found: Found = {}
-    _ = [head(), worker(), worker()]
-    process = run_in(2)
-    for kind, code, shards in (
-        (signal.SIGTERM, 143, 3),
-        (signal.SIGINT, 130, 2),
-        (signal.SIGKILL, -signal.SIGKILL, 3),
-    ):
-        left = shards_now()
-        process.send_signal(kind)
-        said, seconds = end_of(process, code)
-        until(partial(are_gone, left), GONE_S)
-        found[kind.name] = {"had": len(left), "said": said, "seconds": seconds}
-        ready, written = (len(events(RUN, name)) for name in ("shards_ready", "checkpoint_written"))
-        process = resumed_in(shards)
-        wait_for(RUN, "shards_ready", process, ready + 1)
-        wait_for(RUN, "checkpoint_written", process, written + 2)
-    end_of(process, 0)
-    return found
-
-
 def there_is_little_room() -> Found:
     """Ask for more shards than there is room for; stop in both ways, ask again, and add a node."""
     _, times, seconds = head(), 1, list[float]()
@@ -102,7 +78,6 @@ SCENES = {
     for each in (
         a_node_is_killed,
         the_cluster_is_killed,
-        the_command_ends,
         there_is_little_room,
     )
 }
@@ -180,11 +155,6 @@ def name_of(pid: int) -> str:
 def shards_now() -> set[int]:
     """Return the processes of shards."""
     return {each for each in parents_now() if name_of(each).startswith("ray::_ShardAct")}
-
-
-def are_gone(processes: set[int]) -> bool:
-    """Return whether none of these is a shard any longer."""
-    return not processes & shards_now()
 
 
 def homes_of_shards() -> set[int]:

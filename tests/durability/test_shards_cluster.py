@@ -46,16 +46,6 @@ def test_a_killed_cluster_ends_the_run_with_a_line_and_another_cluster_goes_on(s
     assert_same(short / "run", whole)
 
 
-def test_a_command_that_is_stopped_or_killed_leaves_no_shards_and_goes_on_in_any_number(
-    short: Path, whole: Path
-) -> None:
-    found = played("the_command_ends", whole, short)
-    assert [found[name]["had"] for name in ("SIGTERM", "SIGINT", "SIGKILL")] == [1, 2, 1]
-    assert found["SIGKILL"]["said"].endswith(RESUME)
-    assert max(each["seconds"] for each in found.values()) < 30
-    assert_same(short / "run", whole)
-
-
 def test_a_run_waits_for_room_says_so_and_can_be_stopped_meanwhile(short: Path, whole: Path) -> None:
     found = played("there_is_little_room", whole, short)
     assert (found["begun"], found["of"]) == (1, 2)

@@ -15,7 +15,7 @@ import yaml
 
 from actors.results.schema import shipped_tables
 from tests.actors.persistence.independent_reader import read_posts, read_run
-from tests.actors.results.exports import READERS, Read, exported, moment, read_csv
+from tests.actors.results.exports import READERS, Read, exported, moment
 
 TABLES = shipped_tables()
 
@@ -241,6 +241,5 @@ def test_some_tables_are_the_same_alone(embedded: Path, tables: Read, tmp_path: 
     done, read = exported("csv", tmp_path / "out", embedded, names=names)
     assert read == {name: tables[name] for name in names}
     assert list(done.rows) == ["posts", "engagements"]
-    for name in tables:
-        exported("csv", tmp_path / name, embedded, names=(name,))
-        assert read_csv(tmp_path / name) == {name: tables[name]}
+    for name in ("agents", "questions", "transitions"):
+        assert exported("csv", tmp_path / name, embedded, names=(name,))[1] == {name: tables[name]}

@@ -14,10 +14,9 @@ import yaml
 
 from prism.errors import ConfigError
 from tests.actors.persistence.independent_reader import read_run
-from tests.actors.results.exports import READERS, Read, exported
+from tests.actors.results.exports import Read, exported
 from tests.actors.results.test_export import check_posts, check_transitions
 from tests.command import prism_alone
-from tests.hostile_texts import TEXTS
 from tests.own_domains import CROSSING, path_restored, write_study
 from tests.recorded import EMBEDDED, make_run
 from tests.standin import ModelServer
@@ -80,61 +79,6 @@ def test_runs_of_different_domains_go_into_the_same_files(tmp_path: Path, econom
         assert (row["likes"] is None) == (row["run"] == names[0])
 
 
-def test_a_domain_of_ones_own_has_the_tables_that_every_run_has(tmp_path: Path) -> None:
-    with path_restored():
-        study = write_study(tmp_path / "study")
-        run = tmp_path / "own"
-        assert prism_alone("run", str(study.config), "-q", "--out", str(run)).code == 0
-        done, read = exported("sqlite", tmp_path / "out", run)
-    assert set(read) == {"runs", "rounds", "agents", "transitions", "questions"}
-    assert done.left_out["posts"] == "no posts on a feed in this domain"
-    ticks = read_run(run)[1]
-    updates = [each for answers in ticks for each in answers if each[0] == 2]
-    assert [row["to_state"] for row in read["transitions"]] == [each[5] for each in updates]
-    assert [row["state"] for row in read["agents"]] == [
-        next(each[5] for each in reversed(updates) if each[2] == agent) for agent in range(3)
-    ]
-
-
-LIKES_AT_SIGHT = """
-initial: away
-states:
-  away:
-    role: offline
-    transitions:
-      - {trigger: feed_ready, target: reading}
-      - {trigger: wants_to_post, target: writing}
-  online:
-    initial: reading
-    transitions:
-      - {trigger: round_ends, target: away}
-    states:
-      writing:
-        after: {ticks: 1, trigger: written}
-        transitions:
-          - {trigger: written, target: reading, effect: post}
-      reading:
-        role: browse
-        after: {ticks: 2, trigger: timeout}
-        transitions:
-          - {trigger: sees_post, target: sharing, when: post.appeal > 0.5}
-          - {trigger: sees_post, target: pleased, when: post.appeal > 0.1 and post.appeal <= 0.5, effect: like}
-          - {trigger: sees_post, target: reading}
-          - {trigger: timeout, target: away}
-      pleased:
-        role: browse
-        after: {ticks: 2, trigger: timeout}
-        transitions:
-          - {trigger: sees_post, target: reading}
-          - {trigger: timeout, target: away}
-      sharing:
-        effect: reshare
-        after: {ticks: 1, trigger: shared}
-        transitions:
-          - {trigger: shared, target: reading}
-"""
-"""People who like a post at its sight, and who reshare much, reshares included."""
-
 BAD_ROWS = """
 
 from prism.show import Show
@@ -155,25 +99,33 @@ class SHOW(Show):
 """
 
 
-def test_rows_that_do_not_fit_their_table_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
+def test_a_domain_of_ones_own_has_the_tables_that_every_run_has_and_rows_that_do_not_fit_are_refused(
+    tmp_path: Path,
+) -> None:
     with path_restored():
         study = write_study(tmp_path / "study", CROSSING + BAD_ROWS)
         run = tmp_path / "own"
         assert prism_alone("run", str(study.config), "-q", "--out", str(run)).code == 0
         with pytest.raises(ConfigError, match="a row of turns has 3 values, and 2 columns"):
-            exported("csv", tmp_path / "out", run)
-        assert not (tmp_path / "out").exists()
-        assert exported("csv", tmp_path / "out", run, names=("transitions",))[0].rows["transitions"] > 0
+            exported("csv", tmp_path / "none", run)
+        assert not (tmp_path / "none").exists()
+        names = ("runs", "rounds", "agents", "transitions", "questions", "posts")
+        done, read = exported("sqlite", tmp_path / "out", run, names=names)
+    assert set(read) == {*names} - {"posts"}
+    assert done.left_out["posts"] == "no posts on a feed in this domain"
+    ticks = read_run(run)[1]
+    updates = [each for answers in ticks for each in answers if each[0] == 2]
+    assert [row["to_state"] for row in read["transitions"]] == [each[5] for each in updates]
+    assert [row["state"] for row in read["agents"]] == [
+        next(each[5] for each in reversed(updates) if each[2] == agent) for agent in range(3)
+    ]
 
 
-def test_a_chart_of_ones_own_gives_the_cascades_of_its_journal(tmp_path: Path) -> None:
-    chart = tmp_path / "chart.yaml"
-    chart.write_text(LIKES_AT_SIGHT)
-    run = make_run(tmp_path, {**EMBEDDED, "statechart": {"file": str(chart)}})
-    read = exported("csv", tmp_path / "out", run)[1]
-    check_transitions(read, read_run(run)[1])
-    check_posts(read, run)
-    assert {row["state"] for row in read["agents"]} <= {"away", "writing", "reading", "pleased", "sharing"}
+def test_a_chart_of_ones_own_gives_the_cascades_of_its_journal(changed_run: Path, tmp_path: Path) -> None:
+    read = exported("csv", tmp_path / "out", changed_run)[1]
+    check_transitions(read, read_run(changed_run)[1])
+    check_posts(read, changed_run)
+    assert {row["state"] for row in read["agents"]} <= {"away", "reading", "judging", "leaving", "joining", "sharing"}
     assert max(row["depth"] for row in read["posts"]) >= 2
 
 
@@ -226,33 +178,6 @@ def run_of_ties(directory: Path) -> set[tuple[int, int]]:
     directory.mkdir()
     read = exported("csv", directory / "out", make_run(directory, EMBEDDED), names=("edges",))[1]
     return {(row["follower"], row["followee"]) for row in read["edges"]}
-
-
-def test_hostile_names_attributes_and_posts_are_data_in_every_format(tmp_path: Path) -> None:
-    texts = [text for text in TEXTS.values() if text.strip() and len(text) <= 10_000]
-    profiles = [{"username": f"u{place}", "realname": text, "note": text} for place, text in enumerate(texts)]
-    (tmp_path / "people.json").write_text(json.dumps(profiles))
-    settings: dict[str, Any] = {
-        "simulation": {"rounds": 1, "ticks_per_round": 12, "seed": 5},
-        "population": {
-            "size": len(texts),
-            "profiles": str(tmp_path / "people.json"),
-            "attributes": {"note": {"type": "text", "default": TEXTS["looks_like_nothing"]}},
-        },
-        "interventions": [
-            {"tick": 1, "publish": {"author": place, "text": text, "topics": [text]}}
-            for place, text in enumerate(texts)
-        ],
-    }
-    run = make_run(tmp_path, settings)
-    read = {form: exported(form, tmp_path / form, run)[1] for form in READERS}
-    assert read["csv"] == read["sqlite"] == read["parquet"]
-    published = [row for row in read["csv"]["posts"] if row["text_by"] == "intervention"]
-    assert [(row["text"], json.loads(row["topics"])) for row in published] == [(text, [text]) for text in texts]
-    contents = [each[4] for answers in read_run(run)[1] for each in answers if each[0] == 6]
-    assert [content["publish"]["text"] for content in contents] == texts
-    notes = [row["attribute_note"] for row in read["csv"]["agents"]]
-    assert sum(note == text for note, text in zip(notes, texts, strict=True)) > 0.8 * len(texts)
 
 
 WRITES = """

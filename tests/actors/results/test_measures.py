@@ -12,7 +12,6 @@ from actors import RunDirectoryError, RunResult, read_result, run
 from actors.record.messages import those_of, ticks_of
 from actors.results.measures import by_problem, cascades_problem
 from prism.events import PostEvent
-from tests.catalogue import catalogue
 
 
 @pytest.fixture(scope="module")
@@ -21,14 +20,10 @@ def result(embedded: Path) -> RunResult:
 
 
 @pytest.fixture(scope="module")
-def events(result: RunResult) -> list[PostEvent]:
-    assert result.path is not None
-    return [event for messages in ticks_of(result.path) for event in those_of(messages, PostEvent)]
-
-
-@pytest.fixture(scope="module")
-def cascades(events: list[PostEvent]) -> list[list[int]]:
+def cascades(result: RunResult) -> list[list[int]]:
     """Return the depth of each post of each cascade."""
+    assert result.path is not None
+    events = [event for messages in ticks_of(result.path) for event in those_of(messages, PostEvent)]
     depth, root = dict[int, int](), dict[int, int]()
     found = defaultdict[int, list[int]](list)
     for event in events:
@@ -84,23 +79,17 @@ def test_totals_by_attribute_add_up_to_those_of_the_run(result: RunResult) -> No
     assert result.measure("by.level.false.people") == 0
 
 
-@catalogue(
-    ("place", "said"),
-    [
-        (
-            "cascades.size.average",
-            "expected mean, median, sd, min, max, or q01 to q99 after cascades.size., got 'average'",
-        ),
+def test_a_place_that_does_not_exist_is_named_with_what_was_meant(result: RunResult) -> None:
+    for place, said in (
+        ("cascades.size.average", "expected mean, median, sd, min, max, or q01 to q99 after cascades.size., got"),
         ("cascades.at_least.none", "expected posts from 1 on after cascades.at_least., got 'none'"),
         ("cascades.widths", "no measure 'cascades.widths'"),
         ("by.partei.left.likes", "no attribute 'partei': did you mean party?"),
         ("rounds.sd.like", "no column 'like' in rounds.csv: did you mean likes?"),
-    ],
-)
-def test_a_place_that_does_not_exist_is_named_with_what_was_meant(result: RunResult, place: str, said: str) -> None:
-    with pytest.raises(RunDirectoryError) as refused:
-        result.measure(place)
-    assert said in str(refused.value)
+    ):
+        with pytest.raises(RunDirectoryError) as refused:
+            result.measure(place)
+        assert said in str(refused.value)
 
 
 def test_the_same_places_are_refused_before_a_run(result: RunResult) -> None:

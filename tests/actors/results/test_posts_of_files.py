@@ -59,29 +59,24 @@ def test_the_table_of_posts_says_what_the_file_says(tables: Read) -> None:
     assert (breaking["author"], breaking["tick"], breaking["file_post"]) == (3, 12, BREAKING)
 
 
-def test_replay_and_explanation_need_the_run_alone(run: Path, tables: Read) -> None:
+def test_replay_fork_and_explanations_need_the_run_alone(run: Path, tables: Read) -> None:
     ended = prism_alone("replay", str(run))
     assert ended.code == 0, ended.err
-    shared = max(tables["posts"], key=lambda row: row["reshares"])
-    told = json.loads(prism_alone("explain", str(run), "--post", str(shared["post"]), "--json").out)
-    assert {post["text"] for post in told["posts"] if post["kind"] != "reply"} == {shared["text"]}
-    assert len(told["posts"]) > 1
-    fork = prism_alone("fork", str(run), "--at", "20", "--out", str(run.parent / "fork"), "-q")
+    fork = prism_alone("fork", str(run), "--at", "20", "--prepare", "--out", str(run.parent / "fork"), "-q")
     assert fork.code == 0, fork.err
-    assert prism_alone("verify", str(run.parent / "fork")).code == 0
-
-
-def test_an_explained_turn_has_the_attribute_that_its_guard_read(run: Path, tables: Read) -> None:
+    most = max(tables["posts"], key=lambda row: row["reshares"])
+    told = json.loads(prism_alone("explain", str(run), "--post", str(most["post"]), "--json").out)
+    assert {post["text"] for post in told["posts"] if post["kind"] != "reply"} == {most["text"]}
+    assert len(told["posts"]) > 1
+    # A turn has the attribute that its guard read.
     shared = next(row for row in tables["posts"] if row["kind"] == "reshare")
     asked = "explain", str(run), "--agent", str(shared["author"]), "--last", str(shared["tick"]), "--json"
     turns = json.loads(prism_alone(*asked).out)["turns"]
     decided = [turn["tick"] for turn in turns if turn["to_state"] == "sharing"][-1]
-    told = prism_alone("explain", str(run), "--agent", str(shared["author"]), "--tick", str(decided)).out
-    assert 'post.source "red"' in " ".join(told.split())
-
-
-def test_an_explained_path_says_which_post_of_the_file_was_published(run: Path, tables: Read) -> None:
+    words = prism_alone("explain", str(run), "--agent", str(shared["author"]), "--tick", str(decided)).out
+    assert 'post.source "red"' in " ".join(words.split())
+    # A path says which post of the file was published.
     made = next(row for row in tables["posts"] if row["kind"] == "original" and row["text_by"] == "file")
     ticks = "--first", str(made["tick"]), "--last", str(made["tick"])
-    told = " ".join(prism_alone("explain", str(run), "--agent", str(made["author"]), *ticks).out.split())
-    assert f"post {made['post']} is post {made['file_post']} of the file" in told
+    words = " ".join(prism_alone("explain", str(run), "--agent", str(made["author"]), *ticks).out.split())
+    assert f"post {made['post']} is post {made['file_post']} of the file" in words

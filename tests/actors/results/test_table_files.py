@@ -7,14 +7,10 @@ import math
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from actors.results.schema import shipped_tables
 from actors.results.table_files import CsvFiles, ParquetFiles, SqliteFile, TableFiles, csv_text
@@ -87,16 +83,10 @@ def test_no_cell_of_csv_begins_a_formula_and_no_text_leaves_its_cell(tmp_path: P
         assert csv_text(text).startswith('"')
 
 
-@given(st.text())
-def test_any_text_comes_back_from_its_cell(text: str) -> None:
-    cell = csv_text(text)
-    assert text_in_csv(cell[1:-1].replace('""', '"')) == text
-
-
 @catalogue("form", FORMATS)
 def test_numbers_times_and_missing_values_come_back(form: str, tmp_path: Path) -> None:
     integers = [0, -1, 2**53 - 1, None]
-    numbers = [0.1, -1e300, 5e-324, None]
+    numbers = [0.1, -1e300, math.inf, None]
     empty = [None] * 4
     first: list[list[Any]] = [
         integers,
@@ -136,16 +126,6 @@ def test_numbers_times_and_missing_values_come_back(form: str, tmp_path: Path) -
         ]
 
 
-def test_numbers_that_are_none_or_infinite_are_written_by_their_names(tmp_path: Path) -> None:
-    numbers = [math.nan, math.inf, -math.inf]
-    write("csv", tmp_path, [[1, 2, 3], numbers, *([[None] * 3] * 5)])
-    assert [line.split(",")[1] for line in (tmp_path / "values.csv").read_text().splitlines()[1:]] == [
-        "nan",
-        "inf",
-        "-inf",
-    ]
-
-
 def test_parquet_says_types_units_and_meanings(tmp_path: Path) -> None:
     write("parquet", tmp_path, [["1"] if kind in KINDS[4:] else [None] for kind in KINDS])
     file = pyarrow.parquet.ParquetFile(tmp_path / "values.parquet")
@@ -174,21 +154,3 @@ def test_a_database_has_indexes_on_keys_and_takes_a_key_twice(tmp_path: Path) ->
         found = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'index'")]
         assert database.execute("SELECT count(*) FROM rounds").fetchone() == (2,)
     assert sorted(found) == ["feeds_run_agent", "feeds_run_post", "rounds_run_round"]
-
-
-@pytest.mark.slow
-def test_pandas_polars_and_duckdb_read_every_hostile_text_of_csv_and_parquet(tmp_path: Path) -> None:
-    pandas, polars, duckdb = map(import_module, ("pandas", "polars", "duckdb"))
-    texts: list[Any] = list(TEXTS.values())
-    batch: list[list[Any]] = [[1] * len(texts), *([[None] * len(texts)] * 3), texts, texts, texts]
-    sheet = write("csv", tmp_path, batch) / "values.csv"
-    cells = (
-        pandas.read_csv(sheet, keep_default_na=False)["text"].tolist(),
-        polars.read_csv(sheet)["text"].to_list(),
-        [text for (text,) in duckdb.sql(f"SELECT text FROM read_csv('{sheet}', max_line_size = 1000000)").fetchall()],
-    )
-    assert [[text_in_csv(cell) for cell in found] for found in cells] == [texts] * 3
-    file = write("parquet", tmp_path, batch) / "values.parquet"
-    assert pandas.read_parquet(file)["text"].tolist() == texts
-    assert polars.read_parquet(file)["text"].to_list() == texts
-    assert [text for (text,) in duckdb.sql(f"SELECT text FROM '{file}'").fetchall()] == texts
