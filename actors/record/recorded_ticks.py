@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
@@ -108,64 +109,36 @@ class RecordedTicks:
 def difference(recorded: bytes, new: bytes) -> str:
     """Return the first agent and field in which two payloads of a tick differ, in words."""
     before, after = (msgspec.msgpack.decode(answers_of(payload)) for payload in (recorded, new))
-    for was, now in zip(before, after, strict=False):
-        if repr(was) != repr(now):  # 0.0 and -0.0 are equal, and so are 1 and 1.0, but their bytes differ
-            return _answer_difference(was, now)
-    if len(before) == len(after):
-        return "the values are the same, and encoded otherwise"
-    longer, where = (before, "journal") if len(before) > len(after) else (after, "new run")
-    extra = longer[min(len(before), len(after))]
-    if _is(extra, Intervened):
-        return f"{_kind(extra)} is only in the {where}"
-    if _is(extra, Event):
-        return f"{_shown(extra)} is only in the {where}"
-    return f"agent {extra[_AGENT]} answers only in the {where}, with {_kind(extra)}"
+    for was, now in zip_longest(before, after):
+        if repr(was) == repr(now):  # 0.0 and -0.0 are equal, and so are 1 and 1.0, but their bytes differ
+            continue
+        if was and now and was[0] == now[0] and was[_AGENT] == now[_AGENT] and not _is_event(was):
+            names = ("kind", *KINDS[was[0]].__struct_fields__)
+            for name, old, other in zip(names, was, now, strict=False):
+                if repr(old) != repr(other):
+                    return f"agent {was[_AGENT]}: {name} is {old!r} in the journal and {other!r} in the new run"
+        return f"the journal has {_shown(was)}, the new run {_shown(now)}"
+    return "the values are the same, and encoded otherwise"
 
 
-def _answer_difference(old: list[Any], new: list[Any]) -> str:
-    if any(_is(each, Intervened | Event) for each in (old, new)):
-        return f"the journal has {_shown(old)}, the new run {_shown(new)}"
-    agent = f"agent {old[_AGENT]}"
-    if old[_AGENT] != new[_AGENT]:
-        return f"{agent} answers in the journal where agent {new[_AGENT]} does in the new run"
-    if old[0] != new[0]:
-        return f"{agent}: the journal has {_kind(old)}, the new run {_kind(new)}"
-    names = _fields(old)
-    for index, (was, now) in enumerate(zip(old, new, strict=False)):
-        if repr(was) != repr(now):
-            return f"{agent}: {names[index]} is {was!r} in the journal and {now!r} in the new run"
-    return f"{agent}: its answer has {len(old)} fields in the journal and {len(new)} in the new run"
+def _is_event(message: list[Any]) -> bool:
+    return issubclass(KINDS[message[0]], Intervened | Event)
 
 
-def _is(message: list[Any], kinds: Any) -> bool:
-    return issubclass(KINDS[message[0]], kinds)
-
-
-def _fields(answer: list[Any]) -> tuple[str, ...]:
-    """Return the names of an answer's fields, the tag first."""
-    return ("kind", *KINDS[answer[0]].__struct_fields__)
-
-
-def _kind(answer: list[Any]) -> str:
-    if _is(answer, Intervened):
-        return f"intervention {answer[2]}"
-    trigger = dict(zip(_fields(answer), answer, strict=False)).get("trigger")
-    return f"{KINDS[answer[0]].__name__} to {trigger!r}"
-
-
-def _shown(message: list[Any]) -> str:
+def _shown(message: list[Any] | None) -> str:
     """Return a message of a tick in words: an event in full, an answer by its agent and kind."""
-    if _is(message, Intervened):
-        return f"intervention {message[2]}: {message[4]!r}"
-    if _is(message, Event):
-        record = KINDS[message[0]]
-        values = zip(record.__struct_fields__[2:], message[_AGENT + 1 :], strict=False)
-        return (
-            f"agent {message[_AGENT]}'s {record.__name__} ({', '.join(f'{name} {value!r}' for name, value in values)})"
-        )
-    return f"agent {message[_AGENT]} with {_kind(message)}"
+    if message is None:
+        return "nothing more"
+    record = KINDS[message[0]]
+    values = dict(zip(record.__struct_fields__, message[1:], strict=False))
+    if record is Intervened:
+        return f"intervention {values['number']}: {values['content']!r}"
+    if _is_event(message):
+        told = ", ".join(f"{name} {value!r}" for name, value in [*values.items()][2:])
+        return f"agent {values['agent']}'s {record.__name__} ({told})"
+    return f"{record.__name__} of agent {values['agent']} to {values.get('trigger')!r}"
 
 
 def _is_late(answer: list[Any]) -> bool:
-    fields = dict(zip(_fields(answer), answer, strict=False))
+    fields = dict(zip(KINDS[answer[0]].__struct_fields__, answer[1:], strict=False))
     return fields.get("source") == Source.TIMEOUT and fields.get("reason") == LATE

@@ -53,7 +53,7 @@ def test_files_as_they_were_written_are_good_and_unchanged() -> None:
 
 def test_every_flipped_byte_of_every_file_is_found() -> None:
     for name in whole().names():
-        for place in range(0, len(whole().visible(name)), 7):
+        for place in range(0, len(whole().visible(name)), 13):
             found = verify_files(flipped(name, place))
             assert name in bad(found), (name, place)
 
@@ -87,14 +87,11 @@ def test_a_file_that_cannot_be_read_is_told_and_the_others_are_looked_at() -> No
     assert unreadable >= {JOURNAL, ANSWERS, checkpoint_at(2, 0).name, checkpoint_at(4, 0).name}
 
 
-def test_a_checkpoint_of_another_run_is_told() -> None:
+def test_a_checkpoint_of_another_run_and_missing_files_are_told() -> None:
     disk, ticks = run_of(3)
     write_checkpoint(disk, checkpoint_at(2, ticks[1].end, ticks[0].link))
     (finding,) = (each for each in verify_files(disk).findings if not each.is_good)
     assert finding.detail == f"follows byte {ticks[1].end} of a journal that is not this one"
-
-
-def test_missing_files_are_told() -> None:
     disk = whole()
     disk.remove(ANSWERS)
     disk.remove(JOURNAL)

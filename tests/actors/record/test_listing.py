@@ -46,21 +46,17 @@ def test_a_run_without_a_summary_has_crashed_and_can_be_resumed(run: Path) -> No
     assert line.ticks == line.length - 1
 
 
-def test_a_run_at_work_is_running_and_cannot_be_resumed(run: Path) -> None:
-    with locked(run):
-        line = list_run(run)
-    assert (line.status, line.is_resumable) == (RunStatus.RUNNING, False)
-    assert line.holder is not None
-
-
-def test_the_phase_of_a_run_is_that_of_the_process_at_work(run: Path) -> None:
+def test_a_run_at_work_is_running_in_the_phase_of_its_process(run: Path) -> None:
     def write(since: float) -> None:
         (run / PHASE).write_bytes(msgspec.json.encode(PhaseNote(phase=Phase.WAITING_FOR_DISK, since=since)))
 
     write(time.time() + 1.0)
     assert list_run(run).phase is None, "nobody is at work"
     with locked(run):
-        now = list_run(run).phase
+        line = list_run(run)
+        assert (line.status, line.is_resumable) == (RunStatus.RUNNING, False)
+        assert line.holder is not None
+        now = line.phase
         assert now is not None
         assert now.phase is Phase.WAITING_FOR_DISK
         write(time.time() - 60.0)

@@ -38,18 +38,12 @@ def end(holder: subprocess.Popen[bytes]) -> None:
     holder.communicate(b"\n")
 
 
-def test_whoever_holds_it_is_known_by_name(tmp_path: Path, elsewhere: subprocess.Popen[bytes]) -> None:
-    holder = holder_of(tmp_path)
-    end(elsewhere)
-    assert holder is not None
-    assert holder.startswith(f"process {elsewhere.pid} on ")
-    assert holder_of(tmp_path) is None
-
-
-def test_a_second_process_is_refused(tmp_path: Path, elsewhere: subprocess.Popen[bytes]) -> None:
+def test_a_second_process_is_refused_and_told_who_holds_it(tmp_path: Path, elsewhere: subprocess.Popen[bytes]) -> None:
+    assert str(holder_of(tmp_path)).startswith(f"process {elsewhere.pid} on ")
     with pytest.raises(RunLockedError, match=f"is in use by process {elsewhere.pid} on "), locked(tmp_path):
         pytest.fail("two at once")
     end(elsewhere)
+    assert holder_of(tmp_path) is None
     with locked(tmp_path):
         assert (tmp_path / LOCK).read_text().startswith(f"process {os.getpid()} on ")
 
@@ -63,18 +57,12 @@ def test_a_process_that_was_killed_holds_nothing(tmp_path: Path, elsewhere: subp
         pass
 
 
-def test_a_file_system_without_locks_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_locks_and_no_directory_are_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unlockable(_: int, __: int) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr("fcntl.flock", unlockable)
     with pytest.raises(RunDirectoryError, match=r"run\.lock: cannot be locked: No locks available"), locked(tmp_path):
         pytest.fail("nobody was kept out")
-
-
-def test_a_directory_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
-    with (
-        pytest.raises(RunDirectoryError, match=r"run\.lock: cannot be opened: No such file"),
-        locked(tmp_path / "none"),
-    ):
+    with pytest.raises(RunDirectoryError, match=r"cannot be opened: No such file"), locked(tmp_path / "none"):
         pytest.fail("there is nothing to lock")
