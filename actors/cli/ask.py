@@ -10,6 +10,7 @@ import anyio
 import click
 import msgspec
 from rich.console import Group, RenderableType
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
@@ -20,7 +21,6 @@ from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.errors import ungrouped
 from actors.display.console import SafeConsole, echo
 from actors.display.progress import LINE_EVERY_S
-from actors.display.progress_bar import ProgressBar
 from actors.logs.output import say
 from actors.results.ask import Asked, Survey
 from actors.results.export import FORMATS
@@ -151,5 +151,5 @@ def _bars(counts: dict[str, int]) -> Table:
     table.add_column(justify="right")
     most = max(1, *counts.values())
     for answer, count in counts.items():
-        table.add_row(Text(f"  {answer}"), f"{count:,}", ProgressBar(count, most, width=BAR_WIDTH, has_track=False))
+        table.add_row(Text(f"  {answer}"), f"{count:,}", ProgressBar(most, count, width=BAR_WIDTH))
     return table

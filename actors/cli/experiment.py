@@ -13,6 +13,7 @@ import click
 from msgspec.structs import replace
 from rich.console import Group, RenderableType
 from rich.live import Live
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
@@ -36,7 +37,6 @@ from actors.cli.study_options import (
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
 from actors.display.console import SafeConsole, echo
-from actors.display.progress_bar import ProgressBar
 from actors.display.words import duration
 from actors.logs.output import output, say
 from actors.record.lock import locked
@@ -300,7 +300,7 @@ def drawn(now: Standing, known: int, since_s: float) -> RenderableType:
     bar = Table.grid(padding=(0, 1))
     left = f", {duration(since_s / ended * (now.total - ended))} left" if 0 < ended < now.total else ""
     counted = f"{ended + known:,} of {total:,} cells, {duration(since_s)}{left}"
-    bar.add_row(ProgressBar(ended + known, max(1, total)), Text(counted))
+    bar.add_row(ProgressBar(max(1, total), ended + known, width=40), Text(counted))
     parts = [f"{now.running:,} running, {now.waiting:,} waiting, {now.failed:,} failed"]
     parts += [f"{reason} {times:,} times" for reason, times in now.losses.items() if times]
     lines: list[RenderableType] = [bar, Text(", ".join(parts), style="dim")]

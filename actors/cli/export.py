@@ -9,13 +9,13 @@ from time import perf_counter
 
 import click
 from rich.live import Live
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from actors.cli.options import Directory, PackedOrDirectory
 from actors.cli.trust import TRUST
 from actors.display.console import SafeConsole, echo
 from actors.display.progress import LINE_EVERY_S
-from actors.display.progress_bar import ProgressBar
 from actors.logs.output import say
 from actors.record.manifest import read_summary
 from actors.results.export import FORMATS, Exported, NoTableError, Progress, export
@@ -99,7 +99,7 @@ class _Shown:
         if perf_counter() - self.begun < SHOWN_AFTER_S:
             return ""
         line = Table.grid(padding=(0, 2))
-        line.add_row(ProgressBar(self.latest.done, max(1, self.latest.whole)), self._words(self.latest))
+        line.add_row(ProgressBar(max(1, self.latest.whole), self.latest.done, width=40), self._words(self.latest))
         return line
 
     @staticmethod

@@ -8,15 +8,15 @@ from contextlib import nullcontext
 from typing import TypeVar
 
 import anyio
+from rich.live import Live
+from rich.progress_bar import ProgressBar
 from rich.table import Table as Grid
 from rich.text import Text
 
 from actors.cli.run_command import logging_trouble
 from actors.core.errors import ungrouped
 from actors.display.console import SafeConsole
-from actors.display.frame import Frame
 from actors.display.progress import LINE_EVERY_S
-from actors.display.progress_bar import ProgressBar
 from actors.display.words import duration
 from actors.logs.output import output, say
 
@@ -28,18 +28,17 @@ async def with_progress(search: Callable[..., Awaitable[T]]) -> T:
     progress = _Progress()
     console = SafeConsole(stderr=True)
     is_live = console.is_terminal and not console.is_dumb_terminal and not output.is_json
-    with logging_trouble(), ungrouped(), Frame(console, stays=False) if is_live else nullcontext() as frame:
+    live = Live(get_renderable=progress.drawn, console=console, transient=True) if is_live else nullcontext()
+    with logging_trouble(), ungrouped(), live:
         async with anyio.create_task_group() as tasks:
 
             async def tell() -> None:
                 while True:
-                    await anyio.sleep(0.25 if frame is not None else LINE_EVERY_S)
-                    if frame is not None:
-                        frame.content = progress.drawn()
-                    else:
-                        say(progress.words())
+                    await anyio.sleep(LINE_EVERY_S)
+                    say(progress.words())
 
-            tasks.start_soon(tell)
+            if not is_live:
+                tasks.start_soon(tell)
             found = await search(on_progress=progress.note)
             tasks.cancel_scope.cancel()
     return found
@@ -69,5 +68,5 @@ class _Progress:
     def drawn(self) -> Grid:
         """Return the progress as a bar beside its words."""
         grid = Grid.grid(padding=(0, 1))
-        grid.add_row(ProgressBar(self._done, max(1, self._wanted), width=20), Text(self.words()))
+        grid.add_row(ProgressBar(max(1, self._wanted), self._done, width=20), Text(self.words()))
         return grid

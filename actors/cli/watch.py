@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 from rich.console import Group, RenderableType
+from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
@@ -19,7 +20,6 @@ from actors.cli.options import Directory
 from actors.core.errors import JournalError
 from actors.core.phase import WAITING, Phase
 from actors.display.console import SafeConsole, echo
-from actors.display.frame import Frame
 from actors.display.phase import phase_line, phase_words
 from actors.display.progress import LINE_EVERY_S, headline
 from actors.display.trends import Sparkline
@@ -59,11 +59,11 @@ def watch(paths: tuple[Path, ...], *, once: bool) -> None:
             if any(run.ended for run in runs):
                 sys.exit(EXIT_FAILED)
         elif console.is_terminal and not console.is_dumb_terminal:
-            with Frame(console, stays=True) as frame:
+            with Live(console=console) as live:
                 while not _all_ended(runs):
-                    frame.content = Group(*(Text(run.ended) if run.ended else run.view() for run in runs))
+                    live.update(Group(*(Text(run.ended) if run.ended else run.view() for run in runs)))
                     time.sleep(EVERY_S)
-                frame.content = Group(*(Text(run.ended) for run in runs))
+                live.update(Group(*(Text(run.ended) for run in runs)))
         else:
             told = set[Path]()
             while True:

@@ -9,15 +9,15 @@ from typing import Any
 
 import anyio
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.live import Live
 from rich.measure import Measurement
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from actors.core.phase import WAITING, Phase
 from actors.display.console import SafeConsole, echo
-from actors.display.frame import Frame
 from actors.display.phase import phase_line, phase_words
-from actors.display.progress_bar import ProgressBar
 from actors.display.trends import Row, Trends, oracle_rows, trends_table
 from actors.display.words import duration, share, usd
 from actors.logs.output import output, say_json
@@ -125,18 +125,18 @@ async def show_progress(read: Callable[[], Progress]) -> None:
 
 
 async def _show_live(console: Console, pace: Pace) -> None:
-    frame = Frame(console, stays=False)
     progress = pace.now()
     highlights: Sequence[str] = progress.highlights()
-    frame.content = table(progress, pace, highlights)
+    shown = table(progress, pace, highlights)
     looked_s = pace.elapsed_s
-    with frame:
+    # The thread of the display asks for what is shown: a terminal that accepts no output does not hold up the run.
+    with Live(get_renderable=lambda: shown, console=console, transient=True):
         while True:
             await anyio.sleep(REFRESH_S)
             progress = pace.now()
             if pace.elapsed_s - looked_s >= LOOK_EVERY_S:
                 highlights, looked_s = progress.highlights(), pace.elapsed_s
-            frame.content = table(progress, pace, highlights)
+            shown = table(progress, pace, highlights)
 
 
 def _print_line(progress: Progress, pace: Pace) -> None:
@@ -228,7 +228,7 @@ def headline(tick: int, ticks: int, *more: str) -> RenderableType:
     head.add_column(ratio=1)
     head.add_column(no_wrap=True)
     text = ", ".join((f"tick {tick:,} of {ticks:,} ({share(tick, ticks)})", *more))
-    head.add_row(ProgressBar(tick, ticks, style="green", width=None), Text(text, style="bold"))
+    head.add_row(ProgressBar(ticks, tick, complete_style="green", finished_style="green"), Text(text, style="bold"))
     return head
 
 
@@ -241,7 +241,7 @@ def states_table(counts: Mapping[str, float]) -> RenderableType:
     most = max((1.0, *counts.values()))
     styles = state_styles(list(counts))
     for state, count in counts.items():
-        bar = ProgressBar(count, most, styles[state].color, width=None, has_track=False)
+        bar = ProgressBar(most, count, complete_style=styles[state].color, finished_style=styles[state].color)
         table.add_row(bar, Text(f"{count:>9,.0f}", justify="right"), StateName(state, styles[state]))
     return table
 

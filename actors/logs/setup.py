@@ -1,7 +1,8 @@
 """Set-up of logging: events go to standard error, as text or as JSON, and to the run's file, as JSON.
 
 Each event gets the tick and the actor that it belongs to, loses its secrets, and is dropped when it is repeated too
-often. A terminal shows fewer events than the run's file has. Decisions are not events: they are in the journal.
+often. A terminal shows fewer events than the run's file has: of libraries and of `prism`, only warnings and errors.
+Decisions are not events: they are in the journal.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from actors.core.events import FILE_ONLY
 from actors.core.threads import in_threads
 from actors.logs.line_file import ROTATION, LineFile, Rotation
 from actors.logs.output import is_shown, output
-from actors.logs.rate_limit import LogLimit, Render, TerminalLog
+from actors.logs.rate_limit import LogLimit
 from actors.logs.redaction import Redaction
 from actors.logs.standard_streams import Muted, failures
 from prism.quoting import printable, printable_lines
@@ -57,9 +58,10 @@ class _JsonLines:
         return event
 
 
-def _drop_file_only(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """Return the event, unless its kind is for the file only."""
-    if event.get("event") in FILE_ONLY:
+def _drop_file_only(_: WrappedLogger, method: str, event: EventDict) -> EventDict:
+    """Return the event, unless it is for the file only."""
+    is_of_library = method == "info" and "logger" in event and is_shown() and not output.is_json
+    if event.get("event") in FILE_ONLY or is_of_library:
         raise structlog.DropEvent
     return event
 
@@ -109,7 +111,6 @@ class RunLog:
         self.context = LogContext()
         self._limit = LogLimit(clock)
         self._file = LineFile(path, rotation) if path is not None else None
-        self._terminal = TerminalLog(_text(), clock) if is_shown() and not output.is_json else None
         self._written: list[Processor] = [
             structlog.contextvars.merge_contextvars,
             self.context,
@@ -120,11 +121,8 @@ class RunLog:
             *([_JsonLines(self._file)] if self._file is not None else []),
         ]
         """The processors up to the file."""
-        printed = [
-            _drop_file_only,
-            self._terminal or (structlog.processors.JSONRenderer() if output.is_json else _text()),
-        ]
-        self._processors: list[Processor] = [self._limit, *self._written, *printed]
+        render = structlog.processors.JSONRenderer() if output.is_json else _text()
+        self._processors: list[Processor] = [self._limit, *self._written, _drop_file_only, render]
 
     def process(self, logger: WrappedLogger, method: str, event: EventDict) -> Any:
         """Return an event as the line to print."""
@@ -154,8 +152,6 @@ class RunLog:
             yield self.context
         finally:
             self._limit.flush()
-            if self._terminal is not None:
-                _CurrentStderr().write(self._terminal.remaining())
             _current.reset(token)
             _logging.leave(self)
 
@@ -253,7 +249,7 @@ def log_muted_streams(path: Path) -> None:
             pass
 
 
-def _text() -> Render:
+def _text() -> Processor:
     """Return the last processor for lines of text, which have colours on a terminal."""
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     has_colors = is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
