@@ -6,10 +6,8 @@ the phase of the run. After the end it is served until the scraper has seen the 
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from importlib.metadata import version
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry
@@ -24,7 +22,6 @@ from actors.metrics.http_server import MetricsServer, Render
 from actors.metrics.lifecycle import Lifecycle
 from actors.metrics.observer import Metrics
 from actors.metrics.scrapes import Scrapes
-from actors.metrics.snapshot import Labels, Limits
 from prism.config import Config
 
 OF_PROMETHEUS = "X-Prometheus-Scrape-Timeout-Seconds"
@@ -74,7 +71,7 @@ class Endpoint:
     @contextmanager
     def observing(self, run_id: str) -> Iterator[Metrics]:
         """Provide the observer of a run, whose metrics are served from then on."""
-        metrics = Metrics(labels_of(self._config, run_id), limits_of(self._config))
+        metrics = Metrics(self._config, run_id)
         self._exposition.add_run(metrics)
         self._metrics = metrics
         yield metrics
@@ -113,28 +110,3 @@ class Endpoint:
         now = self._lifecycle.now
         text = f"{now.phase} ({now.reason})" if now.reason else now.phase.value
         return PlainTextResponse(f"{text}\n", 200 if now.phase in UNDER_WAY else 503)
-
-
-def labels_of(config: Config, run_id: str) -> Labels:
-    """Return the labels of a run."""
-    backend = config.oracle.backend
-    return Labels(
-        run_id=run_id,
-        scenario=config.simulation.domain,
-        backend=backend,
-        seed=str(config.simulation.seed),
-        model="embedded" if backend == "choice" else config.llm.model,
-        version=version("prism-sim"),
-        python=platform.python_version(),
-    )
-
-
-def limits_of(config: Config) -> Limits:
-    """Return the limits of a run. A run that takes fallbacks by choice has no limit on their share."""
-    oracle = config.oracle
-    stops = oracle.mode == "pace" and oracle.on_outage != "fallback"
-    return Limits(
-        timeout_s=config.llm.timeout_s,
-        deadline_s=oracle.deadline_s,
-        fallback_share=oracle.max_fallback_share if stops else None,
-    )

@@ -22,8 +22,11 @@ from prism.measure import Measure
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
-class Exposition:
+class Exposition(Collector):
     """The metrics of a run, of its process and of its interpreter, as text.
+
+    The phase and the events of the run are there before it is built and after its end; its other metrics are those of
+    the latest snapshot.
 
     Args:
         registry: a registry of its own, not the client's global one.
@@ -32,15 +35,17 @@ class Exposition:
 
     def __init__(self, registry: CollectorRegistry, lifecycle: Lifecycle) -> None:
         self._registry = registry
+        self._lifecycle = lifecycle
+        self._metrics: Metrics | None = None
         self._process = ProcessMetrics()
         registry.register(self._process)
         PlatformCollector(registry=registry)
         GCCollector(registry=registry)
-        registry.register(_LifecycleCollector(lifecycle))
+        registry.register(self)
 
     def add_run(self, metrics: Metrics) -> None:
         """Add the metrics of a run."""
-        self._registry.register(_RunCollector(metrics))
+        self._metrics = metrics
 
     def render(self, accept: str = "") -> tuple[str, bytes]:
         """Return the content type and the text."""
@@ -50,6 +55,33 @@ class Exposition:
         """Close the files of the process metrics."""
         self._process.close()
 
+    def describe(self) -> Sequence[Metric]:
+        """Return nothing: otherwise the registry would render a snapshot only to learn the names."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every metric of the run; only those of its phase and events before there is a simulation."""
+        if self._metrics is not None and (now := self._metrics.snapshot) is not None:
+            for metric in INSTRUMENTS:
+                if (series := metric.series(now)) is not None:
+                    yield _family(metric.name, metric.kind, metric.help, metric.labels, series)
+            for timing in TIMINGS:
+                yield histogram_family(timing.name, timing.help, timing.labels, now.timings[timing.name])
+            yield from _measure_families(() if now.committed is None else now.committed.measures)
+            beat = self._metrics.lag.now()
+            latest, longest = (0.0, 0.0) if beat is None else (beat.lag_s, beat.lag_s_max)
+            yield GaugeMetricFamily("prism_event_loop_lag_seconds", "The lag of the event loop.", latest)
+            yield GaugeMetricFamily("prism_event_loop_lag_seconds_max", "The longest lag of the last minute.", longest)
+        moment = self._lifecycle.now
+        phases: Series = {(phase.value,): phase is moment.phase for phase in Phase}
+        yield _family("prism_run_phase", "gauge", "1 for the phase that the run is in.", ["phase"], phases)
+        began = "Start of the phase, Unix time."
+        yield GaugeMetricFamily("prism_run_phase_since_timestamp_seconds", began, moment.since)
+        ended: Series = {(reason,): reason == moment.ended for reason in ENDS}
+        yield _family("prism_run_ended", "gauge", "1 for why the run has ended.", ["reason"], ended)
+        events: Series = {(name,): count for name, count in moment.events.items()}
+        yield _family("prism_events_total", "counter", "Events of the run.", ["event"], events)
+
 
 def rendered(registry: CollectorRegistry, accept: str) -> tuple[str, bytes]:
     """Return the metrics of a registry: the content type and the text."""
@@ -57,59 +89,6 @@ def rendered(registry: CollectorRegistry, accept: str) -> tuple[str, bytes]:
     if "application/openmetrics-text" in wanted:
         return openmetrics.CONTENT_TYPE_LATEST, openmetrics.generate_latest(registry)  # type: ignore[no-untyped-call]
     return TEXT, generate_latest(registry)
-
-
-class _LifecycleCollector(Collector):
-    """A collector of the phase and the events of a run, which are there before the run is built and after its end."""
-
-    def __init__(self, lifecycle: Lifecycle) -> None:
-        self._lifecycle = lifecycle
-
-    def describe(self) -> Sequence[Metric]:
-        """Return nothing, as `_RunCollector` does."""
-        return ()
-
-    def collect(self) -> Iterator[Metric]:
-        """Yield the metrics."""
-        now = self._lifecycle.now
-        phases: Series = {(phase.value,): phase is now.phase for phase in Phase}
-        yield _family("prism_run_phase", "gauge", "1 for the phase that the run is in.", ["phase"], phases)
-        yield GaugeMetricFamily("prism_run_phase_since_timestamp_seconds", "Start of the phase, Unix time.", now.since)
-        ended: Series = {(reason,): reason == now.ended for reason in ENDS}
-        yield _family("prism_run_ended", "gauge", "1 for why the run has ended.", ["reason"], ended)
-        events: Series = {(name,): count for name, count in now.events.items()}
-        yield _family("prism_events_total", "counter", "Events of the run.", ["event"], events)
-
-
-class _RunCollector(Collector):
-    """A collector that renders the latest snapshot at each scrape.
-
-    Args:
-        metrics: publishes the snapshot.
-    """
-
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
-
-    def describe(self) -> Sequence[Metric]:
-        """Return nothing: otherwise the registry would render a snapshot only to learn the names."""
-        return ()
-
-    def collect(self) -> Iterator[Metric]:
-        """Yield every metric of the run; nothing before there is a simulation."""
-        now = self._metrics.snapshot
-        if now is None:
-            return
-        for metric in INSTRUMENTS:
-            if (series := metric.series(now)) is not None:
-                yield _family(metric.name, metric.kind, metric.help, metric.labels, series)
-        for timing in TIMINGS:
-            yield histogram_family(timing.name, timing.help, timing.labels, now.timings[timing.name])
-        yield from _measure_families(() if now.committed is None else now.committed.measures)
-        beat = self._metrics.lag.now()
-        latest, longest = (0.0, 0.0) if beat is None else (beat.lag_s, beat.lag_s_max)
-        yield GaugeMetricFamily("prism_event_loop_lag_seconds", "The lag of the event loop.", latest)
-        yield GaugeMetricFamily("prism_event_loop_lag_seconds_max", "The longest lag of the last minute.", longest)
 
 
 def _family(name: str, kind: str, text: str, labels: Sequence[str], series: Series) -> Metric:

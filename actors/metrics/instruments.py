@@ -7,13 +7,16 @@ number of agents. The world adds its own measures: see `prism.measure`. `docs/op
 from __future__ import annotations
 
 import math
+import platform
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from typing import Literal, NamedTuple
 
 from actors.core.snapshot import FAILURES, Exchange, RunSnapshot
-from actors.metrics.snapshot import Limits, Snapshot
+from actors.metrics.snapshot import Snapshot
 from actors.oracle.circuit_breaker import BreakerState
 from prism.agents import Source
+from prism.config import Config
 from prism.llm import HostState
 
 TIMED = ("engine", "decisions", "oracle")
@@ -33,8 +36,7 @@ class Timing(NamedTuple):
 
     Args:
         bounds_s: upper bounds of its buckets, in every run.
-        limits: the names of the limits of a run that are further bounds, so that no quantile is interpolated across a
-            limit.
+        limits: the limits of a run that are further bounds, so that no quantile is interpolated across a limit.
     """
 
     name: str
@@ -43,9 +45,10 @@ class Timing(NamedTuple):
     help: str
     limits: tuple[Literal["timeout_s", "deadline_s"], ...] = ()
 
-    def bounds_in(self, limits: Limits) -> tuple[float, ...]:
-        """Return the upper bounds of the buckets in a run with these limits, ascending."""
-        return tuple(sorted({*self.bounds_s, *(float(getattr(limits, name)) for name in self.limits)}))
+    def bounds_in(self, config: Config) -> tuple[float, ...]:
+        """Return the upper bounds of the buckets in a run of this configuration, ascending."""
+        limits = {"timeout_s": config.llm.timeout_s, "deadline_s": config.oracle.deadline_s}
+        return tuple(sorted({*self.bounds_s, *(float(limits[name]) for name in self.limits)}))
 
 
 TICK = Timing(
@@ -167,35 +170,43 @@ def _restarts(now: Snapshot) -> Series | None:
     }
 
 
+def model_of(config: Config) -> str:
+    """Return the model that the oracle asks; `embedded` if it asks none."""
+    return "embedded" if config.oracle.backend == "choice" else config.llm.model
+
+
 def _tokens(now: Snapshot) -> Series:
-    model, tokens = now.labels.model, now.run.tokens
+    model, tokens = model_of(now.config), now.run.tokens
     return {(model, "prompt"): tokens.prompt, (model, "completion"): tokens.completion}
 
 
 def _of_model(read: Callable[[RunSnapshot], float]) -> Callable[[Snapshot], Series]:
-    return lambda now: {(now.labels.model,): read(now.run)}
+    return lambda now: {(model_of(now.config),): read(now.run)}
 
 
 def _fallback_limit(now: Snapshot) -> Series:
-    share = now.limits.fallback_share
+    oracle = now.config.oracle
+    # A run that takes fallbacks by choice has no limit on their share.
+    stops = oracle.mode == "pace" and oracle.on_outage != "fallback"
+    share = oracle.max_fallback_share if stops else None
     return {} if share is None else {(): share}
 
 
 def _calls(now: Snapshot) -> Series:
-    return {(now.labels.model, outcome): count for outcome, count in now.run.calls.items()}
+    return {(model_of(now.config), outcome): count for outcome, count in now.run.calls.items()}
 
 
 def _breaker(now: Snapshot) -> Series:
     return {(state.value,): state == now.run.breaker for state in BreakerState}
 
 
-def _build(now: Snapshot) -> Series:
-    return {(now.labels.version, now.labels.python): 1}
+def _build(_: Snapshot) -> Series:
+    return {(version("prism-sim"), platform.python_version()): 1}
 
 
 def _run(now: Snapshot) -> Series:
-    labels = now.labels
-    return {(labels.run_id, labels.scenario, labels.backend, labels.seed): 1}
+    simulation = now.config.simulation
+    return {(now.run_id, simulation.domain, now.config.oracle.backend, str(simulation.seed)): 1}
 
 
 def _counter(name: str, series: Read, text: str, labels: tuple[str, ...] = ()) -> Instrument:
@@ -268,12 +279,12 @@ INSTRUMENTS: tuple[Instrument, ...] = (
     ),
     _gauge(
         "prism_llm_timeout_seconds",
-        _one(lambda now: now.limits.timeout_s),
+        _one(lambda now: now.config.llm.timeout_s),
         "The longest time of a call to a model: llm.timeout_s.",
     ),
     _gauge(
         "prism_oracle_deadline_seconds",
-        _one(lambda now: now.limits.deadline_s),
+        _one(lambda now: now.config.oracle.deadline_s),
         "The longest time from a question to its answer: oracle.deadline_s.",
     ),
     _gauge(

@@ -20,9 +20,10 @@ from actors.core.snapshot import RunSnapshot
 from actors.logs.failure_log import log_failure
 from actors.metrics.event_loop import PERIOD_S, LoopLag, TaskCount
 from actors.metrics.histogram import Histogram
-from actors.metrics.instruments import CALL, COMMIT, MAILBOX_WAIT, OUTCOMES, QUEUE_WAIT, TICK, TIMED
+from actors.metrics.instruments import CALL, COMMIT, MAILBOX_WAIT, OUTCOMES, QUEUE_WAIT, TICK, TIMED, model_of
 from actors.metrics.mailboxes import MailboxTotals, TimedMailbox
-from actors.metrics.snapshot import Labels, Limits, Snapshot, TickEnd
+from actors.metrics.snapshot import Snapshot, TickEnd
+from prism.config import Config
 from prism.measure import Measure
 
 NOTICED_LATE = 1.05
@@ -33,19 +34,19 @@ class Metrics(Observer):
     """An observer of a run that publishes snapshots of it.
 
     Args:
-        labels: the labels of the run.
-        limits: its limits; some are bounds of buckets.
+        config: the settings of the run; some limits are bounds of buckets.
+        run_id: the name of its directory.
         clock: monotonic seconds; the same for every thread.
     """
 
-    def __init__(self, labels: Labels, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, config: Config, run_id: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.lag = LoopLag(clock)
         self.snapshot: Snapshot | None = None
         """The latest snapshot, for any thread; None until there is a simulation."""
         self.is_under_way = False
         """True while the run has committed a tick and not ended; for any thread."""
-        self._labels = labels
-        self._limits = limits
+        self._config = config
+        self._run_id = run_id
         self._clock = clock
         self._tasks = TaskCount(clock)
         self._published_at = self._measured_at = float("-inf")
@@ -65,10 +66,10 @@ class Metrics(Observer):
         self._journal_bytes = self._journal_ticks = 0
         self._checkpoint_s = 0.0
         self._tick, self._commit, self._queue_wait = (
-            Histogram(timing.bounds_in(limits)) for timing in (TICK, COMMIT, QUEUE_WAIT)
+            Histogram(timing.bounds_in(config)) for timing in (TICK, COMMIT, QUEUE_WAIT)
         )
-        self._calls = {outcome: Histogram(CALL.bounds_in(limits)) for outcome in OUTCOMES}
-        self._ends_calls = {"timeout": limits.timeout_s, "deadline": limits.deadline_s}
+        self._calls = {outcome: Histogram(CALL.bounds_in(config)) for outcome in OUTCOMES}
+        self._ends_calls = {"timeout": config.llm.timeout_s, "deadline": config.oracle.deadline_s}
         self._waits = {name: Histogram(MAILBOX_WAIT.bounds_s) for name in TIMED}
 
     def mailbox(self, name: str, capacity: int) -> Mailbox[bytes]:
@@ -197,8 +198,8 @@ class Metrics(Observer):
 
     def _snapshot_of(self, now: RunSnapshot) -> Snapshot:
         return Snapshot(
-            labels=self._labels,
-            limits=self._limits,
+            config=self._config,
+            run_id=self._run_id,
             active=self._active,
             run=now,
             committed=self._committed,
@@ -214,7 +215,9 @@ class Metrics(Observer):
                 TICK.name: {(): self._tick.counts()},
                 COMMIT.name: {(): self._commit.counts()},
                 QUEUE_WAIT.name: {(): self._queue_wait.counts()},
-                CALL.name: {(self._labels.model, outcome): calls.counts() for outcome, calls in self._calls.items()},
+                CALL.name: {
+                    (model_of(self._config), outcome): calls.counts() for outcome, calls in self._calls.items()
+                },
                 MAILBOX_WAIT.name: {(name,): waits.counts() for name, waits in self._waits.items()},
             },
         )

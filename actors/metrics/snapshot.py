@@ -1,4 +1,4 @@
-"""The content of a scrape: labels and a snapshot."""
+"""The content of a scrape."""
 
 from __future__ import annotations
 
@@ -10,39 +10,8 @@ import msgspec
 from actors.core.mailbox import MailboxStatistics
 from actors.core.snapshot import RunSnapshot
 from actors.metrics.histogram import Counts
+from prism.config import Config
 from prism.measure import Measure
-
-
-class Labels(msgspec.Struct, frozen=True, kw_only=True):
-    """Values that stay the same for a whole run.
-
-    Args:
-        run_id: the name of the run's directory.
-        scenario: the domain.
-        model: the model that the oracle asks; `embedded` if it asks none.
-    """
-
-    run_id: str
-    scenario: str
-    backend: str
-    seed: str
-    model: str
-    version: str
-    python: str
-
-
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings that limit the numbers of a run.
-
-    Args:
-        timeout_s: the longest time of a call to a model.
-        deadline_s: the longest time from a question to its answer.
-        fallback_share: the share of fallbacks above which the run stops; None if it does not.
-    """
-
-    timeout_s: float
-    deadline_s: float
-    fallback_share: float | None
 
 
 class TickEnd(NamedTuple):
@@ -61,6 +30,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a scrape, without the event loop's lag. It never changes.
 
     Args:
+        config: the settings of the run; `run_id`: the name of its directory.
         active: whether the run is under way.
         run: the state now, for waiting and running work, and for the calls to a model.
         committed: the latest tick end that the journal has on disk; None while recorded ticks are done again. All
@@ -73,8 +43,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         timings: `{metric: {label values: counts}}`.
     """
 
-    labels: Labels
-    limits: Limits
+    config: Config
+    run_id: str
     active: bool
     run: RunSnapshot
     committed: TickEnd | None

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-from enum import StrEnum
 from xml.etree import ElementTree as ET
-
-import pytest
 
 from prism.config.attributes import AttributeConfig
 from prism.drawing import Activity, dot, mermaid, outline, scxml, svg
@@ -16,7 +11,7 @@ from prism.economy.chart import ECONOMY_CHART
 from prism.palette import PEOPLE, state_styles
 from prism.social.chart import SOCIAL_BEHAVIOUR, social_behaviour, social_definition
 from prism.social.vocabulary import social_vocabulary
-from prism.statechart import Statechart, Transition, flatten, read_chart
+from prism.statechart import flatten, read_chart
 from tests.catalogue import catalogue
 from tests.statechart.test_flatten import vocabulary
 
@@ -128,12 +123,6 @@ def test_a_state_has_its_colour_and_its_mark_in_every_drawing() -> None:
     assert f'fill="{style.color}"' in svg(SOCIAL)
 
 
-@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
-def test_graphviz_draws_the_chart() -> None:
-    ended = subprocess.run(["dot", "-Tsvg"], input=dot(SOCIAL), capture_output=True, text=True, check=True)
-    assert all(state in ended.stdout for state in STATES)
-
-
 def test_dot_has_a_cluster_for_each_outer_state_and_an_arrow_for_each_pair() -> None:
     text = dot(SOCIAL)
     assert re.findall(r'subgraph "cluster_(\w+)"', text) == ["online", "engaging"]
@@ -149,12 +138,6 @@ def test_svg_is_a_picture_of_every_innermost_state() -> None:
     box = [float(each) for each in (root.get("viewBox") or "").split()]
     inside = [(float(each.get("x", "nan")), float(each.get("y", "nan"))) for each in root.iter(f"{SVG}text")]
     assert all(box[0] <= x <= box[0] + box[2] and box[1] <= y <= box[1] + box[3] for x, y in inside)
-
-
-def test_a_long_key_in_a_box_is_broken_between_its_words() -> None:
-    texts = [element.text or "" for element in ET.fromstring(svg(SOCIAL)).iter(f"{SVG}text")]
-    place = texts.index("after statechart.default_")
-    assert texts[place + 1] == "timeout_ticks ticks"
 
 
 def test_boxes_of_states_do_not_overlap() -> None:
@@ -218,18 +201,3 @@ def test_texts_cannot_break_out_of_a_drawing() -> None:
     assert "the oracle chooses the target" in svg(chart)
     assert "<<choice>>" in mermaid(chart)
     assert "shape=diamond" in dot(chart)
-
-
-class Crossing(StrEnum):
-    OPEN = "open"
-    NOT_YET = "not yet --> open"
-
-
-def test_a_state_of_several_words_has_an_id_in_mermaid() -> None:
-    chart = Statechart(Crossing, [Transition("go", Crossing.NOT_YET, Crossing.OPEN)], Crossing.NOT_YET)
-    assert mermaid(outline(chart)).splitlines()[1:-4] == [
-        "    [*] --> state_1",
-        "    state open",
-        '    state "not yet --> open" as state_1',
-        "    state_1 --> open : go",
-    ]

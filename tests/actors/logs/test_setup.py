@@ -1,10 +1,10 @@
 from __future__ import annotations
 
+import io
 import json
 import logging
 from contextlib import suppress
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from actors.logs.output import output
 from actors.logs.rate_limit import LEFT_OUT, LINES_MAX, PERIOD_S, LogLimit
 from actors.logs.redaction import Redaction
 from actors.logs.setup import logging_to
+from tests.catalogue import catalogue
 
 
 def test_events_go_to_the_file_as_json_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,15 +37,6 @@ def test_events_are_printed_as_json_where_that_is_asked_for(
     with logging_to(None):
         structlog.get_logger().warning("agent_restarted", tick=7)
     assert json.loads(capsys.readouterr().err)["tick"] == 7
-
-
-def test_what_libraries_log_goes_there_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with logging_to(tmp_path / "log.jsonl"):
-        logging.getLogger("somewhere").warning("careful")
-        logging.getLogger("somewhere").info("not that important")
-    events = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    assert [event["event"] for event in events] == ["careful"]
-    capsys.readouterr()
 
 
 def test_a_full_disk_ends_the_copy_and_not_the_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,15 +135,6 @@ def test_the_same_warning_is_said_twenty_times_a_minute_and_the_rest_is_counted(
     ]
 
 
-def test_what_was_left_out_is_said_as_soon_as_anything_is(logged: list[EventDict]) -> None:
-    clock = Clock()
-    limit = LogLimit(clock)
-    said(limit, "often", LINES_MAX + 5)
-    clock.now = PERIOD_S + 1.0
-    said(limit, "something_else", 1, "info")
-    assert [event["lines"] for event in logged] == [5]
-
-
 def test_the_end_says_what_was_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "log.jsonl"
     with logging_to(path):
@@ -163,20 +146,26 @@ def test_the_end_says_what_was_left_out(tmp_path: Path, capsys: pytest.CaptureFi
     assert len(capsys.readouterr().err.splitlines()) == LINES_MAX + 1
 
 
-def test_many_threads_may_log_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "log.jsonl"
+class Screen(io.StringIO):
+    """Standard error that is a terminal."""
 
-    def shout() -> None:
-        for _ in range(200):
-            structlog.get_logger().warning("shout")
+    def isatty(self) -> bool:
+        return True
 
+
+@catalogue(("variable", "value"), [("NO_COLOR", "1"), ("TERM", "xterm")])
+def test_the_file_has_every_line_and_the_terminal_warnings_of_libraries_in_colours_if_it_may(
+    variable: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen, path = Screen(), tmp_path / "log.jsonl"
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv(variable, value)
     with logging_to(path):
-        threads = [Thread(target=shout) for _ in range(5)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    events = events_of(path)
-    assert [event["event"] for event in events] == ["shout"] * LINES_MAX + [LEFT_OUT]
-    assert events[-1]["lines"] == 1_000 - LINES_MAX
-    capsys.readouterr()
+        logging.getLogger("prism.economy.world").info("SKIPPED")
+        logging.getLogger("prism.llm").warning("SLOW")
+    assert [event["event"] for event in events_of(path)] == ["SKIPPED", "SLOW"]
+    assert "SKIPPED" not in screen.getvalue()
+    assert "SLOW" in screen.getvalue()
+    assert ("\x1b[" in screen.getvalue()) == (value == "xterm")

@@ -7,11 +7,9 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from actors.metrics.endpoint import limits_of
 from actors.metrics.exposition import Exposition
 from actors.metrics.lifecycle import Lifecycle
 from actors.metrics.observer import Metrics
-from actors.metrics.snapshot import Labels
 from actors.runtime.engine import EngineActor
 from actors.runtime.simulation import Simulation
 from deploy.scrape import Scrape
@@ -22,10 +20,6 @@ from prism.social.people.population import build_population
 from prism.statechart import Oracle
 from tests.actors.social_runs import SMALL
 from tests.schedules import run_scheduled
-
-LABELS = Labels(
-    run_id="small-001", scenario="social", backend="choice", seed="11", model="embedded", version="1.2.3", python="3.11"
-)
 
 
 class Watched:
@@ -45,7 +39,7 @@ class Watched:
         oracle: Oracle[Any] | None = None,
         engine: Callable[..., EngineActor] = EngineActor,
     ) -> None:
-        self.metrics = Metrics(LABELS, limits_of(config))
+        self.metrics = Metrics(config, "small-001")
         if domain is None:
             domain = SocialDomain(config, build_population(config.population, config.simulation.seed))
         self.simulation = Simulation(config, domain, oracle, observer=self.metrics, engine=engine)

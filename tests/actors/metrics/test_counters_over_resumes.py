@@ -16,7 +16,6 @@ import msgspec
 import pytest
 
 from actors.core.snapshot import RunSnapshot
-from actors.metrics.endpoint import limits_of
 from actors.metrics.instruments import INSTRUMENTS
 from actors.metrics.observer import Metrics
 from actors.persistence.oracle_log import scan_answers
@@ -27,7 +26,6 @@ from prism.llm.failure import Usage
 from prism.llm.spending import Ledger, Spent, tokens_of
 from prism.rng import uniform
 from prism.statechart import Oracle
-from tests.actors.metrics.support import LABELS
 from tests.crash.disk import Crash, CrashedError, Cut, SimulatedDisk
 from tests.crash.scenes import Scene, with_oracle
 from tests.tiers import Size
@@ -109,7 +107,7 @@ class Scraped(Metrics):
     """
 
     def __init__(self, disk: SimulatedDisk, totals: Totals) -> None:
-        super().__init__(LABELS, limits_of(SETTINGS), clock=anyio.current_time)
+        super().__init__(SETTINGS, "run", clock=anyio.current_time)
         self._simulated = disk
         self._read = totals
         self.scrapes = 0

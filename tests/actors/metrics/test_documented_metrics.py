@@ -25,9 +25,7 @@ def test_openmetrics_is_whole_and_has_the_tick_of_a_call_as_its_exemplar() -> No
     assert all(0 <= int(exemplar.labels["tick"]) < watched.simulation.ticks for exemplar in exemplars)
 
 
-@catalogue(
-    "accept", ["", "*/*", "text/html", "application/json;q=nonsense,,;;", "application/openmetrics-textual", "\x00é"]
-)
+@catalogue("accept", ["", "application/json;q=nonsense,,;;", "application/openmetrics-textual"])
 def test_whoever_asks_for_anything_else_gets_the_text_format(accept: str) -> None:
     kind, page = Watched().exposition.render(accept)
     assert kind == "text/plain; version=0.0.4; charset=utf-8"

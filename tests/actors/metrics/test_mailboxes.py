@@ -34,12 +34,6 @@ def test_a_batch_waits_as_long_as_its_oldest_message() -> None:
     assert (waits.counts().counts, waits.counts().total) == ((0, 1, 0), 5.0)
 
 
-def test_an_empty_mailbox_has_nothing_to_time() -> None:
-    mailbox, waits, _ = timed()
-    assert mailbox.take_all() == []
-    assert sum(waits.counts().counts) == 0
-
-
 async def test_who_waited_for_room_counts_from_when_there_was_some() -> None:
     mailbox, waits, clock = timed(capacity=1)
     mailbox.put(1)
@@ -51,15 +45,6 @@ async def test_who_waited_for_room_counts_from_when_there_was_some() -> None:
         clock.now += 2.0
         assert await mailbox.receive_all() == [2]
     assert waits.counts().total == 5.0
-
-
-def test_a_refused_message_does_not_make_the_waiting_ones_younger() -> None:
-    mailbox, waits, clock = timed(capacity=1)
-    mailbox.put(1)
-    clock.now += 3.0
-    assert not mailbox.put(2)
-    mailbox.take_all()
-    assert waits.counts().total == 3.0
 
 
 def test_a_sweep_sums_up_all_mailboxes_a_share_at_a_time() -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from actors.core.mailbox import Mailbox
 from actors.runs.summary import summarise
 from tests.actors.metrics.support import Watched, finished
 from tests.actors.oracles import ScriptedOracle
-from tests.actors.social_runs import SMALL, run
+from tests.actors.social_runs import SMALL
 from tests.schedules import run_scheduled
 
 
@@ -32,6 +31,10 @@ def test_what_is_shown_is_what_the_summary_says() -> None:
         summary.world[name] for name in ("posts", "replies", "reshares")
     )
     assert shown.value("prism_likes_total") == summary.world["likes"]
+    assert {type(mailbox) for mailbox in watched.simulation.mailboxes} == {Mailbox}, "those of agents are not timed"
+    for name in ("engine", "decisions", "oracle"):
+        assert shown.value("prism_mailbox_wait_seconds_count", mailbox=name) > 0
+    assert shown.value("prism_mailbox_depth_max", mailbox="agents") == 1
 
 
 def test_every_message_of_a_run_is_counted_once() -> None:
@@ -50,23 +53,6 @@ def test_every_message_of_a_run_is_counted_once() -> None:
     )
 
 
-def test_a_run_is_the_same_watched_or_not() -> None:
-    watched = Watched()
-    finished(watched, schedule=3)
-    unwatched = run_scheduled(4, partial(run, SMALL))
-    assert watched.simulation.engine.digest.hexdigest() == unwatched.engine.digest.hexdigest()
-
-
-def test_only_the_mailboxes_of_all_are_timed() -> None:
-    watched = Watched()
-    shown = finished(watched)
-    assert {type(mailbox) for mailbox in watched.simulation.mailboxes} == {Mailbox}
-    for name in ("engine", "decisions", "oracle"):
-        assert shown.value("prism_mailbox_wait_seconds_count", mailbox=name) > 0
-        assert shown.value("prism_mailbox_depth_max", mailbox=name) > 0
-    assert shown.value("prism_mailbox_depth_max", mailbox="agents") == 1
-
-
 def test_the_journal_and_its_checkpoints_are_counted() -> None:
     watched = Watched()
     watched.metrics.resumed(size=1_000, ticks=10)
@@ -79,31 +65,6 @@ def test_the_journal_and_its_checkpoints_are_counted() -> None:
     assert shown.value("prism_journal_ticks_total") == 13
     assert shown.value("prism_commit_duration_seconds_count") == 2
     assert before <= shown.value("prism_checkpoint_timestamp_seconds") <= time.time()
-
-
-def test_a_world_is_measured_at_the_end_of_long_ticks_too() -> None:
-    watched, now_s = Watched(), 100.0
-    watched.metrics._clock = lambda: now_s
-    watched.metrics._measured_at = 0.0
-    likes: list[tuple[float, int]] = []
-
-    def look(_: int) -> None:
-        nonlocal now_s
-        snapshot = watched.metrics.snapshot
-        assert snapshot is not None
-        assert snapshot.committed is not None
-        measures = snapshot.committed.measures
-        shown = sum(measure.value for measure in measures if measure.name == "prism_likes_total")
-        likes.append((shown, watched.simulation.domain.world.totals()["likes"]))
-        now_s += 0.9
-        watched.simulation.engine.is_in_tick = True
-        watched.metrics._on_beat()  # the heartbeat publishes in the middle of a tick that takes a second
-        watched.simulation.engine.is_in_tick = False
-        now_s += 0.1
-
-    run_scheduled(0, partial(watched.simulation.run, look))
-    assert likes[-1][1] > 0
-    assert likes[1:] == [(there, there) for _, there in likes[1:]]
 
 
 def test_nothing_of_a_tick_under_way_is_shown_as_committed() -> None:
