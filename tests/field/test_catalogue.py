@@ -44,8 +44,10 @@ def follows_in(graph: FollowGraph) -> Ties:
 def people_in(data: bytes, name: str) -> list[tuple[str, tuple[str, ...]]]:
     """Return each person's name and the names of those whom they follow."""
     found = parse_profiles(data, name)
-    named = {each.key: each.name for each in found}
-    return [(each.name, tuple(named[key] for key in each.follows)) for each in found]
+    ties = [(one, other) for one, other in found.ties.tolist() if one != other]
+    return [
+        (each.name, tuple(found[other].name for one, other in ties if one == place)) for place, each in enumerate(found)
+    ]
 
 
 def camps_in(data: bytes, name: str) -> list[object]:

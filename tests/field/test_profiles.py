@@ -36,8 +36,7 @@ def read(text: str | bytes, name: str = "p.csv", **settings: object) -> Profiles
 
 def ties(profiles: Profiles) -> list[tuple[int, int]]:
     """The ties as numbers of rows."""
-    number_of = {profile.key: number for number, profile in enumerate(profiles)}
-    return sorted((number, number_of[key]) for number, profile in enumerate(profiles) for key in profile.follows)
+    return sorted((one, other) for one, other in profiles.ties.tolist() if one != other)
 
 
 def refusal(text: str | bytes, name: str = "p.csv", **settings: object) -> str:
@@ -52,8 +51,8 @@ def refusal(text: str | bytes, name: str = "p.csv", **settings: object) -> str:
 def test_follow_lists_that_hold_row_numbers_are_read_by_row() -> None:
     profiles = read(TWITTER)
     assert ties(profiles) == [(0, 1), (0, 2), (1, 0), (2, 0), (2, 1)]
-    assert [profile.key for profile in profiles] == ["44196397", "1339835893", "5"]
-    assert profiles[2].self_follows == 1
+    assert profiles.keys == ["44196397", "1339835893", "5"]
+    assert [2, 2] in profiles.ties.tolist()
     assert profiles.understood[1] == (
         "p.csv: `following_agentid_list` holds numbers of rows, from 0 (population.follow_lists: row); 5 follows; "
         "first: Ira Sol (44196397) -> Bo Lund (1339835893); they make ties only with population.graph.kind: profiles"
@@ -85,7 +84,7 @@ def test_people_of_the_reddit_shape_are_read_with_fields_missing() -> None:
     profiles = read(json.dumps(people), "p.json")
     assert [profile.name for profile in profiles] == ["Ira Sol", "Bo Lund", "cy", "Person 3"]
     assert [profile.personality for profile in profiles] == ["p (40, male)", "maps (INTJ, Peru)", "", "Rows"]
-    assert [profile.key for profile in profiles] == ["0", "1", "2", "3"]
+    assert profiles.keys == ["0", "1", "2", "3"]
     assert profiles.understood[1] == "p.json: 1 person without a name: named by number"
 
 
@@ -230,7 +229,7 @@ def test_columns_may_be_separated_otherwise(separator: str) -> None:
     text = io.StringIO()
     csv.writer(text, delimiter=separator).writerows([*rows, ["9", "Bo", "[8]", "x|y"]])
     profiles = read(text.getvalue())
-    assert (ties(profiles), profiles[0].personality, profiles[0].self_follows) == ([(0, 1), (1, 0)], "a, b; c", 1)
+    assert (ties(profiles), profiles[0].personality, len(profiles.ties)) == ([(0, 1), (1, 0)], "a, b; c", 3)
 
 
 @catalogue(

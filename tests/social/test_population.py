@@ -5,22 +5,21 @@ import pytest
 from prism.config.model import GraphConfig, PopulationConfig
 from prism.errors import ConfigError
 from prism.social.people.population import Population, build_population
-from prism.social.people.profiles import Profile
+from prism.social.people.profiles import Profiles, parse_profiles
 from prism.social.people.synthetic import SyntheticPeople
 from prism.social.ties.graph import FollowGraph
 
 FROM_PROFILES = PopulationConfig(graph=GraphConfig(kind="profiles"))
 
 
-def profile(key: str, *follows: str, self_follows: int = 0) -> Profile:
-    return Profile(
-        name=key.title(), interests=("tea",), personality="", key=key, follows=follows, self_follows=self_follows
-    )
+def profiles(*rows: str) -> Profiles:
+    lines = ["user_id,name,following_agentid_list,user_char", *(f"{row},trains" for row in rows)]
+    return parse_profiles("\n".join(lines).encode(), "p.csv")
 
 
 def test_follow_lists_make_the_graph_and_set_the_size() -> None:
-    profiles = (profile("ada", "cy", "bo"), profile("bo", "ada", "ada", self_follows=1), profile("cy"))
-    population = build_population(FROM_PROFILES, 1, profiles=profiles)
+    rows = 'ada,Ada,"[cy, bo]"', 'bo,Bo,"[ada, ada, bo]"', "cy,Cy,[]"
+    population = build_population(FROM_PROFILES, 1, profiles=profiles(*rows))
     graph = population.graph
     assert graph.names == ("ada", "bo", "cy")
     assert [graph.following(person).tolist() for person in range(3)] == [[1, 2], [0], []]
@@ -38,10 +37,10 @@ def test_follow_lists_without_profiles_are_a_config_error() -> None:
 
 def test_profiles_in_which_nobody_follows_anyone_are_a_config_error() -> None:
     with pytest.raises(ConfigError) as caught:
-        build_population(FROM_PROFILES, 1, profiles=(profile("ada", self_follows=1), profile("bo")))
-    assert str(caught.value) == (
+        build_population(FROM_PROFILES, 1, profiles=profiles("ada,Ada,[ada]", "bo,Bo,[]"))
+    assert str(caught.value).startswith(
         "configuration: population.graph.kind: `profiles` needs follow lists, and nobody follows anyone in "
-        "population.profiles"
+        "population.profiles: p.csv: 2 profiles from"
     )
 
 

@@ -50,7 +50,6 @@ def test_a_json_profile_is_read_with_its_facts() -> None:
             name="Ada Novak",
             interests=("Rail", "Tea"),
             personality="Ada loves night trains. (INTJ, 40, female, Chile, Rail)",
-            key="ada",
         ),
     )
 
@@ -140,12 +139,13 @@ def test_the_reddit_profiles_are_36_with_topics_and_no_follows() -> None:
     assert len(profiles) == 36
     assert profiles[0].name == "James Miller"
     assert profiles[0].interests == ("Economics", "Business")
-    assert all(profile.interests and profile.personality and not profile.follows for profile in profiles)
+    assert all(profile.interests and profile.personality for profile in profiles)
+    assert not len(profiles.ties)
 
 
 def test_the_twitter_profiles_are_196_with_1279_listed_follows_of_which_ten_are_of_oneself() -> None:
     profiles = parse_profiles(real_file("oasis-twitter-users-196.csv"), "oasis-twitter-users-196.csv")
     assert len(profiles) == 196
-    assert sum(len(profile.follows) for profile in profiles) == 1269
-    assert sum(profile.self_follows for profile in profiles) == 10
+    assert len(profiles.ties) == 1279
+    assert (profiles.ties[:, 0] == profiles.ties[:, 1]).sum() == 10
     assert all(profile.personality == "" for profile in profiles)

@@ -50,15 +50,13 @@ class Joined(NamedTuple):
     lines: tuple[str, ...]
 
 
-def join(config: PopulationConfig, profiles: Sequence[Profile], graph: FollowGraph | None, seed: int) -> Joined:
+def join(config: PopulationConfig, profiles: Profiles, graph: FollowGraph | None, seed: int) -> Joined:
     """Return people with their profiles, as `config.join` and `config.unmatched` say.
 
     Args:
         graph: the graph of a file, or of the profiles' follow lists; None if a generator will draw it.
     """
-    kinds: Mapping[str, Sequence[str]] = (
-        profiles.ids if isinstance(profiles, Profiles) else {USER_ID: [profile.key for profile in profiles]}
-    )
+    kinds = profiles.ids
     own = {kind: texts for kind, texts in kinds.items() if kind in {USER_ID, USERNAME}}
     here, count = config.profiles or "the profiles", counted(len(profiles), "profile")
     if graph is not None and config.graph.path is None and config.graph.kind == "profiles":

@@ -17,7 +17,7 @@ from prism.social.people.joining import authors_of, hours_of, join, number_of
 from prism.social.people.margins import DrawnMargins, Margins
 from prism.social.people.people import People
 from prism.social.people.persona import Persona
-from prism.social.people.profiles import Profile, Profiles, personas_from_profiles
+from prism.social.people.profiles import Profiles, personas_from_profiles
 from prism.social.people.synthetic import SyntheticPeople
 from prism.social.posts.post_file import GivenPost
 from prism.social.ties.graph import FollowGraph, Numbered, generate, is_mutual
@@ -79,7 +79,7 @@ def build_population(
     config: PopulationConfig,
     seed: int,
     *,
-    profiles: tuple[Profile, ...] | None = None,
+    profiles: Profiles | None = None,
     graph: FollowGraph | None = None,
     hours: Hours | None = None,
     margins: Margins | None = None,
@@ -145,7 +145,7 @@ def build_population(
         personas=personas,
         graph=graph,
         hours=factors,
-        understood=profiles.understood if isinstance(profiles, Profiles) else (),
+        understood=() if profiles is None else profiles.understood,
         margins=drawn,
         homophily=alike,
         posts=posts or (),
@@ -155,7 +155,7 @@ def build_population(
     )
 
 
-def graph_of(profiles: tuple[Profile, ...] | None) -> FollowGraph:
+def graph_of(profiles: Profiles | None) -> FollowGraph:
     """Return the graph that the follow lists of the profiles make."""
     if not profiles:
         raise ConfigError(
@@ -163,17 +163,9 @@ def graph_of(profiles: tuple[Profile, ...] | None) -> FollowGraph:
             "`profiles` takes the ties from population.profiles, which is not set",
             key="population.graph.kind",
         )
-    place_of = {profile.key: place for place, profile in enumerate(profiles)}
-    follower, followee = list[int](), list[int]()
-    for place, profile in enumerate(profiles):
-        # Ties to oneself were left out of `follows`; they are added here only so that the graph counts them.
-        listed = [place_of[key] for key in profile.follows] + [place] * profile.self_follows
-        follower.extend([place] * len(listed))
-        followee.extend(listed)
-    graph = FollowGraph(len(profiles), follower, followee, names=[profile.key for profile in profiles])
+    graph = FollowGraph(len(profiles), profiles.ties[:, 0], profiles.ties[:, 1], names=profiles.keys)
     if not graph.edges:
-        told = profiles.understood if isinstance(profiles, Profiles) else ()
-        why = f": {'; '.join(told)}" if told else ""
-        problem = f"`profiles` needs follow lists, and nobody follows anyone in population.profiles{why}"
+        why = "; ".join(profiles.understood)
+        problem = f"`profiles` needs follow lists, and nobody follows anyone in population.profiles: {why}"
         raise ConfigError("configuration", problem, key="population.graph.kind")
     return graph

@@ -10,13 +10,14 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
 from prism.checked import Checked
+from prism.columns import Ints
 from prism.config.attributes import TRAITS
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
@@ -64,18 +65,12 @@ NAME_SHOWN: Final = 40
 class Profile(Checked, frozen=True, kw_only=True):
     """A person as a file describes them; `interests` and `personality` may be empty.
 
-    `key` is the id of the file for them, or their user name or number if there is none. `follows` holds the keys of the
-    people of the file whom they follow. `self_follows` counts the entries left out of `follows` because they named the
-    person themselves. `attributes` and `given`, which has thresholds and so on, are those that the configuration reads
-    from columns.
+    `attributes` and `given`, which has thresholds and so on, are those that the configuration reads from columns.
     """
 
     name: str
     interests: tuple[str, ...]
     personality: str
-    key: str
-    follows: tuple[str, ...] = ()
-    self_follows: int = 0
     attributes: Attributes = msgspec.field(default_factory=lambda: NO_ATTRIBUTES)
     given: Mapping[str, float] = msgspec.field(default_factory=lambda: NOT_GIVEN)
 
@@ -84,12 +79,16 @@ class Profiles(tuple[Profile, ...]):
     """The profiles of a file, in its order.
 
     Attributes:
-        understood: how the file was understood, in lines.
+        keys: the id of each person in the file, or the user name or number if there is none.
         ids: `{kind: the id of each person}` for the kinds of columns that tell all people apart.
+        ties: who follows, and whom, by the places of their profiles, of shape (ties, 2); some may follow themselves.
+        understood: how the file was understood, in lines.
     """
 
-    understood: tuple[str, ...] = ()
-    ids: Mapping[str, Sequence[str]] = MappingProxyType({})
+    keys: Sequence[str]
+    ids: Mapping[str, Sequence[str]]
+    ties: Ints
+    understood: tuple[str, ...]
 
 
 def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -> Profiles:
@@ -111,9 +110,9 @@ def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -
     keys, key_kind = _keys_of(table)
     ties = _Ties(table, config, keys if key_kind == "user_id" else None)
     own = OwnColumns(table, config.attributes, config.columns)
-    made = Profiles(_profiles(table, keys, ties, own))
+    made = Profiles(_profiles(table, own))
+    made.keys, made.ids, made.ties = keys, ties.ids, ties.ends
     made.understood = (*_understood(table, key_kind, own), *ties.understood(made))
-    made.ids = ties.ids
     return made
 
 
@@ -147,9 +146,9 @@ def personas_from_profiles(cast: Sequence[Profile], seed: int, config: Populatio
     return tuple(people)
 
 
-def _profiles(table: FileRows, keys: Sequence[str], ties: _Ties, own: OwnColumns) -> Iterator[Profile]:
+def _profiles(table: FileRows, own: OwnColumns) -> Iterator[Profile]:
     """Yield the profile of each row. A person without a name gets a number."""
-    for place, (others, itself) in enumerate(ties.by_person()):
+    for place in range(len(table.rows)):
         name = table.text(place, "name") or table.text(place, "username") or f"Person {place}"
         facts = ", ".join(filter(None, (table.text(place, fact).removesuffix(".0") for fact in _FACTS)))
         about = table.text(place, "persona") or table.text(place, "bio")
@@ -165,9 +164,6 @@ def _profiles(table: FileRows, keys: Sequence[str], ties: _Ties, own: OwnColumns
             name=name,
             interests=tuple(dict.fromkeys(filter(None, map(str.strip, topics)))),
             personality=" ".join(filter(None, (about, f"({facts})" if facts else ""))),
-            key=keys[place],
-            follows=tuple(map(keys.__getitem__, others)),
-            self_follows=itself,
             attributes=own.values_of(place, name) if own.attributes else NO_ATTRIBUTES,
             given=own.given_of(place, name) if own.given else NOT_GIVEN,
         )
@@ -217,40 +213,29 @@ class _Ties:
         self.ids = {kind: texts for kind, texts in columns.items() if len({*texts} - {""}) == len(table.rows)}
         """`{kind: the id of each person}` for the kinds of columns that tell all people apart."""
         self._reading = self._chosen(config.follow_lists, columns[INDEX]) if any(self._lists) else None
+        # Whom each entry names: who follows comes first.
+        number_of = {} if self._reading is None else self._reading.number_of
+        entries = ((owner, each) for owner, listed in enumerate(self._lists) for each in listed)
+        named = [(owner, number_of[each]) for owner, each in entries if each in number_of]
+        order = (0, 1) if self._kind == "follows" else (1, 0)
+        self.ends: Ints = np.array(named, dtype=np.int64).reshape(-1, 2)[:, order]
         is_used = config.graph.kind == "profiles" and config.graph.path is None
         self._unused = "" if is_used else "; they make ties only with population.graph.kind: profiles"
 
-    def by_person(self) -> Iterator[tuple[list[int], int]]:
-        """Yield for each person the numbers of those whom they follow, and how many entries name the person."""
-        size = len(self._table.rows)
-        followed: list[list[int]] = [[] for _ in range(size)]
-        itself = [0] * size
-        number_of = {} if self._reading is None else self._reading.number_of
-        for owner, entries in enumerate(self._lists):
-            for other in (number_of[each] for each in entries if each in number_of):
-                if other == owner:
-                    itself[owner] += 1
-                elif self._kind == "follows":
-                    followed[owner].append(other)
-                else:
-                    followed[other].append(owner)
-        yield from zip(followed, itself, strict=True)
-
-    def understood(self, profiles: Sequence[Profile]) -> Iterator[str]:
+    def understood(self, profiles: Profiles) -> Iterator[str]:
         """Yield the reading of the lists with the first tie, and the number of entries that name nobody of the file."""
         if self._reading is None:
             return
-        ties = sum(len(profile.follows) for profile in profiles)
-        first = next((profile for profile in profiles if profile.follows), None)
+        ties = self.ends[self.ends[:, 0] != self.ends[:, 1]]
         shown = ""
-        if first is not None:
-            other = next(profile for profile in profiles if profile.key == first.follows[0])
-            one, two = (f"{profile.name[:NAME_SHOWN]} ({profile.key[:NAME_SHOWN]})" for profile in (first, other))
+        if len(ties):
+            pair = ties[int(ties[:, 0].argmin())].tolist()
+            one, two = (f"{profiles[each].name[:NAME_SHOWN]} ({profiles.keys[each][:NAME_SHOWN]})" for each in pair)
             shown = f"; first: {one} -> {two}"
         whose = "" if self._kind == "follows" else " of people who follow the person"
         told = f"`{self._column}` holds {_WORDS[self._reading.name]}{whose}"
         told += f" (population.follow_lists: {self._reading.name})"
-        yield f"{self._table.source}: {told}; {counted(ties, 'follow')}{shown}{self._unused}"
+        yield f"{self._table.source}: {told}; {counted(len(ties), 'follow')}{shown}{self._unused}"
         absent = Counter(each for each in chain.from_iterable(self._lists) if each not in self._reading.number_of)
         if absent:
             people = counted(len(absent), "person", "people")
