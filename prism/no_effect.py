@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum, unique
 from statistics import fmean
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
@@ -158,29 +158,11 @@ def unreached(chart: Statechart[Any]) -> Iterator[NoEffect]:
             yield NoEffect(kind=NoEffectKind.STATE, place=state.value, message=message)
 
 
-class Ties(Protocol):
-    """The ties at the start."""
-
-    def follows(self, follower: int, followee: int) -> bool:
-        """Return whether one follows the other."""
-
-
-class People(Protocol):
-    """People with ties."""
-
-    @property
-    def graph(self) -> Ties:
-        """Their ties."""
-
-    def number(self, person: int | str) -> int:
-        """Return the number of a person whom an intervention names."""
-
-
-def idle_interventions(config: Config, people: People | None) -> Iterator[NoEffect]:
+def idle_interventions(config: Config, people: Any) -> Iterator[NoEffect]:
     """Yield interventions that ask for a state that already holds when they happen.
 
     Args:
-        people: the people, whose ties are looked at; None if there are none, or they are not made.
+        people: the `Population`, whose ties are looked at; None if there are none, or they are not made.
     """
     places = {id(each): f"{INTERVENTIONS}[{index}]" for index, each in enumerate(config.interventions)}
     state = _State(config, people)
@@ -193,7 +175,7 @@ def idle_interventions(config: Config, people: People | None) -> Iterator[NoEffe
 class _State:
     """The settings, ties and silences that interventions have made so far."""
 
-    def __init__(self, config: Config, people: People | None) -> None:
+    def __init__(self, config: Config, people: Any) -> None:
         self._config = config
         self._people = people
         self._ties: dict[tuple[int, int], bool] = {}
@@ -224,7 +206,7 @@ class _State:
         before, self._config = self._config, with_settings(self._config, settings)
         return before != self._config
 
-    def _binds(self, ties: tuple[tuple[int | str, ...], ...], people: People, *, follows: bool) -> bool:
+    def _binds(self, ties: tuple[tuple[int | str, ...], ...], people: Any, *, follows: bool) -> bool:
         is_changed = not ties  # a post is none of these, and changes something
         for one, other in ties:
             tie = people.number(one), people.number(other)

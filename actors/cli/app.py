@@ -12,7 +12,7 @@ from click.exceptions import NoArgsIsHelpError
 from actors.cli.exit_codes import EXIT_CONFIG, EXIT_FAILED, EXIT_ORACLE, EXIT_SPENT, EXIT_USAGE
 from actors.cli.lazy_group import LazyGroup, Named
 from actors.core.errors import AddressError, InterruptedRunError, PlaceError, RunDirectoryError, UntrustedCodeError
-from actors.core.safe_path import safe_path
+from actors.core.machine import safe_path
 from actors.logs.output import output, say_json
 from actors.logs.standard_streams import (
     escape_unencodable,

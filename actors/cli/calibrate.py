@@ -20,8 +20,7 @@ from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.experiment_calls import asked_together, run_s
 from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, interruptible, make_directory, out_option
 from actors.cli.trust import TRUST
-from actors.core.extras import not_installed
-from actors.core.processors import processors
+from actors.core.machine import not_installed, processors
 from actors.display.console import SafeConsole, echo, unwrapped_console
 from actors.display.words import duration
 from actors.logs.output import output, say

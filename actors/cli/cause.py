@@ -19,7 +19,7 @@ from actors.cli.json_result import json_option, show_result
 from actors.cli.options import PACKED_RUN, shown, with_log_options
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.errors import DiskFailedError, RunDirectoryError
-from actors.core.extras import not_installed
+from actors.core.machine import not_installed
 from actors.display.console import SafeConsole
 from actors.logs.output import say
 from actors.studies.causes.candidates import KINDS

@@ -27,7 +27,7 @@ from actors.cli.json_result import print_json
 from actors.cli.options import PACKED_RUN, with_log_options
 from actors.cli.run_command import with_progress
 from actors.cli.trust import TRUST, ask_to_run_code
-from actors.core.extras import not_installed
+from actors.core.machine import not_installed
 from actors.display.console import echo
 from actors.display.starting import step_shown
 from actors.results.explain import explain_path, explain_turn

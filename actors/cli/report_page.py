@@ -14,8 +14,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from actors.cli.options import PackedOrDirectory
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
-from actors.core.extras import not_installed
 from actors.core.files import write_file
+from actors.core.machine import not_installed
 from actors.display.console import SafeConsole, echo
 from actors.factory.domains import show_of
 from actors.record.run import names_of

@@ -15,7 +15,7 @@ import click
 
 from actors.cli.options import Directory
 from actors.core.errors import run_directory_error
-from actors.core.extras import not_installed
+from actors.core.machine import not_installed
 from actors.logs.output import say
 from actors.runs.signals import EXIT_BASE, awaited, exit_at_the_next_one
 from actors.studies.experiments.driver import PROCESSES

@@ -5,7 +5,6 @@ PrismError
     +-- MailboxClosedError     a message for a mailbox that is closed
     +-- MailboxReaderError     a second reader of one mailbox
     +-- RestartLimitError      an actor that crashed too often to be restarted
-    +-- BarrierError           an answer that belongs to another tick
     +-- RunningLoopError       a run that would hold up the event loop it is begun in
     +-- RunDirectoryError      a run directory that cannot be used                  (exit 2)
     |   +-- NoMeasureError     a number that a run does not have                    (exit 2)
@@ -148,16 +147,6 @@ class RestartLimitError(ActorError):
             f"actor {actor!r} crashed {crashes} times within {period_ticks} ticks, last with "
             f"{type(error).__name__}: {error}"
         )
-
-
-class BarrierError(ActorError):
-    """An agent answered for a tick that is not the one the engine is in."""
-
-    def __init__(self, agent: int, expected: int, got: int) -> None:
-        self.agent = agent
-        self.expected = expected
-        self.got = got
-        super().__init__(f"agent {agent} answered for tick {got}, the engine is in tick {expected}")
 
 
 class DeliberatesError(ActorError):

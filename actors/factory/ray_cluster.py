@@ -17,8 +17,7 @@ from threading import Event, Thread, current_thread, main_thread
 from typing import Any, Final
 
 from actors.core.errors import PlaceError
-from actors.core.extras import not_installed
-from actors.core.safe_path import safe_path
+from actors.core.machine import not_installed, safe_path
 
 SPARE = 6
 """The processes beside those at work that may idle without being ended."""

@@ -16,8 +16,8 @@ import msgspec
 from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError, run_directory_error, ungrouped
-from actors.core.extras import not_installed
 from actors.core.files import read_json, refuse_links, remove_abandoned, write_json
+from actors.core.machine import not_installed
 from actors.factory.config_file import read_text
 from actors.factory.file_kinds import QUESTIONNAIRE, telling_kind
 from actors.factory.oracle_backends import TAPE, open_oracle

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO
 
 from actors.core.errors import DiskFailedError, RunDirectoryError
-from actors.core.extras import not_installed
+from actors.core.machine import not_installed
 from prism.tables import Batch, Kind, Table, Value
 
 if TYPE_CHECKING:

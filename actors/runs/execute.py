@@ -29,9 +29,9 @@ from actors.core.errors import (
     ungrouped,
 )
 from actors.core.events import CAPPED, Event, RunEnded, RunForked, RunResumed, RunStarted, emit, heard_by, tell
+from actors.core.machine import processors
 from actors.core.phase import ERROR, NO_ANSWER, OUTAGE, REFUSED, SPEND_CAP, UNAVAILABLE, Phase
 from actors.core.ports import Observer
-from actors.core.processors import processors
 from actors.core.threads import in_threads
 from actors.factory.domains import BuiltDomain
 from actors.factory.oracle_backends import open_oracle

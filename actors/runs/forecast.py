@@ -80,7 +80,7 @@ class Forecast(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A question of a rehearsal, as its oracle was asked, and the embedded answer after so many seconds."""
+    """A question as an oracle was asked, and the embedded answer after so many seconds."""
 
     domain: Domain
     question: tuple[Any, Any, str, Sequence[Any], Any]
@@ -101,7 +101,6 @@ class MeasuringModel:
         self.calls = self.prompt_bytes = self.answer_bytes = 0
 
     async def complete(self, request: ChatRequest) -> Completion:
-        """Return an answer within the schema."""
         text = "" if request.schema is None else msgspec.json.encode(example_of(request.schema)).decode()
         self.calls += 1
         self.prompt_bytes += sum(len(message.content.encode()) for message in request.messages)
@@ -109,14 +108,13 @@ class MeasuringModel:
         return Completion(text=text, model=self.name, prompt_tokens=0, completion_tokens=0, latency_s=0.0)
 
     async def choose(self, request: ChoiceRequest) -> Distribution | None:  # noqa: ARG002  # the port's signature
-        """Return None: a choice by probabilities is forecast as a chat."""
-        return None
+        return None  # a choice by probabilities is forecast as a chat
 
     async def check(self) -> Health:
         return Health(backend="rehearsal", version="", model=self.name, latency_s=0.0, dialect="none", note="")
 
     async def aclose(self) -> None:
-        """Close nothing."""
+        pass
 
 
 class RehearsedOracle(Oracle[Any]):
@@ -141,14 +139,10 @@ class RehearsedOracle(Oracle[Any]):
         self._domain, self._embedded, self._asked, self._archetype = domain, domain.oracle(), asked, archetype
         self.falls_back = self._embedded.falls_back
 
-    async def ask(
-        self, agent: Any, current_state: Any, trigger: str, options: Sequence[Any], context: Any = None
-    ) -> Any:
+    async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
         return type(current_state)((await self.answer(agent, current_state, trigger, options, context)).state)
 
-    async def answer(
-        self, agent: Any, current_state: Any, trigger: str, options: Sequence[Any], context: Any = None
-    ) -> Answer:
+    async def answer(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Answer:
         question = (agent, current_state, trigger, options, context)
         self.ticks.append(agent.tick)
         if self._archetype is not None:
@@ -171,7 +165,7 @@ class _Unstopped:
         pass
 
     async def run(self) -> None:
-        """Return at once."""
+        pass
 
 
 def example_of(schema: Any) -> Any:
@@ -244,9 +238,7 @@ def first_question(config: Config) -> Asked | None:
     Raises:
         PrismError: the run cannot be built, or not be rehearsed.
     """
-    rehearsed = _rehearsal_of(config, AGENTS_MAX)
-    domain = build_domain(rehearsed).domain
-    oracle = RehearsedOracle(domain)
+    oracle = RehearsedOracle(domain := build_domain(rehearsed := _rehearsal_of(config, AGENTS_MAX)).domain)
     _rehearse(rehearsed, domain, oracle)
     return oracle.first
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from actors.core.extras import not_installed
+from actors.core.machine import not_installed
 from actors.record.course import read_course
 from actors.studies.causes.record import CAUSES, Kept, kept_causes
 from actors.studies.causes.track import CASCADE

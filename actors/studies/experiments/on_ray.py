@@ -17,7 +17,7 @@ from typing import Any
 
 from actors.core.errors import PlaceError
 from actors.core.files import read_regular
-from actors.core.processors import processors
+from actors.core.machine import processors
 from actors.factory.input_files import INPUT_BYTES_MAX, locate_input
 from actors.factory.ray_cluster import connected
 from actors.studies.experiments.batch import Batch, OnDone, Progress

@@ -20,8 +20,7 @@ from multiprocessing.util import get_temp_dir
 from pathlib import Path
 from types import TracebackType
 
-from actors.core.processors import processors
-from actors.core.safe_path import safe_path
+from actors.core.machine import processors, safe_path
 from actors.factory.checks import check_domain
 from actors.factory.input_files import inputs_shared, kept_inputs, place_of
 from actors.studies.experiments.batch import Batch, OnDone, Progress
