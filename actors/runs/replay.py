@@ -14,7 +14,6 @@ import msgspec
 from anyio import to_thread
 
 from actors.core.errors import DivergedError, JournalError, RunDirectoryError, first_error
-from actors.core.messages import Decided
 from actors.core.ports import Record
 from actors.factory.domains import build_domain
 from actors.persistence.batch_writer import in_thread
@@ -28,13 +27,12 @@ from actors.record.run import read_resolved
 from actors.runs.checkpointing import restore
 from actors.runs.compatibility import changed_code, refuse_unless_compatible
 from actors.runs.directory import RunDirectory
+from actors.runs.run_store import RecordedBefore
 from actors.runtime.simulation import Simulation
-from prism.agents import Question
 from prism.columns import Columns
 from prism.config import Config
 from prism.domain import Domain
 from prism.errors import OracleUnavailableError, PrismError
-from prism.sharing.records import Judged
 from prism.statechart import Judgement, Oracle
 
 OnFrame = Callable[[int, bytes], Awaitable[None]]
@@ -53,35 +51,18 @@ class Part(NamedTuple):
     domain: Domain | None = None
 
 
-class Replay(Record):
+class Replay(RecordedBefore):
     """A record that compares every tick with the journal, and gives the answers of the oracle's log.
+
+    No tick of it waits for `run.tick_s`, or ends the run early.
 
     Args:
         recorded: the ticks; an embedded oracle computes again the answers that are not recorded.
     """
 
     def __init__(self, recorded: RecordedTicks, on_frame: OnFrame | None = None) -> None:
-        self._recorded = recorded
-        self._answers = recorded.answers()
+        super().__init__(recorded)
         self._on_frame = on_frame
-
-    def late_agents(self, tick: int) -> frozenset[int] | None:
-        return self._recorded.late_agents(tick)
-
-    def is_recorded(self, tick: int) -> bool:
-        return tick < self._recorded.ticks  # no such tick waits for `run.tick_s`, or ends the run early
-
-    def recorded_ticks(self) -> int:
-        return self._recorded.ticks
-
-    def recorded_answer(self, question: Question[Any]) -> Decided | None:
-        return self._answers.take(question)
-
-    def has_answers(self) -> bool:
-        return self._answers.are_left()
-
-    def judgements(self) -> Sequence[Judged]:
-        return self._answers.judgements()
 
     async def keep(self, *records: bytes) -> None:
         """Discard the answer: it is recorded already."""

@@ -55,7 +55,33 @@ LENGTHS_KEPT = 1002
 """Ticks whose length of the oracle's log is kept. For older ones the length at the first tick serves, which is less."""
 
 
-class RunStore(Record):
+class RecordedBefore(Record):
+    """The part of a record that earlier processes have written."""
+
+    def __init__(self, recorded: RecordedTicks) -> None:
+        self._recorded = recorded
+        self._recorded_answers = recorded.answers()
+
+    def late_agents(self, tick: int) -> frozenset[int] | None:
+        return self._recorded.late_agents(tick)
+
+    def is_recorded(self, tick: int) -> bool:
+        return tick < self._recorded.ticks
+
+    def recorded_ticks(self) -> int:
+        return self._recorded.ticks
+
+    def recorded_answer(self, question: Question[Any]) -> Decided | None:
+        return self._recorded_answers.take(question)
+
+    def has_answers(self) -> bool:
+        return self._recorded_answers.are_left()
+
+    def judgements(self) -> Sequence[Judged]:
+        return self._recorded_answers.judgements()
+
+
+class RunStore(RecordedBefore):
     """The files of one run, open for writing.
 
     Args:
@@ -78,9 +104,9 @@ class RunStore(Record):
         execute: Execute = in_thread,
         observer: Observer | None = None,
     ) -> None:
+        super().__init__(recorded)
         self.statistics = StoreCounters(recorded.end, recorded.ticks)
         self._disk = disk
-        self._recorded = recorded
         self._execute = execute
         self._observer = observer or Observer()
         self._observer.resumed(recorded.end, recorded.ticks)
@@ -88,7 +114,6 @@ class RunStore(Record):
         self._writer = RunWriter(disk, self.statistics, keeps_answers=keeps_answers, journal=journal)
         self._answered_after = answered_after
         self._keeps_answers = keeps_answers
-        self._recorded_answers = recorded.answers()
         self._batch, self._writing = Batch(), Batch()
         self._begun = self._done = 0
         """Batches whose writing has begun, and batches that are written."""
@@ -213,23 +238,13 @@ class RunStore(Record):
         while self._done < batch and self._error is None:
             await self._written.wait()
 
-    def is_recorded(self, tick: int) -> bool:
-        return tick < self._recorded.ticks
-
-    def recorded_ticks(self) -> int:
-        return self._recorded.ticks
-
-    def late_agents(self, tick: int) -> frozenset[int] | None:
-        """Return the agents whose decisions came too late in this tick when it was first run; None if it is new."""
-        return self._recorded.late_agents(tick)
-
     def recorded_answer(self, question: Question[Any]) -> Decided | None:
         """Return the answer that was recorded before the resume; None if there is none.
 
         Raises:
             JournalError: there is no answer, though the journal has the decision that depends on it.
         """
-        decided = self._recorded_answers.take(question)
+        decided = super().recorded_answer(question)
         if decided is None and self._answered_after is not None:
             effect = question.tick + self._answered_after
             if effect < self._recorded.ticks:
@@ -241,11 +256,7 @@ class RunStore(Record):
 
     def has_answers(self) -> bool:
         """Return whether an answer that was recorded before the resume is left, or must be."""
-        return self._answered_after is not None or self._recorded_answers.are_left()
-
-    def judgements(self) -> Sequence[Judged]:
-        """Return the judgements that were recorded before the resume."""
-        return self._recorded_answers.judgements()
+        return self._answered_after is not None or super().has_answers()
 
     async def keep(self, *records: bytes) -> None:
         """Write records to the oracle's log, and wait until they are written."""

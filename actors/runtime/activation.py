@@ -15,64 +15,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 from anyio.abc import TaskGroup
 
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
-from actors.runtime.answers import Answer, Answers
+from actors.runtime.answers import Activation, Answer, Answers
 from actors.runtime.compiled import Compiled
 from actors.runtime.supervisor import Supervisor
 from prism.agents import StatefulAgent, Trigger
-from prism.agents.questions import Answered
-from prism.agents.waves import Kind
 from prism.config import RunConfig
-from prism.domain import Domain, HasTurns, Stretch
-from prism.statechart import Oracle
+from prism.domain import Domain, HasTurns
 
 CHUNK = 256
 """Triggers sent before the event loop gets a turn: 1 or 2 ms of work, so that timers and signals do not wait long."""
 
 SLICE_S = 0.001
 """The time of turns taken one by one after which the event loop gets a turn."""
-
-
-class Activation(Protocol):
-    """A way in which agents take their turns."""
-
-    unanswered: int
-    """Triggers whose answer has not been read."""
-
-    mailboxes: Sequence[Mailbox[bytes]]
-    """The agents' mailboxes, by agent id; empty where they have none."""
-
-    def begin(self, tasks: TaskGroup) -> None:
-        """Start what runs beside the engine."""
-
-    async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
-        """Give each trigger to its agent, and return the answers.
-
-        Raises:
-            MailboxClosedError: an agent is quarantined, and takes no triggers.
-        """
-
-    def stretch(
-        self,
-        ticks: range,  # noqa: ARG002  # most ways cannot
-        delay: int,  # noqa: ARG002
-        oracle: Oracle[Any],  # noqa: ARG002
-        pending: Sequence[Answered],  # noqa: ARG002
-    ) -> tuple[Stretch, Sequence[Kind]] | None:
-        """Run ticks together; return their results, with the kinds of updates. None if they must be run one by one.
-
-        Args:
-            ticks, delay, oracle, pending: as of `prism.domain.Turns.stretch`.
-        """
-        return None
-
-    def end(self) -> None:
-        """End the tasks that `begin` started."""
 
 
 class Resident(Activation):
@@ -132,16 +92,11 @@ class OneByOne(Activation):
     for about a millisecond at a time.
     """
 
-    mailboxes: Sequence[Mailbox[bytes]] = ()
-
     def __init__(self, codec: Codec, supervisor: Supervisor) -> None:
         self.unanswered = 0
         self._codec = codec
         self._supervisor = supervisor
         self._agents: dict[int, StatefulAgent[Any]] = {}
-
-    def begin(self, tasks: TaskGroup) -> None:
-        """Start nothing."""
 
     async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:  # noqa: ARG002  # no turn is of another tick
         """Take the turns, and give the event loop its turn before them and after each millisecond of them."""
@@ -158,9 +113,6 @@ class OneByOne(Activation):
                     begun = perf_counter()
         self.unanswered = 0
         return Answers.of(encoded, self._codec.answers(encoded))
-
-    def end(self) -> None:
-        """End nothing."""
 
 
 MANY = 10_000

@@ -1,4 +1,4 @@
-"""The answers to one wave of triggers, as the engine commits them."""
+"""The answers to one wave of triggers, as the engine commits them, and the ways in which agents give them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
+from anyio.abc import TaskGroup
 
-from prism.agents import Question, Update
-from prism.agents.questions import Questions
-from prism.agents.waves import Updates
+from actors.core.mailbox import Mailbox
+from prism.agents import Question, Trigger, Update
+from prism.agents.questions import Answered, Questions
+from prism.agents.waves import Kind, Updates
+from prism.domain import Stretch
+from prism.statechart import Oracle
 
 Answer = Update[Any] | Question[Any]
 
@@ -57,3 +61,41 @@ class Answers(NamedTuple):
         asked = self.questions
         questions = asked if isinstance(asked, Questions) else (question for question, _ in asked)
         return chain(self.updates or (), questions)
+
+
+class Activation:
+    """A way in which agents take their turns."""
+
+    unanswered: int
+    """Triggers whose answer has not been read."""
+
+    mailboxes: Sequence[Mailbox[bytes]] = ()
+    """The agents' mailboxes, by agent id; empty where they have none."""
+
+    def begin(self, tasks: TaskGroup) -> None:
+        """Start what runs beside the engine: nothing, if no agent is a task."""
+
+    async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
+        """Give each trigger to its agent, and return the answers.
+
+        Raises:
+            MailboxClosedError: an agent is quarantined, and takes no triggers.
+        """
+        raise NotImplementedError
+
+    def stretch(
+        self,
+        ticks: range,  # noqa: ARG002  # most ways cannot
+        delay: int,  # noqa: ARG002
+        oracle: Oracle[Any],  # noqa: ARG002
+        pending: Sequence[Answered],  # noqa: ARG002
+    ) -> tuple[Stretch, Sequence[Kind]] | None:
+        """Run ticks together; return their results, with the kinds of updates. None if they must be run one by one.
+
+        Args:
+            ticks, delay, oracle, pending: as of `prism.domain.Turns.stretch`.
+        """
+        return None
+
+    def end(self) -> None:
+        """End the tasks that `begin` started."""

@@ -16,9 +16,8 @@ from typing import Any, Final
 import numpy as np
 from anyio.abc import TaskGroup
 
-from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
-from actors.runtime.answers import Answers
+from actors.runtime.answers import Activation, Answers
 from actors.runtime.supervisor import Supervisor
 from prism.agents import Question, Trigger, Update, answer_kernel
 from prism.agents.answer_kernel import GIVEN, NUMBER_BYTES
@@ -40,10 +39,8 @@ _NOTHING: Final = np.zeros(1, dtype=np.uint8)
 _NO_PLACES: Final = np.zeros(0, dtype=np.int64)
 
 
-class Compiled:
+class Compiled(Activation):
     """The turns of a wave at once."""
-
-    mailboxes: Sequence[Mailbox[bytes]] = ()
 
     def __init__(self, codec: Codec, supervisor: Supervisor, domain: HasTurns) -> None:
         self.unanswered = 0
@@ -58,9 +55,6 @@ class Compiled:
     def begin(self, tasks: TaskGroup) -> None:  # noqa: ARG002  # no turn is a task
         """Prepare the turns: the first wave would wait for it."""
         self._turns.prepare()
-
-    def end(self) -> None:
-        """End nothing."""
 
     async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
         """Take the turns, and give the event loop its turn now and then."""

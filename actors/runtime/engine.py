@@ -27,8 +27,7 @@ from actors.core.messages import Codec
 from actors.core.ports import Observer, Recorder, Unrecorded
 from actors.core.snapshot import Exchange
 from actors.core.state import EngineState, RunState
-from actors.runtime.activation import Activation
-from actors.runtime.answers import Answers
+from actors.runtime.answers import Activation, Answers
 from actors.runtime.counters import Counters
 from actors.runtime.open_questions import AnswerNow, ChooseNow, OpenQuestions
 from prism.agents import Question, Trigger
