@@ -25,7 +25,7 @@ from actors.display.progress import LINE_EVERY_S, headline
 from actors.display.trends import Sparkline
 from actors.display.words import duration, share
 from actors.record.listing import ListedRun, RunStatus, list_run, marks_of
-from actors.record.lock import reader_sees_holder
+from actors.record.lock import holder_of
 from actors.record.manifest import read_manifest
 from actors.record.rounds import RoundsTable, read_rounds
 from prism.quoting import printable
@@ -108,9 +108,9 @@ class WatchedRun:
 
     def look(self) -> None:
         """Read the run's files, unless they are as they were, and note whether it has ended."""
-        marks, working = marks_of(self.path), reader_sees_holder(self.path)
+        marks, working = marks_of(self.path), holder_of(self.path)
         if marks != self._marks or working != self.run.holder:
-            self._marks, self.run = marks, list_run(self.path, reader_sees_holder)
+            self._marks, self.run = marks, list_run(self.path)
         if self.run.holder is None:
             self.ended = f"{printable(str(self.path))}: {self._end()}"
         self._latest.append((self._clock(), self.run.ticks))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum, unique
 from pathlib import Path
@@ -80,13 +79,9 @@ def run_paths(root: Path) -> list[Path]:
     return [path for path in sorted(root.iterdir()) if (path / MANIFEST).is_file()]
 
 
-def list_run(path: Path, holder: Callable[[Path], str | None] = holder_of) -> ListedRun:
-    """Return one run with its status. It reads the journal from the latest checkpoint on, and changes nothing.
-
-    Args:
-        holder: returns the process that works on the run; None if there is none.
-    """
-    working = holder(path)
+def list_run(path: Path) -> ListedRun:
+    """Return one run with its status. It reads the journal from the latest checkpoint on, and changes nothing."""
+    working = holder_of(path)
     phase = None if working is None else _phase(path)
     try:
         run = Recorded(path)

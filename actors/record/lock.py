@@ -8,15 +8,17 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from actors.core.errors import RunDirectoryError, RunLockedError, run_directory_error
-from actors.core.files import open_own, read_regular, refuse_links
+from actors.core.files import open_own, refuse_links
 
 LOCK = "run.lock"
-HOLDER_BYTES_MAX = 4096
+LOOK_S = 0.1
+"""The time for which a lock is tried: whoever looks for the holder of a lock has it for an instant."""
 NO_LOCKS = "this file system has no locks (flock), so write to another one"
 
 
@@ -37,13 +39,22 @@ def locked(directory: Path) -> Iterator[None]:
     except OSError as error:
         raise run_directory_error(error, f"{error.filename or directory / LOCK}: cannot be opened") from None
     try:
+        until = time.monotonic() + LOOK_S
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise RunLockedError(directory, _holder(descriptor)) from None
+            except OSError as error:
+                raise RunDirectoryError(f"{directory / LOCK}: cannot be locked: {error.strerror}; {NO_LOCKS}") from None
+            time.sleep(LOOK_S / 10)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise RunLockedError(directory, _holder(descriptor)) from None
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
         except OSError as error:
-            raise RunDirectoryError(f"{directory / LOCK}: cannot be locked: {error.strerror}; {NO_LOCKS}") from None
-        _write_holder(descriptor, directory)
+            raise run_directory_error(error, f"{directory / LOCK}: cannot be written") from None
         try:
             yield
         finally:
@@ -70,40 +81,6 @@ def holder_of(directory: Path) -> str | None:
     finally:
         os.close(descriptor)
     return None
-
-
-def reader_sees_holder(directory: Path) -> str | None:
-    """Return the process that works on a run directory, without touching its lock; None if there is none.
-
-    For callers that look often: trying the lock holds it for an instant, and a run that begins in that instant would
-    find it taken. The file names the process even after it was killed, so this checks that the process is alive. For a
-    process on another machine, or in another container, only the lock itself shows this.
-    """
-    try:
-        named = read_regular(directory / LOCK, HOLDER_BYTES_MAX).decode(errors="replace").strip()
-    except OSError:
-        return None
-    if not named:
-        return None
-    parts = named.split()
-    if len(parts) != 4 or parts[3] != socket.gethostname() or not parts[1].isdecimal():
-        return holder_of(directory)
-    try:
-        os.kill(int(parts[1]), 0)  # signal 0 asks whether the process is there, and sends nothing
-    except (ProcessLookupError, OverflowError):
-        return None
-    except PermissionError:
-        pass
-    return named
-
-
-def _write_holder(descriptor: int, directory: Path) -> None:
-    """Write the process that holds the lock into its file."""
-    try:
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
-    except OSError as error:
-        raise run_directory_error(error, f"{directory / LOCK}: cannot be written") from None
 
 
 def _holder(descriptor: int) -> str:

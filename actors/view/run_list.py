@@ -13,7 +13,6 @@ import msgspec
 from actors.core.errors import ActorError
 from actors.factory.domains import shipped_shows, show_of
 from actors.record.listing import ListedRun, Marks, RunStatus, list_run, marks_of, run_paths
-from actors.record.lock import reader_sees_holder
 from actors.record.manifest import CONFIG, MANIFEST, read_summary
 from actors.record.run import header_in, read_resolved
 from actors.results.run_record import Difference, differing, settings_in_words
@@ -153,7 +152,7 @@ class RunLister:
             try:
                 config = _settings(path)
                 show = known.show if known is not None and known.config == config else _show(path)
-                figures, run = figures_of(path, show, read_summary(path)), list_run(path, holder=reader_sees_holder)
+                figures, run = figures_of(path, show, read_summary(path)), list_run(path)
             except (
                 ValueError,
                 LookupError,

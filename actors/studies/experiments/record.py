@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
 from actors.core.files import read_json, read_regular
-from actors.record.lock import reader_sees_holder
+from actors.record.lock import holder_of
 from actors.record.manifest import read_summary
 from actors.results.measures import BY
 from actors.studies.experiments.cells import CELLS
@@ -166,7 +166,7 @@ def cell_state(out: Path, key: str) -> CellState:
         return CellState.DONE
     if not path.exists():
         return CellState.WAITING
-    return CellState.INTERRUPTED if reader_sees_holder(path) is None else CellState.RUNNING
+    return CellState.INTERRUPTED if holder_of(path) is None else CellState.RUNNING
 
 
 def _table(path: Path) -> Values:

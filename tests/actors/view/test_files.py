@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
-import subprocess
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,7 +15,6 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.journal import create_journal, read_header
 from actors.record.followed import Followed
 from actors.record.listing import runs_in
-from actors.record.lock import LOCK, reader_sees_holder
 from actors.results.run_record import differing
 from tests.actors.view.asking import Asked, copied
 from tests.catalogue import catalogue
@@ -157,19 +154,6 @@ def test_nothing_is_written_beside_a_run(embedded: Path, tmp_path: Path) -> None
         asked.json(f"runs/run{path}")
     asked.json("runs")
     assert {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in run.iterdir()} == before
-
-
-def test_a_holder_is_seen_without_touching_the_lock(tmp_path: Path) -> None:
-    assert reader_sees_holder(tmp_path) is None
-    (tmp_path / LOCK).write_text("")
-    assert reader_sees_holder(tmp_path) is None
-    named = f"process {os.getpid()} on {socket.gethostname()}"
-    (tmp_path / LOCK).write_text(f"{named}\n")
-    assert reader_sees_holder(tmp_path) == named
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    (tmp_path / LOCK).write_text(f"process {ended.pid} on {socket.gethostname()}\n")
-    assert reader_sees_holder(tmp_path) is None  # it was killed
 
 
 def test_one_bad_run_is_one_bad_row(embedded: Path, tmp_path: Path) -> None:
