@@ -19,7 +19,6 @@ import numpy as np
 from actors.core.frames import DECODE_ERRORS, tick_payload
 from actors.persistence.fields import PAD, Bytes, Floats, Ints, Numbers, Texts, UnusualError, by_first
 from actors.persistence.histories import Said, tell, told
-from actors.persistence.messages import Column, Kept, payloads_of
 from actors.persistence.shapes import Collected, Item, Shapes, head_of
 from actors.persistence.streams import HALF, Blocks, Stream, StreamReader, StreamWriter
 
@@ -30,6 +29,11 @@ _AT_ONCE: Final = 4_000_000
 """Bytes of payloads that are taken apart at once, at least."""
 _SYMBOLS_MAX: Final = 4096
 """Different values of a first field that is part of the symbol."""
+
+_TOGETHER: Final = 1 << 17
+"""Messages that are put together at once, or more if a tick has more."""
+
+Column = Numbers | Floats | Texts
 
 _raws = msgspec.msgpack.Decoder(tuple[int, list[msgspec.Raw]]).decode
 _encode = msgspec.msgpack.encode
@@ -129,6 +133,64 @@ def _columns(
         else:
             texts = _texts(blocks[_values(number, place)])
             yield Texts(texts, parts[0] if parts else codes)
+
+
+class Kept(NamedTuple):
+    """The messages of one form, in their order.
+
+    Args:
+        array: the byte of their array; `kind`: the byte after it.
+    """
+
+    array: int
+    kind: int
+    columns: Sequence[Column]
+
+
+def payloads_of(tick: int, counts: Ints, forms: Sequence[Kept], of: Ints) -> Iterator[bytes]:
+    """Yield the payloads of ticks.
+
+    Args:
+        counts: the number of messages in each.
+        of: the form of each message, as its place among `forms`.
+    """
+    ends = np.cumsum(counts)
+    taken, first, start = [0] * len(forms), 0, 0
+    while first < len(counts):
+        last = max(first + 1, int(np.searchsorted(ends, start + _TOGETHER, side="right")))
+        part, parts = of[start : int(ends[last - 1])], list[Kept]()
+        for number, (form, count) in enumerate(
+            zip(forms, np.bincount(part, minlength=len(forms)).tolist(), strict=True)
+        ):
+            those = slice(taken[number], taken[number] + count)
+            parts.append(form._replace(columns=[column.taken(those) for column in form.columns]))
+            taken[number] += count
+        yield from _together(tick + first, counts[first:last], parts, part)
+        first, start = last, int(ends[last - 1])
+
+
+def _together(tick: int, counts: Ints, forms: Sequence[Kept], of: Ints) -> Iterator[bytes]:
+    heads = [tick_payload(tick + number, (), count) for number, count in enumerate(counts.tolist())]
+    ticks = Texts([_encode(tick + number) for number in range(len(counts))], np.repeat(np.arange(len(counts)), counts))
+    widths = 2 + ticks.widths
+    places = [np.flatnonzero(of == number) for number in range(len(forms))]
+    for form, mine in zip(forms, places, strict=True):
+        widths[mine] += sum(column.widths for column in form.columns)
+    head_sizes = np.array([len(head) for head in heads])
+    bounds = np.append(0, np.cumsum(head_sizes) + np.append(0, np.cumsum(widths))[np.cumsum(counts)])
+    starts = np.cumsum(widths) - widths + np.repeat(np.cumsum(head_sizes), counts)
+    data: Bytes = np.zeros(int(bounds[-1]) + PAD, dtype=np.uint8)
+    for head, start in zip(heads, bounds.tolist(), strict=False):
+        data[start : start + len(head)] = np.frombuffer(head, np.uint8)
+    for form, mine in zip(forms, places, strict=True):
+        at = starts[mine]
+        data[at], data[at + 1] = form.array, form.kind
+        at = at + 2
+        for column in (ticks.taken(mine), *form.columns):
+            column.write(data, at)
+            at = at + column.widths
+    for start, end in zip(bounds.tolist(), bounds[1:].tolist(), strict=False):
+        yield data[start:end].tobytes()
 
 
 def _packed(tick: int, payloads: Iterable[bytes]) -> tuple[list[Form], Blocks]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Generator, Iterator
 from contextlib import suppress
 from hashlib import sha256
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -204,52 +205,35 @@ def remove_unused_segments(disk: Disk) -> None:
             disk.remove(name)
 
 
-def journal_frames(disk: Disk, place: int = 0) -> Iterator[tuple[int, Frame | Damage]]:
-    """Yield `(place, frame)` from a place of the journal on, sealed or not; the last item is the damage, if any.
-
-    Args:
-        place: of a tick's frame; 0 for the first tick.
-
-    Raises:
-        JournalError: it cannot be read.
-    """
-    with reading(JOURNAL), disk.open_file(JOURNAL) as file:
-        tail = _tail_of(file)  # the file stays this one, also if another segment is sealed meanwhile
-        place = place or tail.sealed.first
-        for start, frame in _sealed_frames(disk, place, tail.sealed):
-            yield start, frame
-            if isinstance(frame, Damage):
-                return
-        shift = tail.shift
-        for start, frame in frames_in(file, max(place - shift, tail.at)):
-            if isinstance(frame, Damage):
-                yield start + shift, frame._replace(offset=frame.offset + shift)
-            else:
-                yield start + shift, frame._replace(end=frame.end + shift)
-
-
 def read_ticks(
     disk: Disk, offset: int = 0, *, tick: int = 0, link: bytes = ORIGIN
 ) -> Generator[TickFrame | Damage, None, None]:
-    """Yield the ticks from an offset on; the last item is the damage, if any.
+    """Yield the ticks from an offset on, sealed or not; the last item is the damage, if any.
 
     Args:
         offset: of a tick's frame; 0 for the first tick.
         tick: the tick of the first frame; `link`: the link of the frame before it.
+
+    Raises:
+        JournalError: the journal cannot be read.
     """
-    for start, frame in journal_frames(disk, offset):
-        if isinstance(frame, Damage):
-            yield frame
-            return
-        if frame.link != link_of(link, frame.payload):
-            yield Damage(start, "a frame does not follow from the one before it")
-            return
-        recorded = _tick_of(frame.payload)
-        if recorded != tick:
-            yield Damage(start, f"a frame holds tick {recorded}, where tick {tick} was expected")
-            return
-        yield TickFrame(tick, frame.payload, frame.link, start, frame.end)
-        tick, link = tick + 1, frame.link
+    with reading(JOURNAL), disk.open_file(JOURNAL) as file:
+        tail = _tail_of(file)  # the file stays this one, also if another segment is sealed meanwhile
+        place, shift = offset or tail.sealed.first, tail.shift
+        unsealed = ((start + shift, frame) for start, frame in frames_in(file, max(place - shift, tail.at)))
+        for start, frame in chain(_sealed_frames(disk, place, tail.sealed), unsealed):
+            if isinstance(frame, Damage):
+                yield frame._replace(offset=start)
+                return
+            if frame.link != link_of(link, frame.payload):
+                yield Damage(start, "a frame does not follow from the one before it")
+                return
+            recorded = _tick_of(frame.payload)
+            if recorded != tick:
+                yield Damage(start, f"a frame holds tick {recorded}, where tick {tick} was expected")
+                return
+            yield TickFrame(tick, frame.payload, frame.link, start, start + HEAD.size + len(frame.payload))
+            tick, link = tick + 1, frame.link
 
 
 class JournalScan(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from actors.core.frames import Damage
 from actors.core.messages import Message
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import Header, journal_frames, read_header
+from actors.persistence.journal import Header, read_header, read_ticks
 from actors.record.messages import encoded_in, messages_in, those_of
 from prism.agents import DECIDED, FALLBACKS, MOVED, STALE, Question, Update
 from prism.drawing import Activity
@@ -74,7 +74,7 @@ def read_course(
     """
     disk = RealDisk(path)
     course = Course(read_header(disk)[0], kinds, initial, each_ticks)
-    for _, frame in journal_frames(disk):
+    for frame in read_ticks(disk):
         if isinstance(frame, Damage):
             course.is_damaged = True
             break

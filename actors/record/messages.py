@@ -17,7 +17,7 @@ from actors.core.errors import JournalError
 from actors.core.frames import DECODE_ERRORS, Damage
 from actors.core.messages import KINDS, Message
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, TickFrame, journal_frames, read_ticks
+from actors.persistence.journal import JOURNAL, TickFrame, read_ticks
 
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")
@@ -79,21 +79,6 @@ def of_agent(messages: Iterable[bytes], tick: int, agent: int) -> Iterator[bytes
     return (encoded for encoded in messages if encoded.startswith(of_it, 1))  # after the number of its fields
 
 
-def ticks_of(path: Path, first: int = 0, until: int | None = None) -> Iterator[list[bytes]]:
-    """Yield the messages of each tick of a run as they were encoded, up to any damage.
-
-    Args:
-        first: the first tick; `until`: the one after the last; None for all ticks.
-
-    Raises:
-        JournalError: the journal cannot be read.
-    """
-    for _, frame in islice(journal_frames(RealDisk(path)), first, until):
-        if isinstance(frame, Damage):
-            return
-        yield encoded_in(frame.payload)
-
-
 def whole_ticks(path: Path) -> Iterator[TickFrame]:
     """Yield the ticks of a run from the first on, each with the place of its frame, up to any damage.
 
@@ -104,6 +89,18 @@ def whole_ticks(path: Path) -> Iterator[TickFrame]:
         if isinstance(frame, Damage):
             return
         yield frame
+
+
+def ticks_of(path: Path, first: int = 0, until: int | None = None) -> Iterator[list[bytes]]:
+    """Yield the messages of each tick of a run as they were encoded, up to any damage.
+
+    Args:
+        first: the first tick; `until`: the one after the last; None for all ticks.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    return (encoded_in(frame.payload) for frame in islice(whole_ticks(path), first, until))
 
 
 def _read(decode: Callable[[bytes], tuple[int, list[T]]], payload: bytes) -> list[T]:
