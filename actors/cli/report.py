@@ -13,7 +13,7 @@ from rich.text import Text
 
 from actors.cli.sharing_table import sharing_table
 from actors.core.phase import DONE, DONE_WITH_FALLBACKS
-from actors.display.trends import blocks
+from actors.display.sparkline import blocks
 from actors.display.words import amount_of, duration, usd
 from actors.record.rounds import ROUNDS
 from actors.runs.interventions import DoneIntervention

@@ -22,7 +22,7 @@ from actors.core.phase import WAITING, Phase
 from actors.display.console import SafeConsole, echo
 from actors.display.phase import phase_line, phase_words
 from actors.display.progress import LINE_EVERY_S, headline
-from actors.display.trends import Sparkline
+from actors.display.sparkline import Sparkline
 from actors.display.words import duration, share
 from actors.record.listing import ListedRun, RunStatus, list_run, marks_of
 from actors.record.lock import holder_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -18,7 +18,6 @@ from rich.text import Text
 from actors.core.phase import WAITING, Phase
 from actors.display.console import SafeConsole, echo
 from actors.display.phase import phase_line, phase_words
-from actors.display.trends import Row, Trends, oracle_rows, trends_table
 from actors.display.words import duration, share, usd
 from actors.logs.output import output, say_json
 from actors.runtime.simulation import Progress
@@ -32,12 +31,14 @@ WINDOW_S = 5.0
 """Rates are over this time."""
 LOOK_EVERY_S = 1.0
 """The time between two looks at the world."""
+SLOW_S = 10.0
+"""The p95 of the latency that is too long, as a wait of that time makes a run wait for its oracle."""
 STANDS_AFTER_S = 1.0
 """A tick with open questions that lasts this long probably waits for them: the display says that the clock stands."""
 
 
 class Pace:
-    """The pace of a run: its rates, the time for which its clock has stood, and its trends.
+    """The pace of a run: its rates, and the time for which its clock has stood.
 
     Args:
         read: returns the progress now.
@@ -57,7 +58,6 @@ class Pace:
         """The time at which it began."""
         self._was_replaying = False
         self.ticks_per_s = self.transitions_per_s = 0.0
-        self.trends = Trends()
 
     def now(self) -> Progress:
         """Return the progress now, and update the rates."""
@@ -72,9 +72,6 @@ class Pace:
         if progress.phase is not self._phase:
             self._phase, self._changed = progress.phase, moment
         self._update_rates(moment, progress)
-        if self.trends.is_due(moment):
-            values = {"queue": float(progress.oracle_queue), "latency": progress.oracle_latency_s_p95}
-            self.trends.add(moment, {"ticks/s": self.ticks_per_s, **values}, {"fallbacks": progress.fallbacks})
         return progress
 
     def _update_rates(self, moment: float, progress: Progress) -> None:
@@ -189,7 +186,7 @@ def line(progress: Progress, pace: Pace) -> str:
 
 
 def table(progress: Progress, pace: Pace, highlights: Sequence[str] = ()) -> RenderableType:
-    """Return the progress as a table: phase, ticks, agents by state, trends, and lines about the world."""
+    """Return the progress as a table: phase, ticks, agents by state, rates and oracle, and lines about the world."""
     phase = phase_line(progress.phase, pace.phase_s, progress.phase_reason, progress.to_redo)
     if (stands_s := _stands_s(progress, pace)) is not None:
         questions = progress.oracle_queue + progress.oracle_in_flight
@@ -203,18 +200,25 @@ def table(progress: Progress, pace: Pace, highlights: Sequence[str] = ()) -> Ren
         Text(),
         states_table(progress.agents_by_state),
         Text(),
-        trends_table(pace.trends, _rows(progress, pace)),
+        _numbers(progress, pace),
         *(Text(printable(text), no_wrap=True, overflow="ellipsis") for text in highlights),
     )
 
 
-def _rows(progress: Progress, pace: Pace) -> Iterator[Row]:
+def _numbers(progress: Progress, pace: Pace) -> RenderableType:
+    """Return the rates and the oracle's numbers, a row each, with a warning where something is amiss."""
     ill = f"{progress.quarantined:,} quarantined" if progress.quarantined else ""
     rates = f"{pace.ticks_per_s:,.1f}, {pace.transitions_per_s:,.0f} transitions/s"
-    yield Row("ticks/s", REPLAYING if progress.is_replaying else rates, ill)
-    queue = f"{progress.oracle_queue:,} waiting, {progress.oracle_in_flight:,} being asked"
     latency = f"p50 {progress.oracle_latency_s_p50:.3f} s, p95 {progress.oracle_latency_s_p95:.3f} s"
-    yield from oracle_rows(pace.trends, queue, latency, progress.oracle_latency_s_p95, progress.fallbacks)
+    rows = Table.grid(padding=(0, 2))
+    for name, text, warning in (
+        ("ticks/s", REPLAYING if progress.is_replaying else rates, ill),
+        ("queue", f"{progress.oracle_queue:,} waiting, {progress.oracle_in_flight:,} being asked", ""),
+        ("latency", latency, "slow" if progress.oracle_latency_s_p95 >= SLOW_S else ""),
+        ("fallbacks", f"{progress.fallbacks:,}", ""),
+    ):
+        rows.add_row(name, Text.assemble(text, (f"  ! {warning}" if warning else "", "bold yellow")))
+    return rows
 
 
 def _stands_s(progress: Progress, pace: Pace) -> float | None:

@@ -124,16 +124,6 @@ def test_the_phase_says_since_when_and_why_and_a_waiting_one_has_a_sign_beside_i
     assert shown(pace.now(), pace).startswith(f"! {said}\n")
 
 
-def test_fallbacks_of_the_last_minute_are_a_warning_and_older_ones_are_not() -> None:
-    clock, readings = Clock(), [READING]
-    pace = Pace(lambda: readings[0], clock)
-    for second in range(120):
-        clock.now_s += 1.0
-        readings[0] = msgspec.structs.replace(READING, fallbacks=5 if second >= 10 else 2)
-        drawn = shown(pace.now(), pace)
-        assert ("  5  ! 3 in the last minute" in drawn) == (10 <= second < 70), second
-
-
 def test_lines_about_the_world_are_one_line_each_and_cannot_move_the_cursor() -> None:
     pace = Pace(lambda: READING)
     drawn = shown(pace.now(), pace, 80, ["a\x1b[2Jb", "x" * 100])
