@@ -77,26 +77,6 @@ def test_every_legend_names_the_run_unless_the_panel_is_of_one_run(layout: Layou
             assert target["legendFormat"].startswith("{{run_id}}") != is_repeated, panel["title"]
 
 
-def test_limits_are_drawn_as_dashed_lines_where_what_they_limit_is_drawn() -> None:
-    limited = {
-        (panel["title"], target["expr"][len("sum by (run_id) (") :].split(" ")[0])
-        for layout in LAYOUTS
-        for panel in panels(layout)
-        for target in panel["targets"]
-        for override in panel["fieldConfig"]["overrides"]
-        if any(each["id"] == "custom.lineStyle" for each in override["properties"])
-        and re.search(override["matcher"]["options"].strip("/"), target["legendFormat"])
-    }
-    assert limited == {
-        ("Tick duration", "prism_oracle_deadline_seconds"),
-        ("Fallback share", "prism_fallback_share_limit"),
-        ("Latency", "prism_llm_timeout_seconds"),
-        ("Latency", "prism_oracle_deadline_seconds"),
-        ("Wait of questions", "prism_oracle_deadline_seconds"),
-        ("Concurrency", "prism_llm_concurrency_limit"),
-    }
-
-
 def test_grafana_finds_the_dashboards_where_the_containers_put_them() -> None:
     (provider,) = read_yaml(DEPLOY / "grafana" / "provisioning" / "dashboards" / "prism.yml")["providers"]
     mounts = read_yaml(DEPLOY / "compose.yaml")["services"]["grafana"]["volumes"]

@@ -62,16 +62,6 @@ def test_the_pods_and_the_volume_are_what_kubernetes_takes() -> None:
             kubernetes_validate.validate(pod, KUBERNETES, strict=True)
 
 
-def test_the_experiments_of_the_job_are_on_its_volume() -> None:
-    job = manifests()["RayJob"]["spec"]
-    head = job["rayClusterSpec"]["headGroupSpec"]["template"]["spec"]
-    mounts = {mount["name"]: mount["mountPath"] for mount in head["containers"][0]["volumeMounts"]}
-    assert f"--out {mounts['experiments']}/" in job["entrypoint"]
-    assert (ROOT / job["entrypoint"].split()[2]).exists()
-    claims = [volume.get("persistentVolumeClaim", {}).get("claimName") for volume in head["volumes"]]
-    assert manifests()["PersistentVolumeClaim"]["metadata"]["name"] in claims
-
-
 def test_one_version_of_ray_everywhere() -> None:
     version = manifests()["RayJob"]["spec"]["rayClusterSpec"]["rayVersion"]
     assert f"rayproject/ray:{version}-py311" in (RAY / "Dockerfile").read_text(encoding="utf-8")

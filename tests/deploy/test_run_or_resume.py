@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.catalogue import catalogue
-from tests.deploy.tools import BIN, DEPLOY, eventually, final_codes
+from tests.deploy.tools import BIN, DEPLOY, final_codes
 from tests.paths import ROOT
 from tests.patience import HANG_S
 from tests.standin import ModelServer
@@ -44,20 +44,6 @@ def start(
 def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
     _, errors = process.communicate(timeout=HANG_S)
     return process.returncode, errors
-
-
-@pytest.mark.slow
-def test_a_killed_run_goes_on_and_ends_as_one_that_was_left_alone(tmp_path: Path) -> None:
-    alone, killed = tmp_path / "alone", tmp_path / "killed"
-    code, errors = finish(start(CONFIG, alone, *SETTINGS))
-    assert code == 0, errors
-    process = start(CONFIG, killed, *SETTINGS, "--set", "run.tick_s=0.02")
-    eventually(lambda: list(killed.glob("checkpoint-*.bin")), "a checkpoint")
-    process.kill()
-    finish(process)
-    code, errors = finish(start(CONFIG, killed))
-    assert code == 0, errors
-    assert (killed / "journal.prism").read_bytes()[-4096:] == (alone / "journal.prism").read_bytes()[-4096:]
 
 
 @pytest.mark.slow
@@ -172,16 +158,3 @@ def test_a_container_stops_at_a_spend_cap_stays_and_asks_nobody_when_it_is_start
             asked.append((server.statistics().calls, (run / "journal.prism").read_bytes()))
     assert asked[0] == asked[1]
     assert asked[0][0] >= 10
-
-
-@pytest.mark.slow
-def test_a_container_that_the_daemon_stops_goes_on_when_it_comes_back(tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    short = (*SETTINGS, "--set", "simulation.rounds=4", "--set", "run.tick_s=0.02")
-    with stays(tmp_path, CONFIG, run, *short) as process:
-        eventually(lambda: list(run.glob("checkpoint-*.bin")), "a checkpoint")
-        process.send_signal(signal.SIGTERM)
-        assert finish(process)[0] == 143
-    with stays(tmp_path, CONFIG, run, *short) as process:
-        assert "the run is done" in until_it_stays(process)
-        assert is_healthy(tmp_path)

@@ -177,21 +177,6 @@ def test_a_chart_made_in_python_is_drawn_too(draw: object) -> None:
     assert "turn_begins" in text
 
 
-def test_mermaid_keywords_can_be_states() -> None:
-    outer = "{initial: note, transitions: [{trigger: t, target: end}], states: {note: {}}}"
-    text = f"initial: state\nstates: {{state: {outer}, end: {{}}}}"
-    drawn = mermaid(outline(flatten(read_chart(text, "keywords.yaml"), vocabulary())))
-    assert drawn.splitlines()[1:-4] == [
-        "    [*] --> state_0",
-        '    state "state" as state_0 {',
-        "        [*] --> state_1",
-        '        state "note" as state_1',
-        "    }",
-        '    state "end" as state_2',
-        "    state_0 --> state_2 : t",
-    ]
-
-
 def test_texts_cannot_break_out_of_a_drawing() -> None:
     chart = outline(flatten(read_chart(STRANGE, "strange.yaml"), vocabulary()))
     assert ET.fromstring(svg(chart)).find(f"{SVG}title").text == 'A <chart> & "more"'  # type: ignore[union-attr]

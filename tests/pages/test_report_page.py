@@ -122,10 +122,8 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("name", "width", "scheme"),
     [
         ("social", WIDE, "light"),
-        ("social", NARROW, "dark"),
-        ("several", WIDE, "light"),
-        ("economy", NARROW, "light"),
         ("several", NARROW, "dark"),
+        ("economy", NARROW, "light"),
         ("economy", WIDE, "dark"),
     ],
 )
@@ -139,12 +137,10 @@ def test_a_report_is_whole_at_every_width_and_in_every_theme(
     assert visit.page.evaluate(FAULTS) == []
     assert visit.violations() == []
     assert visit.page.evaluate("() => window.harmed") is None
-
-
-@catalogue("name", ["social", "several", "economy"])
-def test_letters_are_large_enough_on_a_phone(studies: Path, browser: Browser, name: str) -> None:
-    visit = browser.open((studies / f"{name}.html").as_uri(), width=NARROW)
-    assert visit.page.evaluate(SMALL) == []
+    if width == WIDE:
+        assert visit.page.evaluate(GAPS) == []
+    else:
+        assert visit.page.evaluate(SMALL) == []
 
 
 @catalogue("name", REPORTS)
@@ -152,26 +148,6 @@ def test_no_table_is_cut_on_a_phone(studies: Path, browser: Browser, name: str) 
     visit = browser.open((studies / f"{name}.html").as_uri(), width=PHONE)
     assert visit.tables_cut() == []
     assert visit.overflow() == 0
-
-
-@catalogue("name", ["social", "several", "economy"])
-def test_rows_of_charts_are_as_wide_as_the_page_and_what_matters_is_larger(
-    studies: Path, browser: Browser, name: str
-) -> None:
-    visit = browser.open((studies / f"{name}.html").as_uri(), width=WIDE)
-    assert visit.page.evaluate(GAPS) == []
-    widths = visit.page.evaluate(
-        "() => [...document.querySelectorAll('.half .frame svg, .third .frame svg')].map((picture) => "
-        "[picture.closest('.card').classList[1], picture.getBoundingClientRect().width])"
-    )
-    by_size = {size: {round(width) for kind, width in widths if kind == size} for size in ("half", "third")}
-    assert min(by_size["half"]) > 1.4 * max(by_size["third"], default=0)
-
-
-def test_the_outcomes_of_a_run_come_before_its_states(studies: Path, browser: Browser) -> None:
-    visit = browser.open((studies / "social.html").as_uri())
-    names = visit.page.locator("main > section").evaluate_all("(all) => all.map((each) => each.id)")
-    assert names[:4] == ["glance", "cascades", "causes", "states"]
 
 
 def test_the_largest_cascade_leads_to_what_made_it(studies: Path, browser: Browser) -> None:
@@ -195,14 +171,6 @@ def test_an_economy_is_told_in_the_words_of_people(studies: Path, browser: Brows
     assert "growth of output, standard deviation" in told
     raw = re.findall(r"\w+_\w+|gdp \w+|okun \w+|economy\.(?!md)\w+|\w+ sd\b", told)
     assert raw == []
-
-
-def test_all_numbers_can_be_reached_by_the_keyboard(studies: Path, browser: Browser) -> None:
-    visit = browser.open((studies / "social.html").as_uri())
-    first = visit.page.locator("details summary").first
-    first.focus()
-    visit.page.keyboard.press("Enter")
-    assert visit.page.locator("details[open] table").first.is_visible()
 
 
 def test_it_can_be_printed(studies: Path, browser: Browser) -> None:

@@ -7,13 +7,8 @@ import ssl
 from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
-from threading import Event
 
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 from structlog.typing import EventDict
 
 from actors.http.connection import ServerOptions
@@ -75,23 +70,6 @@ def test_a_connection_stays_open_where_it_may(serve: Serve) -> None:
                 connection.request("GET", "/")
                 assert connection.getresponse().read() == b"here"
                 assert (connection.sock is not None) == stays_open
-
-
-def test_a_client_that_is_gone_in_the_middle_of_its_request_is_no_error(serve: Serve, logged: list[EventDict]) -> None:
-    ended = Event()
-
-    async def page(request: Request) -> Response:
-        try:
-            return Response(await request.body())
-        finally:
-            ended.set()
-
-    request = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 100\r\n\r\nx"
-    server = serve(Starlette(routes=[Route("/", page, methods=["POST"])]))
-    send(server, request)
-    assert ended.wait(HANG_S)
-    server.close()
-    assert logged == []
 
 
 def test_over_tls_nobody_else_is_let_in_or_hinders(

@@ -153,19 +153,6 @@ def test_every_metric_is_documented_and_every_documented_metric_exists() -> None
     assert documented == EXPECTED | OF_HOSTS | OF_MODELS | OF_CHANGES | OF_CAPS | OF_SHARDS | measured
 
 
-def test_an_economy_is_shown_with_its_own_states_and_measures() -> None:
-    config = Config(
-        simulation=SimulationConfig(domain="economy", ticks_per_round=1, rounds=3),
-    )
-    watched = Watched(config, build_domain(config).domain)
-    before = series(watched.scrape())
-    shown = finished(watched)
-    assert series(shown) == before
-    assert shown.value("prism_agents") == shown.value("prism_population") == len(config.economy.nations)
-    assert shown.value("prism_economy_interest_rate") != 0.0
-    assert len(shown.samples) < 700
-
-
 def test_a_run_in_shards_shows_how_much_each_works_and_what_is_exchanged() -> None:
     config = msgspec.structs.replace(SMALL, run=msgspec.structs.replace(SMALL.run, shards=2))
     domain = SocialDomain(config, build_population(config.population, config.simulation.seed))

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from actors.pages.cause_charts import (
     Shown,
-    _called,
     _causes_of,
     _groups,
     _tree,
@@ -81,13 +80,6 @@ def test_each_post_has_the_largest_of_the_causes_that_made_it() -> None:
     made = {post: (one.kind, one.effect) for post, one in found.items()}
     # The decision led to the person's next post alone; the tie to what came along it.
     assert made == {1: ("people", 4.0), 3: ("decisions", 2.0), 4: ("ties", -1.0), 5: ("people", 0.25)}
-
-
-def test_of_a_person_and_its_post_with_the_same_effect_the_post_is_named() -> None:
-    post = replace(cause("posts", 7, 4.0), what="P7 (7): original 1", post=1)
-    found = _causes_of(TREE, [post, cause("people", 7, 4.0)])
-    assert {at: one.kind for at, one in found.items()} == {1: "posts"}
-    assert _called(post) == "the post of P7 (7): original 1"
 
 
 def test_the_tree_marks_posts_by_the_share_of_their_cause_and_tells_it_in_a_table() -> None:

@@ -117,24 +117,6 @@ def test_interval_and_test_speak_with_one_voice(
     assert "One that leaves out 0 does not make a hypothesis supported" in text
 
 
-@pytest.mark.slow
-def test_one_test_has_one_effect_size_and_tests_with_others_stand_apart(tmp_path: Path) -> None:
-    wilcoxon = {"hypothesis": {}, "p": 0.5, "basis": {"p_from": "normal curve", "zeros": 11, "ties": 4}}
-    t = {
-        "hypothesis": {"test": "t"},
-        "p": 0.5,
-        "effect": "d_z",
-        "effect_value": 2.25,
-        "basis": {"p_from": "Student's t"},
-    }
-    text = outcome_with(tmp_path / "e", wilcoxon, t)
-    assert "rank-biserial 0.500 (0.250 to 0.750)" in text
-    assert "8 pairs, 11 of them without a difference, 4 differences with the rank of another; p approximate" in text
-    assert "d_z 2.25" in text
-    assert " d = " not in text
-    assert "d_z is the mean difference over the standard deviation of the differences." in text
-
-
 def test_its_numbers_are_those_of_the_cells(html: str) -> None:
     rows = parsed(html).rows
     assert rows[SHORT][0] == "4.50"  # seeds 1 to 8
@@ -197,13 +179,6 @@ def test_before_the_end_levels_are_means_over_the_seeds_that_all_conditions_have
         ("feed.algorithm", "random", "22.0"),
     ]
     assert "Only the 3 of 8 seeds with a result in every condition count" in chart.reading
-
-
-def test_without_a_seed_in_all_conditions_levels_are_left_out_and_that_is_said(tmp_path: Path) -> None:
-    path = write_experiment_directory(tmp_path / "e", conditions=FOUR, hypotheses=[], done=3 * SEEDS)
-    record = read_experiment_record(path)
-    assert effect_charts(record) == []
-    assert "No main effects on likes: no seed has a result in every condition" in experiment_report(record)
 
 
 def test_a_level_of_one_factor_at_a_time_has_the_others_at_their_first_levels(tmp_path: Path) -> None:

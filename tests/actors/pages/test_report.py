@@ -6,21 +6,16 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
-from copy import copy
 from html.parser import HTMLParser
 from pathlib import Path
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
 from actors.pages.cause_charts import anchor
-from actors.pages.html import rendered
 from actors.pages.page_frame import POLICY
-from actors.pages.report import _glance, report
+from actors.pages.report import report
 from actors.pages.words import NO_VALUE
-from actors.record.course import point_ticks
-from actors.record.listing import ListedRun
 from actors.record.run import Recorded
 from actors.results.frames import read_tables
 from actors.results.run_record import RunRecord, groups_of
@@ -218,13 +213,6 @@ def test_seeds_are_a_group_and_other_settings_are_listed(run: Path, others: Path
     assert rows["posts"][0] == f"{sum(posts) / 2:,.6g} ({posts[0]:,} to {posts[1]:,})"
 
 
-def test_points_of_long_runs_are_whole_rounds() -> None:
-    assert point_ticks(72, 24) == 1
-    assert point_ticks(24 * 50, 24) == 24
-    assert point_ticks(24 * 1000, 24) == 24 * 5
-    assert point_ticks(100_000, 100_000) == 500
-
-
 @pytest.mark.slow
 def test_the_command_writes_a_file_whole_and_does_not_replace_one(run: Path, others: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
@@ -263,21 +251,6 @@ def test_the_report_of_a_domain_of_ones_own_shows_its_world_and_the_first_rows_o
     assert rows["agent"] == ["colour", "from tick", "ticks", "cars"]
     first = phases[1].index(0)
     assert rows["0"][:3] == [str(column[first]) for column in phases[2:5]]
-
-
-def renamed(record: RunRecord, name: str, listed: ListedRun) -> RunRecord:
-    other = copy(record)
-    other.name, other.listed = name, listed
-    return other
-
-
-def test_only_runs_of_the_same_digest_are_called_equal(record: RunRecord) -> None:
-    other = msgspec.structs.replace(record.listed, digest="0" * 64)
-    ends = {"a": record.listed, "b": other, "c": record.listed, "d": other, "e": record.listed}
-    runs = [renamed(record, name, end) for name, end in ends.items()]
-    said = "".join(map(rendered, _glance(runs, *groups_of(runs)).parts))
-    assert "Runs a, c and e have the same digest" in said
-    assert "Runs b and d have the same digest" in said
 
 
 def test_interventions_and_what_had_no_effect_are_listed_and_marked(tmp_path: Path) -> None:

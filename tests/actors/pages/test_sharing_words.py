@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from actors.cli.sharing_table import sharing_table
-from actors.pages.sharing_words import interval, sharing_notice
+from actors.pages.sharing_words import sharing_notice
 from prism.sharing.audit import Estimate
 from prism.sharing.summary import SharedShares, SharingSummary
 from tests.catalogue import catalogue
@@ -69,9 +69,3 @@ def test_what_is_surely_far_from_individual_judgements_is_told(low: float, *, is
     console = Console(file=StringIO(), width=150)
     console.print(sharing_table(found, "runs/one"))
     assert ("that is far" in console.file.getvalue()) is is_told  # type: ignore[attr-defined]
-
-
-def test_an_estimate_without_an_interval_says_why_or_nothing() -> None:
-    assert interval(Estimate(mean=0.01578, low=0.0137, high=0.01832), 4) == "0.0158 (0.0137 to 0.0183)"
-    assert interval(Estimate(mean=0.01578, low=None, high=None), 4, "too few audits") == "0.0158 (too few audits)"
-    assert interval(Estimate(mean=0.01578, low=None, high=None), 3) == "0.016"

@@ -12,12 +12,6 @@ from tests.actors.view.asking import Asked
 SHORT, LONG = CONDITIONS
 
 
-def test_a_directory_of_runs_is_no_experiment(tmp_path: Path) -> None:
-    asked = Asked(tmp_path)
-    assert asked.json("experiment") is None
-    assert asked.get("/api/experiment/charts").status_code == 404
-
-
 def test_cells_are_listed_with_their_states_and_again_as_they_end(tmp_path: Path) -> None:
     path = write_experiment_directory(tmp_path / "e", done=3)
     asked = Asked(path)

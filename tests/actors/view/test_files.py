@@ -6,13 +6,10 @@ import os
 from pathlib import Path
 from urllib.parse import quote
 
-import msgspec
 import pytest
 
 from actors.core.errors import DamagedError
 from actors.core.frames import HEAD
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import create_journal, read_header
 from actors.record.followed import Followed
 from actors.record.listing import runs_in
 from actors.results.run_record import differing
@@ -52,20 +49,6 @@ def test_a_journal_that_grows_is_read_on(embedded: Path, tmp_path: Path) -> None
     assert asked.json("runs/grows")["read_ticks"] == 5
 
 
-def test_a_run_that_takes_the_place_of_another_is_read_anew(embedded: Path, tmp_path: Path) -> None:
-    run = copied(embedded, tmp_path, "run")
-    asked = Asked(tmp_path, "run")
-    assert asked.json("runs")["runs"][0]["ticks"] == 48
-    header, _ = read_header(RealDisk(run))
-    config = {**header.config, "feed": {**header.config["feed"], "size": 77}}
-    create_journal(RealDisk(run), msgspec.structs.replace(header, config=config))
-    asked.read("run")
-    assert asked.json("runs/run")["config"]["feed"]["size"] == 77
-    copied(embedded, tmp_path, "other")
-    differing = {one["key"]: one["values"] for one in asked.json("runs")["differences"]}
-    assert "77" in differing["feed.size"]
-
-
 @catalogue("name", [b"not-utf-8-\xff", b"100%25 ?#x\n<img>"])
 def test_a_directory_of_any_name_is_listed_and_shown(embedded: Path, tmp_path: Path, name: bytes) -> None:
     copied(embedded, tmp_path, os.fsdecode(name))
@@ -74,12 +57,6 @@ def test_a_directory_of_any_name_is_listed_and_shown(embedded: Path, tmp_path: P
     page = asked.json(f"runs/{quote(line['name'], safe='')}")
     assert page["line"]["name"] == name.decode("utf-8", "backslashreplace")
     assert page["problem"] == ""
-
-
-def test_runs_are_listed_by_the_time_of_their_start_the_latest_first(embedded: Path, tmp_path: Path) -> None:
-    for name, begun_s in (("a", 2), ("b", 3), ("c", 1)):
-        os.utime(copied(embedded, tmp_path, name) / "manifest.json", (begun_s, begun_s))
-    assert [line["name"] for line in Asked(tmp_path).json("runs")["runs"]] == ["b", "a", "c"]
 
 
 def test_an_update_of_an_agent_that_does_not_exist_is_damage(embedded: Path, tmp_path: Path) -> None:
