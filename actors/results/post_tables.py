@@ -159,19 +159,16 @@ class PostTables:
         """Add the rows of a tick."""
         if self._drafts is not None:
             self._drafts.take(tick.moved)
-        outside: str | None = None
-        taken = dict[int, int]()
-        if self._given:
-            taken = {message.post: message.number for message in tick.others if isinstance(message, PostTaken)}
+        outside: str | None = None  # the text that an intervention publishes; its post comes next
+        taken = {each.post: each.number for each in tick.others if isinstance(each, PostTaken)} if self._given else {}
         for message in tick.others:
             if isinstance(message, PostEvent):
                 self._event(tick, message, outside, taken.get(message.post, 0))
             published = message.content.get("publish") if isinstance(message, Intervened) else None
-            outside = None if published is None else self._text_of(published)
-
-    def _text_of(self, published: Mapping[str, Any]) -> str:
-        number = published.get("post")
-        return str(published.get("text") or "") if number is None else self._given[number - 1].text
+            outside = None
+            if published is not None:
+                number = published.get("post")
+                outside = str(published.get("text") or "") if number is None else self._given[number - 1].text
 
     def finish(self) -> None:
         """Write the posts, with the counts of reactions to them."""
@@ -189,9 +186,32 @@ class PostTables:
 
     def _event(self, tick: RecordedTick, event: PostEvent, outside: str | None, taken: int) -> None:
         self.made[event.kind][event.agent] += 1
-        if event.kind == "like":
-            self._engagement(tick, event, event.post, None)
+        about, created = (event.post, None) if event.kind == "like" else (event.parent, event.post)
+        place = self._place_of_new(event, taken) if event.kind != "like" else -1
+        if about is not None:
+            of = self._index.get(about)
+            if of is not None:
+                self._counts[event.kind][of] += 1
+            if self._engagements is not None:
+                author = None if of is None else self._authors[of]
+                root = None if of is None else self._ids[self._roots[of]]
+                who = self._run.name, tick.tick, tick.time, event.agent, event.kind
+                self._engagements.add(*who, about, author, root, created)
+        if place < 0 or self._spool is None:
             return
+        original, kind = self._topic_places[place], _KINDS[event.kind]
+        topics, number = self._topics[original], self._taken[original]
+        text, by = self._text(event, kind, topics, outside, number)
+        self._spool.add(
+            (
+                *(self._run.name, event.post, tick.tick, tick.time, event.agent, kind.value, event.parent),
+                *(self._ids[self._roots[place]], self._depths[place], msgspec.json.encode(topics).decode()),
+                *(text, by, number or None),
+            )
+        )
+
+    def _place_of_new(self, event: PostEvent, taken: int) -> int:
+        """Return the place of a new post, after its numbers are noted."""
         parent = None if event.parent is None else self._index.get(event.parent)
         place = self._index.add(event.post)
         self._ids.append(event.post)
@@ -204,45 +224,12 @@ class PostTables:
         if parent is None:
             self._topics.append(event.topics)
             self._taken.append(taken)
-        if event.parent is not None:
-            self._engagement(tick, event, event.parent, event.post)
-        if self._spool is not None:
-            self._spool.add(self._row(tick, event, place, outside))
-
-    def _engagement(self, tick: RecordedTick, event: PostEvent, post: int, created: int | None) -> None:
-        place = self._index.get(post)
-        if place is not None:
-            self._counts[event.kind][place] += 1
-        if self._engagements is not None:
-            author = None if place is None else self._authors[place]
-            root = None if place is None else self._ids[self._roots[place]]
-            self._engagements.add(
-                self._run.name, tick.tick, tick.time, event.agent, event.kind, post, author, root, created
-            )
-
-    def _row(self, tick: RecordedTick, event: PostEvent, place: int, outside: str | None) -> tuple[Value, ...]:
-        root, kind = self._topic_places[place], _KINDS[event.kind]
-        topics, taken = self._topics[root], self._taken[root]
-        text, by = self._text(event, kind, topics, outside, taken)
-        return (
-            self._run.name,
-            event.post,
-            tick.tick,
-            tick.time,
-            event.agent,
-            kind.value,
-            event.parent,
-            self._ids[self._roots[place]],
-            self._depths[place],
-            msgspec.json.encode(topics).decode(),
-            text,
-            by,
-            taken or None,
-        )
+        return place
 
     def _text(
         self, event: PostEvent, kind: PostKind, topics: tuple[str, ...], outside: str | None, taken: int
     ) -> tuple[str | None, str | None]:
+        """Return the text of a post, and its origin."""
         if not self._is_feed:
             return None, None
         if outside:

@@ -10,20 +10,19 @@ plain mailboxes and no extra cost.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-import msgspec
 from anyio import to_thread
+from msgspec.structs import replace
 
 from actors.core.errors import DivergedError, RunDirectoryError
 from actors.core.frames import HEAD
-from actors.core.messages import Codec, Message, QuestionName, name_of_question
+from actors.core.messages import Codec, QuestionName, name_of_question
 from actors.factory.domains import BuiltDomain, build_domain
-from actors.oracle.sharing import Sharing
-from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import answers_of
 from actors.record.messages import encoded_in
@@ -47,6 +46,7 @@ from prism.social.people.persona import Persona
 from prism.social.read_changes import ReadChange
 from prism.statechart import Choice, Oracle, RowOutcome, Transition, outcomes
 
+_CAPS = ("max_calls", "max_tokens", "max_usd", "max_fallback_share")
 OnBegin = Callable[[Simulation], None]
 OnCommit = Callable[[Simulation, int, bytes], None]
 
@@ -135,7 +135,7 @@ def _fixed(agent: StatefulAgent[Any]) -> StatefulAgent[Any]:
     """Return an agent whose persona stays as it is now: the persona of people who change is live."""
     persona = getattr(agent, "persona", None)
     if isinstance(persona, Persona) and not isinstance(persona.attributes, dict):
-        agent.persona = msgspec.structs.replace(persona, attributes=dict(persona.attributes))  # type: ignore[attr-defined]
+        agent.persona = replace(persona, attributes=dict(persona.attributes))  # type: ignore[attr-defined]
     return agent
 
 
@@ -176,27 +176,24 @@ class Trace:
                     self._tick.append(traced)
 
         simulation.engine.on_triggers = note
-        if simulation.oracle.sharing is not None:
-            simulation.oracle.sharing.on_placed = self._note_places(simulation, simulation.oracle.sharing)
+        if (sharing := simulation.oracle.sharing) is not None:
+            since, archetypes = self.first - _decided_after(simulation.config), sharing.table.archetypes
 
-    def _note_places(self, simulation: Simulation, sharing: Sharing) -> Callable[[Question[Any], Place], None]:
-        """Return a function that keeps the places of questions that may belong to traced turns."""
-        since = self.first - _decided_after(simulation.config)
+            def note_place(question: Question[Any], place: Place) -> None:
+                """Keep the place of a question that may belong to a traced turn."""
+                if since <= question.tick <= self.last and (agents is None or question.agent in agents):
+                    placed = PlacedQuestion(place, words_of(archetypes, place.basis.key))
+                    self.places[name_of_question(question)] = placed
 
-        def note(question: Question[Any], place: Place) -> None:
-            if since <= question.tick <= self.last and (self.agents is None or question.agent in self.agents):
-                self.places[name_of_question(question)] = PlacedQuestion(
-                    place, words_of(sharing.table.archetypes, place.basis.key)
-                )
-
-        return note
+            sharing.on_placed = note_place
 
     def committed(self, domain: Domain, frame: bytes) -> None:
         """Compare the tick's traced turns with its frame, and keep them."""
         if not self._tick:
             return
-        waiting = {(each.trigger.agent, number): each for number, each in _numbered(self._tick)}
-        seen: dict[int, int] = {}
+        waiting: dict[int, deque[TracedTurn]] = {}
+        for each in self._tick:
+            waiting.setdefault(each.trigger.agent, deque()).append(each)
         latest: dict[int, TracedTurn] = {}
         codec = Codec(domain.context_type, domain.effect_type)
         payload = frame[HEAD.size :]
@@ -206,12 +203,15 @@ class Trace:
                 if agent in latest:
                     latest[agent].events.append(message)
                 continue
-            number = seen.get(agent, 0)
-            seen[agent] = number + 1
-            found = waiting.get((agent, number))
-            if found is not None:
-                _settle(found, encoded, message)
-                latest[agent] = found
+            if waiting.get(agent):
+                found = latest[agent] = waiting[agent].popleft()
+                is_failure = isinstance(message, Update) and message.source in (Source.CRASH, Source.QUARANTINE)
+                if not is_failure and found.expected != encoded:
+                    trigger, decides = found.trigger, "something besides its state and its trigger decides it"
+                    problem = f"its turn on {trigger.name!r} comes out otherwise by itself than in the run: {decides}"
+                    raise DivergedError(trigger.tick, f"agent {agent}: {problem}")
+                if isinstance(message, Update | Question):
+                    found.answer = message
         self.turns += self._tick
         self._tick = []
 
@@ -219,28 +219,6 @@ class Trace:
 def _decided_after(config: Config) -> int:
     """Return the ticks from a question to its decision."""
     return config.deliberation_ticks + 1
-
-
-def _numbered(turns: Sequence[TracedTurn]) -> list[tuple[int, TracedTurn]]:
-    """Return each turn of a tick with the number of turns of its agent before it."""
-    counts: dict[int, int] = {}
-    found = []
-    for each in turns:
-        agent = each.trigger.agent
-        found.append((counts.get(agent, 0), each))
-        counts[agent] = counts.get(agent, 0) + 1
-    return found
-
-
-def _settle(traced: TracedTurn, encoded: bytes, message: Message) -> None:
-    """Take over the journal's record of a turn."""
-    trigger = traced.trigger
-    is_failure = isinstance(message, Update) and message.source in (Source.CRASH, Source.QUARANTINE)
-    if not is_failure and traced.expected != encoded:
-        problem = f"agent {trigger.agent}: its turn on {trigger.name!r} comes out otherwise by itself than in the run"
-        raise DivergedError(trigger.tick, f"{problem}: something besides its state and its trigger decides it")
-    if isinstance(message, Update | Question):
-        traced.answer = message
 
 
 def _traced(domain: Domain, trigger: Trigger[Any], *, ask: bool) -> TracedTurn:
@@ -326,21 +304,15 @@ async def do_again(  # each thing that it needs once
     """
     start = recovered.checkpoint
     found = await to_thread.run_sync(parts_of, RunDirectory(run.path), run.config, run.domain, until)
-    parts = [part for part in found if part.until > _tick_of(start)]
+    parts = [part for part in found if start is None or part.until > start.position.tick]
     if own_oracle is not None:  # its answers are not among the run's shared judgements
-        parts = [part._replace(config=_for_others(part.config, capped=capped)) for part in parts]
+        caps: dict[str, Any] = {} if capped else dict.fromkeys(_CAPS)
+        parts = [
+            part._replace(config=replace(part.config, oracle=replace(part.config.oracle.unshared, **caps)))
+            for part in parts
+        ]
     oracle_of = recorded_oracle if own_oracle is None else lambda *_: own_oracle
     simulation = await run_parts(parts, record, partial(restore, checkpoint=start), on_begin, oracle_of=oracle_of)
     if simulation is None:
         raise RunDirectoryError(f"{run.path}: has no tick to explain")
     return simulation
-
-
-def _for_others(config: Config, *, capped: bool) -> Config:
-    """Return a configuration for an oracle other than the run's: without shared judgements; with caps if `capped`."""
-    caps: dict[str, Any] = {} if capped else dict.fromkeys(("max_calls", "max_tokens", "max_usd", "max_fallback_share"))
-    return msgspec.structs.replace(config, oracle=msgspec.structs.replace(config.oracle.unshared, **caps))
-
-
-def _tick_of(checkpoint: Checkpoint | None) -> int:
-    return 0 if checkpoint is None else checkpoint.position.tick
