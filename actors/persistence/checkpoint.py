@@ -120,11 +120,16 @@ def _read(disk: Disk, name: str, take: Callable[[bytes, list[Column]], object]) 
             raise DamagedError(name, start, "it has content after its end")
         if head is None:
             head = _head(name, start, payload)
-        elif isinstance(content := _columns_or_count(name, start, payload), int):
-            count = content
         else:
-            take(payload, content)
-            taken += 1
+            try:
+                content = unpacked_or_number(payload)
+            except (ZlibError, *DECODE_ERRORS) as error:
+                raise DamagedError(name, start, f"its columns cannot be read: {error}") from None
+            if isinstance(content, int):
+                count = content
+            else:
+                take(payload, content)
+                taken += 1
     if head is None or count != taken:
         raise DamagedError(name, disk.size(name), "it ends before its last column")
     return head
@@ -138,10 +143,3 @@ def _head(name: str, start: int, payload: bytes) -> Head:
     if head.format != FORMAT:
         raise JournalError(f"{name}: has format {head.format}, and this version of PRISM reads {FORMAT}")
     return head
-
-
-def _columns_or_count(name: str, start: int, payload: bytes) -> list[Column] | int:
-    try:
-        return unpacked_or_number(payload)
-    except (ZlibError, *DECODE_ERRORS) as error:
-        raise DamagedError(name, start, f"its columns cannot be read: {error}") from None

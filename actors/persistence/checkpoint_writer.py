@@ -103,7 +103,10 @@ class CheckpointWriter:
             self.size = len(MAGIC)
         while self._waiting:
             frame = self._waiting.popleft()
-            payload = _payload(frame)
+            if isinstance(frame, Head):
+                payload = _encode(frame)
+            else:
+                payload = frame if isinstance(frame, bytes) else packed(frame)
             self._link = link_of(self._link, payload)
             encoded = encode_frame(self._link, payload)
             disk.append(self._draft, encoded)
@@ -127,12 +130,6 @@ class CheckpointWriter:
 
 def _size_of(bundle: list[Column] | bytes) -> int:
     return len(bundle) if isinstance(bundle, bytes) else sum(len(column.data) for column in bundle)
-
-
-def _payload(frame: Head | list[Column] | bytes | int) -> bytes:
-    if isinstance(frame, bytes):
-        return frame
-    return _encode(frame) if isinstance(frame, Head) else packed(frame)
 
 
 def write_checkpoint(disk: Disk, checkpoint: Checkpoint) -> None:

@@ -17,7 +17,7 @@ import msgspec
 
 from actors.core.errors import DamagedError
 from actors.core.frames import Damage, Frame, encode_frame
-from actors.persistence.disk import Disk, OpenFile, write_whole
+from actors.persistence.disk import Disk, write_whole
 from actors.persistence.framed_files import frames_in
 from actors.persistence.journal import JOURNAL, TickFrame, head_bytes, read_tail
 from actors.persistence.packers import NOBODY, Packers
@@ -153,7 +153,8 @@ class JournalWriter:
         tail = read_tail(self._disk)
         now = tail.sealed.after(written[-1])
         with self._disk.open_file(JOURNAL) as file:
-            left = _bytes_from(file, now.start - tail.shift)
+            places = range(now.start - tail.shift, file.size(), _COPIED_BYTES)
+            left = (file.read(place, _COPIED_BYTES) for place in places)
             write_whole(self._disk, JOURNAL, chain([head_bytes(tail.header, now)], left))
         self._is_synced = True
         del self._full[: len(written)]
@@ -163,7 +164,8 @@ class JournalWriter:
         if self._unsealed is None:
             return
         for size in sizes:
-            now = self._unsealed = self._unsealed.with_frame(size)
+            before = self._unsealed
+            now = self._unsealed = _Unsealed(before.end + size, before.tick, before.size + size, before.ticks + 1)
             if now.fill(self._segment_bytes):
                 self._full.append(_Full(now.end - now.size, now.end, now.tick))
                 self._unsealed = _Unsealed(now.end, now.tick + now.ticks)
@@ -207,14 +209,5 @@ class _Unsealed(NamedTuple):
     size: int = 0
     ticks: int = 0
 
-    def with_frame(self, size: int) -> _Unsealed:
-        return _Unsealed(self.end + size, self.tick, self.size + size, self.ticks + 1)
-
     def fill(self, size: int) -> bool:
         return self.size >= size and (self.ticks >= LEAST_TICKS or self.size >= LARGEST * size)
-
-
-def _bytes_from(file: OpenFile, place: int) -> Iterator[bytes]:
-    while part := file.read(place, _COPIED_BYTES):
-        yield part
-        place += len(part)

@@ -7,7 +7,7 @@ stored form.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from zlib import decompressobj
 from zlib import error as ZlibError  # noqa: N812  # it is a class
@@ -90,8 +90,12 @@ def write_segment(disk: Disk, start: int, tick: int, before: bytes, payloads: Pa
     forms, columns = pack(tick, payloads)
     segment = Segment(start=start, end=end, tick=tick, ticks=ticks, before=before, after=after, forms=forms)
     encode = msgspec.msgpack.encode
-    frames = [encode(segment), *map(encode, columns.items())]
-    write_whole(disk, segment_name(start), [MAGIC, *_chained([*frames, encode(len(columns))])])
+    pieces, link = [MAGIC], ORIGIN
+    for part in (segment, *columns.items(), len(columns)):
+        payload = encode(part)
+        link = link_of(link, payload)
+        pieces.append(encode_frame(link, payload))
+    write_whole(disk, segment_name(start), pieces)
     return segment
 
 
@@ -163,13 +167,6 @@ def _columns(segment: Segment, compressed: Mapping[str, bytes]) -> Iterator[tupl
         if not inflate.eof:
             raise ValueError(f"{name} is cut off")
         yield name, column
-
-
-def _chained(payloads: Sequence[bytes]) -> Iterator[bytes]:
-    link = ORIGIN
-    for payload in payloads:
-        link = link_of(link, payload)
-        yield encode_frame(link, payload)
 
 
 def _read(disk: Disk, name: str) -> tuple[Segment, dict[str, bytes]]:

@@ -7,6 +7,7 @@ which give the kind and the agent, and decodes only those.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -107,12 +108,7 @@ def _read(decode: Callable[[bytes], tuple[int, list[T]]], payload: bytes) -> lis
     try:
         return decode(payload)[1]
     except DECODE_ERRORS as error:
-        raise JournalError(f"{JOURNAL}: {_name_of(payload)} cannot be read: {error}") from None
-
-
-def _name_of(payload: bytes) -> str:
-    """Return the name of a tick that cannot be read."""
-    try:
-        return f"tick {_tick(payload)[0]}"
-    except DECODE_ERRORS:
-        return "a tick"
+        name = "a tick"
+        with suppress(*DECODE_ERRORS):
+            name = f"tick {_tick(payload)[0]}"
+        raise JournalError(f"{JOURNAL}: {name} cannot be read: {error}") from None

@@ -210,7 +210,11 @@ class Recorded:
         """
         for frame in read_ticks(self.disk):
             if isinstance(frame, Damage):
-                self._refuse_unless_torn(frame)
+                # At the end of the journal, behind all that is durable, a crash leaves a torn frame.
+                durable = max((position.journal_bytes for position in positions_in(self.disk)), default=0)
+                if frame.offset < durable <= self.journal_bytes:
+                    remedy = f"`prism verify {self.path}` says more; nothing was written"
+                    raise DamagedError(str(self.path / JOURNAL), frame.offset, frame.problem, remedy)
                 return
             if frame.end > self.journal_bytes:
                 return
@@ -229,10 +233,3 @@ class Recorded:
         questions = [each for each in rest if isinstance(each, Question)]
         others = [each for each in rest if not isinstance(each, Question)]
         return RecordedTick(tick, self.time_at(tick), messages, updates, moved, questions, others)
-
-    def _refuse_unless_torn(self, damage: Damage) -> None:
-        """Raise an error unless the damage is at the end of the journal, as a crash leaves it."""
-        durable = max((position.journal_bytes for position in positions_in(self.disk)), default=0)
-        if damage.offset < durable <= self.journal_bytes:
-            remedy = f"`prism verify {self.path}` says more; nothing was written"
-            raise DamagedError(str(self.path / JOURNAL), damage.offset, damage.problem, remedy)

@@ -166,10 +166,24 @@ class RunNumbers:
                 return 1.0 - share_of_at_least(sizes, 2) if sizes else 0.0
             if name == "at_least":
                 return share_of_at_least(sizes, int(rest))
-            values: Sequence[float] = spread_out(sizes).tolist() if name == "size" else self._shapes(name)
+            values: Sequence[float]
+            match name:
+                case "size":
+                    values = spread_out(sizes).tolist()
+                case "depth":
+                    values = [float(each.depth) for each in self._trees]
+                case "breadth":
+                    values = [round(each.breadth_share * each.size) for each in self._trees]
+                case _:
+                    values = [each.virality for each in self._trees if each.size > 1]
             return statistic(values, rest) if values else 0.0
         if place.startswith(BY) and "cascade_sizes" in self._summary:
-            return self._of_people(place)
+            if self._feed is None:
+                path = self._directory("totals by attribute")
+                if problem := by_problem(place, read_resolved(path / CONFIG).population.attributes):
+                    raise RunDirectoryError(f"{path}: {problem}")
+            _, attribute, *value, total = place.split(".")
+            return self.by(attribute).get(".".join(value), dict.fromkeys(TOTALS, 0.0))[total]
         return self.number(place, self._found(place))
 
     def number(self, place: str, value: Any) -> float:
@@ -218,13 +232,6 @@ class RunNumbers:
             value = value[part]
         return value
 
-    def _shapes(self, name: str) -> list[float]:
-        if name == "depth":
-            return [float(each.depth) for each in self._trees]
-        if name == "breadth":
-            return [round(each.breadth_share * each.size) for each in self._trees]
-        return [each.virality for each in self._trees if each.size > 1]
-
     @cached_property
     def _trees(self) -> list[TreeShape]:
         posts = [(each.post, each.tick, each.parent) for each in self._events if each.kind != "like"]
@@ -243,14 +250,6 @@ class RunNumbers:
             problem = f"{what} are worked out of the journal, which a run in memory does not keep"
             raise RunDirectoryError(f"{problem}: name a directory, as in run(config, out='runs/mine')")
         return self._path
-
-    def _of_people(self, place: str) -> float:
-        if self._feed is None:
-            path = self._directory("totals by attribute")
-            if problem := by_problem(place, read_resolved(path / CONFIG).population.attributes):
-                raise RunDirectoryError(f"{path}: {problem}")
-        _, attribute, *value, total = place.split(".")
-        return self.by(attribute).get(".".join(value), dict.fromkeys(TOTALS, 0.0))[total]
 
     def by(self, attribute: str) -> dict[str, dict[str, float]]:
         """Return `{value of an attribute: {total: number}}`, the values in order.

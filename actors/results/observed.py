@@ -36,10 +36,15 @@ COMPARED = tuple(name for name in Config.__struct_fields__ if name not in ("run"
 
 def observed_configs(paths: Sequence[Path]) -> dict[Path, Config]:
     """Return `{run: its configuration}` of runs that are judged together."""
-    configs = {path: _observed_config(Recorded(path)) for path in paths}
-    first, seeds = paths[0], dict[int, Path]()
+    configs, first, seeds = dict[Path, Config](), paths[0], dict[int, Path]()
     for path in paths:
-        config = configs[path]
+        run = Recorded(path)
+        if not {"cascades", "quarters"} & {*run.show.pictures}:
+            problem = f"has the domain {run.domain_name}; only social runs and economies have stylised facts"
+            raise RunDirectoryError(f"{path}: {problem}")
+        if not run.summary_fields:
+            raise RunDirectoryError(f"{path}: has not ended; `prism resume {path}` goes on with it")
+        config = configs[path] = run.config
         different = [name for name in COMPARED if _settings(config, name) != _settings(configs[first], name)]
         if different:
             raise RunDirectoryError(
@@ -50,15 +55,6 @@ def observed_configs(paths: Sequence[Path]) -> dict[Path, Config]:
         if same is not path:
             raise RunDirectoryError(f"{path}: has the seed of {same}: the same run twice tells no more than once")
     return configs
-
-
-def _observed_config(run: Recorded) -> Config:
-    if not {"cascades", "quarters"} & {*run.show.pictures}:
-        problem = f"has the domain {run.domain_name}; only social runs and economies have stylised facts"
-        raise RunDirectoryError(f"{run.path}: {problem}")
-    if not run.summary_fields:
-        raise RunDirectoryError(f"{run.path}: has not ended; `prism resume {run.path}` goes on with it")
-    return run.config
 
 
 def _settings(config: Config, section: str) -> Any:
@@ -79,7 +75,7 @@ def observed_feed(path: Path, config: Config) -> Feed:
     if course.ticks != summary.get("ticks"):
         problem = f"{course.ticks:,} ticks can be read, and the run has {summary.get('ticks', 0):,}"
         raise JournalError(f"{path}: its journal is damaged: {problem}; `prism verify {path}` says where")
-    return feed_of(course, _engagement_per_post_seen(summary), config)
+    return feed_of(course, engagement_in(summary), config)
 
 
 def feed_of(course: Course, engagement_per_post_seen: float | None, config: Config) -> Feed:
@@ -107,12 +103,11 @@ def feed_of(course: Course, engagement_per_post_seen: float | None, config: Conf
     )
 
 
-def _engagement_per_post_seen(summary: Mapping[str, Any]) -> float | None:
+def engagement_in(summary: Mapping[str, Any]) -> float | None:
+    """Return the engagement per post seen in a summary; None if nobody has seen a post."""
     behaviour = summary.get("behaviour")
-    if not summary.get("posts_seen") or not isinstance(behaviour, dict):
-        return None
-    ratio = behaviour.get("engagement_per_post_seen")
-    return ratio if isinstance(ratio, float) else None
+    ratio = behaviour.get("engagement_per_post_seen") if isinstance(behaviour, dict) else None
+    return ratio if summary.get("posts_seen") and isinstance(ratio, float) else None
 
 
 def start_quarter(config: Config) -> Quarter | None:
@@ -164,7 +159,9 @@ def read_real(files: Sequence[str], config: Config) -> Real:
                 kind, real = "cascades", real._replace(hours=parse_hours(source.data, source.name).counts.tolist())
             elif is_series(columns):
                 quarters = parse_series(source.data, source.name).quarters
-                _check_length(quarters, source.name)
+                least = YEAR_QUARTERS + QUARTERS_MIN  # moments begin after the first year
+                if len(quarters) < least:
+                    raise InputError(source.name, f"expected at least {least} quarters, got {len(quarters)}")
                 kind, real = "quarters", real._replace(quarters=quarters, source=Path(source.name).name)
             else:
                 raise InputError(source.name, f"expected the columns of {KINDS}, got {','.join(columns[:6])}", line=1)
@@ -172,10 +169,3 @@ def read_real(files: Sequence[str], config: Config) -> Real:
             problem = f"has figures for runs with {kind}, and these are {config.simulation.domain} runs"
             raise InputError(source.name, problem)
     return real
-
-
-def _check_length(quarters: Sequence[Figures], source: str) -> None:
-    """Refuse a series that is too short for moments, which begin after its first year."""
-    least = YEAR_QUARTERS + QUARTERS_MIN
-    if len(quarters) < least:
-        raise InputError(source, f"expected at least {least} quarters, got {len(quarters)}")

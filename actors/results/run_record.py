@@ -20,7 +20,7 @@ from actors.record.listing import RunStatus, list_run
 from actors.record.run import Recorded
 from actors.record.shadow import read_shadow
 from actors.results.distributions import AttributeCourse, read_distributions
-from actors.results.observed import feed_of
+from actors.results.observed import engagement_in, feed_of
 from actors.runs.summary import Summary
 from prism.answers import setting_in_words
 from prism.config import Config
@@ -133,9 +133,7 @@ class RunRecord(Recorded):
 
 def feed_of_run(run: RunRecord) -> Feed:
     """Return the data of a social run for a scorecard; the run need not have ended."""
-    world = {} if run.summary is None else run.summary.world
-    ratio = world.get("behaviour", {}).get("engagement_per_post_seen") if world.get("posts_seen") else None
-    return feed_of(run.course, ratio, run.config)
+    return feed_of(run.course, engagement_in({} if run.summary is None else run.summary.world), run.config)
 
 
 def _chart(config: Config) -> tuple[Any, str]:
