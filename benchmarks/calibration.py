@@ -39,7 +39,7 @@ PARAMETERS: Final = (
 TOLERANCES: Final = {"mean": 0.5, "deviation": 0.1, "liked": 0.05, "lag": 0.1, "zeros": 0.05, "largest": 0.5}
 CHECKED: Final = ("zeros", "largest")
 DAYS: Final = 200
-BUDGET: Final = Budget(screening=36, design=320, confirm=24)
+BUDGET: Final = Budget(design=320, confirm=24)
 WANTED: Final = (0.85, 0.95)
 IDENTIFIABLE: Final = 4
 

@@ -44,7 +44,7 @@ from prism.quoting import printable
 
 OUT = Path("calibrations")
 KEPT = "Runs that are done are kept, and those under way go on where their files end: run the same command again"
-NEEDED = ("scipy", "sklearn", "SALib")
+NEEDED = ("scipy", "sklearn")
 OUT_OPTION = out_option("calibration", OUT)
 
 
@@ -93,7 +93,7 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
 def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | None, *, quiet: bool) -> None:
     """Run the calibration in FILE, or go on with it."""
     if any(find_spec(name) is None for name in NEEDED):
-        raise click.ClickException(not_installed("calibrations need SALib and scikit-learn", "calibrate"))
+        raise click.ClickException(not_installed("calibrations need scikit-learn", "calibrate"))
     made = make_calibration_plan(path)
     place = out or OUT / path.stem
     make_directory(place)

@@ -11,7 +11,7 @@ from msgspec import Meta
 from prism.calibration.parameters import Parameter
 from prism.config.places import read_as
 from prism.errors import SettingError
-from prism.experiment import SharedOracle
+from prism.experiment import Range, SharedOracle
 
 SEED_KEY = "simulation.seed"
 WITHOUT_EFFECT = ("run.", "metrics.", "llm.prices.")  # settings that change no result of a run
@@ -24,7 +24,7 @@ RUNS_MAX = 100_000
 PARAMETERS_MAX = 30
 DESIGN = 300  # the runs of a design from which emulators learn well
 DESIGN_PERCENT = 85
-"""The design's part of a budget that is one number. The last step gets the rest; the screening gets no runs."""
+"""The design's part of a budget that is one number. The last step gets the rest."""
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -63,25 +63,16 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The runs of each step.
 
     Args:
-        screening: for Morris's screening.
         design: spread over the ranges, for the posterior and its test.
         confirm: under seeds of their own: the best fits, the base, and draws of the posterior.
     """
 
-    screening: Annotated[int, Meta(ge=0, le=RUNS_MAX)] = 0
     design: Annotated[int, Meta(ge=0, le=RUNS_MAX)] = DESIGN
     confirm: Annotated[int, Meta(ge=0, le=RUNS_MAX)] = 40
 
     @property
     def runs(self) -> int:
-        return self.screening + self.design + self.confirm
-
-
-class _Range(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    low: float
-    high: float
-    scale: Literal["linear", "log"] = "linear"
-    whole: bool = False
+        return self.design + self.confirm
 
 
 class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -90,7 +81,7 @@ class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     set: dict[str, Any] = {}
     data: str | None = None
     holdout: Annotated[float, Meta(ge=0.0, le=0.9)] = 0.0
-    parameters: dict[str, _Range]
+    parameters: dict[str, Range]
     targets: dict[str, Target]
     checks: dict[str, Target] = {}
     budget: Annotated[int, Meta(ge=1, le=RUNS_MAX)] | Budget = Budget()
@@ -129,7 +120,7 @@ def read_calibration(text: str, source: str) -> Calibration:
         data=file.data,
         holdout=file.holdout,
         parameters=tuple(
-            Parameter(setting=name, low=each.low, high=each.high, scale=each.scale, whole=each.whole)
+            Parameter(setting=name, low=float(each.low), high=float(each.high), scale=each.scale, whole=each.whole)
             for name, each in file.parameters.items()
         ),
         targets=file.targets,
@@ -151,13 +142,8 @@ def _checked(file: _File) -> _File:
     if not file.targets:
         raise _refused("targets", "expected one target or more")
     for name, each in file.parameters.items():
-        key = f"parameters.{name}"
-        if not (math.isfinite(each.low) and math.isfinite(each.high) and each.low < each.high):
-            raise _refused(key, f"expected low below high, got {each.low:g} and {each.high:g}")
-        if each.scale == "log" and each.low <= 0.0:
-            raise _refused(f"{key}.low", f"expected more than 0 on a log scale, got {each.low:g}")
-        if each.whole and (each.low % 1 or each.high % 1):
-            raise _refused(key, f"expected whole numbers, got {each.low:g} and {each.high:g}")
+        if each.problem:
+            raise _refused(f"parameters.{name}", each.problem)
     _check_names(file)
     for part, targets in (("targets", file.targets), ("checks", file.checks)):
         for name, target in targets.items():

@@ -1,4 +1,4 @@
-"""The steps of a calibration, from the screening to the holdout. Runs are made by a port, so that all else is pure."""
+"""The steps of a calibration, from the design to the holdout. Runs are made by a port, so that all else is pure."""
 
 from __future__ import annotations
 
@@ -21,14 +21,10 @@ from prism.calibration.comparison import (
     root_mean_square,
 )
 from prism.calibration.parameters import (
-    Effect,
     Point,
     design_places,
     point_at,
-    screened,
-    screening_places,
     snapped,
-    trajectories_of,
 )
 from prism.calibration.posterior import (
     CORRELATED,
@@ -43,7 +39,7 @@ from prism.calibration.posterior import (
 from prism.columns import Floats
 
 SEEDS_A_STEP: Final = 1_000_000
-STEPS: Final = ("screening", "design", "confirm")
+STEPS: Final = {"design": 1, "confirm": 2}  # with the place of their seeds
 DESIGN_BATCH: Final = 32
 FLOOR_RUNS: Final = 2  # the fewest runs of one configuration that have a noise floor
 PREDICTED_LEAST: Final = 3
@@ -129,7 +125,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     fitted_alike: float | None  # the distance of the fit from the fitted part, in the same targets
     floor: float | None  # the median distance of two runs of the fit that differ in their seeds
     halves: float | None  # the median distance of two halves of the real cascades
-    effects: list[Effect]
     ranks: list[TruthRanks]
     # why the fit may be wrong although all parts are there: checks that fail, targets out of reach, too few draws that
     # count, a tiny holdout
@@ -160,14 +155,8 @@ def _split_confirm(runs: int, candidates: int) -> tuple[int, int]:
     return (times // 2 if candidates > 1 else 0), times
 
 
-def _confirm_needed() -> int:
-    """Return the fewest runs of the last step that are enough for a noise floor, and for draws of the posterior."""
-    for runs in itertools.count(FLOOR_RUNS):
-        trials, times = _split_confirm(runs, CANDIDATES)
-        left = runs - CANDIDATES * trials - 2 * times
-        if times >= FLOOR_RUNS and left >= PREDICTED_LEAST:
-            break
-    return runs
+CONFIRM_NEEDED: Final = 9
+"""The fewest runs of the last step: two of the base and of the fit, one for each candidate, and three draws."""
 
 
 def runs_needed(parameters: int) -> int:
@@ -182,7 +171,7 @@ def required_steps(calibration: Calibration, real: Real, incomparable: int = 0) 
     few = "" if has_posterior else _short_design(calibration, incomparable)
     candidates = CANDIDATES if has_posterior else 1
     trials, times = _split_confirm(budget.confirm, candidates)
-    short = f"too few runs: give {_enough(calibration, 'confirm', _confirm_needed())}"
+    short = f"too few runs: give {_enough(calibration, 'confirm', CONFIRM_NEEDED)}"
     drawn = budget.confirm - candidates * trials - 2 * times if has_posterior else 0
     checks = "" if drawn >= PREDICTED_LEAST else few or short
     out = holdout_targets(calibration.targets, has_cascades=bool(real.holdout))
@@ -224,14 +213,13 @@ def few_for_intervals(calibration: Calibration) -> str:
 
 
 def planned_runs(calibration: Calibration) -> dict[str, int]:
-    """Return `{step: runs}`, fewer than the budget if a step takes only whole trajectories or pairs.
+    """Return `{step: runs}`, fewer than the budget if a step takes only whole pairs.
 
     If runs of the design turn out to be no use for a posterior, its draws are left out, and there are fewer still.
     """
     budget, parameters = calibration.budget, len(calibration.parameters)
     has_posterior = budget.design >= runs_needed(parameters)
     return {
-        "screening": trajectories_of(parameters, budget.screening) * (parameters + 1),
         "design": budget.design,
         "confirm": budget.confirm if has_posterior else 2 * (budget.confirm // 3),  # without draws
     }
@@ -245,13 +233,12 @@ class _Procedure:
         self._comparer = Comparer(calibration.targets, real.fitted)
         self._all = Comparer(calibration.compared, real.fitted)
         self._known: list[tuple[Floats, float]] = []
-        """The places and distances of all runs of the screening and the design."""
+        """The places and distances of all runs of the design."""
         self._reach = 1.0
         self._nearest = dict.fromkeys(calibration.compared, float("inf"))
         self._runs = dict.fromkeys(STEPS, 0)
 
     def result(self) -> Result:
-        effects = self._screen()
         design, observed = self._design()
         posterior, ranks, incomparable = self._infer(design, observed)
         # Choose between the candidates, and run the chosen one and the base under new seeds. So luck in the
@@ -264,18 +251,18 @@ class _Procedure:
         ]
         chosen = int(np.argmin(distances)) if trials else 0
         seeds = range(trials, trials + times)
-        first = self._asked.seed * 10 * SEEDS_A_STEP + STEPS.index("confirm") * SEEDS_A_STEP + 1
+        first = self._asked.seed * 10 * SEEDS_A_STEP + STEPS["confirm"] * SEEDS_A_STEP + 1
         base = self._made("confirm", [Point(values=dict(self._base), seed=first + seed) for seed in seeds])
         fit = self._run("confirm", np.tile(candidates[chosen], (times, 1)), seeds)
         left = self._asked.budget.confirm - self._runs["confirm"]
         drawn = np.empty((0, len(self._names))) if posterior is None else posterior.draws(left, self._asked.seed)
         predicted = self._run("confirm", drawn, range(seeds.stop, seeds.stop + len(drawn)))
         confirmed = _Confirmed(base=base, fit=fit, predicted=predicted, best=candidates[chosen])
-        return self._judged(effects, posterior, ranks, confirmed, incomparable)
+        return self._judged(posterior, ranks, confirmed, incomparable)
 
     def _run(self, step: str, places: Floats, seeds: Sequence[int] | None = None) -> list[Observed]:
         """Run places; seeds are counted within the step, and by default each run has one of its own."""
-        first = self._asked.seed * 10 * SEEDS_A_STEP + STEPS.index(step) * SEEDS_A_STEP + 1
+        first = self._asked.seed * 10 * SEEDS_A_STEP + STEPS[step] * SEEDS_A_STEP + 1
         own = range(self._runs[step], self._runs[step] + len(places)) if seeds is None else seeds
         points = [point_at(self._parameters, each, first + seed) for each, seed in zip(places, own, strict=True)]
         return self._made(step, points)
@@ -294,15 +281,6 @@ class _Procedure:
             self._known.append((where, found[-1]))
         self._runner.tell(min(distance for _, distance in self._known))
         return found
-
-    def _screen(self) -> list[Effect]:
-        places = screening_places(self._parameters, self._asked.budget.screening, self._asked.seed)
-        if not len(places):
-            return []
-        # One seed for a trajectory: its effects are of parameters and not of chance.
-        seeds = [place // (len(self._parameters) + 1) for place in range(len(places))]
-        distances = self._distances(places, self._run("screening", places, seeds))
-        return screened(self._parameters, places, distances, self._asked.seed)
 
     def _design(self) -> tuple[Floats, list[Observed]]:
         places = design_places(self._parameters, self._asked.budget.design, self._asked.seed)
@@ -334,7 +312,6 @@ class _Procedure:
 
     def _judged(
         self,
-        effects: list[Effect],
         posterior: Posterior | None,
         ranks: list[TruthRanks],
         confirmed: _Confirmed,
@@ -362,7 +339,6 @@ class _Procedure:
             halves=halves_apart(self._asked.targets, self._real.fitted, self._asked.seed)
             if self._real.fitted
             else None,
-            effects=effects,
             ranks=ranks,
             doubts=self._doubts(compared, ranks, effective),
             warnings=[],

@@ -8,7 +8,7 @@ from prism.experiment.answer import (
     condition_in_words,
     described_by,
 )
-from prism.experiment.design import SAMPLED, Condition, Design, conditions_for, conditions_of
+from prism.experiment.design import SAMPLED, Condition, Design, Range, conditions_for, conditions_of
 from prism.experiment.effects import Effect, Effects, Share, decomposed, effects_on
 from prism.experiment.experiment_file import Experiment, SharedOracle, Threshold, key_of_setting, read_experiment
 from prism.experiment.hypothesis import UNPAIRED, Hypothesis
@@ -63,6 +63,7 @@ __all__ = [
     "PredictionScores",
     "Predictions",
     "Published",
+    "Range",
     "Replication",
     "ScoredPrediction",
     "Sequential",

@@ -35,8 +35,11 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     header: int | None = None
 
 
+DIGITS = 6  # the significant digits of a drawn value: logarithms differ between machines, in the sixteenth digit
+
+
 class Range(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A factor that takes any value between two ends.
+    """A setting that takes any value between two ends.
 
     Args:
         low, high: the ends, which belong to it.
@@ -48,6 +51,41 @@ class Range(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     high: int | float
     scale: Literal["linear", "log"] = "linear"
     whole: bool = False
+
+    @property
+    def problem(self) -> str:
+        """The reason why it is no range, in words; empty if it is one."""
+        if not (math.isfinite(self.low) and math.isfinite(self.high)):
+            return "expected a finite low and high"
+        if self.low >= self.high:
+            return f"expected a low below the high, got {self.low:g} and {self.high:g}"
+        if self.scale == "log" and self.low <= 0:
+            return f"a range on a log scale needs a low above 0, got {self.low:g}"
+        if self.whole and (self.low % 1 or self.high % 1):
+            return f"expected whole numbers as low and high, got {self.low:g} and {self.high:g}"
+        return ""
+
+    def value_at(self, place: float) -> float | int:
+        """Return the value at a place in the range, 0 to 1; each whole number has an equal part of a linear range."""
+        place = min(1.0, max(0.0, place))
+        if self.whole and self.scale == "linear":
+            return int(min(self.high, self.low + math.floor(place * (self.high - self.low + 1))))
+        if self.scale == "log":
+            value = math.exp(math.log(self.low) + place * (math.log(self.high) - math.log(self.low)))
+        else:
+            value = self.low + place * (self.high - self.low)
+        value = min(max(round(value) if self.whole else float(f"{value:.{DIGITS}g}"), self.low), self.high)
+        return int(value) if self.whole else value
+
+    def place_of(self, value: float) -> float:
+        """Return the place of a value in the range, 0 to 1; the nearer end for a value outside."""
+        if self.whole and self.scale == "linear":
+            place = (value - self.low + 0.5) / (self.high - self.low + 1)
+        elif self.scale == "log":
+            place = (math.log(max(value, self.low)) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
+        else:
+            place = (value - self.low) / (self.high - self.low)
+        return min(1.0, max(0.0, place))
 
 
 class Design(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -154,14 +192,8 @@ def _range_problem(name: str, factor: Range, kind: str) -> str:
     """Return what is wrong with a range, for this setting, too, if it is known here; empty if nothing is."""
     if kind not in SAMPLED:
         return f"a design of kind {kind} has lists of levels; ranges are for {', '.join(SAMPLED)}"
-    if not (math.isfinite(factor.low) and math.isfinite(factor.high)):
-        return "expected a finite low and high"
-    if factor.low >= factor.high:
-        return f"expected a low below the high, got {factor.low:g} and {factor.high:g}"
-    if factor.scale == "log" and factor.low <= 0:
-        return f"a range on a log scale needs a low above 0, got {factor.low:g}"
-    if factor.whole and (factor.low % 1 or factor.high % 1):
-        return f"expected whole numbers as low and high, got {factor.low:g} and {factor.high:g}"
+    if factor.problem:
+        return factor.problem
     of_setting = next((each.type for each in settings() if each.path == name), "float")
     if not of_setting.startswith(("float", "int")):
         return f"this setting is {of_setting}, so it has no range: expected a list of levels"

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from prism.experiment.design import Condition, Design, Range, refuse_too_many
 
 SEED = 1
 LEVELS = 4  # the grid of a Morris design; Morris (1991) has four levels, too
-DIGITS = 6  # the significant digits of a sampled value: logarithms differ between machines, in the sixteenth digit
 
 Array = NDArray[np.float64]
 
@@ -90,17 +88,8 @@ def _value(design: Design, name: str, unit: float) -> Any:
     """
     factor, is_grid = design.factors[name], design.kind == "morris"
     if not isinstance(factor, Range):
-        return factor[_part(unit, len(factor), is_grid=is_grid)]
-    low, high = factor.low, factor.high
-    if factor.whole and factor.scale == "linear":
-        return int(low) + _part(unit, int(high - low) + 1, is_grid=is_grid)
-    if factor.scale == "log":
-        value = math.exp(math.log(low) + unit * (math.log(high) - math.log(low)))
-    else:
-        value = low + unit * (high - low)
-    value = round(value) if factor.whole else float(f"{value:.{DIGITS}g}")
-    return min(max(value, low), high)
-
-
-def _part(unit: float, parts: int, *, is_grid: bool) -> int:
-    return round(unit * (parts - 1) + 1e-9) if is_grid else min(int(unit * parts), parts - 1)
+        last = len(factor) - 1
+        return factor[round(unit * last + 1e-9) if is_grid else min(int(unit * (last + 1)), last)]
+    if is_grid and factor.whole and factor.scale == "linear":
+        return int(factor.low) + round(unit * (factor.high - factor.low) + 1e-9)
+    return factor.value_at(unit)

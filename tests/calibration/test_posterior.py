@@ -115,6 +115,7 @@ class Narrow(Inference):
         return Narrow(self._parameters, self._places[~runs], self._statistics[~runs])
 
 
+@pytest.mark.slow
 def test_ranks_of_posteriors_that_are_too_narrow_are_found_out() -> None:
     places, statistics = runs()
     inference = Narrow(PARAMETERS, places, statistics)

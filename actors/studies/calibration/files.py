@@ -144,7 +144,6 @@ def page_of(plan: CalibrationPlan, result: Result) -> str:
         *([_list(f"**{_text(each)}**" for each in result.warnings)] if result.warnings else []),
         "## Parameters",
         *(_fitted(result) if result.is_reported else _refused(result)),
-        *_screening(result),
         "## Made of",
         _list(_made_of(plan, result)),
     ]
@@ -225,13 +224,6 @@ def _ranks(result: Result) -> Iterator[Sequence[str]]:
         uniform = f"{'yes' if each.is_uniform else 'no'} ({each.likelihood:.2g})"
         bias = f"{each.bias:.3f} +- {each.bias_error:.3f}"
         yield each.parameter, f"{each.truths}", *covered, uniform, bias, f"{each.error:.2f}", f"{each.width:.2f}"
-
-
-def _screening(result: Result) -> list[str]:
-    if not result.effects:
-        return []
-    rows = [(each.parameter, f"{each.mean:.3g}", f"{each.spread:.3g}") for each in result.effects]
-    return ["## Screening", _table(("setting", "mean size of its effects", "spread"), rows)]
 
 
 def _made_of(plan: CalibrationPlan, result: Result) -> Iterator[str]:

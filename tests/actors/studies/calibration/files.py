@@ -18,7 +18,7 @@ targets:
   posts: {measure: rounds.posts, value: 25, tolerance: 4, source: made up}
 checks:
   likes: {measure: likes, value: 60, tolerance: 30, source: made up}
-budget: {screening: 0, design: 50, confirm: 11}
+budget: {design: 50, confirm: 11}
 """
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from actors.factory.config_file import read_config
 from actors.studies.calibration.calibration_plan import make_calibration_plan
-from actors.studies.calibration.files import CONFIGURATION, PAGE, RESULT, page_of, write_result
+from actors.studies.calibration.files import CONFIGURATION, PAGE, RESULT, write_result
 from prism.calibration import Budget, Observed, Point, Result, calibrated
 from prism.config import calibration_label
 from tests.actors.studies.calibration.files import CALIBRATION, write_calibration
@@ -38,6 +38,7 @@ class StandIn:
 
 
 def result_of(path: Path) -> Result:
+    """Return the result of a calibration of a made-up model."""
     plan = make_calibration_plan(path)
     return calibrated(plan.calibration, plan.values, plan.real, StandIn())
 
@@ -67,7 +68,7 @@ def test_a_fit_that_lacks_a_part_leaves_no_configuration(tmp_path: Path) -> None
     out = tmp_path / "out"
     out.mkdir()
     (out / CONFIGURATION).write_text("of an earlier fit")
-    text = CALIBRATION.replace(", holdout: 0.26", "")
+    text = CALIBRATION.replace(", holdout: 0.26", "").replace("  posts: {", '  "*po_sts* [a](b) | `c`": {')
     path = write_calibration(tmp_path, text)
     write_result(make_calibration_plan(path), out, result_of(path))
     assert not (out / CONFIGURATION).exists()
@@ -75,14 +76,7 @@ def test_a_fit_that_lacks_a_part_leaves_no_configuration(tmp_path: Path) -> None
     assert "**No fit is reported.** What it lacks:" in page
     assert page.count("no part of the data is held out: give \\`holdout\\` a share of the data") == 1
     assert "| fit |" not in page
+    assert "| \\*po_sts\\* \\[a\\](b) \\| \\`c\\` |" in page
     assert "no better than the base" not in page
     assert "90% interval" not in page
     assert json.loads((out / RESULT).read_text())["result"]["is_reported"] is False
-
-
-def test_names_that_hold_marks_of_markdown_are_texts_on_the_page(tmp_path: Path) -> None:
-    path = write_calibration(tmp_path, CALIBRATION.replace("  posts: {", '  "*po_sts* [a](b) | `c`": {'))
-    page = page_of(make_calibration_plan(path), result_of(path))
-    assert "| \\*po_sts\\* \\[a\\](b) \\| \\`c\\` |" in page
-    assert "| population.engagement_threshold |" in page
-    assert "\n| --- |" in page
