@@ -98,7 +98,6 @@ def _rows(settings: Config) -> list[tuple[str, str]]:
         *((f"model for {settings.llm.by.attribute} {value}", name) for value, name in settings.llm.by.models.items()),
         ("answers by", health.dialect),
         ("latency", f"{health.latency_s:.3f} s"),
-        *_capability_rows(health),
     ]
     if proposed is not None:
         again = ", at the second attempt" if proposed.chain.retry_count else ""
@@ -110,15 +109,6 @@ def _rows(settings: Config) -> list[tuple[str, str]]:
         rows.append(("note", health.note))
     latency_s = health.latency_s if proposed is None else proposed.chain.duration_ms / 1000
     return rows + forecast_rows(settings, forecast(settings, max(latency_s, 0.001)))
-
-
-def _capability_rows(health: Health) -> list[tuple[str, str]]:
-    """Return a row for each dimension in which the server may differ; those in which it differs are marked."""
-    rows = [
-        (f"asked: {name}", f"{words} (negotiated)" if name in health.changes else words)
-        for name, words in health.capabilities.items()
-    ]
-    return [*rows, ("negotiation", f"{health.requests} requests")] if rows else []
 
 
 def _embedded_answer(asked: Asked | None) -> str:
@@ -209,7 +199,6 @@ def _check_tape(settings: Config) -> list[tuple[str, str]]:
         ("recorded from", header.health.server),
         ("model", header.health.model),
         ("answered by", header.identity.dialect),
-        *_capability_rows(header.health),
     ]
     if differences:
         rows.append(("note", f"recorded with {' and '.join(differences)}: the replay will miss answers"))

@@ -46,9 +46,9 @@ class OpenOracle(NamedTuple):
     health: Health | None
 
     @property
-    def capabilities(self) -> dict[str, str]:
-        """The way in which the model's server is asked, by dimension; empty without a server."""
-        return {} if self.health is None else self.health.capabilities
+    def dialect(self) -> str:
+        """How the model's server is told a schema; empty without a server."""
+        return "" if self.health is None else self.health.dialect
 
 
 def make_model(config: Config) -> LanguageModel:
@@ -195,9 +195,7 @@ def _describe(config: Config, health: Health) -> str:
     """Return the description for the start-up line: the model, its server and how it is asked."""
     where = f"from tape {config.oracle.tape_path}" if config.oracle.tape == "replay" else f"at {config.llm.places}"
     recording = ", recorded" if config.oracle.tape == "record" else ""
-    changed = ", ".join(f"{name} {words}" for name, words in health.changes.items())
-    adapted = f"; asked with {changed}" if changed else ""
-    asked = f"{health.dialect}{recording}{adapted}"
+    asked = f"{health.dialect}{recording}"
     models = ", ".join((health.model, *config.llm.models[1:]))
     asked += f"; by {config.llm.by.attribute}" if config.llm.by.attribute else ""
     return f"{models} by {health.server} {where}, {asked}; {health.note}".rstrip("; ")

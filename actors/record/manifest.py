@@ -58,7 +58,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         domain_code: the same hash of the code of its own domain; empty for a domain that comes with PRISM.
         inputs: `{input file: SHA-256}`.
         oracle: the oracle in words: backend, model, server and its version, tape.
-        capabilities: `{dimension: the way in which the model's server is asked}`; empty without a server.
+        dialect: how the model's server is told the schema of an answer; empty without a server.
         forks: the branchings that led to the run, the oldest first; empty for a run that is no fork.
         resumed: the ticks at which it was resumed.
         accepted: `{setting: value}` that `prism resume --accept-settings` has changed.
@@ -77,7 +77,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     inputs: dict[str, str]
     oracle: str = ""
-    capabilities: dict[str, str] = {}
+    dialect: str = ""
     forks: tuple[Fork, ...] = ()
     resumed: tuple[int, ...] = ()
     accepted: dict[str, Any] = {}

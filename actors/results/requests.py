@@ -24,9 +24,9 @@ from actors.runs.directory import TAPE
 from prism.agents import Question, StatefulAgent
 from prism.domain import Domain
 from prism.llm import LLMFailureException, Tape, TapedModel
-from prism.llm.capabilities import Capabilities, messages_of, way_of
 from prism.llm.letters import METHOD as LETTERS
 from prism.llm.letters import lettered_chat
+from prism.llm.model_client import messages_of
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message, Undecided
 from prism.llm.tape import TapeMissError
 from prism.llm.tape_file import TapeError
@@ -42,13 +42,13 @@ class Requests:
     """The requests that a run's questions led to.
 
     Args:
-        way: how the server was asked; None if that is not known, and messages are as the oracle wrote them.
+        dialect: how the server was told a schema; empty if that is not known: messages are as the oracle wrote them.
         usual: the usual way of choosing an option, by `Health.note`: `systemone`, `logprobs` or `json`.
         tapes: the tapes of the run and of those that it branched off, its own first.
     """
 
-    def __init__(self, way: Capabilities | None, usual: str, tapes: Sequence[Tape]) -> None:
-        self._way = way
+    def __init__(self, dialect: str, usual: str, tapes: Sequence[Tape]) -> None:
+        self._dialect = dialect
         self._usual = usual
         self._tapes = [TapedModel(None, tape, "replay") for tape in tapes]
         self._found: list[ModelRequest] = []
@@ -143,9 +143,8 @@ class Requests:
         self._found[-1] = msgspec.structs.replace(self._found[-1], reply=reply)
 
     def _sent(self, request: ChatRequest) -> tuple[Message, ...]:
-        if self._way is None:
-            return tuple(request.messages)
-        return msgspec.convert(messages_of(request.messages, request.schema, self._way), tuple[Message, ...])
+        sent = messages_of(request.messages, request.schema, self._dialect)
+        return msgspec.convert(sent, tuple[Message, ...])
 
 
 def _problem(error: LLMFailureException) -> str:
@@ -194,7 +193,7 @@ def requests_of(run: OpenRun) -> Iterator[Requests]:
     usual = next((method for method in (SYSTEMONE, LETTERS) if f"({method})" in run.manifest.oracle), "json")
     with ExitStack() as stack:
         tapes = [tape for path in _tapes_of(run) if (tape := _opened(path, stack)) is not None]
-        yield Requests(way_of(run.manifest.capabilities), usual, tapes)
+        yield Requests(run.manifest.dialect, usual, tapes)
 
 
 class _Mute:

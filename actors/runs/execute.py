@@ -241,12 +241,8 @@ async def _run(run: Run, host: Host, logs: LogContext, phases: PhaseWatch) -> Su
             on_wait = partial(phases.enter, phases.phase)
             opening = open_oracle(run.config, run.domain, run.directory.path, host.oracle, on_wait)
             opened = await stack.enter_async_context(opening)
-        before = run.manifest.capabilities
-        changes = [
-            f"{name} {words}, was {before[name]}"
-            for name, words in opened.capabilities.items()
-            if before.get(name, words) != words
-        ]
+        before = run.manifest.dialect
+        is_other = bool(before and opened.dialect) and opened.dialect != before
 
         def write_config() -> None:
             """Write configuration and manifest, now that the run can begin: before that no file may change."""
@@ -254,16 +250,16 @@ async def _run(run: Run, host: Host, logs: LogContext, phases: PhaseWatch) -> Su
             manifest = msgspec.structs.replace(
                 run.manifest,
                 oracle=opened.description,
-                capabilities=opened.capabilities,
+                dialect=opened.dialect,
                 sealed={name: seal for name, seal in run.manifest.sealed.items() if name != TAPE},
                 checkpoints=(),
             )
             run.directory.write_manifest(run.directory.with_seals(manifest, [CONFIG]))
 
         await to_thread.run_sync(write_config)
-        warning = f"asked otherwise than before the resume: {'; '.join(changes)}" if changes else ""
+        warning = f"asked otherwise than before the resume: {opened.dialect}, was {before}" if is_other else ""
         if warning:
-            log.warning("llm_capabilities_changed", change=warning)
+            log.warning("llm_dialect_changed", change=warning)
         host.display.begin(run, f"{opened.description}{warning and '; '}{warning}")
         emit(_beginning(run, opened.description))
         for note in said_by(run.domain).notes():

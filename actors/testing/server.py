@@ -19,8 +19,8 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from types import MappingProxyType, TracebackType
+from typing import Any, ClassVar, Self
 
 import msgspec
 
@@ -83,12 +83,13 @@ class Statistics(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reply(Exception):  # noqa: N818 - the answer to a request is found at different depths
-    """The answer to a request: a status and a body."""
+    """The answer to a request: a status, a body and headers."""
 
-    def __init__(self, body: object, status: int = 200) -> None:
+    def __init__(self, body: object, status: int = 200, headers: Mapping[str, str] = MappingProxyType({})) -> None:
         super().__init__(status)
         self.body = body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False).encode()
-        self.content_type = "text/plain; charset=utf-8" if isinstance(body, bytes) else "application/json"
+        content_type = "text/plain; charset=utf-8" if isinstance(body, bytes) else "application/json"
+        self.headers = {"Content-Type": content_type, **headers}
         self.status = status
 
 
@@ -103,6 +104,9 @@ class ModelServer:
     Raises:
         ServerAddressError: it cannot listen there.
     """
+
+    handler: ClassVar[type[Handler]]
+    """Serves the connections; a subclass may serve them in another way."""
 
     def __init__(
         self,
@@ -208,11 +212,11 @@ class _HttpServer(ThreadingHTTPServer):
         self.address_family = socket.AF_INET6 if ":" in owner.host else socket.AF_INET
         self.stopped = threading.Event()
         self.slots = threading.Semaphore(owner.settings.slots)
-        self._open: set[socket.socket] = set()
+        self.connections: set[socket.socket] = set()
         if not 0 <= owner.port < 1 << 16:
             raise ServerAddressError(owner.host, owner.port, "a port is 0 to 65535", is_port=True)
         try:
-            super().__init__((owner.host, owner.port), _Handler)
+            super().__init__((owner.host, owner.port), owner.handler)
         except OSError as error:
             # The error of an unknown name has a number of its own, which is below 0.
             is_named = error.errno is not None and error.errno > 0
@@ -228,11 +232,11 @@ class _HttpServer(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Remember the connection, and serve it in a thread."""
-        self._open.add(request)
+        self.connections.add(request)
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        self._open.discard(request)
+        self.connections.discard(request)
         super().shutdown_request(request)
 
     def end(self) -> None:
@@ -240,19 +244,30 @@ class _HttpServer(ThreadingHTTPServer):
         self.stopped.set()
         self.shutdown()
         self.socket.close()
-        for connection in list(self._open):
+        for connection in list(self.connections):
             try:
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:
                 continue
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """One connection."""
+class Handler(BaseHTTPRequestHandler):
+    """One connection. The methods without an underscore are the steps of an answer, which a subclass may change."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     server: _HttpServer
+    body: Any
+    """The decoded JSON of the request, or its text if it is no JSON."""
+
+    @property
+    def settings(self) -> ServerSettings:
+        return self.server.owner.settings
+
+    @property
+    def place(self) -> str:
+        """The path of the request, without its query."""
+        return self.path.partition("?")[0]
 
     def handle(self) -> None:
         """Serve requests until the client leaves."""
@@ -276,13 +291,13 @@ class _Handler(BaseHTTPRequestHandler):
         raw = self.rfile.read(size) if size <= MAX_BODY_BYTES else b""
         self.close_connection |= size > MAX_BODY_BYTES
         try:
-            body: Any = json.loads(raw) if raw else None
+            self.body = json.loads(raw) if raw else None
         except (ValueError, RecursionError):
-            body = raw.decode(errors="replace")
+            self.body = raw.decode(errors="replace")
         exchange = Exchange(
             method=self.command,
             path=self.path,
-            body=body,
+            body=self.body,
             started_s=time.monotonic(),
             request_id=self.headers.get("X-Request-Id", ""),
             traceparent=self.headers.get("traceparent", ""),
@@ -292,71 +307,139 @@ class _Handler(BaseHTTPRequestHandler):
         exchange.abandoned = True
         try:
             try:
-                reply = self._reply(exchange, size)
+                if size > MAX_BODY_BYTES:
+                    raise Reply(b"413 body too large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+                reply = self.look_up() if self.command != "POST" else self.answer(exchange)
             except Reply as refusal:
                 reply = refusal
             if reply is not None and not self.server.stopped.is_set():
-                self._send(reply, exchange)
+                self.send(reply, exchange)
                 exchange.abandoned = False
         finally:
             owner.end(exchange)
 
-    def _reply(self, exchange: Exchange, size: int) -> Reply | None:
-        """Return the answer to a request; None if there is none. Raises: Reply, for a refusal."""
-        path, body, settings = self.path.partition("?")[0], exchange.body, self.server.owner.settings
-        if size > MAX_BODY_BYTES:
-            raise Reply(b"413 body too large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-        names = [full_name(name) for name in settings.models]
-        # 1. What anybody may look up.
-        if self.command != "POST":
-            found: dict[str, object] = {
-                "/": b"Ollama is running",
-                "/api/version": {"version": VERSION},
-                "/api/tags": {"models": [{"name": name, "model": name, "digest": _digest(name)} for name in names]},
-                "/api/ps": {"models": []},
-                "/v1/models": {"object": "list", "data": [{"id": name, "object": "model"} for name in names]},
-            }
-            return Reply(found[path]) if path in found else Reply(b"404 page not found", 404)
+    def look_up(self) -> Reply:
+        """Return what anybody may look up."""
+        names = list(map(full_name, self.settings.models))
+        found: dict[str, object] = {
+            "/": b"Ollama is running",
+            "/api/version": {"version": VERSION},
+            "/api/tags": {"models": [{"name": name, "model": name, "digest": _digest(name)} for name in names]},
+            "/api/ps": {"models": []},
+            "/v1/models": {"object": "list", "data": [{"id": name, "object": "model"} for name in names]},
+        }
+        return Reply(found[self.place]) if self.place in found else Reply(b"404 page not found", 404)
+
+    def check(self) -> None:
+        """Check a question. Raises: Reply, for a refusal."""
+        path, body = self.place, self.body
         if path not in {CHAT, COMPLETIONS, "/api/show"}:
-            return Reply(b"404 page not found", 404)
-        # 2. The question is checked.
+            raise Reply(b"404 page not found", 404)
         if not isinstance(body, dict):
-            raise _error(path, 400, "the body is no JSON object")
+            raise error_of(path, 400, "the body is no JSON object")
         name = body.get("model")
-        if not isinstance(name, str) or full_name(name) not in names:
-            raise _error(path, 404, f"model '{name}' not found")
+        if not isinstance(name, str) or full_name(name) not in map(full_name, self.settings.models):
+            raise error_of(path, 404, f"model '{name}' not found")
         if path == "/api/show":
             info = {"general.architecture": "llama", "llama.context_length": 131_072}
-            return Reply({"model_info": info, "capabilities": ["completion"], "details": {"family": "llama"}})
+            raise Reply({"model_info": info, "capabilities": ["completion"], "details": {"family": "llama"}})
         messages = body.get("messages", [])
         if not isinstance(messages, list) or not all(isinstance(each, dict) for each in messages):
-            raise _error(path, 400, "messages must be a list of objects")
+            raise error_of(path, 400, "messages must be a list of objects")
         if path == COMPLETIONS and body.get("stream") is True:
-            raise _error(path, 400, "the test server does not stream")
-        # 3. It is answered, in a slot.
+            raise error_of(path, 400, "the test server does not stream")
+
+    def answer(self, exchange: Exchange) -> Reply | None:
+        """Return the answer to a question; None if there is none. Raises: Reply, for a refusal."""
+        self.check()
         call = self.server.owner.begin_call(exchange)
-        fault = exchange.fault
-        if fault is Fault.HANG:
-            while not self.server.stopped.is_set() and not self._has_left():
-                pass
-            self.close_connection = True
+        self.admit(exchange)
+        if exchange.fault is Fault.HANG:
+            self.wait(math.inf)
             return None
-        if fault is Fault.BUSY:
-            raise _error(path, 503, "server busy, please try again.  maximum pending requests exceeded")
-        if fault is Fault.ERROR:
-            raise _error(path, 500, "llama runner process has terminated: exit status 2")
         with self.server.slots:
             self.server.owner.count_busy(1)
-            self.server.stopped.wait(settings.latency.seconds(call))
+            is_there = self.wait(self.latency_s(call))
             self.server.owner.count_busy(-1)
-        return Reply(_completion(path, body, _content(path, body, fault, settings), call, exchange.started_s))
+        if not is_there:
+            return None
+        return Reply(self.completion(self.text(exchange), exchange))
 
-    def _has_left(self) -> bool:
-        """Return whether the client has closed the connection, after a short wait."""
-        readable, _, _ = select.select([self.connection], [], [], _LOOKS_EVERY_S)
-        return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
+    def admit(self, exchange: Exchange) -> None:
+        """Take a question that has its number. Raises: Reply, for a refusal."""
+        if exchange.fault is Fault.BUSY:
+            raise error_of(self.place, 503, "server busy, please try again.  maximum pending requests exceeded")
+        if exchange.fault is Fault.ERROR:
+            raise error_of(self.place, 500, "llama runner process has terminated: exit status 2")
 
-    def _send(self, reply: Reply, exchange: Exchange) -> None:
+    def wait(self, seconds: float) -> bool:
+        """Return whether the client is still there after so many seconds."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0.0 and not self.server.stopped.is_set():
+            readable, _, _ = select.select([self.connection], [], [], min(left, _LOOKS_EVERY_S))
+            if readable and not self.connection.recv(1, socket.MSG_PEEK):
+                self.close_connection = True
+                return False
+        return True
+
+    def latency_s(self, call: int) -> float:
+        return self.settings.latency.seconds(call)
+
+    def text(self, exchange: Exchange) -> str:
+        """Return the text that the model gives. Raises: Reply, if the format is no schema."""
+        if exchange.fault is Fault.EMPTY:
+            return ""
+        if exchange.fault is Fault.NOT_JSON:
+            return _PROSE
+        options, form = asked_of(self.place, self.body)
+        is_wrong = exchange.fault is Fault.WRONG_STATE
+        if self.settings.reply is not None and not is_wrong:
+            return self.settings.reply(self.body.get("messages", []), options, form)
+        try:
+            return self.said(options, form, wrong=is_wrong)
+        except ValueError as error:
+            raise error_of(self.place, 400, str(error)) from None
+
+    def said(self, options: Mapping[str, object], form: object, *, wrong: bool) -> str:
+        """Return the made-up text of the model."""
+        return answer(self.body.get("messages", []), options.get("seed"), form, wrong=wrong)
+
+    def completion(self, text: str, exchange: Exchange) -> dict[str, Any]:
+        """Return the body of an answer, cut at the limit of tokens: one token is about four characters."""
+        path, body = self.place, self.body
+        most = body.get("max_completion_tokens", body.get("max_tokens"))
+        most = (body.get("options") or {}).get("num_predict") if path == CHAT else most
+        reason = "length" if isinstance(most, int) and 0 < most < len(text) / 4 else "stop"
+        text = text[: most * 4] if reason == "length" and most is not None else text
+        asked = sum(4 + math.ceil(len(str(each.get("content", ""))) / 4) for each in body.get("messages", []))
+        told = math.ceil(len(text) / 4)
+        message = {"role": "assistant", "content": text}
+        if path == CHAT:
+            took_ns = int((time.monotonic() - exchange.started_s) * 1e9)
+            return {
+                "model": body["model"],
+                "created_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                "message": message,
+                "done": True,
+                "done_reason": reason,
+                "total_duration": took_ns,
+                "load_duration": 1_000_000,
+                "prompt_eval_count": asked,
+                "prompt_eval_duration": took_ns // 5 + 1,
+                "eval_count": told,
+                "eval_duration": took_ns * 4 // 5 + 1,
+            }
+        return {
+            "id": f"chatcmpl-{exchange.call}",
+            "object": "chat.completion",
+            "created": _CREATED,
+            "model": body["model"],
+            "choices": [{"index": 0, "message": message, "finish_reason": reason}],
+            "usage": {"prompt_tokens": asked, "completion_tokens": told, "total_tokens": asked + told},
+        }
+
+    def send(self, reply: Reply, exchange: Exchange) -> None:
+        """Send an answer, as far as the fault lets it."""
         if exchange.fault is Fault.RESET:
             # With this option a close sends RST, and no FIN.
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -365,7 +448,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         exchange.status = reply.status
         self.send_response(reply.status)
-        self.send_header("Content-Type", reply.content_type)
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
         self.send_header("Content-Length", str(len(reply.body)))
         if self.close_connection:
             self.send_header("Connection", "close")
@@ -376,71 +460,30 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection |= is_cut
 
 
+ModelServer.handler = Handler
+
+
 def full_name(name: str) -> str:
     """Return the name with its tag, in lower case: Ollama finds models whatever the case."""
     return (name if ":" in name.rsplit("/", 1)[-1] else f"{name}:latest").lower()
 
 
-def _digest(name: str) -> str:
-    return sha256(name.encode()).hexdigest()
-
-
-def _error(path: str, status: int, message: str) -> Reply:
-    if path != COMPLETIONS:
+def error_of(path: str, status: int, message: str) -> Reply:
+    """Return a refusal as the API of a path writes it."""
+    if not path.endswith("/completions"):
         return Reply({"error": message}, status)
     kind = "invalid_request_error" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "api_error"
     return Reply({"error": {"message": message, "type": kind, "param": None, "code": None}}, status)
 
 
-def _content(path: str, body: dict[str, Any], fault: Fault | None, settings: ServerSettings) -> str:
-    """Return the text that the model gives. Raises: Reply, if the format is no schema."""
-    if fault is Fault.EMPTY:
-        return ""
-    if fault is Fault.NOT_JSON:
-        return _PROSE
-    options, form = body.get("options") or {}, body.get("format")
-    if path == COMPLETIONS:
-        options = {"seed": body.get("seed"), "temperature": body.get("temperature")}
-        asked = body.get("response_format") or {}
-        form = (asked.get("json_schema") or {}).get("schema") or (asked.get("type") == "json_object" and "json")
-    is_wrong = fault is Fault.WRONG_STATE
-    if settings.reply is not None and not is_wrong:
-        return settings.reply(body.get("messages", []), options, form)
-    try:
-        return answer(body.get("messages", []), options.get("seed"), form, wrong=is_wrong)
-    except ValueError as error:
-        raise _error(path, 400, str(error)) from None
+def asked_of(path: str, body: Mapping[str, Any]) -> tuple[Mapping[str, object], object]:
+    """Return the options of a question and the format that it asks for: a schema, `json` or nothing."""
+    if path != COMPLETIONS:
+        return body.get("options") or {}, body.get("format")
+    asked = body.get("response_format") or {}
+    form = (asked.get("json_schema") or {}).get("schema") or (asked.get("type") == "json_object" and "json")
+    return {"seed": body.get("seed"), "temperature": body.get("temperature")}, form
 
 
-def _completion(path: str, body: dict[str, Any], text: str, call: int, started_s: float) -> object:
-    """Return the body of an answer, cut at the limit of tokens: one token is about four characters."""
-    most = body.get("max_completion_tokens", body.get("max_tokens"))
-    most = (body.get("options") or {}).get("num_predict") if path == CHAT else most
-    reason = "length" if isinstance(most, int) and 0 < most < len(text) / 4 else "stop"
-    text = text[: most * 4] if reason == "length" and most is not None else text
-    asked = sum(4 + math.ceil(len(str(each.get("content", ""))) / 4) for each in body.get("messages", []))
-    told = math.ceil(len(text) / 4)
-    message = {"role": "assistant", "content": text}
-    if path == CHAT:
-        took_ns = int((time.monotonic() - started_s) * 1e9)
-        return {
-            "model": body["model"],
-            "created_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "message": message,
-            "done": True,
-            "done_reason": reason,
-            "total_duration": took_ns,
-            "load_duration": 1_000_000,
-            "prompt_eval_count": asked,
-            "prompt_eval_duration": took_ns // 5 + 1,
-            "eval_count": told,
-            "eval_duration": took_ns * 4 // 5 + 1,
-        }
-    return {
-        "id": f"chatcmpl-{call}",
-        "object": "chat.completion",
-        "created": _CREATED,
-        "model": body["model"],
-        "choices": [{"index": 0, "message": message, "finish_reason": reason}],
-        "usage": {"prompt_tokens": asked, "completion_tokens": told, "total_tokens": asked + told},
-    }
+def _digest(name: str) -> str:
+    return sha256(name.encode()).hexdigest()

@@ -19,8 +19,8 @@ REQUEST_SETTINGS = ("path", "headers", "query", "extra_body")
 TEXT_SETTINGS = ("host", "hosts", "model", "keep_alive", "api_key_env")
 """The settings of section `llm` that are texts, so that somebody may put a key there."""
 
-OWN_FIELDS = ("messages", "model", "stream")
-"""The fields of a question that cannot be replaced: without them it would be no question, or no answer."""
+OWN_FIELDS = ("messages", "model")
+"""The fields of a question that cannot be replaced: without them it would be no question."""
 
 _PATH = re.compile(r"/[!-~]*")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -11,7 +12,6 @@ from prism.config.model import LLMConfig
 from prism.credentials import VARIABLE
 from prism.errors import OracleUnavailableError
 from prism.llm.gateway import GATEWAY
-from prism.llm.http import checked_host, read_key
 from prism.llm.tls import ca_files
 
 _CHAT = "/chat/completions"
@@ -46,10 +46,10 @@ def address_of(config: LLMConfig, environment: Mapping[str, str]) -> Address:
     Raises:
         OracleUnavailableError: the host is not an address, a variable is not set, or a secret cannot be sent.
     """
-    host, gateway = checked_host(config.host), GATEWAY.get()
+    host, gateway = _checked_host(config.host), GATEWAY.get()
     if gateway is not None:  # which has the secrets, and adds them
         return Address(host=host, headers={}, query={}, has_key=gateway.has_key, secrets=())
-    key = read_key(environment, config.api_key_env)
+    key = _read_key(environment, config.api_key_env)
     secrets = {key} if key else set()
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     for name, value in config.request.headers.items():
@@ -72,7 +72,7 @@ def address_of(config: LLMConfig, environment: Mapping[str, str]) -> Address:
 def _filled(place: str, value: str, environment: Mapping[str, str], secrets: set[str]) -> str:
     def read(found: re.Match[str]) -> str:
         variable = found[1] or found[2]
-        text = read_key(environment, variable)
+        text = _read_key(environment, variable)
         if text is None:
             message = f"{place}: the environment variable {variable} is not set; set it, or leave {place} out"
             raise OracleUnavailableError(message)
@@ -80,6 +80,37 @@ def _filled(place: str, value: str, environment: Mapping[str, str], secrets: set
         return text
 
     return VARIABLE.sub(read, value)
+
+
+def _read_key(environment: Mapping[str, str], variable: str) -> str | None:
+    """Return the key in the environment, or None.
+
+    Raises:
+        OracleUnavailableError: no header can carry it. The message of httpx would show the key.
+    """
+    key = environment.get(variable, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        message = f"the key in ${variable} has characters that no HTTP header may carry; set it again"
+        raise OracleUnavailableError(message)
+    return key or None
+
+
+def _checked_host(host: str) -> str:
+    """Return the host as an address that may be shown: with a scheme, without a path's last slash.
+
+    Raises:
+        OracleUnavailableError: it is not an address.
+    """
+    address = host if "://" in host else f"http://{host}"
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable:
+        message = f"llm.host is not an address such as http://127.0.0.1:11434: {host!r}"
+        raise OracleUnavailableError(message)
+    return address.rstrip("/")
 
 
 def split_openai(host: str) -> tuple[str, str | None]:

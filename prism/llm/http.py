@@ -16,12 +16,22 @@ from urllib.parse import urlsplit
 import anyio
 import httpx
 
-from prism.errors import OracleUnavailableError
 from prism.llm.body import beginning_of, bound_body
-from prism.llm.context_window import PromptTooLongError
 from prism.llm.failure import LLMFailureException, Reason, Usage
-from prism.llm.gateway import GATEWAY, WITHIN_S
-from prism.llm.gateway_hooks import raise_failure, redirect
+from prism.llm.gateway import (
+    CELL,
+    FAILURE,
+    GATEWAY,
+    PLACE,
+    PROCESS,
+    SERVICE,
+    SILENCE_S,
+    STOPS,
+    TOKEN,
+    WITHIN,
+    WITHIN_S,
+    GatewayRefusedError,
+)
 from prism.llm.question_id import ASKED
 from prism.llm.refusals import advice_on, reason_of
 
@@ -57,13 +67,13 @@ class StatusError(Exception):
 class UnusableAnswerError(ValueError):
     """An answer that cannot be used, and was paid for."""
 
-    def __init__(self, problem: str, usage: Usage) -> None:
+    def __init__(self, problem: str, usage: Usage = Usage()) -> None:  # noqa: B008  # never changes
         self.usage = usage
         super().__init__(problem)
 
 
 class RefusedAnswerError(UnusableAnswerError):
-    """An answer by which the model, or a filter behind it, refuses the question."""
+    """A question that is refused: by the model, by a filter behind it, or by PRISM."""
 
 
 async def raise_for_status(response: httpx.Response) -> None:
@@ -71,7 +81,7 @@ async def raise_for_status(response: httpx.Response) -> None:
 
     It also runs before `ollama`, which cannot read every error body.
     """
-    await raise_failure(response)
+    await _raise_failure(response)
     try:
         bound_body(response)
     except ValueError as error:
@@ -95,7 +105,49 @@ async def name_question(request: httpx.Request) -> None:
             request.headers.setdefault(name, value)
 
 
-HOOKS: dict[str, list[Callable[..., Any]]] = {"request": [name_question, redirect], "response": [raise_for_status]}
+async def _redirect(request: httpx.Request) -> None:
+    """Send the request to the gateway in place of its server, if there is one: a request hook.
+
+    What may be secret in the request is left out.
+    """
+    gateway = GATEWAY.get()
+    if gateway is None:
+        return
+    for name in ("Authorization", "Cookie"):
+        request.headers.pop(name, None)
+    within_s = WITHIN_S.get()
+    if ASKED.get() is not None:  # the check of a server at start may take longer
+        within_s = min(within_s, gateway.deadline_s)
+    own = {TOKEN: gateway.token, SERVICE: gateway.service, CELL: gateway.cell, PROCESS: gateway.process}
+    request.headers.update({**own, PLACE: str(request.url), WITHIN: f"{within_s:.6g}"})
+    request.url = httpx.URL(gateway.address)
+    request.headers["Host"] = request.url.netloc.decode("ascii")
+    # The wait for a place is no part of the call, so only silence ends it.
+    request.extensions["timeout"] = {"connect": SILENCE_S, "read": SILENCE_S, "write": SILENCE_S, "pool": None}
+
+
+async def _raise_failure(response: httpx.Response) -> None:
+    """Raise the failure that a gateway reports, as the call itself would have raised it.
+
+    Raises:
+        GatewayRefusedError: the gateway asks no more.
+        httpx.TransportError: the server could not be reached, or did not answer in time.
+        ValueError: what it sent is no answer.
+    """
+    failure = response.headers.get(FAILURE)
+    if failure is None or GATEWAY.get() is None:
+        return
+    detail = (await response.aread()).decode(errors="replace")
+    if failure in STOPS:
+        raise GatewayRefusedError(failure, detail)
+    if failure == "timeout":
+        raise httpx.ReadTimeout(detail)
+    if failure == "connection_error":
+        raise httpx.ConnectError(detail)
+    raise ValueError(detail)
+
+
+HOOKS: dict[str, list[Callable[..., Any]]] = {"request": [name_question, _redirect], "response": [raise_for_status]}
 """The hooks of every client."""
 
 
@@ -135,7 +187,7 @@ def _reason(error: BaseException) -> Reason:
     match error:
         case StatusError(status=status, body=body):
             return reason_of(status, body)
-        case PromptTooLongError() | RefusedAnswerError():
+        case RefusedAnswerError():
             return "refused"
         case TimeoutError() | httpx.TimeoutException():
             return "timeout"
@@ -145,12 +197,18 @@ def _reason(error: BaseException) -> Reason:
 
 
 def error_text(body: str) -> str:
-    """Return the server's own words in an error body: Ollama's `error`, OpenAI's `error.message`, or the body."""
+    """Return the server's own words in an error body: Ollama's `error`, OpenAI's `error.message`, or the body.
+
+    FastAPI has a list of problems in `detail`, each with the place of a field, and the request again.
+    """
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
         return body
     error = found.get("error", found) if isinstance(found, dict) else found
+    problems = found.get("detail") if isinstance(found, dict) else None
+    if isinstance(problems, list) and all(isinstance(each, dict) and "msg" in each for each in problems):
+        return "; ".join(f"{each.get('loc', '')}: {each['msg']}" for each in problems)
     text = error.get("message", error) if isinstance(error, dict) else error
     return text if isinstance(text, str) else json.dumps(text)
 
@@ -168,37 +226,6 @@ def redacted(secrets: Collection[str], text: str) -> str:
         value = rf"(?i)(\b(?:bearer|(?:authorization|api-key)['\"]?:)\s+['\"]?){re.escape(secret)}(?!\w)"
         text = re.sub(value, r"\1***", text)
     return text
-
-
-def read_key(environment: Mapping[str, str], variable: str) -> str | None:
-    """Return the key in the environment, or None.
-
-    Raises:
-        OracleUnavailableError: no header can carry it. The message of httpx would show the key.
-    """
-    key = environment.get(variable, "").strip()
-    if not (key.isascii() and key.isprintable()):
-        message = f"the key in ${variable} has characters that no HTTP header may carry; set it again"
-        raise OracleUnavailableError(message)
-    return key or None
-
-
-def checked_host(host: str) -> str:
-    """Return the host as an address that may be shown: with a scheme, without a path's last slash.
-
-    Raises:
-        OracleUnavailableError: it is not an address.
-    """
-    address = host if "://" in host else f"http://{host}"
-    try:
-        parts = urlsplit(address)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        usable = False
-    if not usable:
-        message = f"llm.host is not an address such as http://127.0.0.1:11434: {host!r}"
-        raise OracleUnavailableError(message)
-    return address.rstrip("/")
 
 
 _UNITS_S = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}

@@ -17,8 +17,7 @@ import msgspec
 
 from prism.errors import OracleUnavailableError
 from prism.llm.failure import FINAL, LLMFailureException
-from prism.llm.port import ChatRequest, ChoiceRequest, Distribution, Message, Undecided
-from prism.llm.prompt_log import log_prompt
+from prism.llm.port import Called, ChatRequest, ChoiceRequest, Distribution, Message, Undecided
 from prism.llm.startup_check import retry_until_usable
 
 METHOD = "logprobs"
@@ -82,15 +81,11 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
                 yield token
 
 
-class Lettered(msgspec.Struct, frozen=True, kw_only=True):
+class Lettered(Called, frozen=True, kw_only=True):
     """A server's answer to a lettered question: the tokens that it wrote; empty if it gives no probabilities."""
 
     tokens: tuple[Token, ...]
     model: str
-    prompt_tokens: int
-    completion_tokens: int
-    latency_s: float
-    cached_tokens: int = 0
 
 
 class _Listed(msgspec.Struct):
@@ -101,24 +96,16 @@ class _Choice(msgspec.Struct):
     logprobs: _Listed | None = None
 
 
-class _Completion(msgspec.Struct):
-    choices: tuple[_Choice, ...] = ()
+class _Answer(msgspec.Struct):
+    choices: tuple[_Choice, ...] = ()  # of OpenAI's interface
+    logprobs: tuple[Token, ...] | None = None  # of Ollama's
 
 
-class _Chat(msgspec.Struct):
-    logprobs: tuple[Token, ...] | None = None
-
-
-def read_completion_tokens(body: bytes) -> tuple[Token, ...]:
-    """Return the tokens in a reply of OpenAI's interface. Raises: ValueError."""
-    choices = msgspec.json.decode(body, type=_Completion).choices
-    listed = choices[0].logprobs if choices else None
-    return (listed.content or ()) if listed else ()
-
-
-def read_chat_tokens(body: bytes) -> tuple[Token, ...]:
-    """Return the tokens in a reply of Ollama's interface. Raises: ValueError."""
-    return msgspec.json.decode(body, type=_Chat).logprobs or ()
+def read_tokens(body: bytes) -> tuple[Token, ...]:
+    """Return the tokens with their probabilities in a reply of either interface. Raises: ValueError."""
+    found = msgspec.json.decode(body, type=_Answer)
+    listed = found.choices[0].logprobs if found.choices else None
+    return found.logprobs or (listed.content if listed else None) or ()
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,7 +116,6 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
         max_tokens: the longest answer.
     """
 
-    name: str
     fields: Callable[[Sequence[str]], Fields]
     max_tokens: int = 1
 
@@ -201,28 +187,16 @@ class LetterChooser:
             return None
         found = await self._put(request, self._form)
         read = read_weights(found.tokens, _letters(request))
+        facts = {name: getattr(found, name) for name in Called.__struct_fields__}
         if read.problem:
-            return Undecided(
-                reason=read.problem,
-                prompt_tokens=found.prompt_tokens,
-                completion_tokens=found.completion_tokens,
-                latency_s=found.latency_s,
-                cached_tokens=found.cached_tokens,
-            )
+            return Undecided(reason=read.problem, **facts)
         shares = at_temperature(read.weights, self._temperature)
         return Distribution(
-            probabilities=dict(zip(request.options, shares, strict=True)),
-            model=found.model,
-            prompt_tokens=found.prompt_tokens,
-            completion_tokens=found.completion_tokens,
-            latency_s=found.latency_s,
-            cached_tokens=found.cached_tokens,
-            method=METHOD,
+            probabilities=dict(zip(request.options, shares, strict=True)), model=found.model, method=METHOD, **facts
         )
 
     async def _put(self, request: ChoiceRequest, form: Form) -> Lettered:
         chat = lettered_chat(request, seed=self._seed, max_tokens=form.max_tokens)
-        log_prompt(chat)
         return await self._ask(chat, form.fields(_letters(request)))
 
 
@@ -332,31 +306,16 @@ def _grammar(letters: Sequence[str]) -> Fields:
     }
 
 
-def _structured(letters: Sequence[str]) -> Fields:
-    return {"structured_outputs": {"choice": list(letters)}}
-
-
-def _guided(letters: Sequence[str]) -> Fields:
-    return {"guided_choice": list(letters)}
-
-
-def _enum(letters: Sequence[str]) -> Fields:
-    return {"format": {"type": "string", "enum": list(letters)}}
-
-
-def _plain(_: Sequence[str]) -> Fields:
-    return {}
-
-
 OPENAI_FORMS = (
-    Form(name="grammar", fields=_grammar),
-    Form(name="structured_outputs", fields=_structured),
-    Form(name="guided_choice", fields=_guided),
-    Form(name="plain", fields=_plain),
+    Form(fields=_grammar),
+    Form(fields=lambda letters: {"structured_outputs": {"choice": list(letters)}}),
+    Form(fields=lambda letters: {"guided_choice": list(letters)}),
+    Form(fields=lambda _: {}),
 )
 """For llama.cpp, vLLM, older vLLM, and OpenAI and others that list the likeliest tokens."""
 
 OLLAMA_FORMS = (
-    Form(name="format", fields=_enum, max_tokens=4),  # a quote, the letter, a quote, the end
-    Form(name="plain", fields=_plain),
+    # A quote, the letter, a quote, the end.
+    Form(fields=lambda letters: {"format": {"type": "string", "enum": list(letters)}}, max_tokens=4),
+    Form(fields=lambda _: {}),
 )

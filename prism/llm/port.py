@@ -139,9 +139,8 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         backend: ollama or openai.
         model: the model's name.
-        dialect: how the server is told a schema.
+        dialect: how the server is told a schema; `none` if the schema stands in the prompt alone.
         options: the sampling options that go with every request.
-        capabilities: the other ways in which this server has to be asked; empty for a server that can do everything.
         extra_body: the user's own fields of every request, as JSON; empty if there are none.
         method: how a choice is asked for probabilities, where it makes a difference: `logprobs`, or empty.
     """
@@ -150,19 +149,12 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     dialect: str
     options: dict[str, float]
-    capabilities: dict[str, str] = {}
     extra_body: str = ""
     method: str = ""
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a check: the server, the model, and the time of a small answer once the model was loaded.
-
-    Args:
-        capabilities: the way in which the server is asked, by dimension; empty if there is only one.
-        changes: those of them that differ from the way in which a server is asked that can do everything.
-        requests: the requests that it took to find out.
-    """
+    """The result of a check: the server, the model, and the time of a small answer once the model was loaded."""
 
     backend: str
     version: str
@@ -170,9 +162,6 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     latency_s: float
     dialect: str
     note: str
-    capabilities: dict[str, str] = {}
-    changes: dict[str, str] = {}
-    requests: int = 0
 
     @property
     def server(self) -> str:

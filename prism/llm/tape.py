@@ -99,23 +99,6 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
         pairs.append(("llm.request.extra_body", was.extra_body or "{}", asked.extra_body or "{}"))
         return tuple(f"{key} {recorded}, not {now}" for key, recorded, now in pairs if recorded != now)
 
-    @property
-    def is_checked(self) -> bool:
-        """True if a check has found the capabilities; False if they are the first ones, which were only assumed."""
-        return self.health.note != UNCHECKED
-
-    def other_ways(self, asked: Identity) -> tuple[str, ...]:
-        """Return the capabilities in which a question asked now differs from the recorded ones, as "seed a, not b"."""
-        was = self.identity
-        if was.backend != asked.backend:
-            return ()
-        pairs = [("dialect", was.dialect, asked.dialect)]
-        names = sorted(was.capabilities.keys() | asked.capabilities.keys())
-        pairs += [
-            (name, was.capabilities.get(name, "as usual"), asked.capabilities.get(name, "as usual")) for name in names
-        ]
-        return tuple(f"{name} {recorded}, not {now}" for name, recorded, now in pairs if recorded != now)
-
 
 class TapeStatistics(msgspec.Struct, frozen=True, kw_only=True):
     """The number of records on a tape, by kind.

@@ -57,8 +57,8 @@ def key_of(request: _Request, identity: Identity) -> bytes:
         asked,
         request.sample,
     )
-    if identity.capabilities or identity.extra_body:  # if both are empty, the key is that of an older tape
-        parts = (*parts, sorted(identity.capabilities.items()), identity.extra_body)
+    if identity.extra_body:
+        parts = (*parts, [], identity.extra_body)
     return blake2b(msgspec.json.encode(parts), digest_size=16).digest()
 
 
@@ -96,16 +96,14 @@ class TapedModel:
 
     @property
     def identity(self) -> Identity:
-        """The model's identity, with the dialect, the method and the capabilities that the tape was recorded with."""
+        """The model's identity, with the dialect and the method that the tape was recorded with."""
         recorded = self._header.identity if self._header is not None and self.mode == "replay" else None
         asked = recorded if self.model is None else self.model.identity
         if asked is None:
             raise AssertionError("only a replay has no model, and it has a header")
         if recorded is None or recorded.backend != asked.backend:
             return asked
-        return msgspec.structs.replace(
-            asked, dialect=recorded.dialect, capabilities=recorded.capabilities, method=recorded.method
-        )
+        return msgspec.structs.replace(asked, dialect=recorded.dialect, method=recorded.method)
 
     def hosts(self) -> tuple[HostState, ...]:
         """Return the counts of each of several servers; empty for one."""
@@ -206,8 +204,10 @@ class TapedModel:
             return msgspec.structs.replace(health, note=f"from the tape; {health.note}")
         health = await self._required_model.check()
         if self.mode == "record":
-            health = _noted(health, self._header, self._required_model.identity)
-            self._header = Header(identity=self._required_model.identity, health=health)
+            now, before = self._required_model.identity, self._header
+            if before is not None and before.health.note != UNCHECKED:  # else it was only assumed
+                health = _noted(health, before.identity, now)
+            self._header = Header(identity=now, health=health)
             await to_thread.run_sync(self._required_tape.write_header, self._header, limiter=self._thread)
         return health
 
@@ -219,14 +219,12 @@ class TapedModel:
             await to_thread.run_sync(self._tape.close, limiter=self._thread)
 
 
-def _noted(health: Health, header: Header | None, now: Identity) -> Health:
+def _noted(health: Health, before: Identity, now: Identity) -> Health:
     """Return the health, with a note if the tape's answers were asked for in another way than those to come."""
-    if header is None or not header.is_checked:
+    if before.backend != now.backend or before.dialect == now.dialect:
         return health
-    ways = header.other_ways(now)
-    if not ways:
-        return health
-    note = f"the tape has answers asked for otherwise ({', '.join(ways)}), which are asked for again"
+    way = f"dialect {before.dialect}, not {now.dialect}"
+    note = f"the tape has answers asked for otherwise ({way}), which are asked for again"
     return msgspec.structs.replace(health, note=f"{health.note}; {note}" if health.note else note)
 
 

@@ -184,7 +184,7 @@ def saying(*texts: str) -> ServerSettings:
             return "{'Answer': 'Yes'}"
         return texts[next(turn) % len(texts)]
 
-    return ServerSettings(reply=say, quirks=("response_format_ignored",), systemone=SystemOne.OFF)
+    return ServerSettings(reply=say, quirks=("format_ignored",), systemone=SystemOne.OFF)
 
 
 async def test_a_model_that_words_its_choices_loosely_is_counted_as_repaired(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ async def test_an_unclear_answer_is_asked_again_and_the_repaired_ones_are_counte
 
 async def test_a_loosely_worded_answer_with_a_text_keeps_its_text() -> None:
     said = "{'next_state': 'Composing', 'text': 'It's a long line', 'reason': 'trains',}"
-    settings = ServerSettings(reply=lambda *_: said, quirks=("response_format_ignored",))
+    settings = ServerSettings(reply=lambda *_: said, quirks=("format_ignored",))
     async with ModelServer(settings) as server, aclosing(OpenAICompatClient(config_for(server), {})) as model:
         oracle = SocialModelOracle(model, config_for(server), 1, writers=[AgentState.COMPOSING])
         answer = await oracle.answer(Person(), AgentState.EVALUATING, "decides", OPTIONS)

@@ -16,8 +16,7 @@ from prism.llm.refusals import advice_on, reason_of
 from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.llm.support import ADDRESS_IN_USE_BY_NOBODY
-from tests.standin import Exchange, ModelServer, ServerSettings
-from tests.standin.errors import ApiError
+from tests.standin import ApiError, Exchange, ModelServer, ServerSettings
 from tests.wire.support import settings
 
 FILTERED = ApiError(400, "The response was filtered by the content management policy")

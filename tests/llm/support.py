@@ -24,24 +24,27 @@ from prism.llm import (
 )
 from prism.statechart import AgentState
 from tests.patience import HANG_S
-from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
+from tests.standin import Broken, Fault, FaultPlan, ModelServer, ServerSettings
 
-REASONS = {
+REASONS: dict[Fault | Broken, str] = {
     Fault.HANG: "timeout",
-    Fault.DRIP: "timeout",
+    Broken.DRIP: "timeout",
     Fault.CUT: "connection_error",
     Fault.RESET: "connection_error",
-    Fault.GARBAGE: "connection_error",
-    Fault.NOT_DONE: "invalid_response",
+    Broken.GARBAGE: "connection_error",
     Fault.EMPTY: "refused",
     Fault.BUSY: "overloaded",
     Fault.ERROR: "server_error",
-    Fault.STRING_ERROR: "server_error",
+    Broken.STRING_ERROR: "server_error",
 }
 """The reason of a failed call, by the server's fault."""
-DECISION_REASONS = {**REASONS, Fault.NOT_JSON: "invalid_response", Fault.WRONG_STATE: "invalid_response"}
+DECISION_REASONS: dict[Fault | Broken, str] = {
+    **REASONS,
+    Fault.NOT_JSON: "invalid_response",
+    Fault.WRONG_STATE: "invalid_response",
+}
 """The same for a decision, for which an answer must also name an option."""
-CHOICE_REASONS = {**DECISION_REASONS, Fault.EMPTY: "invalid_response"}
+CHOICE_REASONS: dict[Fault | Broken, str] = {**DECISION_REASONS, Fault.EMPTY: "invalid_response"}
 """The same for one that is asked for probabilities: without any, its answer is no more than unreadable."""
 
 GIVES_UP_S = 3.0
@@ -67,15 +70,18 @@ def config_for(server: ModelServer, **fields: Any) -> LLMConfig:
     return LLMConfig(host=server.url, **{"timeout_s": HANG_S, **fields})
 
 
-def failing(*faults: Fault, **settings: Any) -> ServerSettings:
+def failing(*faults: Fault | Broken, **settings: Any) -> ServerSettings:
     """Return settings of a server whose first calls fail in this order.
 
     A slow body takes far longer than `GIVES_UP_S`.
     """
-    return ServerSettings(faults=FaultPlan(at=dict(enumerate(faults, 1)), burst=1, drip_s=0.1), **settings)
+    at = dict(enumerate(faults, 1))
+    plan = FaultPlan(at={call: fault for call, fault in at.items() if isinstance(fault, Fault)})
+    broken = {call: fault for call, fault in at.items() if isinstance(fault, Broken)}
+    return ServerSettings(faults=plan, broken=broken, drip_s=0.1, **settings)
 
 
-def timeout_s(*faults: Fault) -> float:
+def timeout_s(*faults: Fault | Broken) -> float:
     """Return the timeout of a client that meets these faults: short only where one of them would never end."""
     return GIVES_UP_S if any(DECISION_REASONS[fault] == "timeout" for fault in faults) else HANG_S
 

@@ -15,7 +15,7 @@ from prism.llm.client import backoff_s
 from tests.catalogue import catalogue
 from tests.llm.support import canned, config_for, failing, no_sleep, serving, timeout_s
 from tests.patience import HANG_S
-from tests.standin import Fault, ModelServer, ServerSettings
+from tests.standin import Broken, Fault, ModelServer, ServerSettings
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,19 +32,21 @@ F = Fault
 @pytest.mark.parametrize(
     ("faults", "reason", "status"),
     [
-        ([F.HANG, F.DRIP], "timeout", None),
-        ([F.DRIP, F.HANG], "timeout", None),
+        ([F.HANG, Broken.DRIP], "timeout", None),
+        ([Broken.DRIP, F.HANG], "timeout", None),
         ([F.BUSY, F.BUSY], "overloaded", 503),
         ([F.ERROR, F.ERROR], "server_error", 500),
-        ([F.STRING_ERROR, F.STRING_ERROR], "server_error", 500),
+        ([Broken.STRING_ERROR, Broken.STRING_ERROR], "server_error", 500),
         ([F.RESET, F.RESET], "connection_error", None),
-        ([F.CUT, F.GARBAGE], "connection_error", None),
+        ([F.CUT, Broken.GARBAGE], "connection_error", None),
         ([F.NOT_JSON, F.NOT_JSON], "invalid_response", None),
-        ([F.NOT_DONE, F.EMPTY], "refused", None),
+        ([F.NOT_JSON, F.EMPTY], "refused", None),
         ([F.ERROR, F.NOT_JSON], "invalid_response", None),
     ],
 )
-async def test_what_may_pass_is_tried_exactly_once_more(faults: list[Fault], reason: str, status: int | None) -> None:
+async def test_what_may_pass_is_tried_exactly_once_more(
+    faults: list[Fault | Broken], reason: str, status: int | None
+) -> None:
     async with serving("ollama", failing(*faults), timeout_s=timeout_s(*faults)) as (server, model):
         with pytest.raises(LLMFailureException) as caught:
             await LLMClient(model, component="engine", sleep=no_sleep).call_with_retry("What now?", Decision)
@@ -55,8 +57,8 @@ async def test_what_may_pass_is_tried_exactly_once_more(faults: list[Fault], rea
     assert isinstance(failure, OracleError)
 
 
-@catalogue("fault", [fault for fault in F if fault is not F.WRONG_STATE])
-async def test_a_second_attempt_makes_up_for_any_fault(fault: Fault) -> None:
+@catalogue("fault", [fault for fault in (*F, *Broken) if fault is not F.WRONG_STATE])
+async def test_a_second_attempt_makes_up_for_any_fault(fault: Fault | Broken) -> None:
     async with serving("ollama", failing(fault), timeout_s=timeout_s(fault)) as (server, model):
         call = await LLMClient(model, sleep=no_sleep).call_recorded("What now?", Decision)
         assert server.statistics().calls == 2

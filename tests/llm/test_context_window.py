@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from prism.llm import LLMFailureException
-from prism.llm.context_window import most_tokens
+from prism.llm.ollama import most_tokens
 from tests.catalogue import catalogue
 from tests.llm.support import asking, serving
 

@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from prism.errors import OracleResponseError
-from prism.llm.capabilities import Reply, text_of
 from prism.llm.json_object import extract_object, json_objects, read_answer, without_reasoning
-from prism.llm.negotiation import OPENAI
+from prism.llm.reply import Reply, text_of
 from prism.statechart import AgentState, parse_oracle_response
 from tests.catalogue import catalogue
 
@@ -161,7 +159,5 @@ def test_the_time_is_linear_in_the_length(piece: str) -> None:
     ],
 )
 def test_a_server_that_thinks_in_its_answers_is_read_without_its_thoughts(content: str, text: str) -> None:
-    reply = Reply(content=content, ending="stop")
-    way = replace(OPENAI.first, thinking="stripped")
-    assert text_of(reply, way, 64, is_json=True) == text
+    assert text_of(Reply(text=content, ending="stop"), 64, is_json=True) == text
     assert decided(text) is AgentState.SCROLLING

@@ -46,7 +46,7 @@ def lists(mode: Logprobs) -> ServerSettings:
 
 def breaking(fault: Fault, *, at: int) -> ServerSettings:
     """Return settings of a server with sound probabilities that fails in this call."""
-    return ServerSettings(logprobs=Logprobs.GRAMMAR, systemone=CHAT_ONLY, faults=FaultPlan(at={at: fault}, burst=1))
+    return ServerSettings(logprobs=Logprobs.GRAMMAR, systemone=CHAT_ONLY, faults=FaultPlan(at={at: fault}))
 
 
 def test_each_option_has_a_letter_and_the_person_comes_last() -> None:

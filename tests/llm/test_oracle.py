@@ -17,7 +17,7 @@ from prism.llm import LLMConfig, LLMFailureException, SocialModelOracle
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.llm.support import CHOICE_REASONS, DECISION_REASONS, OPTIONS, Person, failing, serving, timeout_s, until
-from tests.standin import Dialect, Fault, ServerSettings, SystemOne
+from tests.standin import Broken, Fault, ServerSettings, SystemOne
 
 CHAT_ONLY = SystemOne.OFF
 PERSON = Person()
@@ -95,16 +95,9 @@ async def test_at_temperature_0_all_ask_with_the_one_seed() -> None:
         assert [body["options"]["seed"] for body in bodies(server)] == [5, 5, 5]
 
 
-@catalogue("dialect", list(Dialect))
-async def test_every_dialect_ends_in_one_of_the_options(dialect: Dialect) -> None:
-    async with serving("openai", ServerSettings(dialect=dialect)) as (_, model):
-        await model.check()
-        assert await decide(SocialModelOracle(model, LLMConfig(), 1)) in OPTIONS
-
-
 @catalogue("systemone", ["auto", "off"])
-@catalogue("fault", list(Fault))
-async def test_every_fault_is_counted_under_its_reason(fault: Fault, systemone: str) -> None:
+@catalogue("fault", [*Fault, *Broken])
+async def test_every_fault_is_counted_under_its_reason(fault: Fault | Broken, systemone: str) -> None:
     async with serving("ollama", failing(fault), timeout_s=timeout_s(fault), systemone=systemone) as (_, model):
         oracle = SocialModelOracle(model, LLMConfig(), 1)
         with pytest.raises((LLMFailureException, OracleResponseError)) as caught:

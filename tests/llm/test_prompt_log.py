@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
+from prism.llm.model_client import log_prompt
 from prism.llm.port import ChatRequest, ChoiceRequest, Message
-from prism.llm.prompt_log import log_prompt
 from tests.llm.support import BACKENDS, asking, serving
 
 CHAT = ChatRequest(

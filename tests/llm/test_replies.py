@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from prism.llm.capabilities import Reply, UnusableReplyError, added, text_of
-from prism.llm.http import StatusError
-from prism.llm.negotiation import OPENAI
-from prism.llm.replies import ErrorReplyError, read_chat, read_completion
+from prism.llm.http import RefusedAnswerError, StatusError, UnusableAnswerError
+from prism.llm.model_client import added
+from prism.llm.reply import Reply, read_chat, read_completion, text_of
 from tests.catalogue import catalogue
 
 YES = '{"answer": "yes"}'
@@ -21,23 +20,25 @@ def completion(message: Any, **choice: Any) -> bytes:
 
 
 @catalogue(
-    ("message", "place", "text"),
+    ("message", "text"),
     [
-        ({"content": YES}, "content", YES),
-        ({"content": [{"type": "text", "text": YES[:5]}, {"type": "text", "text": YES[5:]}]}, "parts", YES),
-        ({"content": [{"type": "thinking", "thinking": [{"text": "no"}]}, {"text": YES}]}, "parts", YES),
-        ({"content": {"text": YES}}, "parts", YES),
-        ({"content": None, "reasoning_content": YES}, "reasoning", YES),
-        ({"content": "", "reasoning": YES}, "reasoning", YES),
-        ({"tool_calls": [{"function": {"arguments": YES}}]}, "tool_call", YES),
-        ({"tool_calls": [{"function": {"arguments": {"answer": "yes"}}}]}, "tool_call", YES),
-        ({"function_call": {"arguments": YES}}, "tool_call", YES),
-        ({"content": 7, "tool_calls": 3, "reasoning": {}}, "content", ""),
-        (None, "content", ""),
+        ({"content": YES}, YES),
+        ({"content": [{"type": "text", "text": YES[:5]}, {"type": "text", "text": YES[5:]}]}, YES),
+        ({"content": [{"type": "thinking", "thinking": [{"text": "no"}]}, {"text": YES}]}, YES),
+        ({"content": {"text": YES}}, YES),
+        ({"content": {"answer": "yes"}}, YES),
+        ({"content": None, "reasoning_content": YES}, YES),
+        ({"content": "\n", "reasoning": YES}, YES),
+        ({"content": "", "reasoning": f"Hm, {YES}?"}, ""),
+        ({"tool_calls": [{"function": {"arguments": YES}}]}, YES),
+        ({"tool_calls": [{"function": {"arguments": {"answer": "yes"}}}]}, YES),
+        ({"function_call": {"arguments": YES}}, YES),
+        ({"content": 7, "tool_calls": 3, "reasoning": {}}, ""),
+        (None, ""),
     ],
 )
-def test_the_text_is_found_wherever_it_stands(message: Any, place: Any, text: str) -> None:
-    assert read_completion(completion(message)).text(place) == text
+def test_the_text_is_found_wherever_it_stands(message: Any, text: str) -> None:
+    assert read_completion(completion(message)).text == text
 
 
 @catalogue(
@@ -72,7 +73,7 @@ def test_a_stream_of_events_is_one_reply() -> None:
     lines = [": a comment", *(f"data: {json.dumps(chunk)}" for chunk in chunks), "data: [DONE]", ""]
     for end in ("\n\n", "\r\n\r\n"):
         reply = read_completion(end.join(lines[1:]).encode())
-        assert (reply.content, reply.reasoning, reply.ending) == (YES, "Hm", "stop")
+        assert (reply.text, reply.reasoning, reply.ending) == (YES, "Hm", "stop")
         assert (reply.model, reply.usage) == ("m", (3, 4, 0))
 
 
@@ -83,7 +84,7 @@ def test_lines_of_ollama_are_one_reply() -> None:
         {"message": {"content": ""}, "done": True, "done_reason": "stop", "eval_count": 5, "model": "m"},
     ]
     reply = read_chat("\n".join(map(json.dumps, lines)).encode())
-    assert (reply.content, reply.ending, reply.usage.completion_tokens) == (YES, "stop", 5)
+    assert (reply.text, reply.ending, reply.usage.completion_tokens) == (YES, "stop", 5)
     assert read_chat(json.dumps(lines[0], indent=1).encode()).ending == "unstated"
 
 
@@ -91,9 +92,9 @@ def test_an_error_with_status_200_is_an_error() -> None:
     with pytest.raises(StatusError, match="slow down") as caught:
         read_completion(b'{"error": {"message": "slow down", "code": 429}}')
     assert caught.value.status == 429
-    with pytest.raises(ErrorReplyError, match="no seed here"):
+    with pytest.raises(ValueError, match="no seed here"):
         read_completion(b'{"error": {"message": "no seed here", "code": "bad"}}')
-    with pytest.raises(ErrorReplyError, match="broken"):
+    with pytest.raises(ValueError, match="broken"):
         read_chat(b'{"error": "broken"}')
 
 
@@ -104,16 +105,39 @@ def test_anything_else_is_no_reply(body: bytes) -> None:
             read(body)
 
 
-def reply(**fields: Any) -> Reply:
-    return Reply(**{"ending": "stop", **fields})
+def text(said: str, ending: Any = "stop", *, is_json: bool = True, is_free: bool = False, reasoning: str = "") -> str:
+    return text_of(Reply(text=said, ending=ending, reasoning=reasoning), 64, is_json=is_json, is_free=is_free)
 
 
 def test_json_that_is_whole_counts_though_it_was_cut_and_nothing_else_does() -> None:
-    assert text_of(reply(content=f"{YES}   \n", ending="cut"), OPENAI.first, 64, is_json=True).strip() == YES
-    assert text_of(reply(content="Well,", ending="cut"), OPENAI.first, 64, is_json=False) == "Well,"
-    for text in ("", YES[:-1], "Well,", '"yes"'):
-        with pytest.raises(UnusableReplyError, match=r"^the answer was cut at 64 tokens; raise llm.num_predict$"):
-            text_of(reply(content=text, ending="cut"), OPENAI.first, 64, is_json=True)
+    assert text(f"{YES}   \n", "cut").strip() == YES
+    assert text("Well,", "cut", is_json=False) == "Well,"
+    for said in ("", YES[:-1], "Well,", '"yes"'):
+        with pytest.raises(UnusableAnswerError, match=r"^the answer was cut at 64 tokens; raise llm.num_predict$"):
+            text(said, "cut")
+
+
+def test_an_answer_whose_end_is_not_said_counts_if_its_json_is_whole() -> None:
+    assert text(YES, "unstated") == YES
+    assert text(f"Well: {YES}", "unstated", is_free=True) == f"Well: {YES}"
+    for said, is_free in ((f"Well: {YES}", False), (YES[:-1], True)):
+        with pytest.raises(UnusableAnswerError, match="stopped before the end"):
+            text(said, "unstated", is_free=is_free)
+
+
+def test_reasoning_is_no_part_of_an_answer_and_a_tag_in_one_is() -> None:
+    assert text(f'<think>Perhaps {{"answer": "no"}}?</think>\n{YES}') == YES
+    assert text('{"text": "I <think> so"}') == '{"text": "I <think> so"}'
+
+
+def test_an_answer_that_says_nothing_is_a_refusal_unless_the_model_thought() -> None:
+    with pytest.raises(RefusedAnswerError, match="the answer is empty"):
+        text("")
+    with pytest.raises(UnusableAnswerError, match="the answer is empty") as caught:
+        text("", reasoning="Hm.")
+    assert not isinstance(caught.value, RefusedAnswerError)
+    with pytest.raises(RefusedAnswerError, match="refuses to answer"):
+        text("I cannot", "refused")
 
 
 def test_fields_of_the_users_own_go_over_those_of_a_question() -> None:

@@ -29,7 +29,7 @@ from tests.blocking import nothing_blocks
 from tests.catalogue import catalogue
 from tests.llm.support import CHOICE, asking, config_for, failing, no_sleep, serving, until
 from tests.llm.test_client import Decision
-from tests.standin import Dialect, Fault, FaultPlan, Latency, ServerSettings, SystemOne
+from tests.standin import Fault, FaultPlan, Latency, ServerSettings, SystemOne
 
 
 async def ask_all(model: LanguageModel) -> list[object]:
@@ -45,17 +45,15 @@ async def ask_all(model: LanguageModel) -> list[object]:
 
 
 async def test_a_replay_is_identical_and_asks_nobody(path: Path) -> None:
-    faults = FaultPlan(at={3: Fault.BUSY, 6: Fault.NOT_DONE, 9: Fault.RESET}, burst=1)
+    faults = FaultPlan(at={3: Fault.BUSY, 6: Fault.EMPTY, 9: Fault.RESET})
     async with serving("ollama", ServerSettings(live=True)) as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
         health = await taped.check()
-        server.settings = ServerSettings(
-            live=True, faults=FaultPlan(at={n + 3: f for n, f in faults.at.items()}, burst=1)
-        )
+        server.settings = ServerSettings(live=True, faults=FaultPlan(at={n + 3: f for n, f in faults.at.items()}))
         recorded = await ask_all(taped)
         await taped.aclose()
     reasons = [said[1] for said in recorded if isinstance(said, tuple)]
-    assert sorted(reasons) == ["connection_error", "invalid_response", "overloaded"]
+    assert sorted(reasons) == ["connection_error", "overloaded", "refused"]
     replay = TapedModel(None, Tape(path, "replay"), "replay")
     assert await ask_all(replay) == recorded
     assert msgspec.structs.replace(await replay.check(), note=health.note) == health
@@ -79,7 +77,7 @@ async def test_what_is_not_offered_is_recorded_too(path: Path) -> None:
 
 
 async def test_the_dialect_of_a_replay_is_that_of_the_recording(path: Path) -> None:
-    async with serving("openai", ServerSettings(dialect=Dialect.NONE)) as (server, model):
+    async with serving("openai", ServerSettings(quirks=("no_response_format",))) as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
         await taped.check()
         recorded = await taped.complete(asking())
@@ -205,7 +203,7 @@ async def test_a_miss_names_the_settings_that_differ_and_leaves_the_causes_out_t
 
 
 async def test_the_backend_of_another_kind_of_server_is_a_difference_but_its_dialect_is_none(path: Path) -> None:
-    async with serving("openai", ServerSettings(dialect=Dialect.NONE)) as (server, model):
+    async with serving("openai", ServerSettings(quirks=("no_response_format",))) as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
         await taped.check()
         await taped.aclose()

@@ -1,27 +1,30 @@
-"""The model server of the tests: with quirks, spells, probabilities, and faults that a library would forbid.
+"""The model server of the tests: that of `actors.testing`, and what only tests need.
 
-The server of `prism testing serve` is `actors.testing`; this one has in addition whatever only tests need.
+It also gives probabilities, has quirks, breaks in ways that no library would allow, refuses calls beyond a rate, and
+has spells, in which it behaves in another way for a time.
 """
 
-from actors.testing.server import ServerAddressError
-from actors.testing.settings import Latency, ModelServerError, ServerSettingsError
-from tests.standin.answers import WRONG_STATE, Reply
-from tests.standin.errors import ServerProcessError
-from tests.standin.exchange import Exchange
-from tests.standin.faults import MEANINGS, Fault, FaultPlan, evenly
+from actors.testing import (
+    WRONG_STATE,
+    Exchange,
+    Fault,
+    FaultPlan,
+    Latency,
+    ModelServerError,
+    ServerAddressError,
+    ServerSettingsError,
+)
 from tests.standin.process import ModelServerProcess
 from tests.standin.quirks import QUIRKS, Quirk
-from tests.standin.server import ModelServer
-from tests.standin.server_statistics import Statistics
-from tests.standin.settings import Dialect, Logprobs, ServerSettings, SystemOne
-from tests.standin.spells import SPELLS, Spell, SpellKind
+from tests.standin.server import ModelServer, Statistics
+from tests.standin.settings import ApiError, Broken, Logprobs, ServerSettings, SystemOne
+from tests.standin.spells import Spell, SpellKind
 
 __all__ = [
-    "MEANINGS",
     "QUIRKS",
-    "SPELLS",
     "WRONG_STATE",
-    "Dialect",
+    "ApiError",
+    "Broken",
     "Exchange",
     "Fault",
     "FaultPlan",
@@ -31,14 +34,11 @@ __all__ = [
     "ModelServerError",
     "ModelServerProcess",
     "Quirk",
-    "Reply",
     "ServerAddressError",
-    "ServerProcessError",
     "ServerSettings",
     "ServerSettingsError",
     "Spell",
     "SpellKind",
     "Statistics",
     "SystemOne",
-    "evenly",
 ]

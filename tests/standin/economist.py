@@ -9,7 +9,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from tests.standin.draw import number_for, share_for
+import xxhash
+
+from prism.rng import WORLD, Draw, uniform
 
 _NUMBER = r"\d{1,12}(?:\.\d{1,12})?"
 _MILITARY = re.compile(r"\b(?:troops|army|military forces|missiles)\b", re.IGNORECASE)
@@ -31,12 +33,22 @@ def opinion(messages: Sequence[Mapping[str, object]], schema: Mapping[str, objec
     return json.dumps({**say(text, key), "confidence": round(0.5 + 0.5 * share_for(key, "confidence"), 2)})
 
 
+def key_of(*parts: object) -> int:
+    """Return a key that stands for these values."""
+    return xxhash.xxh3_64_intdigest(repr(parts).encode())
+
+
+def share_for(key: int, name: str) -> float:
+    """Return a number from 0 to below 1, the same for the same key and name."""
+    return uniform(key_of(key, name), WORLD, 0, Draw.SERVER_ANSWER)
+
+
 def _policy(text: str, key: int) -> dict[str, object]:
     inflation, unemployment, rate = (_figure(text, name) for name in ("Inflation", "Unemployment", "Interest Rate"))
     wish = 2.0 + inflation + 0.5 * (inflation - 2.0) + (5.9 - unemployment) + 2.0 * share_for(key, "mood") - 1.0 - rate
     step = 0.25 * min(4, max(1, round(abs(wish) / 0.25)))
     # Now and then somebody has another idea, economic or not.
-    idea = number_for(key, "idea") % 12
+    idea = int(12 * share_for(key, "idea"))
     if idea == 0:
         return {"action": "Deploy military forces", "reasoning": "The border is unsafe, and that is what matters now."}
     if idea == 1:

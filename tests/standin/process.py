@@ -11,12 +11,17 @@ from typing import Self
 
 import msgspec
 
-from actors.testing.settings import ServerSettingsError
+from actors.testing.settings import ModelServerError, ServerSettingsError
 from tests.paths import ROOT
-from tests.standin.errors import ServerProcessError
-from tests.standin.server import ModelServer, url_of
-from tests.standin.server_statistics import Statistics
+from tests.standin.server import ModelServer, Statistics
 from tests.standin.settings import ServerSettings
+
+
+class ServerProcessError(ModelServerError):
+    """A server's process that ended before it listened, or that does not run."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"the process of the server ended with {code}")
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +55,7 @@ class ModelServerProcess:
     @property
     def url(self) -> str:
         """The base address, without a slash at its end."""
-        return url_of(self.host, self.port)
+        return f"http://{self.host}:{self.port}"
 
     def start(self) -> None:
         """Start it, and wait until it listens.

@@ -1,216 +1,326 @@
-"""The server as an object: a thread and an event loop, so a client that blocks does not block the server."""
+"""The server itself: the handler of `actors.testing` with probabilities, quirks, limits and spells."""
 
 from __future__ import annotations
 
-import asyncio
-import errno
+import json
 import math
-import os
-import socket
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import count
-from types import TracebackType
-from typing import Self
+from typing import Any
 
 import anyio.to_thread
+import msgspec
+from anyio import CancelScope
 
-from actors.testing.server import ServerAddressError
-from tests.standin.app import App, OnExchange
-from tests.standin.connection import Connection, Connections
-from tests.standin.exchange import Exchange
-from tests.standin.server_statistics import Statistics
-from tests.standin.settings import ServerSettings
-from tests.standin.spells import Spell, SpellKind
+from actors.testing.answers import WRONG_STATE, answer
+from actors.testing.server import CHAT, Exchange, Handler, Reply, error_of
+from actors.testing.server import ModelServer as PlainServer
+from actors.testing.server import Statistics as PlainStatistics
+from actors.testing.settings import Fault
+from tests.standin import economist
+from tests.standin.probabilities import (
+    check_choice,
+    check_letters,
+    choices,
+    drawn_shares,
+    letters_of,
+    nearly_all,
+    tokens_of,
+)
+from tests.standin.quirks import Quirks
+from tests.standin.settings import ApiError, Broken, Logprobs, ServerSettings, SystemOne
+from tests.standin.spells import SLOWER, Spell, SpellKind, spells_at
+
+CHOICE = "/v1/systemone"
+_CRASH = "llama runner process has terminated: exit status 2"
+_GARBAGE = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\xde\xad\xbe\xef\r\n\r\n"
 
 
-class ModelServer:
-    """A model server on a real socket, for `with` or `async with`. It may be stopped and started again.
+class Statistics(PlainStatistics, frozen=True, kw_only=True):
+    """Counts since the object was made.
 
     Args:
-        settings: the behaviour, by default a server that answers at once and never fails.
-        host: the address to listen on.
-        port: the port; 0 picks a free one, which is kept over restarts.
-        on_exchange: gets each ended exchange, in the server's thread.
+        spells: the calls that a spell has changed; `outages`: those that have begun.
+        in_flight: calls under way.
     """
 
-    def __init__(
-        self,
-        settings: ServerSettings | None = None,
-        *,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        on_exchange: OnExchange | None = None,
-    ) -> None:
-        self.host = host
-        self.port = port
-        self._app = App(settings or ServerSettings(), on_exchange)
-        self._connections = Connections()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._stopping = asyncio.Event()
+    spells: Mapping[SpellKind, int]
+    outages: int
+    in_flight: int
+    peak_in_flight: int
+    open_connections: int
 
-    @property
-    def url(self) -> str:
-        """The base address, without a slash at its end."""
-        return url_of(self.host, self.port)
 
-    @property
-    def settings(self) -> ServerSettings:
-        """The behaviour; assign another to change it while the server runs."""
-        return self._app.settings
+class ModelServer(PlainServer):
+    """A model server on a real socket, for `with` or `async with`. It may be stopped and started again."""
 
-    @settings.setter
-    def settings(self, settings: ServerSettings) -> None:
-        self._app.settings = settings
+    settings: ServerSettings
+
+    def __init__(self, settings: ServerSettings | None = None, **given: Any) -> None:
+        super().__init__(settings or ServerSettings(), **given)
+        self.in_flight = self.peak_in_flight = self.outages = 0
+        self.spells = Counter[SpellKind]()
+        self.begun_s = 0.0
+        self._tokens, self._seen_s = math.inf, 0.0
+        """The calls that the rate allows at once, at this time."""
+        self._count_lock = threading.Lock()
+        self._is_over = threading.Event()
+        self._outages: threading.Thread | None = None
 
     @property
     def requests(self) -> list[Exchange]:
-        """The latest requests, in the order of their arrival: as many as `settings.keeps`."""
-        return list(self._app.exchanges)
-
-    @property
-    def calls(self) -> list[Exchange]:
-        """The inference calls among `requests`."""
-        return [exchange for exchange in self.requests if exchange.call is not None]
+        """The latest requests, in the order of their arrival."""
+        return list(self._exchanges)
 
     def statistics(self) -> Statistics:
-        """Return the counts now."""
-        app, connections = self._app, self._connections
         return Statistics(
-            requests=app.requests,
-            calls=app.calls,
-            abandoned=app.counters.abandoned,
-            faults=dict(app.counters.faults),
-            statuses=dict(app.counters.statuses),
-            spells=dict(app.counters.spells),
-            outages=app.outages,
-            loads=app.loads,
-            in_flight=app.in_flight,
-            peak_in_flight=app.peak_in_flight,
-            busy=app.slots.busy,
-            peak_busy=app.slots.peak_busy,
-            waiting=app.slots.waiting,
-            peak_waiting=app.slots.peak_waiting,
-            open_connections=len(connections.open),
-            peak_connections=connections.peak,
-            accepted_connections=connections.accepted,
-            refused_connections=connections.refused,
+            **msgspec.structs.asdict(super().statistics()),
+            spells=dict(self.spells),
+            outages=self.outages,
+            in_flight=self.in_flight,
+            peak_in_flight=self.peak_in_flight,
+            open_connections=0 if self._server is None else len(self._server.connections),
         )
 
     def start(self) -> None:
-        """Listen. The socket accepts from here on, even before the thread runs.
-
-        Raises:
-            ServerAddressError: the address cannot be listened on.
-        """
-        if self._thread is not None:
-            return
-        listener = _listener(self.host, self.port)
-        self.port = listener.getsockname()[1]
-        self._app.restart()
-        self._stopping = asyncio.Event()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, args=(self._loop, listener), name="model-server", daemon=True)
-        self._thread.start()
+        super().start()
+        self.begun_s = time.monotonic()
+        outage = next((spell for spell in self.settings.spells if spell.kind is SpellKind.OUTAGE), None)
+        if outage is not None and self._outages is None:
+            self._is_over = threading.Event()
+            self._outages = threading.Thread(target=self._go_away, args=(outage, self.begun_s), daemon=True)
+            self._outages.start()
 
     def stop(self) -> None:
-        """Close the listener and every open connection at once, as a killed process would.
+        self._is_over.set()
+        if self._outages is not None:
+            self._outages.join()
+            self._outages = None
+        super().stop()
 
-        Raises:
-            Exception: the error that has crashed the server.
-        """
-        if self._thread is None or self._loop is None:
-            return
-        self._loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join()
-        self._thread = self._loop = None
-        if (crash := self._connections.take_crash()) is not None:
-            raise crash
+    def _go_away(self, outage: Spell, begun_s: float) -> None:
+        """Stop for each outage, and start again after it."""
+        for begin_s, end_s in map(outage.span, count()):
+            for at_s, change in ((begin_s, super().stop), (end_s, super().start)):
+                if self._is_over.wait(max(0.0, begun_s + at_s - time.monotonic())):
+                    return
+                change()
+            self.outages += 1
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        self.stop()
-
-    async def __aenter__(self) -> Self:
+    async def __aenter__(self) -> ModelServer:
         await anyio.to_thread.run_sync(self.start)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        with anyio.CancelScope(shield=True):
+    async def __aexit__(self, *_: object) -> None:
+        with CancelScope(shield=True):
             await anyio.to_thread.run_sync(self.stop)
 
-    def _run(self, loop: asyncio.AbstractEventLoop, listener: socket.socket) -> None:
+    def under_way(self) -> dict[SpellKind, float]:
+        """Return `{kind: remaining seconds}` of the spells under way."""
+        now_s = time.monotonic() - self.begun_s
+        return {kind: end_s - now_s for kind, end_s in spells_at(self.settings.spells, now_s).items()}
+
+    def begin_call(self, exchange: Exchange) -> int:
+        with self._count_lock:
+            self.in_flight += 1
+            self.peak_in_flight = max(self.peak_in_flight, self.in_flight)
+        return super().begin_call(exchange)
+
+    def end(self, exchange: Exchange) -> None:
+        with self._count_lock:
+            self.in_flight -= exchange.call is not None
+        super().end(exchange)
+
+    def refused_s(self) -> float:
+        """Take a call of the rate, and return 0; or return the seconds until there is one. One second's are kept."""
+        rate_per_s = self.settings.rate_per_s
+        if rate_per_s is None:
+            return 0.0
+        with self._count_lock:
+            now = time.monotonic()
+            self._tokens = min(max(1.0, rate_per_s), self._tokens + (now - self._seen_s) * rate_per_s)
+            self._seen_s = now
+            if self._tokens < 1.0:
+                return (1.0 - self._tokens) / rate_per_s
+            self._tokens -= 1.0
+            return 0.0
+
+
+class _Handler(Handler):
+    @property
+    def owner(self) -> ModelServer:
+        owner = self.server.owner
+        assert isinstance(owner, ModelServer)
+        return owner
+
+    @property
+    def settings(self) -> ServerSettings:
+        return self.owner.settings
+
+    def _enter(self) -> Quirks:
+        """Refuse a request of any kind, or let it in. Raises: Reply."""
+        quirks = Quirks(self.settings.quirks)
+        path, _, query = self.path.partition("?")
+        self.path = f"{quirks.route(path)}?{query}"
+        key = self.settings.key
+        if key is not None and self.place.startswith("/v1/") and self.headers.get("Authorization") != f"Bearer {key}":
+            raise error_of("/completions", 401, "Incorrect API key provided.")
+        quirks.meet(self.place, query, {name.lower(): text for name, text in self.headers.items()})
+        return quirks
+
+    def look_up(self) -> Reply:
+        self._enter()
+        if self.place == "/api/version":
+            return Reply({"version": self.settings.version})
+        return super().look_up()
+
+    def check(self) -> None:
+        quirks = self._enter()
+        if self.place == CHOICE and self.settings.systemone is not SystemOne.OFF:
+            self._check_choice()
+            return
+        if self.place.endswith(("/chat", "/completions")) and isinstance(self.body, dict):
+            quirks.check(self.body)
+            self.body = quirks.understood(self.body)
+        super().check()
+        if self.body.get("logprobs") is True:
+            check_letters(self.body, self.settings.logprobs)
+
+    def _check_choice(self) -> None:
+        name = str(self.body.get("model"))
+        if name not in self.settings.models:
+            raise ApiError(404, f"model '{name}' not found")
+        if self.settings.systemone is SystemOne.UNSUITED:
+            raise ApiError(400, f"registry.ollama.ai/library/{name} does not support decision")
+        check_choice(self.body)
+
+    def answer(self, exchange: Exchange) -> Reply | None:
         try:
-            loop.run_until_complete(self._serve(listener))
-        finally:
-            loop.close()
+            reply = super().answer(exchange)
+        except ApiError as error:
+            raise Quirks(self.settings.quirks).failed(error_of(self.place, error.status, error.message)) from None
+        except Reply as refusal:
+            raise Quirks(self.settings.quirks).failed(refusal) from None
+        if reply is None or self.place == CHOICE:
+            return reply
+        return Quirks(self.settings.quirks).rendered(reply)
 
-    async def _serve(self, listener: socket.socket) -> None:
-        stopped = asyncio.create_task(self._stopping.wait())
-        for begin_s, end_s in _outages(self._app.settings.spells, asyncio.get_running_loop().time()):
-            server = await self._listen(listener)
-            await _until(begin_s, stopped)
-            await self._go_away(server)
-            if stopped.done():
-                break
-            self._app.outages += 1
-            await _until(end_s, stopped)
-            if stopped.done():
-                break
-            listener = _listener(self.host, self.port)
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        await asyncio.gather(*others, return_exceptions=True)
+    def admit(self, exchange: Exchange) -> None:
+        owner, wait_s, spells = self.owner, self.owner.refused_s(), self.owner.under_way()
+        met = next((kind for kind in SpellKind if kind in spells and kind is not SpellKind.OUTAGE), None)
+        if met is not None:
+            owner.spells[met] += 1
+        if wait_s > 0.0 or met is SpellKind.LIMIT:
+            seconds = spells[SpellKind.LIMIT] if met is SpellKind.LIMIT else wait_s
+            headers = {"Retry-After": str(math.ceil(seconds))} if met or self.settings.says_when else {}
+            exchange.fault = None
+            refusal = error_of(self.place, 429, "Too many requests")
+            raise Reply(json.loads(refusal.body), 429, headers)
+        if met is SpellKind.SILENCE:
+            exchange.fault = Fault.HANG
+        if met is SpellKind.BUSY or owner.in_flight - self.settings.slots > self.settings.max_queue:
+            raise error_of(self.place, 503, "server busy, please try again.  maximum pending requests exceeded")
+        if self._broken(exchange) is Broken.STRING_ERROR:
+            raise Reply(_CRASH, 500)
+        super().admit(exchange)
 
-    async def _listen(self, listener: socket.socket) -> asyncio.Server:
-        return await asyncio.get_running_loop().create_server(
-            lambda: Connection(self._app, self._connections), sock=listener
-        )
+    def _broken(self, exchange: Exchange) -> Broken | None:
+        return self.settings.broken.get(exchange.call or 0)
 
-    async def _go_away(self, server: asyncio.Server) -> None:
-        """Close the listener and every open connection."""
-        server.close()
-        while self._connections.open:
-            for connection in list(self._connections.open):
-                connection.abort()
-            await asyncio.sleep(0)
+    def latency_s(self, call: int) -> float:
+        return super().latency_s(call) * (SLOWER if SpellKind.SLOW in self.owner.under_way() else 1.0)
+
+    def text(self, exchange: Exchange) -> str:
+        if self.place == CHOICE:
+            return ""
+        if self.body.get("logprobs") is True and exchange.fault is None:
+            return "A"
+        text = super().text(exchange)
+        return Quirks(self.settings.quirks).said(text)
+
+    def said(self, options: Mapping[str, object], form: object, *, wrong: bool) -> str:
+        seed = options.get("seed") if not self.settings.live else time.monotonic_ns()
+        return made_up(self.body.get("messages", []), seed, form, wrong=wrong)
+
+    def completion(self, text: str, exchange: Exchange) -> dict[str, Any]:
+        mode, body, fault = self.settings.logprobs, self.body, exchange.fault
+        if self.place == CHOICE:
+            nonce = exchange.call if self.settings.live else None
+            found = choices(body, nonce, self.settings, wrong=fault is Fault.WRONG_STATE)
+            if fault is Fault.EMPTY:
+                return {**found, "answers": {}}
+            return found if fault is not Fault.NOT_JSON else {"text": "Sure!"}
+        if body.get("logprobs") is not True or mode is Logprobs.OFF:
+            found = super().completion(text, exchange)
+        else:
+            letters = letters_of(body)[0]
+            said: str | dict[str, float] = text
+            if fault is None:
+                named = None if self.settings.reply is None else self._named(letters)
+                nonce = exchange.call if self.settings.live else None
+                shares = drawn_shares(letters, json.dumps(body["messages"]), nonce)
+                said = shares if named is None else nearly_all(letters, named) if named in letters else named
+            elif fault is Fault.WRONG_STATE:
+                said = WRONG_STATE  # no letter
+            text, tokens = tokens_of(body, said, mode)
+            found = super().completion(text, exchange)
+            if self.place == CHAT:
+                found["logprobs"] = tokens
+            else:
+                found["choices"][0]["logprobs"] = {"content": tokens}
+        return found
+
+    def _named(self, letters: list[str]) -> str:
+        reply = self.settings.reply
+        assert reply is not None
+        return reply(self.body["messages"], {}, {"type": "string", "enum": letters})
+
+    def send(self, reply: Reply, exchange: Exchange) -> None:
+        broken = self._broken(exchange)
+        if broken is Broken.GARBAGE:
+            self.wfile.write(_GARBAGE)
+            self.close_connection = True
+        elif broken is Broken.DRIP:
+            self.send_response(reply.status)
+            self.send_header("Content-Length", str(len(reply.body)))
+            self.end_headers()
+            exchange.status = reply.status
+            for place in range(len(reply.body)):
+                self.wfile.write(reply.body[place : place + 1])
+                self.server.stopped.wait(self.settings.drip_s)
+        else:
+            super().send(reply, exchange)
 
 
-async def _until(time_s: float, stopped: asyncio.Task[bool]) -> None:
-    """Wait until this time of the loop, or until the server is to stop."""
-    left_s = None if time_s == math.inf else max(0.0, time_s - asyncio.get_running_loop().time())
-    await asyncio.wait([stopped], timeout=left_s)
+ModelServer.handler = _Handler
 
 
-def _outages(spells: Sequence[Spell], begun_s: float) -> Iterator[tuple[float, float]]:
-    """Yield the begin and the end of each outage, on the server's clock; the last of them never comes."""
-    for spell in spells:
-        if spell.kind is SpellKind.OUTAGE:
-            yield from ((begun_s + begin_s, begun_s + end_s) for begin_s, end_s in map(spell.span, count()))
-    yield math.inf, math.inf
+def made_up(messages: Sequence[Mapping[str, object]], seed: object, form: object, *, wrong: bool = False) -> str:
+    """Return an answer within a format; without one, within the schema that a message quotes, as a model would."""
+    if isinstance(form, dict) and economist.is_asked(form) and not wrong:
+        return economist.opinion(messages, form, economist.key_of(repr(messages), seed))
+    quoted = None if form and form != "json" else _quoted_schema(messages)
+    if quoted is None:
+        return answer(messages, seed, form, wrong=wrong)
+    found = answer(messages, seed, quoted, wrong=wrong)
+    return found if form else f"Here is my answer:\n\n{found}\n\nI hope it helps."
 
 
-def url_of(host: str, port: int) -> str:
-    """Return the base address of a server that listens there."""
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _listener(host: str, port: int) -> socket.socket:
-    if not 0 <= port < 1 << 16:
-        raise ServerAddressError(host, port, "a port is 0 to 65535", is_port=True)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listener = socket.create_server((host, port), family=family, backlog=1024)  # with SO_REUSEADDR
-    except OSError as error:
-        # create_server puts the address into the message; an unknown name has a number of its own, below 0.
-        is_named = error.errno is not None and error.errno > 0
-        problem = os.strerror(error.errno or 0) if is_named else str(error)
-        is_port = error.errno in {errno.EADDRINUSE, errno.EACCES}
-        raise ServerAddressError(host, port, problem, is_port=is_port) from None
-    listener.setblocking(False)
-    return listener
+def _quoted_schema(messages: Sequence[Mapping[str, object]]) -> dict[str, Any] | None:
+    """Return the last JSON schema that a message quotes, if any."""
+    decoder = json.JSONDecoder()
+    for message in reversed(messages):
+        text = str(message.get("content", ""))
+        start = text.find('{"')
+        while start >= 0:
+            try:
+                found, _ = decoder.raw_decode(text, start)
+            except (ValueError, RecursionError):
+                found = None
+            if isinstance(found, dict) and ("properties" in found or "$ref" in found):
+                return found
+            start = text.find('{"', start + 1)
+    return None

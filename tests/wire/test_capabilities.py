@@ -47,54 +47,32 @@ def write(tmp_path: Path) -> Callable[..., str]:
     return write
 
 
-def test_a_run_shows_what_was_negotiated_and_replays_without_a_server(
+def test_a_run_shows_how_it_asks_replays_so_without_a_server_and_says_when_a_resume_asks_otherwise(
     prism: Prism, write: Callable[..., str], tmp_path: Path
 ) -> None:
-    with ModelServer(ServerSettings(quirks=("no_max_tokens", "content_parts"))) as server:
+    with ModelServer(ServerSettings(quirks=("no_schema",))) as server:
         config = write(server.url)
-        ended = prism("run", config, "--out", "run")
+        ended = prism("run", config, "--out", "run", "--ticks", "12")
         assert ended.code == 0, ended.err
         assert server.statistics().statuses[400] == 1, "what was refused once is not sent again"
-    assert "asked with token_field max_completion_tokens, text parts; " in ended.err.splitlines()[0]
-    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
-    assert manifest["capabilities"]["token_field"] == "max_completion_tokens"
-    assert manifest["capabilities"]["temperature"] == "temperature"
-    replay = ("--set", "oracle.tape=replay", "--set", "oracle.tape_path=run/tape.sqlite")
-    again = prism("run", config, "--out", "again", *replay)
-    assert again.code == 0, again.err
-    digests = [json.loads((tmp_path / run / "summary.json").read_text())["digest"] for run in ("run", "again")]
-    assert digests[0] == digests[1]
-    doctor = rows(prism("doctor", config, *replay).out)
-    assert doctor["asked: token_field"] == "max_completion_tokens (negotiated)"
+        assert "json_object, recorded; answers are kept to JSON" in ended.err.splitlines()[0]
+        assert json.loads((tmp_path / "run" / "manifest.json").read_text())["dialect"] == "json_object"
+        assert rows(prism("doctor", config).out)["answers by"] == "json_object"
+        replay = ("--set", "oracle.tape=replay", "--set", "oracle.tape_path=run/tape.sqlite", "--ticks", "12")
+        again = prism("run", config, "--out", "again", *replay)
+        assert again.code == 0, again.err
+        assert rows(prism("doctor", config, *replay[:4]).out)["answered by"] == "json_object"
+        digests = [json.loads((tmp_path / run / "summary.json").read_text())["digest"] for run in ("run", "again")]
+        assert digests[0] == digests[1]
+        server.settings = ServerSettings()
+        otherwise = prism("resume", "run", "--ticks", "18")
+        as_before = prism("resume", "run", "--ticks", "24")
+    assert "asked otherwise than before the resume: json_schema, was json_object" in otherwise.err
+    assert "the tape has answers asked for otherwise (dialect json_object, not json_schema)" in otherwise.err
+    assert "otherwise" not in as_before.err
     for file in (path for run in ("run", "again") for path in (tmp_path / run).rglob("*.*")):
         assert SECRET.encode() not in file.read_bytes(), file
     assert SECRET not in ended.out + ended.err
-
-
-def test_the_doctor_has_a_row_for_each_dimension(prism: Prism, write: Callable[..., str]) -> None:
-    with ModelServer(ServerSettings(quirks=("no_seed",))) as server:
-        ended = prism("doctor", write(server.url))
-    found = rows(ended.out)
-    assert ended.code == 0
-    assert found["asked: seed"] == "random_seed (negotiated)"
-    assert found["asked: temperature"] == "temperature"
-    assert (found["asked: schema"], found["asked: path"]) == ("json_schema", "/v1/chat/completions")
-    assert found["negotiation"] == "3 requests"
-    assert SECRET not in ended.out
-
-
-def test_a_resume_negotiates_anew_and_says_what_is_otherwise(prism: Prism, write: Callable[..., str]) -> None:
-    with ModelServer() as server:
-        config = write(server.url)
-        assert prism("run", config, "--out", "run", "--set", "simulation.rounds=1").code == 0
-        server.settings = ServerSettings(quirks=("fixed_temperature",))
-        ended = prism("resume", "run", "--ticks", "24")
-        assert ended.code == 0, ended.err
-        again = prism("resume", "run", "--ticks", "36")
-    said = "asked otherwise than before the resume: temperature none, was temperature"
-    assert ended.err.splitlines()[0].endswith(said) or said in ended.err
-    assert "the tape has answers asked for otherwise (temperature as usual, not none)" in ended.err
-    assert "otherwise" not in again.err, "it is as it was at the resume before"
 
 
 def test_a_variable_that_is_not_set_is_one_line_before_anything_is_asked(

@@ -18,7 +18,7 @@ from actors.persistence.journal import read_header, read_ticks
 from tests.command import Ended, run_prism
 from tests.durability.process_runs import KillableRun, differences
 from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
-from tests.standin.answers import answer
+from tests.standin.server import made_up
 
 TURNS = 20
 FAILS_IN = 7
@@ -152,7 +152,7 @@ def test_a_question_without_an_answer_is_asked_again_and_the_end_says_how_often(
     def silent(messages: Messages, options: Mapping[str, object], form: object) -> str:
         asked.append(json.dumps(messages))
         distinct = [*dict.fromkeys(asked)]
-        return "" if len(distinct) > 2 and asked[-1] == distinct[2] else answer(messages, 0, form)
+        return "" if len(distinct) > 2 and asked[-1] == distinct[2] else made_up(messages, 0, form)
 
     with ModelServer(ServerSettings(reply=silent)) as server:
         write(tmp_path, server.url)

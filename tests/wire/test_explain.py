@@ -28,8 +28,7 @@ from tests.durability.process_runs import ends, prism, whole_ticks
 from tests.explained import everybody
 from tests.patience import HANG_S
 from tests.recorded import LIVE, content, make_run
-from tests.standin import Dialect, Fault, FaultPlan, Latency, Logprobs, ModelServer, ServerSettings
-from tests.standin.exchange import Exchange
+from tests.standin import Exchange, Fault, FaultPlan, Latency, Logprobs, ModelServer, ServerSettings
 
 Sections = dict[str, dict[str, Any]]
 Sent = tuple[Any, ...]
@@ -53,7 +52,7 @@ WAYS: dict[str, tuple[Sections, ServerSettings]] = {
     "letters": ({**OPENAI, "llm": {"method": "probabilities"}}, ServerSettings(logprobs=Logprobs.GRAMMAR)),
     "letters that are often unsound": (CHAT, ServerSettings(logprobs=Logprobs.GRAMMAR)),
     "no system message": (OPENAI, ServerSettings(quirks=("no_system_role",))),
-    "schema in the prompt": (OPENAI, ServerSettings(dialect=Dialect.NONE)),
+    "schema in the prompt": (OPENAI, ServerSettings(quirks=("no_response_format",))),
     "texts": ({"llm": {"writes": True}}, ServerSettings()),
     "memory": ({"llm": {"memory": 6}}, ServerSettings()),
     "different models": (

@@ -61,12 +61,12 @@ def write(path: Path, host: str) -> str:
     return "models.yaml"
 
 
-def thinks_from_the_third_call() -> Callable[..., str]:
-    """Return a reply hook that thinks aloud once the first model was asked twice, which is its check."""
+def chats_from_the_third_call() -> Callable[..., str]:
+    """Return a reply hook that puts JSON into prose once the first model was asked twice, which is its check."""
     calls = itertools.count()
 
     def reply(*_: object) -> str:
-        return ("<think>The sky.</think>" if next(calls) > 1 else "") + '{"answer": "yes"}'
+        return ("Well: " if next(calls) > 1 else "") + '{"answer": "yes"}'
 
     return reply
 
@@ -143,7 +143,7 @@ def test_the_doctor_and_the_run_name_all_models(prism: Prism, tmp_path: Path) ->
 
 def test_models_that_are_asked_in_different_ways_are_refused(prism: Prism, tmp_path: Path) -> None:
     with ModelServer(THERE) as server:
-        server.settings = ServerSettings(models=THERE.models, reply=thinks_from_the_third_call())
+        server.settings = ServerSettings(models=THERE.models, reply=chats_from_the_third_call())
         ended = prism("run", write(tmp_path, server.url), *WAYS["chat"], "--out", "run", "--quiet")
     assert ended.code == 5
     assert "llm.by.models: qwen2.5:0.5b is asked otherwise than llama3.2: " in ended.err

@@ -48,7 +48,7 @@ async def test_a_restart_of_the_server_costs_no_choice_and_changes_none(backend:
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["ollama", "openai"])
 async def test_all_faults_together_cost_few_choices_and_a_replay_agrees(backend: str, tmp_path: Path) -> None:
-    plan = FaultPlan(shares=dict.fromkeys(Fault, 0.1 / len(Fault)), drip_s=0.1)
+    plan = FaultPlan(shares=dict.fromkeys(Fault, 0.1 / len(Fault)))
     with ModelServer() as server:
         oracle = {"backend": backend, "tape": "record"}
         llm = {"systemone": "off", "timeout_s": GIVES_UP_S}
@@ -146,7 +146,7 @@ async def test_each_fault_in_a_tenth_of_the_calls_costs_at_most_one_choice_in_a_
         chosen = config(server.url, llm={"systemone": "off", "timeout_s": timeout_s(fault)})
 
         def spoil(_: Simulation) -> None:
-            server.settings = ServerSettings(faults=FaultPlan(shares={fault: 0.1}, drip_s=0.1))
+            server.settings = ServerSettings(faults=FaultPlan(shares={fault: 0.1}))
 
         with anyio.fail_after(HANG_S):
             summary = await run(chosen, tmp_path, ready=spoil)

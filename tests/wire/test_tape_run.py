@@ -117,10 +117,8 @@ def test_past_the_most_calls_every_question_is_counted_as_spent(prism: Prism, tm
     assert written["fallbacks_by_reason"] == {"spent": written["oracle_questions"] - 40}
 
 
-def test_past_the_most_calls_the_run_stops_if_told_so(prism: Prism, tmp_path: Path) -> None:
+def test_past_the_most_calls_the_run_stops_if_told_so(prism: Prism) -> None:
     with ModelServer() as server:
         ended = prism(server.url, oracle={"max_calls": 40, "when_spent": "stop"})
-    written = json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert (ended.code, written["status"], written["stopped_by"]) == (4, "stopped", "spend_cap")
-    assert written["oracle_calls"] == 40
-    assert 0 < written["ticks"] < 72
+        asked = [call for call in server.calls if call.request_id]
+    assert (ended.code, len(asked)) == (4, 40)

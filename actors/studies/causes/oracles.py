@@ -81,7 +81,7 @@ class Redrawn:
         self._drawn = Drawn(possible, number)
         self._number, self._seed = number, config.simulation.seed
         is_asked = config.oracle.backend != "choice"
-        self._oracle = domain.oracle(Requests(None, "", ()).model if is_asked else None)
+        self._oracle = domain.oracle(Requests("", "", ()).model if is_asked else None)
         """The oracle of the run, which is not asked: it draws options from judgements as in the run."""
         self._domain = domain
 

@@ -13,7 +13,7 @@ from actors.studies.gateway.tape import Kept
 from prism.llm.body import PLAIN, bound_body
 from prism.llm.failure import Usage
 from prism.llm.http import LIMITS, redacted
-from prism.llm.replies import read_chat, read_completion
+from prism.llm.reply import read_chat, read_completion
 from prism.llm.spending import Spent, cost_usd
 from prism.llm.tls import verification
 
@@ -29,7 +29,7 @@ class Upstream:
         self.service = service
         self._client = httpx.AsyncClient(
             params=service.query,
-            verify=verification(service.ca_files),
+            verify=verification(max(service.origins), service.ca_files),  # an address with https is the largest
             trust_env=False,
             limits=LIMITS,
             timeout=httpx.Timeout(None, connect=CONNECT_S),

@@ -26,7 +26,7 @@ from prism.social.people.population import build_population
 from tests.actors.runtime.test_compiled import random_chart
 from tests.actors.runtime.test_shards import SHARDS, World, goes_on, outcome, settings_of, stops
 from tests.schedules import run_scheduled
-from tests.standin.answers import answer
+from tests.standin.server import made_up
 from tests.tiers import Size
 
 pytestmark = pytest.mark.usefixtures("logged")
@@ -40,7 +40,7 @@ def says(request: ChatRequest) -> str:
     lot = uniform(7, request.seed, 0, 1_000_002)
     if lot < UNREADABLE or (lot < UNREADABLE + UNSURE and not request.attempt):
         return ""
-    return answer(msgspec.to_builtins(request.messages), request.seed, request.schema)
+    return made_up(msgspec.to_builtins(request.messages), request.seed, request.schema)
 
 
 class SlowModel(ScriptedModel):

@@ -1,0 +1,309 @@
+"""The replies of servers, read into one record whatever the protocol, and the text that counts in them.
+
+Servers differ in details that their clients must accept: a text in parts, counts that are null, a stream where
+none was asked for, an error with status 200. This module accepts them, so that no adapter has to know them.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Literal
+
+import msgspec
+
+from prism.llm.failure import Usage
+from prism.llm.http import RefusedAnswerError, StatusError, UnusableAnswerError, error_text, retry_after_s
+from prism.llm.json_object import extract_object, without_reasoning
+
+_CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "token_limit"})
+"""The reasons of servers for an answer that ended at the limit of tokens, in small letters."""
+
+_REFUSING = frozenset({"content_filter", "refusal", "safety", "prohibited_content", "blocklist", "spii", "recitation"})
+"""The reasons of servers for an answer that was withheld, in small letters."""
+
+_EVENT = re.compile(rb"^data:", re.MULTILINE)
+"""The beginning of an event; comments and other fields may stand before it."""
+
+_REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_text")
+"""The fields in which servers put reasoning that stands apart from the answer."""
+
+_WORDS = {
+    400: "invalid_request_error bad_request context_length_exceeded content_filter content_policy_violation",
+    401: "authentication_error invalid_api_key unauthorized",
+    402: "insufficient_balance insufficient_credits payment_required",
+    403: "permission_error permission_denied forbidden",
+    404: "not_found_error not_found model_not_found",
+    408: "request_timeout",
+    429: "insufficient_quota rate_limit_error rate_limit_exceeded too_many_requests resource_exhausted",
+    500: "server_error internal_error internal_server_error api_error",
+    502: "bad_gateway",
+    503: "overloaded_error overloaded service_unavailable unavailable",
+    504: "timeout_error gateway_timeout",
+}
+"""The words by which errors with status 200 name their real status."""
+_STATUSES = {word: status for status, words in _WORDS.items() for word in words.split()}
+
+_MOST_TOKENS = 10**9
+"""A count from here on is a mistake of the server."""
+
+_Object = Mapping[str, Any]
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """A reply, as any protocol gives it.
+
+    Args:
+        text: the answer, in whatever field the server has put it.
+        reasoning: the reasoning that stands apart from it.
+        ending: `cut` at the limit of tokens, `refused` by the model or a filter behind it, `stop`, or `unstated`.
+        unstated: the reason why the ending is unknown, or the words of a refusal, for messages.
+    """
+
+    text: str = ""
+    reasoning: str = ""
+    ending: Literal["stop", "cut", "unstated", "refused"]
+    unstated: str = ""
+    model: str = ""
+    usage: Usage = Usage()
+
+
+def text_of(reply: Reply, limit: int, *, is_json: bool, is_free: bool = False) -> str:
+    """Return the text of an answer that is complete. In JSON it has no reasoning.
+
+    An answer in JSON that is whole counts even if the model went on until it was cut: small models add blanks forever.
+    It also counts if the server does not say that the answer is whole.
+
+    Args:
+        limit: the most tokens that were asked for, for the message.
+        is_json: True if JSON was asked for; `is_free`: True if there may be a text around it.
+
+    Raises:
+        UnusableAnswerError: the answer is not complete.
+        RefusedAnswerError: the question is refused, or the answer says nothing at all: filters leave nothing else.
+    """
+    text = reply.text
+    if is_json and not _is_json(text):
+        said, unfinished = without_reasoning(text)
+        text = said.strip() or unfinished.strip()
+    is_whole = is_json and _is_json(text)
+    match reply.ending:
+        case "refused" if not is_whole:
+            raise RefusedAnswerError(f"the model refuses to answer ({reply.unstated})", reply.usage)
+        case "unstated" if not (is_whole or (is_json and is_free and extract_object(text) is not None)):
+            problem = f"the server stopped before the end of the answer ({reply.unstated})"
+            raise UnusableAnswerError(problem, reply.usage)
+        case "cut" if is_json and not is_whole:
+            raise UnusableAnswerError(f"the answer was cut at {limit} tokens; raise llm.num_predict", reply.usage)
+    if not text:
+        is_silent = not reply.reasoning and reply.ending != "cut"
+        raise (RefusedAnswerError if is_silent else UnusableAnswerError)("the answer is empty", reply.usage)
+    return text
+
+
+def _is_json(text: str) -> bool:
+    try:
+        return isinstance(msgspec.json.decode(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def read_completion(body: bytes, headers: Mapping[str, str] = MappingProxyType({})) -> Reply:
+    """Return the reply of `/v1/chat/completions`.
+
+    Args:
+        headers: the headers of the response, in which an error may ask for a pause.
+
+    Raises:
+        ValueError: it is no such reply, or an error that names no status.
+        StatusError: it is an error that was sent with status 200 and names another status.
+    """
+    is_stream = not body.lstrip().startswith(b"{") and _EVENT.search(body) is not None
+    try:
+        reply = _merged_events(body) if is_stream else _object(body)
+        _raise_error_within(reply)
+    except StatusError as error:
+        error.pause_s = retry_after_s(headers)
+        raise
+    choices = reply.get("choices")
+    if not isinstance(choices, list):
+        problem = f"the reply has no choices: {_shown(body)}"
+        raise ValueError(problem)
+    choice = _first(choices)
+    message = choice.get("message")
+    found = reply.get("usage")
+    usage = found if isinstance(found, dict) else {}
+    read = _count(usage, "prompt_tokens")
+    cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
+    return _reply(
+        message if isinstance(message, dict) else {"content": choice.get("text")},
+        choice.get("finish_reason"),
+        str(choice.get("finish_reason") or "no finish_reason"),
+        model=reply.get("model"),
+        usage=Usage(read, _count(usage, "completion_tokens"), min(cached, read)),
+    )
+
+
+def read_chat(body: bytes) -> Reply:
+    """Return the reply of Ollama's `/api/chat`.
+
+    Raises:
+        ValueError: it is no such reply, or an error that names no status.
+        StatusError: it is an error that was sent with status 200 and names another status.
+    """
+    reply = _merged_lines(body)
+    _raise_error_within(reply)
+    message = reply.get("message")
+    if not isinstance(message, dict):
+        problem = f"the reply has no message: {_shown(body)}"
+        raise ValueError(problem)
+    return _reply(
+        message,
+        (reply.get("done_reason") or "stop") if reply.get("done") is True else None,
+        "done: false",
+        model=reply.get("model"),
+        usage=Usage(_count(reply, "prompt_eval_count"), _count(reply, "eval_count")),
+    )
+
+
+def _reply(message: _Object, reason: object, unstated: str, *, model: object, usage: Usage) -> Reply:
+    """Return the reply that a message makes.
+
+    Args:
+        reason: why the answer ended, in the server's words; None if it does not say.
+    """
+    content = message.get("content")
+    text = content if isinstance(content, str) else _joined(content)
+    reasonings = (message.get(name) for name in _REASONING)
+    reasoning = next((text for text in reasonings if isinstance(text, str) and text), "")
+    if not text.strip():  # some servers put the answer in another field, and leave this one blank
+        text = _arguments(message) or (reasoning if _is_json(reasoning) else "")
+    ending: Literal["stop", "cut", "unstated", "refused"] = "stop"
+    if not isinstance(reason, str) or not reason:
+        ending = "unstated"
+    elif reason.lower() in _REFUSING:
+        ending = "refused"
+    elif reason.lower() in _CUT:
+        ending = "cut"
+    refusal = message.get("refusal")
+    if isinstance(refusal, str) and not text:
+        ending, unstated = "refused", refusal.strip() or "an empty refusal"
+    return Reply(
+        text=text,
+        reasoning=reasoning,
+        ending=ending,
+        unstated=unstated,
+        model=model if isinstance(model, str) else "",
+        usage=usage,
+    )
+
+
+def _joined(parts: object) -> str:
+    """Return the text of an answer that comes in parts; parts of another kind, such as reasoning, are not in it."""
+    if isinstance(parts, dict):
+        if "text" not in parts:  # the answer itself, which the server has decoded
+            return json.dumps(parts)
+        parts = [parts]
+    if not isinstance(parts, list):
+        return ""
+    texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _arguments(message: _Object) -> str:
+    """Return the arguments of the only call of a tool, as JSON; OpenAI sends them as a text, Ollama as an object."""
+    calls = message.get("tool_calls")
+    call = calls[0] if isinstance(calls, list) and calls else message
+    function = call.get("function") or call.get("function_call") if isinstance(call, dict) else None
+    arguments = function.get("arguments") if isinstance(function, dict) else None
+    if isinstance(arguments, dict):
+        return json.dumps(arguments)
+    return arguments if isinstance(arguments, str) else ""
+
+
+def _count(holder: object, name: str) -> int:
+    """Return a number of tokens; 0 where there is none."""
+    value = holder.get(name) if isinstance(holder, dict) else None
+    return int(value) if isinstance(value, int | float) and 0 < value < _MOST_TOKENS else 0
+
+
+def _first(choices: object) -> _Object:
+    return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+
+
+def _object(body: bytes) -> _Object:
+    found = msgspec.json.decode(body.removeprefix(codecs.BOM_UTF8))
+    if not isinstance(found, dict):
+        message = f"the reply is no object: {_shown(body)}"
+        raise ValueError(message)
+    return found
+
+
+def _raise_error_within(reply: _Object) -> None:
+    """Raise the error in a reply with status 200, under the status that it names by a number or a word."""
+    first = _first(reply.get("choices"))
+    error = first.get("error") or (None if first else reply.get("error"))
+    if not error and reply.get("object") == "error":
+        error = {name: value for name, value in reply.items() if name != "object"}
+    if not error:
+        return
+    text = json.dumps({"error": error})
+    holders = [holder for holder in (error, reply) if isinstance(holder, dict)]
+    named = [str(holder.get(name)) for holder in holders for name in ("code", "status", "status_code", "type")]
+    numbers = (int(name) for name in named if name.isdecimal() and 400 <= int(name) < 600)
+    words = (_STATUSES[name.lower()] for name in named if name.lower() in _STATUSES)
+    status = next(numbers, next(words, None))
+    if status is not None:
+        raise StatusError(status, text)
+    raise ValueError(error_text(text))
+
+
+def _merged_events(body: bytes) -> _Object:
+    """Return a reply whose text comes in events, as the reply that is not streamed."""
+    head: dict[str, Any] = {}
+    message: dict[str, Any] = {}
+    for event in _lines(body, prefix=b"data:"):
+        _raise_error_within(event)
+        part = _first(event.get("choices"))
+        _join(head, message, event, part.get("delta"))
+        head["finish_reason"] = part.get("finish_reason") or head.get("finish_reason")
+    return {**head, "choices": [{"message": message, "finish_reason": head.get("finish_reason")}]}
+
+
+def _merged_lines(body: bytes) -> _Object:
+    """Return a reply, or one whose text comes in lines as the reply that is not streamed."""
+    try:
+        return _object(body)
+    except ValueError:
+        if b"\n" not in body.strip():
+            raise
+    head: dict[str, Any] = {}
+    message: dict[str, Any] = {}
+    for line in _lines(body):
+        _raise_error_within(line)
+        _join(head, message, line, line.get("message"))
+    return {**head, "message": message}
+
+
+def _join(head: dict[str, Any], message: dict[str, Any], piece: _Object, delta: object) -> None:
+    """Add one piece of a stream: later fields replace earlier ones, and the texts of the message are joined."""
+    head.update({name: value for name, value in piece.items() if value is not None and name != "message"})
+    for name, value in delta.items() if isinstance(delta, dict) else ():
+        if isinstance(value, str) and name != "role":
+            message[name] = message.get(name, "") + value
+        elif name == "tool_calls" and value:
+            message[name] = value
+
+
+def _lines(body: bytes, prefix: bytes = b"") -> Iterator[_Object]:
+    for line in body.splitlines():
+        text = line.strip().removeprefix(prefix).strip()
+        if text and line.strip().startswith(prefix) and text != b"[DONE]":
+            yield _object(text)
+
+
+def _shown(body: bytes) -> str:
+    return repr(body[:80].decode(errors="replace"))
