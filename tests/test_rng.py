@@ -9,7 +9,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from prism.rng import WORLD, Draw, GraphRandom, integer, normal, pick, uniform, uniforms
-from tests.social.scalar_feed import sample
 
 NUMBERS = st.integers(-1, 2**40)
 WEIGHTS = st.lists(st.floats(0.0, 1e6), min_size=1, max_size=12)
@@ -67,29 +66,6 @@ def test_a_generator_for_graphs_repeats_itself_from_its_seed() -> None:
         return [source.random(), source.randint(1, 6), source.gauss(5.0, 2.0), source.getrandbits(32)]
 
     assert drawn(1) == drawn(1) != drawn(2)
-
-
-def test_a_sample_is_the_same_on_every_machine_and_in_every_release() -> None:
-    keys = np.arange(100, dtype=np.uint64)
-    assert sample(keys, 5, 1, 2, 3, Draw.FEED_POOL).tolist() == [13, 32, 36, 40, 96]
-
-
-@given(st.lists(st.integers(0, 2**64 - 1), unique=True, min_size=2, max_size=60), st.integers(0, 60), NUMBERS)
-def test_one_key_less_changes_at_most_one_place_of_a_sample(keys: list[int], count: int, agent: int) -> None:
-    drawn = sample(np.array(keys, dtype=np.uint64), count, 1, agent, 3, Draw.FEED_POOL).tolist()
-    assert len(drawn) == min(count, len(keys))
-    assert drawn == sorted({*drawn})
-    fewer = keys[1:]
-    again = sample(np.array(fewer, dtype=np.uint64), count, 1, agent, 3, Draw.FEED_POOL).tolist()
-    before, after = {keys[place] for place in drawn}, {fewer[place] for place in again}
-    assert before - {keys[0]} <= after
-    assert len(after - before) <= 1
-
-
-def test_every_key_is_as_likely_to_be_in_a_sample() -> None:
-    keys = np.arange(50, dtype=np.uint64) << np.uint64(33)
-    counts = Counter(place for agent in range(4000) for place in sample(keys, 10, 7, agent, 0, 15).tolist())
-    assert sum((counts[place] - 800) ** 2 / (800 * 0.8) for place in range(50)) < 85.4  # chi-square, 49 degrees, 0.001
 
 
 def test_many_draws_at_once_are_those_of_each_agent() -> None:

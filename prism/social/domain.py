@@ -161,7 +161,6 @@ class SocialDomain:
         return SocialShard(self.world)
 
     def turns(self, *, asks: bool) -> SocialTurns:
-        """Return the turns of people, many at once."""
         return SocialTurns(self.world, self.chart, self.config.population.intentions, asks=asks)
 
     def agent(self, agent_id: int) -> SocialAgent:

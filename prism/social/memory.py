@@ -132,7 +132,6 @@ class Memory:
         return InView(agents[has], posts, rows[has, CAME], likes)
 
     def add(self, tick: int, events: Sequence[Event], before: InView) -> None:
-        """Remember the events of a wave."""
         self.add_events(tick, events)
         left = self._network.state.t.people[before.agents, CURRENT] != before.posts
         agents, numbers, came, likes = (column[left] for column in before)

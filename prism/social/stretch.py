@@ -137,7 +137,6 @@ def _copied(count: int, *arrays: Any) -> Iterator[Any]:
 
 
 def _came_of(log: StretchBuffers, before: int, kinds: Mapping[int, QuestionKind], wave: SocialWave | None) -> Stretch:
-    """Return the outcome of some ticks."""
     done, asked, length, settled = (int(log.progress[place]) for place in (DONE, ASKED, LENGTH, NEXT))
     content, ends = log.out[:length].tobytes(), [0, *log.ends[:done].tolist()]
     return Stretch(

@@ -50,8 +50,6 @@ _DONE: Final = PackedTexts.of(
 
 
 class ViewWords:
-    """The words of a population's views."""
-
     def __init__(self, population: Population, given: Sequence[str]) -> None:
         people = population.personas
         if isinstance(people, SyntheticPeople):

@@ -8,13 +8,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from actors.runtime.simulation import Simulation
 from prism.agents import Decision, Question, Source, Trigger, Update, turn
+from prism.columns import Columns
 from prism.config import ActivityConfig, Config, FeedConfig, PopulationConfig, SimulationConfig
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
 from prism.social.posts.post import PostView
 from prism.statechart import Behaviour
+from tests.schedules import run_scheduled
 
 SMALL = Config(
     simulation=SimulationConfig(rounds=6, seed=5),
@@ -113,3 +116,28 @@ def shown(run: Run, name: str = "sees_post") -> list[Shown]:
         for trigger in happening
         if trigger.name == name and trigger.context is not None
     ]
+
+
+def assert_goes_on(made: Callable[[], Simulation], every: int) -> None:
+    """Check that a simulation ends with the same digest from any of its checkpoints."""
+
+    async def digests() -> list[str]:
+        whole, kept = made(), list[Any]()
+
+        async def take() -> None:
+            if whole.engine.tick % every == every // 2:
+                kept.append(await whole.checkpoint())
+
+        await whole.run(between=take)
+        found = [whole.engine.digest.hexdigest()]
+        for state, pieces in kept:
+            rest, columns = made(), Columns(pieces)
+            rest.restore(state, columns)
+            assert columns.unread == []
+            await rest.run()
+            found.append(rest.engine.digest.hexdigest())
+        return found
+
+    found = run_scheduled(0, digests)
+    assert len(found) > 2
+    assert len({*found}) == 1

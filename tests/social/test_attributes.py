@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from prism.config import AttributeConfig, PopulationConfig
 from prism.errors import SettingError
-from prism.social.people.attributes import draw_attribute, drawn_attributes
+from prism.social.people.attributes import draw_attribute
 from prism.social.people.persona import Persona
 from prism.social.people.synthetic import SyntheticPeople
 from tests.catalogue import catalogue
@@ -88,15 +88,6 @@ def test_every_drawn_value_is_one_that_its_declaration_holds(declared: dict[str,
     for persona in SyntheticPeople(5, seed, config):
         assert list(persona.attributes) == list(declared)
         assert all(config.attributes[name].holds(value) for name, value in persona.attributes.items())
-
-
-@given(st.permutations(["age", "income", "region", "zeal"]), st.integers(0, 4))
-def test_another_attribute_or_order_changes_no_value_of_the_others(names: list[str], kept: int) -> None:
-    declaration = AttributeConfig(type="float", min=0, max=1)
-    every = drawn_attributes(3, 7, dict.fromkeys(["age", "income", "region", "zeal"], declaration))
-    some = drawn_attributes(3, 7, dict.fromkeys(names[:kept], declaration))
-    assert some == {name: every[name] for name in names[:kept]}
-    assert len(set(every.values())) == 4
 
 
 def test_a_persona_with_attributes_goes_through_json_and_can_be_hashed() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
 from math import floor
-from random import Random
 from typing import Any
 
 import msgspec
@@ -19,17 +17,14 @@ from prism.errors import ConfigError
 from prism.events import AttributeSet, TieChanged
 from prism.social.chart import social_behaviour
 from prism.social.domain import SocialDomain
-from prism.social.people.people_lists import PeopleLists, lists_of
 from prism.social.people.population import build_population
 from prism.social.posts.post import AttributeView, PostView
-from prism.social.state import NO_ROWS
 from prism.social.tables import AUTHOR, BASE, ORIGIN, SHOWN
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Behaviour, read_chart
 from tests.actors.runtime.test_compiled import random_chart, random_settings
 from tests.catalogue import catalogue
-from tests.schedules import run_scheduled
-from tests.social.driver import Run
+from tests.social.driver import Run, assert_goes_on
 
 PEOPLE, TICKS = 40, 12
 ATTRIBUTES: dict[str, Any] = {
@@ -281,37 +276,12 @@ def test_a_change_that_cannot_be_is_refused_with_its_line(changes: str, problem:
     assert problem in told
 
 
-async def from_checkpoints(seed: int) -> list[str]:
-    """Return the digest of a random run, and of those that go on from its checkpoints."""
-    config, chart = msgspec.convert(random_settings(seed), Config), random_chart(seed)
-
-    def made() -> Simulation:
-        people = build_population(config.population, config.simulation.seed)
-        return Simulation(config, SocialDomain(config, people, chart))
-
-    whole, kept = made(), list[Any]()
-
-    async def take() -> None:
-        if whole.engine.tick % 13 == 11:
-            kept.append(await whole.checkpoint())
-
-    await whole.run(between=take)
-    digests = [whole.engine.digest.hexdigest()]
-    for state, pieces in kept:
-        rest, columns = made(), Columns(pieces)
-        rest.restore(state, columns)
-        assert columns.unread == []
-        await rest.run()
-        digests.append(rest.engine.digest.hexdigest())
-    return digests
-
-
 @pytest.mark.everyday(2)
 @pytest.mark.parametrize("seed", range(200, 220))
 def test_ties_and_attributes_go_on_from_a_checkpoint_as_if_nothing_had_happened(seed: int) -> None:
-    digests = run_scheduled(0, partial(from_checkpoints, seed))
-    assert len(digests) > 2
-    assert len({*digests}) == 1
+    config, chart = msgspec.convert(random_settings(seed), Config), random_chart(seed)
+    people = build_population(config.population, config.simulation.seed)
+    assert_goes_on(lambda: Simulation(config, SocialDomain(config, people, chart)), 13)
 
 
 async def test_what_the_chart_of_a_fork_does_not_set_stays_as_it_was() -> None:
@@ -328,20 +298,3 @@ async def test_what_the_chart_of_a_fork_does_not_set_stays_as_it_was() -> None:
     there = SocialDomain(config_of(), build_population(config_of().population, 5), behaviour("{seen: 1}"))
     there.world.restore(Columns(fork.world.columns()))
     assert [*there.world.columns()] == [*fork.world.columns()]
-
-
-def test_lists_with_room_hold_what_sets_do() -> None:
-    random, size = Random(7), 30
-    lists, model = PeopleLists(lists_of(size, NO_ROWS)), [set[int]() for _ in range(size)]
-    for _ in range(60):
-        owners = np.array(sorted(random.choices(range(size), k=random.randrange(40))), dtype=np.int64)
-        lists.make_room(owners)
-        found = lists.lists
-        for owner in owners.tolist():
-            member = random.choice([each for each in range(1000) if each not in model[owner]])
-            model[owner].add(member)
-            found.values[found.ends[owner]] = member
-            found.ends[owner] += 1
-    now = lists.lists
-    assert [{*now.values[now.starts[each] : now.ends[each]].tolist()} for each in range(size)] == model
-    assert len(now.values) < 8 * sum(map(len, model)) + 8 * size, "what lists leave behind is bounded"

@@ -13,10 +13,8 @@ from actors.record.manifest import read_summary
 from actors.record.rounds import read_rounds
 from actors.results.measures import RunNumbers
 from actors.studies.experiments.run_measures import KnownMeasures
-from prism.columns import Columns
 from prism.config import Config
 from prism.errors import SettingError
-from prism.social.domain import SocialDomain
 from prism.social.measures import correlation, ei_index
 from tests.catalogue import catalogue
 from tests.command import prism_alone
@@ -88,13 +86,6 @@ async def test_ties_that_are_cut_count_no_more() -> None:
     between = [(one, other) for one, other in zip(tails, heads, strict=True) if parties[one] != parties[other]]
     run.world.network.change_ties(dict.fromkeys(between, False))
     assert run.world.totals()["ei_index_party"] == -1.0
-
-
-async def test_a_checkpoint_keeps_the_reshares_received() -> None:
-    run = await Run(measured("gini_reshares")).advance(60)
-    again = SocialDomain(run.config, run.domain.population).world
-    again.restore(Columns([*run.world.columns()]))
-    assert again.totals()["gini_reshares"] == run.world.totals()["gini_reshares"] > 0.0
 
 
 def test_rounds_have_a_column_for_each_and_experiments_read_it(run: Path) -> None:

@@ -90,18 +90,6 @@ def test_a_post_older_than_the_horizon_is_forgotten_and_stays_so() -> None:
     assert net.counts == {"posts": 2, "likes": 0, "replies": 0, "reshares": 0}
 
 
-def test_a_cascade_outlives_its_root_while_people_engage_with_it() -> None:
-    net = network(horizon_rounds=2)
-    root = publish(net, ADA, 0)
-    reshare(net, BO, root.id, 9)
-    net.retire(20)
-    reply(net, DI, post_id(BO, 0), 20)
-    net.retire(30)
-    assert list(posts_of(net)) == [post_id(DI, 0)]
-    assert cascades_of(net)[root.id].posts == 3
-    assert view_of(net, BO, post_id(DI, 0), 30) is not None
-
-
 def test_a_fork_may_keep_less_than_was_kept_and_has_room_for_what_came_before() -> None:
     net = network(memory=40, size=9)
     for tick in range(40):

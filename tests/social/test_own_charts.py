@@ -17,7 +17,7 @@ from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Behaviour, read_chart
 from tests.catalogue import catalogue
 from tests.social.driver import SMALL, Run, whole
-from tests.social.people import chances, person, view
+from tests.social.people import person, view
 
 DOOM = """
 initial: away
@@ -93,18 +93,6 @@ def test_delays_are_drawn_or_read_from_the_person(run: Run) -> None:
     assert set(writing) == {2, 3, 4}
     assert len(doomed) > 5
     assert all(waited == patience for waited, patience in doomed)
-
-
-def test_a_constant_of_ones_own_moves_a_choice() -> None:
-    states = behaviour().states
-    doom, share = states("doomscrolling"), states("sharing")
-
-    def probability(constant: float) -> float:
-        coefficients = ChoiceConfig(states={"doomscrolling": constant})
-        oracle = ChoiceOracle(coefficients, 1, behaviour())
-        return chances(oracle, person(), [doom, share], view())[0]
-
-    assert probability(-2.0) < probability(0.0) < probability(2.0)
 
 
 def test_an_option_engages_by_the_effect_of_its_row_or_of_its_delay() -> None:

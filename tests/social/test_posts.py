@@ -12,7 +12,6 @@ import msgspec
 import pytest
 
 from actors.runtime.simulation import Simulation
-from prism.columns import Columns
 from prism.config import Config
 from prism.errors import ConfigError, InputError
 from prism.events import AttributeSet, Event, PostEvent, PostTaken
@@ -24,7 +23,7 @@ from prism.social.posts.post_file import GivenPost, parse_posts, post_lines
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Behaviour, read_chart
 from tests.catalogue import catalogue
-from tests.schedules import run_scheduled
+from tests.social.driver import assert_goes_on
 
 POSTS: dict[str, Any] = {
     "file": "headlines.csv",
@@ -169,13 +168,6 @@ def test_a_line_says_what_a_file_has_and_another_which_topics_interest_nobody() 
     assert post_lines(None, [], []) == ()
 
 
-@catalogue("choice", ["post.likes", "agent.mood", "post.source", "1 +"])
-def test_a_choice_that_cannot_be_is_refused(choice: str) -> None:
-    config = config_of(population={"posts": {**POSTS, "choice": choice}}, feed={})
-    with pytest.raises(ConfigError, match=r"population\.posts\.choice"):
-        SocialDomain(config, people(config), behaviour(config_of()))
-
-
 # Who publishes what
 
 
@@ -231,28 +223,8 @@ async def test_of_the_posts_that_are_drawn_the_one_with_the_best_score_is_publis
     assert run.domain.world.network.counts["reshares"] > 5  # type: ignore[attr-defined]
 
 
-async def from_checkpoints() -> list[str]:
-    """Return the digest of a run, and of those that go on from its checkpoints."""
-    whole, kept = simulation(), list[Any]()
-
-    async def take() -> None:
-        if whole.engine.tick % 14 == 3:
-            kept.append(await whole.checkpoint())
-
-    await whole.run(between=take)
-    digests = [whole.engine.digest.hexdigest()]
-    for state, pieces in kept:
-        rest, columns = simulation(), Columns(pieces)
-        rest.restore(state, columns)
-        await rest.run()
-        digests.append(rest.engine.digest.hexdigest())
-    return digests
-
-
 def test_a_run_goes_on_from_a_checkpoint_as_if_nothing_had_happened() -> None:
-    digests = run_scheduled(0, from_checkpoints)
-    assert len(digests) > 3
-    assert len({*digests}) == 1
+    assert_goes_on(simulation, 14)
 
 
 async def test_a_reshare_says_what_its_root_says_and_a_view_has_the_attributes() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from math import inf, log10
 from typing import Any
 
 import msgspec
@@ -99,23 +98,6 @@ async def test_a_feed_is_in_the_order_of_an_expression_of_reader_author_and_post
             assert scores == sorted(scores, reverse=True)
             checked += len(scores) > 1
     assert checked > 40
-
-
-async def test_what_has_no_score_comes_last_and_is_shown_all_the_same() -> None:
-    run = Run(config_of(algorithm="log10(author.opinion)"))
-    opinions = [float(persona.attributes["opinion"]) for persona in run.domain.population.personas]
-    last = 0
-    for _ in range(3 * TICKS):
-        await run.advance(1)
-        t = run.world.network.state.t
-        for update in run.updates:
-            if update.tick == run.tick - 1 and update.trigger == "feed_ready":
-                shown = t.feed[update.agent, : t.people[update.agent, SHOWN]].astype(np.int64)
-                values = [opinions[author_of(int(post))] for post in run.world.network.living.ids(shown)]
-                scores = [log10(value) if value > 0 else -inf for value in values]
-                assert scores == sorted(scores, reverse=True)
-                last += scores.count(-inf)
-    assert last > 10
 
 
 async def test_engagements_across_groups_are_counted_and_survive_a_checkpoint() -> None:

@@ -18,16 +18,12 @@ from prism.agents import MOVED
 from prism.config import ActivityConfig, Config, FeedConfig, PopulationConfig
 from prism.social.domain import SocialDomain
 from prism.social.kernels import turn_kernel
-from prism.social.network import DEFAULT_RELEVANCE
-from prism.social.people.population import Population, build_population
-from prism.social.realised import Realised, unlike_configured
-from prism.social.state import SocialState
-from prism.social.tables import BUILT, DUE, NEVER, PLACES, SHORT_INSIDE, SHORT_OUTSIDE, SHOWN, SHOWN_ALL, SHOWN_OUTSIDE
-from prism.social.ties.graph import FollowGraph
+from prism.social.people.population import build_population
+from prism.social.realised import unlike_configured
+from prism.social.tables import DUE, NEVER, SHOWN
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.social.driver import SMALL, Run, shown, whole
-from tests.social.people import persona
 
 
 def condition(**feed: Any) -> Config:
@@ -75,44 +71,28 @@ def test_posts_seen_and_considered_are_the_triggers_for_them(run: Run) -> None:
     assert totals["posts_seen"] == len(shown(run, "sees_post"))
     assert totals["posts_considered"] == len(shown(run, "decides"))
     assert totals["posts_considered"] < totals["posts_seen"] <= totals["posts_shown"]
+    counts = run.world.realised.feeds
+    assert counts.short_inside + counts.short_outside == counts.places - counts.shown > 0
+    assert 0 < counts.short_outside < counts.short_inside
     engagements = totals["likes"] + totals["replies"] + totals["reshares"]
     assert totals["behaviour"]["engagement_per_post_seen"] == round(engagements / totals["posts_seen"], 6)
     days = run.domain.size * run.tick / (24 * 60)
     assert totals["behaviour"]["actions_per_person_day"] == round((engagements + totals["posts"]) / days, 6)
 
 
-class Feeds(Realised):
-    """The counts of ten people, with feeds that a test makes up."""
-
-    def __init__(self) -> None:
-        population = Population(personas=(persona(),) * 10, graph=FollowGraph(10, [], []))
-        self.tables = SocialState(population, FeedConfig(), 1, 10, DEFAULT_RELEVANCE)
-        super().__init__(self.tables, ["idle"], 60.0)
-
-    def built(self, inside: int, outside: int, feed: FeedConfig) -> None:
-        """Count a feed with so many posts of each side, as `build_feed` does."""
-        wanted, counts = round(feed.size * feed.out_of_network), self.tables.t.counts
-        places = [BUILT, PLACES, SHOWN_ALL, SHOWN_OUTSIDE, SHORT_INSIDE, SHORT_OUTSIDE]
-        short = max(0, feed.size - wanted - inside), max(0, wanted - outside)
-        counts.feeds[places] += [1, feed.size, inside + outside, outside, *short]
-        counts.share[0] += feed.size * feed.out_of_network
-
-
 def told(world: dict[str, Any]) -> str:
     return "; ".join(map(str, unlike_configured(world)))
 
 
-@catalogue(
-    ("sides", "line"),
-    [
-        ((1, 1), "feed.out_of_network: 50.0%, not 20.0%: too few posts by people who are followed"),
-        ((4, 0), "feed.out_of_network: 0.0%, not 20.0%: too few posts by people who are not followed"),
-    ],
-)
-def test_a_feed_that_does_not_keep_it_has_one_line_with_the_reason(sides: tuple[int, int], line: str) -> None:
-    realised = Feeds()
-    realised.built(*sides, FeedConfig())
-    assert told({"feed": realised.feed("strict"), **realised.counts()}) == line
+def test_a_share_that_came_out_otherwise_has_one_line_with_the_reason() -> None:
+    for came_out, inside, outside, reason in (
+        (0.5, 3, 0, "50.0%, not 20.0%: too few posts by people who are followed"),
+        (0.0, 0, 1, "0.0%, not 20.0%: too few posts by people who are not followed"),
+        (0.667, 0, 0, "66.7%, not 20.0%: a feed has whole posts only"),
+    ):
+        share, short = {"configured": 0.2, "realised": came_out}, {"in_network": inside, "out_of_network": outside}
+        feed = {"fill": "strict", "out_of_network": share, "short": short}
+        assert told({"feed": feed, "posts_shown": 9}) == f"feed.out_of_network: {reason}"
 
 
 @catalogue(("size", "share"), [(5, 0.2), (3, 0.5), (10, 0.06)])

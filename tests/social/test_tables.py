@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
 from random import Random
 from typing import Any
 
 import msgspec
 import pytest
 
-from prism.columns import Columns
 from prism.config import Config
 from tests.actors.social_runs import digest_of, simulation
 from tests.catalogue import catalogue
-from tests.schedules import run_scheduled
+from tests.social.driver import assert_goes_on
 
 ROUNDS, TICKS, PEOPLE = 6, 24, 60
 Sections = dict[str, dict[str, Any]]
@@ -147,28 +145,8 @@ def test_a_random_world_has_one_digest_whoever_takes_the_turns(seed: int) -> Non
     assert len({digest_of(config_of(sections, interventions, way)) for way in ways}) == 1
 
 
-async def from_checkpoints(config: Config) -> list[str]:
-    """Return the digest of a run, and of those that go on from its checkpoints."""
-    whole, kept = simulation(config), list[Any]()
-
-    async def take() -> None:
-        if whole.engine.tick % 29 == 17:
-            kept.append(await whole.checkpoint())
-
-    await whole.run(between=take)
-    digests = [whole.engine.digest.hexdigest()]
-    for state, pieces in kept:
-        rest, columns = simulation(config), Columns(pieces)
-        rest.restore(state, columns)
-        assert columns.unread == []
-        await rest.run()
-        digests.append(rest.engine.digest.hexdigest())
-    return digests
-
-
 @pytest.mark.everyday(1)
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_a_random_world_goes_on_from_a_checkpoint_as_if_nothing_had_happened(seed: int) -> None:
-    digests = run_scheduled(0, partial(from_checkpoints, config_of(*drawn(seed), "compiled")))
-    assert len(digests) == 6
-    assert len({*digests}) == 1
+    config = config_of(*drawn(seed), "compiled")
+    assert_goes_on(lambda: simulation(config), 29)

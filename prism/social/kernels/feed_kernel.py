@@ -95,7 +95,6 @@ def has_reached(t: Any, person: Any, post: Any, tick: Any) -> Any:
 
 @kernel
 def across_of(t: Any, post: Any) -> Any:
-    """Return the engagements with the cascade of the post in a row across groups."""
     return t.worth[row_of(t, t.posts[post, col.CASCADE]), col.ACROSS]
 
 

@@ -63,19 +63,16 @@ def found_in(values: Any, start: Any, stop: Any, value: Any) -> Any:
 
 @kernel
 def is_listed(lists: Any, person: Any, other: Any) -> Any:
-    """Return whether somebody is in a person's list."""
     return found_in(lists.values, lists.starts[person], lists.ends[person], other) >= 0
 
 
 @kernel
 def follows(ties: Any, person: Any, other: Any) -> Any:
-    """Return whether a person follows another one."""
     return is_listed(ties.followees, person, other)
 
 
 @kernel
 def has_muted(ties: Any, person: Any, other: Any) -> Any:
-    """Return whether a person has muted another one."""
     return len(ties.muted.ends) > 0 and is_listed(ties.muted, person, other)
 
 
@@ -93,7 +90,6 @@ def put_in(lists: Any, person: Any, other: Any) -> None:
 
 @kernel
 def take_out(lists: Any, person: Any, other: Any) -> None:
-    """Take somebody out of a person's list."""
     at = found_in(lists.values, lists.starts[person], lists.ends[person], other)
     lists.ends[person] -= 1
     for later in range(at, lists.ends[person]):
@@ -117,7 +113,6 @@ def root_author(t: Any, post: Any) -> Any:
 
 @kernel
 def engagements_of(t: Any, post: Any) -> Any:
-    """Return the engagements of the cascade of the post in a row."""
     return t.cascades[row_of(t, t.posts[post, col.CASCADE]), col.ENGAGEMENTS]
 
 
@@ -126,7 +121,6 @@ def engagements_of(t: Any, post: Any) -> Any:
 
 @kernel
 def has_interest(interests: Any, person: Any, topic: Any) -> Any:
-    """Return whether a topic is one of a person's interests."""
     # `bits` has `width` bytes a person: topic 10 is bit 2 of the second byte.
     if topic < 0 or topic >= interests.topics:
         return False
@@ -135,7 +129,6 @@ def has_interest(interests: Any, person: Any, topic: Any) -> Any:
 
 @kernel
 def has_topic(interests: Any, code: Any, topic: Any) -> Any:
-    """Return whether a topic is one of those of a code."""
     for at in range(interests.starts[code], interests.starts[code + 1]):
         if interests.places[at] == topic:
             return True
@@ -201,7 +194,6 @@ def appeal_of(t: Any, person: Any, post: Any, exposures: Any) -> Any:
 
 @kernel
 def quality_of(t: Any, post: Any) -> Any:
-    """Return what the cascade of the post in a row is worth to everybody."""
     return t.worth[row_of(t, t.posts[post, col.CASCADE]), col.QUALITY]
 
 
@@ -286,7 +278,6 @@ def bits_for(known: Any, part_size: Any) -> Any:
 
 @kernel
 def part_of(t: Any, origin: Any, bits: Any) -> Any:
-    """Return the part of an original."""
     return np.int64(mixed_bits(U(origin) ^ t.salt) >> U(64 - bits)) if bits else np.int64(0)
 
 
@@ -357,7 +348,6 @@ def is_own(t: Any, person: Any) -> Any:
 
 @kernel
 def begin_cascade(t: Any, post: Any, number: Any) -> None:
-    """Begin the cascade of the original in a row."""
     counts = t.counts.cascades
     row = counts[col.ROWS]
     counts[col.ROWS] += 1
@@ -459,13 +449,11 @@ def publish_as(tables: Any, author: Any, tick: Any, topics: Any, origin: Any) ->
 
 @kernel
 def begun_in(t: Any, author: Any, tick: Any) -> Any:
-    """Return how many originals a person has published at this tick."""
     return t.people[author, col.BEGUN] if t.people[author, col.BEGUN_IN] == tick else np.int64(0)
 
 
 @kernel
 def interest_of(t: Any, author: Any, tick: Any) -> Any:
-    """Return the code of one of a person's interests, for an original."""
     own = t.interests
     start, count = own.own_starts[author], own.own_starts[author + 1] - own.own_starts[author]
     if not count:

@@ -192,7 +192,6 @@ def answer(t: Any, tick: Any, asked: Any, known: Any, choosing: Any, wording: An
 
 @kernel
 def commit(t: Any, tick: Any, agents: Any, moves: Any, known: Any, wording: Any, log: Any) -> None:
-    """Apply updates, and write down what takes place."""
     for at in range(len(moves)):
         log.counts[moves[at]] += 1
     apply(t, tick, agents, moves, known.kinds)

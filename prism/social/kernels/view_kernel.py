@@ -89,7 +89,6 @@ def put_header(out: Any, at: Any, length: Any) -> Any:
 
 @kernel
 def digits_of(number: Any) -> Any:
-    """Return how many decimal digits a whole number above 0 has."""
     digits = 0
     while number:
         number //= 10

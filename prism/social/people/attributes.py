@@ -65,7 +65,6 @@ def draw_attribute(agent: int, seed: int, name: str, declaration: AttributeConfi
 
 
 def without_values(name: str, declaration: AttributeConfig) -> SettingError:
-    """Return the error for an attribute that nothing gives to people."""
     problem = f"has no values: expected a column of a profile file, or a way to draw them: {declaration.ways}"
     return SettingError(type(declaration).__name__, problem, keys=(f"{PLACE}.{name}",))
 

@@ -54,7 +54,6 @@ def hour_at(epoch: datetime, seconds: float) -> int:
 
 
 def check_hours_format(source: str) -> None:
-    """Refuse a file whose extension is not that of a table."""
     check_format(source, "counts by hour", (".csv", ".tsv"))
 
 

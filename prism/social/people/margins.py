@@ -365,7 +365,6 @@ def _number(text: str, figure: str, source: str, line: int, *, has_groups: bool)
 
 
 def _categories_of(name: str, tables: Sequence[MarginTable], declaration: AttributeConfig) -> tuple[Category, ...]:
-    """Return the categories of an attribute."""
     first, *others = [table for table in tables if name in table.names]
     found = first.categories[name]
     for other in others:

@@ -117,7 +117,6 @@ def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -
 
 
 def check_profile_format(source: str) -> None:
-    """Refuse a file whose extension is not that of a profile file."""
     check_format(source, "profiles", FORMATS)
 
 
@@ -242,7 +241,6 @@ class _Ties:
             yield f"{self._table.source}: {counted(absent.total(), 'follow')} of {people} outside the file left out"
 
     def _listed(self, place: int) -> tuple[str, ...]:
-        """Return the entries of a person's list."""
         value = self._table.value(place, self._kind)
         try:
             entries = entries_of(value)

@@ -130,7 +130,6 @@ class Cascades:
         yield from pack_items("cascades_retired", self._retired)
 
     def restore(self, columns: Columns) -> None:
-        """Take over the cascades that these columns hold."""
         state, rows = self._state, columns.array("cascades").reshape(-1, col.CASCADE_COLUMNS)
         state.make_room(len(rows))
         state.t.cascades[: len(rows)] = rows

@@ -91,7 +91,6 @@ class LivingPosts:
         return np.asarray(self._state.t.posts[self.rows(numbers), col.ID])
 
     def forget(self, before: int) -> None:
-        """Forget the posts of earlier ticks."""
         self._state.t.counts.posts[col.FIRST] += np.searchsorted(self._rows()[:, col.CREATED], before)
         if self._state.texts:
             self._state.texts = {number: text for number, text in self._state.texts.items() if number >= self.first}

@@ -29,8 +29,6 @@ NO_POST: Final = -1
 
 @unique
 class PostKind(StrEnum):
-    """The kind of a post: original, reply or reshare."""
-
     ORIGINAL = "original"
     REPLY = "reply"
     RESHARE = "reshare"
@@ -144,7 +142,6 @@ class PersonalView(AttributeView, frozen=True, array_like=True, gc=False):
     memory: tuple[str, ...] = ()
 
     def prompt_memory(self) -> tuple[str, ...]:
-        """Return the lines for a language model."""
         return self.memory
 
 
