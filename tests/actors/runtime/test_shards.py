@@ -164,11 +164,11 @@ def test_people_publish_their_own_posts_in_their_own_hours_in_every_way() -> Non
     others = [anyio.run(run, *way) for way in ((config, 0, 30), (compiled, 0), (compiled, 2), (compiled, 3, 30))]
     assert {each.engine.digest.hexdigest() for each in others} == {resident.engine.digest.hexdigest()}
     network: Any = resident.domain.world.network  # type: ignore[attr-defined]
-    given = [(post.author, post.given) for post in network.posts.values() if post.kind == "original" and post.given]
+    given = [(post.author, post.given) for post in network.living if post.kind == "original" and post.given]
     assert len(given) > 5
     assert all(people.owners[number - 1] == author for author, number in given)
     # Those who have no post of their own write sentences.
-    assert {post.author for post in network.posts.values() if post.kind == "original" and not post.given} == {
+    assert {post.author for post in network.living if post.kind == "original" and not post.given} == {
         people.number("di")
     }
 
