@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 import anyio
 
@@ -73,6 +74,14 @@ class StoreHarness:
         )
         self.ticks = frames(200, recorded.start)
         disk.operations.clear()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Let the store run in the block, and close it at its end."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self.store.run)
+            yield
+            await self.store.close()
 
     async def commit(self, first: int, last: int) -> None:
         for tick in range(first, last):

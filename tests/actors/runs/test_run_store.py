@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -15,15 +15,18 @@ import pytest
 
 from actors.core.errors import JournalError
 from actors.persistence.batch_writer import Execute, in_thread
+from actors.persistence.checkpoint import checkpoint_names
+from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header, read_tail, read_ticks
 from actors.persistence.journal_writer import JournalWriter
-from actors.persistence.oracle_log import ANSWERS
+from actors.persistence.oracle_log import ANSWERS, MAGIC
 from actors.persistence.packers import Packers
 from actors.persistence.segments import check_segment, segment_names, start_of
 from actors.record.recovery import recover
 from actors.runs import run_store
 from actors.runs.run_store import PENDING_MAX, RunStore
+from prism.columns import Column
 from tests.actors.persistence.files import (
     SEGMENT,
     checkpoint_at,
@@ -32,13 +35,15 @@ from tests.actors.persistence.files import (
     empty_run,
     encode,
     frames,
+    history_of,
+    question,
     run_of,
     write,
 )
 from tests.actors.persistence.store_harness import Gate, PackersHere, StoreHarness, inline
 from tests.blocking import nothing_blocks
 from tests.catalogue import catalogue
-from tests.crash.disk import SimulatedDisk
+from tests.crash.disk import DiskFault, SimulatedDisk
 from tests.schedules import in_schedules, run_scheduled
 from tests.tiers import Size
 
@@ -46,10 +51,8 @@ from tests.tiers import Size
 @in_schedules(30)
 async def test_what_is_committed_is_on_the_medium_when_the_store_is_closed() -> None:
     harness = StoreHarness(empty_run())
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(harness.store.run)
+    async with harness.running():
         await harness.commit(0, 150)
-        await harness.store.close()
     found = list(read_ticks(harness.disk, read_header(harness.disk)[1]))
     assert len(found) == 150
     assert harness.disk.durable(JOURNAL) == harness.disk.visible(JOURNAL)
@@ -59,13 +62,11 @@ async def test_what_is_committed_is_on_the_medium_when_the_store_is_closed() -> 
 async def test_what_gathers_while_the_disk_is_busy_is_one_write() -> None:
     gate = Gate()
     harness = StoreHarness(empty_run(), gate.execute, keeps_answers=False)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(harness.store.run)
+    async with harness.running():
         await harness.commit(0, 1)
         await anyio.wait_all_tasks_blocked()
         await harness.commit(1, 40)
         gate.opened.set()
-        await harness.store.close()
     assert harness.changes() == [("append", JOURNAL), ("sync", JOURNAL)] * 2
     assert harness.store.statistics.ticks == 40
 
@@ -109,13 +110,11 @@ async def test_recorded_ticks_are_compared_and_not_written_again() -> None:
     disk, ticks = run_of(6)
     harness = StoreHarness(disk)
     before = disk.visible(JOURNAL)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(harness.store.run)
+    async with harness.running():
         await harness.commit(0, 6)
         await anyio.wait_all_tasks_blocked()
         assert disk.visible(JOURNAL) == before
         await harness.commit(6, 7)
-        await harness.store.close()
     assert disk.visible(JOURNAL) == before + harness.ticks[6].frame
     assert [each.frame for each in harness.ticks[:6]] == [each.frame for each in ticks]
 
@@ -297,3 +296,232 @@ def sealed(count: int) -> SimulatedDisk:
 def files_of(disk: SimulatedDisk) -> dict[str, bytes]:
     """Return the journal and its segments."""
     return {name: disk.visible(name) for name in disk.visible_names() if name == JOURNAL or start_of(name) >= 0}
+
+
+@in_schedules(30)
+async def test_an_answer_is_in_the_log_before_anybody_acts_on_it() -> None:
+    harness = StoreHarness(empty_run())
+    async with harness.running():
+        for agent in range(5):
+            await harness.keep(agent)
+            assert harness.disk.visible(ANSWERS).count(b"clock") == agent + 1
+
+
+async def test_answers_are_on_the_medium_before_the_frame_that_follows_from_them_is_written() -> None:
+    harness = StoreHarness(empty_run())
+    async with harness.running():
+        await harness.keep(0)
+        await harness.commit(0, 1)
+    assert harness.changes() == [("append", ANSWERS), ("sync", ANSWERS), ("append", JOURNAL), ("sync", JOURNAL)]
+
+
+def test_answers_of_an_earlier_life_are_known_and_a_lost_one_is_told() -> None:
+    disk, _ = run_of(6, answers=2)
+    store = RunStore(disk, history_of(disk), keeps_answers=True, answered_after=2)
+    assert store.recorded_answer(question(1, 2)) == decided(1, 2)
+    assert store.recorded_answer(question(4, 2)) is None  # takes effect in tick 6, which has not been run yet
+    with pytest.raises(
+        JournalError, match=r"oracle\.log: has no answer to agent 2's 'clock' of tick 3, on which tick 5"
+    ):
+        store.recorded_answer(question(3, 2))
+
+
+def test_a_checkpoint_keeps_the_answers_that_open_questions_may_still_want() -> None:
+    disk, ticks = run_of(6, answers=3)
+    store = RunStore(disk, history_of(disk), keeps_answers=True)
+    first = len(MAGIC)
+    assert store.position(6, ticks[5].link, oldest_asked=0).answers_bytes == first
+    for tick in range(3):
+        store.recorded_answer(question(tick, 2))
+    assert store.recorded_answer(question(3, 2)) is None  # and now the log has been read to its end
+    at = store.position(6, ticks[5].link, oldest_asked=6)
+    assert (at.tick, at.link, at.answers_bytes) == (6, ticks[5].link, first)
+
+
+async def test_answers_that_have_taken_effect_lie_before_a_later_checkpoint() -> None:
+    harness = StoreHarness(empty_run())
+    async with harness.running():
+        await harness.keep(1)
+        await harness.commit(0, 1)
+        length = harness.disk.size(ANSWERS)
+        await harness.keep(2)
+        await harness.commit(1, 2)
+        at = partial(harness.store.position, 2, harness.ticks[1].link)
+        assert at(0).answers_bytes == len(MAGIC)
+        assert at(1).answers_bytes == length
+        assert at(2).answers_bytes == harness.disk.size(ANSWERS)
+
+
+async def test_a_checkpoint_follows_the_frames_before_it() -> None:
+    harness = StoreHarness(empty_run(), keeps_answers=False)
+    async with harness.running():
+        await harness.commit(0, 4)
+        harness.checkpoint(4)
+    done = harness.disk.operations
+    assert done.index(("sync", JOURNAL)) < done.index(("rename", f".{checkpoint_at(4, 0).name}.tmp"))
+    assert harness.disk.durable(JOURNAL) == harness.disk.visible(JOURNAL)
+    recovered = recover(harness.disk)
+    assert recovered.checkpoint is not None
+    assert recovered.checkpoint.position.tick == 4
+
+
+async def test_a_checkpoint_that_still_waits_is_left_out_for_a_later_one() -> None:
+    gate = Gate()
+    harness = StoreHarness(empty_run(), gate.execute, keeps_answers=False)
+    async with harness.running():
+        await harness.commit(0, 1)
+        harness.checkpoint(1)
+        await anyio.wait_all_tasks_blocked()  # the first batch waits for the disk, the checkpoint for the batch
+        await harness.commit(1, 3)
+        harness.checkpoint(2)
+        harness.checkpoint(3)
+        gate.opened.set()
+    written = {name for operation, name in harness.disk.operations if operation == "rename"}
+    assert f".{checkpoint_at(2, 0).name}.tmp" not in written
+    assert f".{checkpoint_at(3, 0).name}.tmp" in written
+    assert harness.store.statistics.checkpoint_tick == 3
+
+
+async def test_frames_are_written_while_a_checkpoint_is() -> None:
+    slow = Gate()
+
+    async def execute(write: Callable[[], None]) -> None:
+        if isinstance(write, partial):  # of a checkpoint; a batch is a function of its own
+            await slow.execute(write)
+        else:
+            write()
+
+    harness = StoreHarness(empty_run(), execute, keeps_answers=False)
+    async with harness.running():
+        await harness.commit(0, 1)
+        harness.checkpoint(1)
+        await anyio.wait_all_tasks_blocked()
+        await harness.commit(1, 100)
+        await anyio.wait_all_tasks_blocked()
+        assert slow.waiting == 1
+        assert harness.store.statistics.ticks == 100
+        assert harness.store.statistics.checkpoints == 0
+        slow.opened.set()
+    assert checkpoint_names(harness.disk) == [checkpoint_at(1, 0).name]
+
+
+async def copy(harness: StoreHarness, draft: CheckpointWriter, waiting: list[int]) -> None:
+    """Copy ten pieces of 700 bytes, and note how many bytes wait after each."""
+    with draft:
+        harness.store.checkpoint(draft)
+        for _ in range(10):
+            draft.add(Column("numbers", bytes(700)))
+            waiting.append(draft.waiting_bytes)
+            await harness.store.room_for(draft)
+
+
+async def test_what_is_copied_for_a_checkpoint_waits_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("actors.runs.run_store.COPIED_BYTES", 2000)
+    monkeypatch.setattr("prism.bundles.BUNDLE_BYTES", 1)
+    gate = Gate()
+    harness = StoreHarness(empty_run(), gate.execute, keeps_answers=False)
+    made = checkpoint_at(0, harness.ticks[0].end)
+    draft, waiting = CheckpointWriter(made.position, made.state), list[int]()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(harness.store.run)
+        tasks.start_soon(copy, harness, draft, waiting)
+        await anyio.wait_all_tasks_blocked()
+        assert waiting == [700, 1400, 2100]
+        gate.opened.set()
+        await anyio.wait_all_tasks_blocked()
+        assert len(waiting) == 10
+        await harness.store.close()
+    assert checkpoint_names(harness.disk) == [made.name]
+
+
+async def test_lines_are_on_the_medium_before_a_checkpoint_that_has_their_ticks_behind_it() -> None:
+    harness = StoreHarness(empty_run(), keeps_answers=False)
+    async with harness.running():
+        harness.store.append_line("rounds.csv", "round,tick")
+        harness.store.append_line("rounds.csv", "1,1")
+        await harness.commit(0, 1)
+        harness.checkpoint(1)
+    assert harness.disk.visible("rounds.csv") == b"round,tick\n1,1\n"
+    done = harness.disk.operations
+    assert done.index(("sync", "rounds.csv")) < done.index(("rename", f".{checkpoint_at(1, 0).name}.tmp"))
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+async def test_a_disk_that_fails_wakes_everybody_who_waits_for_it(code: int) -> None:
+    gate = Gate()
+    harness = StoreHarness(empty_run(), gate.execute)
+    told: list[str] = []
+
+    async def wait(function: Callable[[], Awaitable[None]]) -> None:
+        with pytest.raises(JournalError) as caught:
+            await function()
+        told.append(str(caught.value))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(harness.store.run)
+        for agent in range(3):
+            tasks.start_soon(wait, partial(harness.keep, agent))
+        tasks.start_soon(wait, partial(harness.commit, 0, 2 * PENDING_MAX))
+        await anyio.wait_all_tasks_blocked()
+        tasks.start_soon(wait, harness.store.close)
+        await anyio.wait_all_tasks_blocked()
+        assert told == []
+        harness.disk.fault = DiskFault(at=len(harness.disk.operations) + 1, code=code, lasts=True)
+        gate.opened.set()
+    assert len(told) == 5
+    assert set(told) == {told[0]}
+    assert "cannot be written: " in told[0]
+    mended = "free some space" if code == errno.ENOSPC else "repair the disk"
+    assert f"what was committed is safe: {mended}, then continue with `prism resume`" in told[0]
+
+
+@pytest.mark.parametrize("file", ["the journal", "the checkpoint"])
+async def test_on_a_full_disk_half_a_checkpoint_does_not_take_up_what_room_is_left(
+    file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prism.bundles.BUNDLE_BYTES", 1)
+    harness, half = StoreHarness(empty_run(), keeps_answers=False), f".{checkpoint_at(1, 0).name}.tmp"
+    checkpoint = checkpoint_at(1, harness.ticks[0].end, harness.ticks[0].link)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(harness.store.run)
+        await harness.commit(0, 1)
+        with CheckpointWriter(checkpoint.position, checkpoint.state) as draft:
+            harness.store.checkpoint(draft)
+            draft.add(next(iter(checkpoint.columns)))
+            await anyio.wait_all_tasks_blocked()
+            assert half in harness.disk.names()
+            harness.disk.fault = DiskFault(at=1, code=errno.ENOSPC, lasts=True)
+            if file == "the journal":
+                await harness.commit(1, 2)
+            else:
+                draft.add([*checkpoint.columns][-1])
+            await anyio.wait_all_tasks_blocked()
+        with pytest.raises(JournalError, match="No space left"):
+            await harness.store.close()
+    assert half not in harness.disk.names()
+    assert checkpoint_names(harness.disk) == []
+
+
+async def test_after_an_error_nothing_is_taken_any_more() -> None:
+    harness = StoreHarness(empty_run(), keeps_answers=False)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(harness.store.run)
+        await harness.commit(0, 1)
+        await anyio.wait_all_tasks_blocked()
+        harness.disk.fault = DiskFault(at=len(harness.disk.operations) + 1, lasts=True)
+        await harness.commit(1, 2)
+        await anyio.wait_all_tasks_blocked()
+        with pytest.raises(JournalError):
+            await harness.commit(2, 3)
+        with pytest.raises(JournalError):
+            harness.checkpoint(1)
+        for _ in range(2):
+            with pytest.raises(JournalError):
+                await harness.store.close()
+    assert harness.store.statistics.ticks == 1
+    assert len(list(read_ticks_of(harness.disk))) == 1
+
+
+def read_ticks_of(disk: SimulatedDisk) -> list[object]:
+    disk.fault = None
+    return list(read_ticks(disk, read_header(disk)[1]))
