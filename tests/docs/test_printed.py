@@ -7,13 +7,12 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-from jupyter_client.manager import start_new_kernel
 from nbclient import NotebookClient
 
 from tests.command import without_settings
@@ -278,72 +277,3 @@ def test_every_block_that_runs_something_runs_in_a_notebook_with_await_in_it(pag
     for (_, output), cell in zip(given, executed(codes, tmp_path).cells, strict=True):
         told = "".join(each.get("text", "") for each in cell.outputs if each.get("name") == "stdout")
         assert output in (None, told)
-
-
-class Kernel:
-    """A kernel that runs code, and can be interrupted as the button of a notebook does it."""
-
-    def __init__(self) -> None:
-        self._manager, self._client = start_new_kernel(kernel_name="python3")
-        self.streams = ""
-        """All that the kernel has written, also of what belongs to no cell, such as a handler of signals."""
-
-    def run(self, code: str, *, interrupt_at: str | None = None) -> str:
-        """Return what the code has printed, and its error; interrupt the kernel as soon as a text is printed."""
-        printed = ""
-        for content in self._messages(self._client.execute(code)):
-            if "text" in content:
-                printed += content["text"]
-            if "ename" in content:
-                printed += f"{content['ename']}: {content['evalue']}"
-            if interrupt_at is not None and interrupt_at in printed:
-                self._manager.interrupt_kernel()
-                interrupt_at = None
-        return printed
-
-    def close(self) -> None:
-        """End it."""
-        self._client.stop_channels()
-        self._manager.shutdown_kernel(now=True)
-
-    def _messages(self, request: str) -> Iterator[dict[str, Any]]:
-        while True:
-            message = self._client.get_iopub_msg(timeout=120)
-            self.streams += message["content"].get("text", "")
-            if message["parent_header"].get("msg_id") != request:
-                continue
-            if message["content"].get("execution_state") == "idle":
-                return
-            yield message["content"]
-
-
-@pytest.fixture
-def kernel() -> Iterator[Kernel]:
-    """A real kernel."""
-    kernel = Kernel()
-    yield kernel
-    kernel.close()
-
-
-@pytest.mark.slow
-def test_an_interrupted_kernel_has_the_result_so_far_and_goes_on(kernel: Kernel) -> None:
-    begin = """
-from actors import resume, run, run_async
-from prism import Config
-
-def tell(progress):
-    if progress.tick > 5:
-        print("under way", flush=True)
-
-config = Config(population={"size": 60}, simulation={"rounds": 100_000})
-"""
-    assert kernel.run(begin) == ""
-    refused = kernel.run("run(config)")
-    assert refused.startswith("RunningLoopError: run() cannot be called inside a running event loop")
-    kernel.run("long = await run_async(config, progress=tell)", interrupt_at="under way")
-    assert kernel.run("print(long.summary.stopped_by, long.summary.ticks > 5)") == "SIGINT True\n"
-    cancelled = kernel.run("import asyncio\nawait asyncio.wait_for(run_async(config), 0.3)")
-    assert cancelled.startswith("TimeoutError")
-    again = kernel.run("short = await run_async(config, ticks=long.summary.ticks)\nprint(short.digest == long.digest)")
-    assert again == "True\n"
-    assert "prism: SIGINT: finishing this tick" in kernel.streams

@@ -23,12 +23,6 @@ from actors.core.files import (
 from tests.catalogue import catalogue
 
 
-def test_a_file_is_read_whole_and_so_is_a_link_to_it(tmp_path: Path) -> None:
-    (tmp_path / "f").write_bytes(b"1 2\n")
-    (tmp_path / "link").symlink_to("f")
-    assert read_regular(tmp_path / "f", 4) == read_regular(tmp_path / "link", 4) == b"1 2\n"
-
-
 def test_json_of_any_depth_and_shape_is_read_in_one_way_or_refused(tmp_path: Path) -> None:
     file = tmp_path / "record.json"
     deep = [form * depth for form in ('{"a":', "[", '[{"a":') for depth in (65, 900, 100_000)]
@@ -53,11 +47,13 @@ def test_json_of_any_depth_and_shape_is_read_in_one_way_or_refused(tmp_path: Pat
         read_json(file)
 
 
-def test_a_file_that_is_one_byte_too_large_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "f").write_bytes(b"12345")
+def test_a_file_and_a_link_to_it_are_read_whole_unless_they_are_too_large(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"1 2\n")
+    (tmp_path / "link").symlink_to("f")
+    assert read_regular(tmp_path / "f", 4) == read_regular(tmp_path / "link", 4) == b"1 2\n"
     with pytest.raises(TooLargeError) as caught:
-        read_regular(tmp_path / "f", 4)
-    assert caught.value.strerror == "is larger than the 4 bytes that it may have"
+        read_regular(tmp_path / "f", 3)
+    assert caught.value.strerror == "is larger than the 3 bytes that it may have"
 
 
 @catalogue("kind", ["directory", "named pipe", "device", "socket"])
@@ -96,16 +92,6 @@ def test_a_pipe_that_takes_the_place_of_a_file_meanwhile_does_not_wait_for_its_w
         pass
 
 
-def test_a_file_is_replaced_whole_keeps_its_permissions_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
-    path, link = tmp_path / "f", tmp_path / "link"
-    write_file(path, b"old")
-    path.chmod(0o600)
-    link.symlink_to("f")
-    write_file(link, b"new", follows=True)
-    assert (path.read_bytes(), path.stat().st_mode & 0o777, link.is_symlink()) == (b"new", 0o600, True)
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["f", "link"]
-
-
 def test_a_write_that_fails_or_is_interrupted_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,7 +114,14 @@ def test_a_write_that_fails_or_is_interrupted_leaves_the_old_file(
     assert [each.name for each in tmp_path.iterdir()] == ["f"]
 
 
-def test_a_directory_that_is_not_there_is_named_and_what_is_no_file_is_written_to(tmp_path: Path) -> None:
+def test_a_file_is_replaced_whole_keeps_its_permissions_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    path, link = tmp_path / "f", tmp_path / "link"
+    write_file(path, b"old")
+    path.chmod(0o600)
+    link.symlink_to("f")
+    write_file(link, b"new", follows=True)
+    assert (path.read_bytes(), path.stat().st_mode & 0o777, link.is_symlink()) == (b"new", 0o600, True)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["f", "link"]
     with pytest.raises(RunDirectoryError, match="no/f: cannot be written: No such file or directory"):
         write_file(tmp_path / "no" / "f", b"x")
     write_file(Path("/dev/null"), b"x", follows=True)

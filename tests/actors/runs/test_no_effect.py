@@ -31,17 +31,6 @@ def summary_of(place: Path, **settings: Any) -> Any:
     return run(config).summary
 
 
-def test_a_state_that_people_leave_only_with_the_round_is_named(tmp_path: Path) -> None:
-    (found,) = summary_of(tmp_path).no_effect
-    assert (found.kind, found.place) == ("exit", "lurking")
-    stays = int(found.message.split(": ")[1].split(" of ")[0])
-    assert found.message == (
-        f"its own way out was never taken (timeout): {stays} of {stays} stays ended only because the round did "
-        "(round_ends)"
-    )
-    assert stays > 30
-
-
 def test_an_option_that_the_oracle_never_chose_is_named() -> None:
     decided = ("evaluating", "scrolling", "decides", "llm")
     rows = {
@@ -116,22 +105,26 @@ INTERVENTIONS: list[dict[str, Any]] = [
 ]
 
 
-def test_the_summary_has_each_intervention_with_its_time_and_what_came_of_it(tmp_path: Path) -> None:
+def test_the_summary_has_each_intervention_and_each_way_out_that_nobody_took(tmp_path: Path) -> None:
     summary = summary_of(tmp_path, interventions=INTERVENTIONS)
     first, *others = summary.interventions
-    assert (first.round, first.tick, first.kind, first.what) == (
-        5,
-        96,
-        "publish",
-        'by 17: "Breaking: the bridge is closed"',
-    )
+    told = (first.round, first.tick, first.kind, first.what)
+    assert told == (5, 96, "publish", 'by 17: "Breaking: the bridge is closed"')
     assert first.reactions > 0
     assert [(each.round, each.tick, each.kind, each.what, each.reactions) for each in others] == [
         (6, 120, "set", "feed.algorithm=interest, feed.size=5", None),
         (7, 144, "silence", "17, 23 until round 9", None),
         (12, 287, "publish", 'by 3: "too late"', 0),
     ]
-    assert [str(each) for each in summary.no_effect if each.kind == "intervention"] == [
+    exit_, *idle = summary.no_effect
+    assert [str(each) for each in idle] == [
         "interventions[1]: set at tick 120 changes nothing: what it asks for is so already",
         "interventions[3]: nobody liked, answered or reshared the post of tick 287",
     ]
+    assert (exit_.kind, exit_.place) == ("exit", "lurking")
+    stays = int(exit_.message.split(": ")[1].split(" of ")[0])
+    assert exit_.message == (
+        f"its own way out was never taken (timeout): {stays} of {stays} stays ended only because the round did "
+        "(round_ends)"
+    )
+    assert stays > 30

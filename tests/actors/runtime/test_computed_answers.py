@@ -92,16 +92,13 @@ class AtOnce(Oracle[Any]):
         return [each.options[-1] for each in questions]
 
 
-async def test_answers_at_once_wait_for_room_and_none_is_lost() -> None:
+async def test_an_oracle_that_computes_answers_in_the_turn_in_which_it_is_asked_and_loses_none_for_want_of_room() -> (
+    None
+):
     oracle = AtOnce()
     bench = Bench(oracle, capacity=2)
-    decided = await bench.ask(*map(question, range(9)))
-    assert [each.agent for each in decided] == [*range(9)]
-    assert (oracle.asked, bench.actor.statistics.answered) == ([], 9)
-
-
-async def test_an_oracle_that_computes_answers_in_the_turn_in_which_it_is_asked() -> None:
-    oracle = AtOnce()
+    asked = await bench.ask(*map(question, range(9)))
+    assert ([each.agent for each in asked], oracle.asked, bench.actor.statistics.answered) == ([*range(9)], [], 9)
     bench = Bench(oracle)
     decided = bench.actor.answer_now([*map(question, range(9))])
     assert decided is not None
