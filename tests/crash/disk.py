@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum, unique
 from itertools import accumulate
@@ -116,12 +116,20 @@ class SimulatedDisk(Disk):
     """A directory in memory.
 
     Args:
+        files: `{name: content}` of those that are on the medium at first.
         crash: when the machine stops; None for never.
         fault: which operation fails; None for none.
         seed: of how much of an append comes through before a disk is full.
     """
 
-    def __init__(self, *, crash: Crash | None = None, fault: DiskFault | None = None, seed: int = 0) -> None:
+    def __init__(
+        self,
+        files: Mapping[str, bytes] | None = None,
+        *,
+        crash: Crash | None = None,
+        fault: DiskFault | None = None,
+        seed: int = 0,
+    ) -> None:
         self.crash, self.fault = crash, fault
         self.operations: list[tuple[str, str]] = []
         """`(operation, file)` of all operations so far, also those that only read."""
@@ -130,8 +138,8 @@ class SimulatedDisk(Disk):
         self.is_dead = False
         self._appends = 0
         self._random = Random(seed)
-        self._files: dict[str, File] = {}
-        self._durable: dict[str, File] = {}
+        self._files = {name: File(content) for name, content in (files or {}).items()}
+        self._durable = dict(self._files)
         self._renamed: list[tuple[str | None, str, File | None]] = []
         """`(name before, name, file)` of every change of a name since the last sync of the directory; None for no
         name."""
@@ -193,8 +201,9 @@ class SimulatedDisk(Disk):
         """Return the names that every process sees. It is not counted as an operation."""
         return sorted(self._files)
 
-    def visible_files(self) -> dict[str, bytes]:
-        """Return every file's content as every process sees it. It is not counted as an operation."""
+    @property
+    def files(self) -> dict[str, bytes]:
+        """Every file's content as every process sees it. It is not counted as an operation."""
         return {name: self.visible(name) for name in self._files}
 
     def durable_files(self) -> dict[str, bytes]:
@@ -215,8 +224,9 @@ class SimulatedDisk(Disk):
 
     def surviving(self, cut: Cut, seed: int) -> SimulatedDisk:
         """Return the disk after a crash. The new disk does not crash."""
-        random, found = Random(seed), type(self)(seed=seed)
+        random = Random(seed)
         if cut == Cut.KILLED:
+            found = type(self)(seed=seed)
             copies = {id(file): file.copy() for file in self._all_files()}
             found._files = {name: copies[id(file)] for name, file in self._files.items()}
             found._durable = {name: copies[id(file)] for name, file in self._durable.items()}
@@ -225,9 +235,8 @@ class SimulatedDisk(Disk):
         names = dict(self._durable)
         for before, name, file in self._kept_names(cut, random):
             _rename(names, before, name, file)
-        found._files = {name: File(file.after(cut, random)) for name, file in sorted(names.items())}
-        found._durable = dict(found._files)
-        return found
+        contents = {name: file.after(cut, random) for name, file in sorted(names.items())}
+        return type(self)(contents, seed=seed)
 
     def _kept_names(self, cut: Cut, random: Random) -> list[tuple[str | None, str, File | None]]:
         """Return the changes of names that survive a power cut: in order, except if the cut reorders."""

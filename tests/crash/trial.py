@@ -18,7 +18,6 @@ from actors.record.rounds import ROUNDS
 from actors.runs.replay import AbsentOracle
 from tests.crash.disk import Crash, CrashedError, Cut, DiskFault, SimulatedDisk
 from tests.crash.scenes import FickleOracle, Name, Scene
-from tests.durability.memory import MemoryDisk
 
 MAGIC_BYTES = 8
 GOLDEN = (5**0.5 - 1) / 2
@@ -68,7 +67,7 @@ def journal_records(files: dict[str, bytes]) -> list[bytes]:
     of_segments = []
     for name in sorted(files):
         if 0 <= start_of(name) < sealed["start"]:
-            frames = read_segment(MemoryDisk(files), name)[1]
+            frames = read_segment(SimulatedDisk(files), name)[1]
             of_segments += [encode_frame(frame.link, frame.payload) for frame in frames]
     return [msgspec.msgpack.encode(header, order="deterministic"), *of_segments, *found[1:]]
 
@@ -145,9 +144,7 @@ class CrashTrial:
         """
         self._given.update(records(self.disk.visible(ANSWERS)))
         for name in (JOURNAL, ANSWERS):
-            visible, durable = (
-                _records(files, name) for files in (self.disk.visible_files(), self.disk.durable_files())
-            )
+            visible, durable = (_records(files, name) for files in (self.disk.files, self.disk.durable_files()))
             for frames, before in ((visible, self._kept[name]), (durable, self._on_medium[name])):
                 self._expect(frames[: len(before)] == before, f"no frame of {name} changes")
             self._kept[name], self._on_medium[name] = durable if is_cut else visible, durable

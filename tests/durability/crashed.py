@@ -13,7 +13,7 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.record.manifest import CONFIG, SUMMARY, read_manifest
 from actors.runs.directory import RunDirectory
-from tests.command import prism_alone
+from tests.command import Ended, Prism, prism_alone
 
 MORE_TICKS = 40
 """The length to which a crashed run is resumed."""
@@ -28,6 +28,10 @@ class Crashed(NamedTuple):
 
     path: Path
     whole: bytes
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in self.path.iterdir()}
 
     def read(self, name: str) -> bytes:
         """Return the content of one of its files."""
@@ -60,3 +64,12 @@ def undo_seals(path: Path) -> None:
 def _prism(*arguments: str) -> None:
     ended = prism_alone(*arguments, "--quiet")
     assert ended.code == 0, ended.err
+
+
+def resumed(prism: Prism, *options: str) -> Ended:
+    ended = prism("resume", "run", "--quiet", "--ticks", str(MORE_TICKS), *options)
+    assert "Traceback" not in ended.err
+    assert all(line.startswith("prism: ") for line in ended.err.splitlines()), ended.err
+    if ended.code:
+        assert ended.out == ""
+    return ended

@@ -2,20 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from actors.core.errors import DamagedError, JournalError
-from actors.persistence.checkpoint import checkpoint_names
+from actors.core.frames import Frame
+from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, TickFrame, read_header, read_ticks
 from actors.persistence.oracle_log import ANSWERS
+from actors.persistence.oracle_log import MAGIC as ANSWERS_MAGIC
+from actors.record.recovery import recover
+from tests.actors.persistence.files import frames_in
+from tests.catalogue import catalogue
 from tests.command import Prism
-from tests.durability.crashed import Crashed
-from tests.durability.damage import DAMAGES, SOME, Damage, Mended, flip, mend, outcomes, resumed
-from tests.durability.memory import MemoryDisk
+from tests.crash.disk import SimulatedDisk
+from tests.durability.crashed import Crashed, resumed
+from tests.standin import ModelServer
 from tests.tiers import Size
+
+Damage = Callable[[bytes, int], bytes]
+
+
+def cut(data: bytes, byte: int) -> bytes:
+    return data[:byte]
+
+
+def flip(data: bytes, byte: int) -> bytes:
+    """Return the content with one bit flipped: another bit for each byte in turn."""
+    return data[:byte] + bytes([data[byte] ^ 1 << byte % 8]) + data[byte + 1 :]
+
+
+SOME = 7
+"""The step of the everyday tier: one byte in seven is damaged, so over a file each of the eight bits equally often."""
+
+DAMAGES = pytest.mark.parametrize("damage", [cut, flip])
+
+
+class Mended(NamedTuple):
+    """The result of `recover` on a damaged run."""
+
+    journal: bytes
+    answers: bytes
+    checkpoint: str | None
+
+
+def mend(files: dict[str, bytes]) -> Mended | JournalError:
+    disk = SimulatedDisk(files)
+    try:
+        found = recover(disk)
+    except JournalError as error:
+        return error
+    name = None if found.checkpoint is None else found.checkpoint.name
+    assert name is None or disk.files[name] == files[name]
+    return Mended(disk.files[JOURNAL], disk.files[ANSWERS], name)
+
+
+def outcomes(
+    crashed: Crashed, name: str, damage: Damage, every: int, without: Sequence[str] = ()
+) -> Iterator[tuple[int, Mended | JournalError]]:
+    """Return the results of `recover` for damage at each byte of a file, with some other files removed."""
+    files = {file: content for file, content in crashed.files.items() if file not in without}
+    for byte in range(0, len(files[name]), every):
+        yield byte, mend({**files, name: damage(files[name], byte)})
 
 
 @pytest.mark.slow
@@ -49,8 +101,8 @@ def test_a_journal_damaged_at_any_byte_is_refused_by_name_and_byte_or_cut_back_t
 
 
 def test_a_length_that_points_past_the_end_is_damage_and_no_torn_tail(crashed_embedded: Crashed) -> None:
-    _, first = read_header(MemoryDisk.of(crashed_embedded.path))
-    files = MemoryDisk.of(crashed_embedded.path).files
+    files = crashed_embedded.files
+    _, first = read_header(SimulatedDisk(files))
     data = bytearray(files[JOURNAL])
     data[first + 2] ^= 0x80
     found = mend({**files, JOURNAL: bytes(data)})
@@ -92,3 +144,70 @@ def test_without_usable_checkpoints_a_run_goes_on_from_an_older_one_or_from_the_
     assert ended.code == 0
     assert f"prism: skipped: {names[0]}: damaged at byte " in ended.err
     assert (embedded / JOURNAL).read_bytes() == crashed_embedded.whole
+
+
+@DAMAGES
+@catalogue("has_checkpoints", [True, False])
+def test_answers_damaged_at_any_byte_are_refused_by_name_and_byte_or_cut_back_to_whole_ones(
+    has_checkpoints: bool, damage: Damage, crashed_live: Crashed, size: Size
+) -> None:
+    good, kept, refused = crashed_live.read(ANSWERS), set(), 0
+    every = size(1, everyday=SOME)
+    frames = list(frames_in(good[len(ANSWERS_MAGIC) :], len(ANSWERS_MAGIC)))
+    starts = {len(ANSWERS_MAGIC), *(frame.end for frame in frames if isinstance(frame, Frame))} - {len(good)}
+    assert len(starts) > 3
+    disk = RealDisk(crashed_live.path)
+    checkpoints = checkpoint_names(disk)
+    without = () if has_checkpoints else checkpoints
+    for byte, found in outcomes(crashed_live, ANSWERS, damage, every, without):
+        if isinstance(found, JournalError):
+            assert isinstance(found, DamagedError)
+            assert found.file == ANSWERS
+            assert found.offset <= byte
+            refused += 1
+        else:
+            assert len(found.answers) <= byte
+            assert good.startswith(found.answers)
+            assert found.journal == crashed_live.read(JOURNAL)
+            kept.add(len(found.answers))
+    assert refused * every >= len(ANSWERS_MAGIC)
+    if damage is cut or not has_checkpoints:
+        assert kept == starts, "cut back to the last whole answer, wherever it was damaged"
+    else:
+        # A checkpoint knows what had been there. A live run may have got more answers after its last one.
+        durable = max(read_checkpoint(disk, name).position.answers_end for name in checkpoints)
+        assert refused == len(range(0, durable, every))
+        assert kept == {start for start in starts if start >= durable}
+
+
+@DAMAGES
+@catalogue("share", [0.5, 0.95])
+def test_after_damage_to_the_answers_of_a_live_oracle_no_committed_tick_is_another(
+    share: float, damage: Damage, crashed_live: Crashed, live: Path, prism: Prism, server: ModelServer
+) -> None:
+    good = crashed_live.read(ANSWERS)
+    (live / ANSWERS).write_bytes(damage(good, int(len(good) * share)))
+    ended = resumed(prism)
+    assert (live / JOURNAL).read_bytes().startswith(crashed_live.read(JOURNAL))
+    if ended.code:
+        assert ended.code == 1
+        assert ended.err.splitlines()[-1].startswith(f"prism: {ANSWERS}: ")
+        return
+    replayed = prism("replay", "run", "--quiet")
+    if replayed.code:
+        assert replayed.err.startswith(f"prism: {ANSWERS}: has no answer to agent ")
+        assert f"prism: {ANSWERS}: is shorter than it was at a checkpoint" in ended.err
+    else:
+        assert replayed.out == ended.out
+
+
+def test_a_live_run_whose_answers_are_gone_says_which_answer_it_misses(
+    live: Path, prism: Prism, server: ModelServer
+) -> None:
+    (live / ANSWERS).unlink()
+    for name in checkpoint_names(RealDisk(live)):
+        (live / name).unlink()
+    ended = resumed(prism)
+    assert ended.code == 1
+    assert ended.err.splitlines()[-1].startswith(f"prism: {ANSWERS}: has no answer to agent ")
+    assert ended.err.endswith("; a part of it is lost\n")

@@ -15,8 +15,7 @@ from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from actors.record.manifest import CONFIG, MANIFEST
 from tests.command import Prism
-from tests.durability.crashed import Crashed
-from tests.durability.damage import resumed
+from tests.durability.crashed import Crashed, resumed
 
 EXITS = {JOURNAL: 2, ANSWERS: 0, CONFIG: 3, MANIFEST: 2}
 """`{file: the exit code of a resume without it}`."""

@@ -35,13 +35,12 @@ from actors.record.recovery import recover
 from tests.actors.persistence.files import SEGMENT, empty_run, frames, write
 from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
-from tests.durability.memory import MemoryDisk
 
 COUNT = 42
 """Ticks of the run."""
 
 
-def sealed_run(disk: SimulatedDisk | None = None, batch: int = 1, size: int = SEGMENT) -> MemoryDisk:
+def sealed_run(disk: SimulatedDisk | None = None, batch: int = 1, size: int = SEGMENT) -> SimulatedDisk:
     """A run whose ticks were written so many at a time."""
     disk = disk or empty_run()
     ticks = frames(COUNT)
@@ -49,7 +48,7 @@ def sealed_run(disk: SimulatedDisk | None = None, batch: int = 1, size: int = SE
     for start in range(0, COUNT, batch):
         writer.append([tick.frame for tick in ticks[start : start + batch]])
         writer.seal()
-    return MemoryDisk({name: disk.visible(name) for name in disk.visible_names()})
+    return SimulatedDisk(disk.files)
 
 
 def whole_ticks(disk: Disk) -> Iterator[TickFrame]:
@@ -64,7 +63,7 @@ def plain() -> list[TickFrame]:
     return list(whole_ticks(disk))
 
 
-def segments(disk: MemoryDisk) -> list[str]:
+def segments(disk: SimulatedDisk) -> list[str]:
     return [name for name in disk.names() if start_of(name) >= 0]
 
 
@@ -87,7 +86,7 @@ def test_a_writer_that_comes_later_goes_on_as_if_it_had_always_been_there() -> N
     disk, ticks = empty_run(), frames(COUNT)
     for tick in ticks:
         write(disk, [tick], SEGMENT)
-    assert {name: disk.visible(name) for name in disk.visible_names()} == sealed_run().files
+    assert disk.files == sealed_run().files
 
 
 def test_ticks_are_appended_while_those_before_them_are_written_into_a_segment() -> None:
@@ -104,7 +103,7 @@ def test_ticks_are_appended_while_those_before_them_are_written_into_a_segment()
         assert list(whole_ticks(disk)) == whole[:number]
     assert writer.full
     writer.seal()
-    assert {name: disk.visible(name) for name in disk.visible_names()} == sealed_run().files
+    assert disk.files == sealed_run().files
 
 
 def test_every_changed_byte_of_a_segment_is_noticed_by_its_name() -> None:
@@ -112,15 +111,17 @@ def test_every_changed_byte_of_a_segment_is_noticed_by_its_name() -> None:
     name = segments(whole)[2]
     content = whole.files[name]
     for place in range(0, len(content), 7):
-        disk = MemoryDisk({**whole.files, name: content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :]})
+        disk = SimulatedDisk(
+            {**whole.files, name: content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :]}
+        )
         with pytest.raises(JournalError, match=name):
             check_segment(disk, name)
         assert name in refusal(disk)
     for place in range(0, len(content), 29):
-        assert name in refusal(MemoryDisk({**whole.files, name: content[:place]}))
+        assert name in refusal(SimulatedDisk({**whole.files, name: content[:place]}))
 
 
-def refusal(disk: MemoryDisk) -> str:
+def refusal(disk: SimulatedDisk) -> str:
     """What a resume says to the damage, which all readers stop at."""
     damage = list(read_ticks(disk, read_header(disk)[1]))[-1]
     assert isinstance(damage, Damage)
@@ -135,16 +136,16 @@ def refusal(disk: MemoryDisk) -> str:
 def test_a_segment_that_is_missing_or_is_another_one_is_damage(which: int) -> None:
     whole = sealed_run()
     name = segments(whole)[which]
-    assert f"{name}: is missing" in refusal(MemoryDisk({k: v for k, v in whole.files.items() if k != name}))
+    assert f"{name}: is missing" in refusal(SimulatedDisk({k: v for k, v in whole.files.items() if k != name}))
     other = segments(whole)[which - 1]
-    assert name in refusal(MemoryDisk({**whole.files, name: whole.files[other]}))
+    assert name in refusal(SimulatedDisk({**whole.files, name: whole.files[other]}))
 
 
 def test_what_is_damaged_is_cut_off_with_all_that_follows_when_asked_and_can_be_written_again() -> None:
     whole = sealed_run()
     name = segments(whole)[2]
     start = start_of(name)
-    disk = MemoryDisk({**whole.files, name: b"nothing"})
+    disk = SimulatedDisk({**whole.files, name: b"nothing"})
     notes = recover(disk, cut_damage=True).notes
     assert any(f"cut at byte {start}" in note for note in notes)
     kept = list(whole_ticks(disk))
@@ -158,7 +159,7 @@ def test_what_is_damaged_is_cut_off_with_all_that_follows_when_asked_and_can_be_
 def test_segments_of_ticks_that_are_not_sealed_are_ignored_and_removed_by_a_resume() -> None:
     whole = sealed_run()
     stale = {segment_name(journal_size(whole)): b"of a crash", segment_name(10**9): b""}
-    disk = MemoryDisk({**whole.files, **stale})
+    disk = SimulatedDisk({**whole.files, **stale})
     assert list(whole_ticks(disk)) == plain()
     recover(disk, repair=False)
     assert stale.keys() <= disk.files.keys()
@@ -171,7 +172,7 @@ def test_a_journal_that_names_another_end_than_its_segments_is_refused() -> None
     tail = read_tail(whole)
     wrong = msgspec.structs.replace(tail.sealed, link=bytes(32))
     rest = whole.files[JOURNAL][tail.at :]
-    disk = MemoryDisk({**whole.files, JOURNAL: head_bytes(tail.header, wrong) + rest})
+    disk = SimulatedDisk({**whole.files, JOURNAL: head_bytes(tail.header, wrong) + rest})
     with pytest.raises(DamagedError, match="another end of what is sealed"):
         recover(disk)
 
@@ -198,10 +199,10 @@ def test_a_segment_of_a_format_to_come_is_refused_by_its_number() -> None:
     payload = msgspec.msgpack.encode(head)
     data = MAGIC + encode_frame(link_of(ORIGIN, payload), payload)
     with pytest.raises(JournalError, match=f"{name}: has format 9, and this version of PRISM reads 2"):
-        read_segment(MemoryDisk({**whole.files, name: data}), name)
+        read_segment(SimulatedDisk({**whole.files, name: data}), name)
 
 
-def with_block(block: bytes, length: int | None = None) -> tuple[MemoryDisk, str]:
+def with_block(block: bytes, length: int | None = None) -> tuple[SimulatedDisk, str]:
     """A sealed run whose first segment has one block, all frames of it whole; its ticks are said to have a length."""
     disk = sealed_run()
     name = segments(disk)[0]
@@ -213,7 +214,7 @@ def with_block(block: bytes, length: int | None = None) -> tuple[MemoryDisk, str
         payload = msgspec.msgpack.encode(part)
         link = link_of(link, payload)
         content += encode_frame(link, payload)
-    return MemoryDisk({**disk.files, name: content}), name
+    return SimulatedDisk({**disk.files, name: content}), name
 
 
 def deflated(data: bytes) -> bytes:
