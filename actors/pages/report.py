@@ -11,7 +11,7 @@ from actors.pages.cascade_charts import reach_chart, shape_charts, tree_charts
 from actors.pages.cause_charts import Shown, anchor, cause_parts
 from actors.pages.html import Element, Node, tag
 from actors.pages.oracle_charts import decision_charts, fallback_table, feed_table
-from actors.pages.page_frame import Section, document, figures, grid, lead_of, missing
+from actors.pages.page_frame import Section, document, drawn, figures, grid, lead_of, missing
 from actors.pages.picture import style
 from actors.pages.sharing_charts import sharing_charts
 from actors.pages.state_charts import chart_with_counts, flow_table, only_state, states_chart
@@ -28,11 +28,12 @@ from prism.scorecard import Feed, social_facts
 
 DETAILED_MAX = 4
 """The most groups whose charts of a single run are shown."""
+NOTHING_REAL = Real()
 
 
 def report(
     runs: Sequence[RunRecord],
-    real: Real = Real(),  # noqa: B008  # never changes
+    real: Real = NOTHING_REAL,
     on_step: Callable[[str], None] = lambda _: None,
 ) -> str:
     """Return the report of runs of one domain as an HTML document.
@@ -58,10 +59,27 @@ def report(
                 class_="quiet",
             )
         ]
-    warned = [tag("p", text, class_="notice") for text in (*run_tables.notices(runs), *run_tables.remarks_of(groups))]
+    warned = [tag("p", text, class_="notice") for text in _warnings(runs, groups)]
     named = tag("p", listed([run.name for run in runs], 12), class_="quiet") if len(runs) > 1 else None
     header = tag("header", tag("h1", title), named, *asked, lead, *warned, _figures(runs, groups))
     return document(title, header, sections)
+
+
+def side_by_side(runs: Sequence[RunRecord]) -> list[Element]:
+    """Return the parts of the report that compare runs of one domain, for another page."""
+    groups, differences = groups_of(runs)
+    makers = (_cascades, _people, _economy, _world, _states)
+    with style():
+        found = [_glance(runs, groups, differences), *(make(groups) for make in makers)]
+        warned = [tag("p", text, class_="notice") for text in _warnings(runs, groups)]
+        return [
+            tag("div", _lead(groups, differences), *warned, class_="answers"),
+            *(drawn(section) for section in found if section is not None),
+        ]
+
+
+def _warnings(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> list[str]:
+    return [*run_tables.notices(runs), *run_tables.remarks_of(groups)]
 
 
 def _lead(groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Element | None:
@@ -199,7 +217,7 @@ def _decisions(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Section
     return Section("decisions", "Decisions and the oracle", parts)
 
 
-def _cascades(groups: Sequence[RunGroup], real: Real) -> Section | None:
+def _cascades(groups: Sequence[RunGroup], real: Real = NOTHING_REAL) -> Section | None:
     if "cascades" not in groups[0].first.show.pictures:
         return None
     if not any(run.course.posts for group in groups for run in group.runs):
@@ -263,7 +281,7 @@ def _facts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], real: Re
     return parts
 
 
-def _economy(groups: Sequence[RunGroup], real: Real) -> Section | None:
+def _economy(groups: Sequence[RunGroup], real: Real = NOTHING_REAL) -> Section | None:
     if "quarters" not in groups[0].first.show.pictures:
         return None
     charts = economy_charts(groups, real.quarters, real.source)

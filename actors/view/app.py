@@ -274,8 +274,7 @@ class Site:
             run.follow()
         if left.journal is None or right.journal is None:
             raise ProblemError(422, left.problem or right.problem or "a run cannot be read")
-        ours, theirs = (() if run.opened is None else show_of(run.opened.config).compared for run in (left, right))
-        return compare(left.journal, right.journal, ours if ours == theirs else ())
+        return compare(left.journal, right.journal)
 
     def _run(self, request: Request) -> ViewedRun:
         return self._of_name(request.path_params["name"])
