@@ -21,11 +21,6 @@ def shipped() -> dict[str, Any]:
     return dict(read_yaml(DEPLOY / "logs" / "vector.yaml"))
 
 
-def test_labels_are_the_run_the_event_and_the_level_and_nothing_that_has_many_values() -> None:
-    labels = shipped()["sinks"]["loki"]["labels"]
-    assert labels == {name: f"{{{{ {name} }}}}" for name in LABELS}
-
-
 def test_every_event_has_a_name_that_may_be_a_label_and_a_librarys_sentence_has_none() -> None:
     (name,) = re.findall(r"match\(name, r'(.+)'\)", shipped()["transforms"]["events"]["source"])
     assert all(re.search(name, event.name()) for event in EVENTS)

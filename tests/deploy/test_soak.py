@@ -87,14 +87,6 @@ def test_a_leak_of_a_mebibyte_a_minute_is_found_and_its_part_is_named() -> None:
     assert "+60" in judged.text  # MiB an hour
 
 
-def test_room_that_fills_after_the_warm_up_is_no_leak_and_the_report_says_so() -> None:
-    judged = answer(lambda second: min(210.0, 200.0 + second / 60))
-    assert not judged.memory_rises
-    assert "in the second half by no more than chance or 1 MiB an hour, so this is room that filled and stays." in (
-        judged.text
-    )
-
-
 def test_the_memory_of_a_run_that_was_resumed_is_judged_for_each_process() -> None:
     lower = observed(lambda second: 300.0 if second < 600 else 200.0, process=lambda second: 1 + (second >= 600))
     judged = judge(lower, WELL, OPTIONS)

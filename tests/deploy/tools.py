@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import shutil
-import socket
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from threading import Event
 from typing import Any, TypeVar
@@ -30,18 +27,6 @@ BIN = Path(sys.executable).parent
 POLL_S = 0.1
 
 _Found = TypeVar("_Found")
-
-
-def lasting_port() -> int:
-    """Return a port that stays free between two runs.
-
-    It is below those that any system gives to anyone who asks for port 0, as other tests do in the meantime, and below
-    those that Ray takes: gVisor begins at 16,000, Ray at 10,000.
-    """
-    while True:
-        port = random.SystemRandom().randrange(5_000, 10_000)
-        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            return port
 
 
 def needs(*tools: str) -> pytest.MarkDecorator:

@@ -101,16 +101,6 @@ def test_a_clock_that_stands_with_questions_open_says_so_and_for_how_long() -> N
     assert "the clock has stood for 12 s, with 10 questions open" in shown(progress, pace)
 
 
-def test_a_clock_that_goes_on_or_has_no_question_open_does_not_stand() -> None:
-    clock, readings = Clock(), [READING, msgspec.structs.replace(READING, tick=301)]
-    pace = Pace(lambda: readings.pop(0), clock)
-    pace.now()
-    clock.now_s += 12.0
-    assert pace.stands_s(pace.now()) is None
-    clock.now_s += 12.0
-    assert pace.stands_s(msgspec.structs.replace(READING, oracle_queue=0, oracle_in_flight=0)) is None
-
-
 def test_the_phase_says_since_when_and_why_and_a_waiting_one_has_a_sign_beside_its_colour() -> None:
     clock, readings = Clock(), [READING]
     pace = Pace(lambda: readings[0], clock)

@@ -32,12 +32,6 @@ def test_a_file_at_its_limit_is_set_aside_and_the_oldest_is_removed(tmp_path: Pa
     }
 
 
-def test_a_line_that_is_longer_than_a_file_has_one_of_its_own(tmp_path: Path) -> None:
-    path = tmp_path / "log.jsonl"
-    write(path, TEN, "a", "b" * 30, "c")
-    assert files(path) == {"log.jsonl.2": "a\n", "log.jsonl.1": "b" * 30 + "\n", "log.jsonl": "c\n"}
-
-
 def test_a_line_that_a_crash_has_torn_is_not_joined_with_the_next(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text('{"event": "to')
