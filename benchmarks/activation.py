@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 import anyio
 
-from actors.factory.config_file import read_settings
+from actors.factory.config_file import read_config
 from actors.factory.domains import build_domain
 from actors.runtime.simulation import Simulation
 
@@ -49,7 +49,8 @@ class Measured(NamedTuple):
 
 def measure(way: str, people: int, ticks: int) -> Measured:
     """Return what a run takes in this process."""
-    config = read_settings([f"run.activation={way}", f"population.size={people}", f"simulation.ticks={ticks}"])
+    settings = [f"run.activation={way}", f"population.size={people}", f"simulation.ticks={ticks}"]
+    config = read_config("configs/friends.yaml", settings)
     begun = process_time()
     domain = build_domain(config).domain
     built = process_time()

@@ -12,60 +12,66 @@ import yaml
 
 from tests.command import prism_alone
 from tests.paths import ROOT
+from tests.plain import Sections, plain
 from tests.standin import ModelServer
-
-Sections = dict[str, Any]
-"""The sections of a configuration, by name."""
 
 Recorded = Callable[[str], Path]
 """Returns the directory of a recorded run, which is called `run`, and is made when it is first asked for."""
 
 DELIBERATION_TICKS = 2
-EMBEDDED: Sections = {
-    "simulation": {"rounds": 4, "ticks_per_round": 12, "seed": 5},
-    "population": {
-        "size": 60,
-        "ambiguity": 0.5,
-        "posts_per_session": 0.5,
-        "activity": {"mean": 0.9, "sigma": 0.2},
-        "attributes": {
-            "party": {"type": "text", "values": ["left", "right"]},
-            "level": {"type": "bool", "default": True},
+EMBEDDED: Sections = plain(
+    {
+        "simulation": {"rounds": 4, "ticks_per_round": 12, "seed": 5},
+        "population": {
+            "size": 60,
+            "ambiguity": 0.5,
+            "posts_per_session": 0.5,
+            "activity": {"mean": 0.9, "sigma": 0.2},
+            "attributes": {
+                "party": {"type": "text", "values": ["left", "right"]},
+                "level": {"type": "bool", "default": True},
+            },
         },
-    },
-    "run": {"checkpoint_every_ticks": 20},
-}
+        "run": {"checkpoint_every_ticks": 20},
+    }
+)
 LIVE: Sections = {
     **EMBEDDED,
     "population": {**EMBEDDED["population"], "deliberation_minutes": float(DELIBERATION_TICKS)},
     "oracle": {"backend": "ollama"},
 }
-SMALL: Sections = {
-    "simulation": {"rounds": 3, "ticks_per_round": 24, "seed": 5},
-    "population": {"size": 60, "activity": {"mean": 0.9, "sigma": 0.1}},
-}
-FEW: Sections = {
-    "simulation": {"rounds": 3, "ticks_per_round": 12, "seed": 5},
-    "population": {"size": 24, "ambiguity": 0.5, "posts_per_session": 0.6, "activity": {"mean": 0.9, "sigma": 0.1}},
-    "run": {"checkpoint_every_ticks": 8},
-}
-CHANGES: Sections = {
-    "simulation": {"rounds": 4, "ticks_per_round": 12, "seed": 5},
-    "population": {
-        "size": 40,
-        "posts_per_session": 0.6,
-        "activity": {"mean": 0.9, "sigma": 0.1},
-        "graph": {"kind": "barabasi_albert", "degree": 6},
-        "attributes": {
-            "opinion": {"type": "float", "min": -1, "max": 1, "prompt": True},
-            "seen": {"type": "int", "default": 0, "min": 0, "max": 6},
-            "pause": {"type": "float", "default": 1, "min": 1, "max": 9},
-            "camp": {"type": "text", "values": ["north", "south"]},
+SMALL: Sections = plain(
+    {
+        "simulation": {"rounds": 3, "ticks_per_round": 24, "seed": 5},
+        "population": {"size": 60, "activity": {"mean": 0.9, "sigma": 0.1}},
+    }
+)
+FEW: Sections = plain(
+    {
+        "simulation": {"rounds": 3, "ticks_per_round": 12, "seed": 5},
+        "population": {"size": 24, "ambiguity": 0.5, "posts_per_session": 0.6, "activity": {"mean": 0.9, "sigma": 0.1}},
+        "run": {"checkpoint_every_ticks": 8},
+    }
+)
+CHANGES: Sections = plain(
+    {
+        "simulation": {"rounds": 4, "ticks_per_round": 12, "seed": 5},
+        "population": {
+            "size": 40,
+            "posts_per_session": 0.6,
+            "activity": {"mean": 0.9, "sigma": 0.1},
+            "graph": {"kind": "barabasi_albert", "degree": 6},
+            "attributes": {
+                "opinion": {"type": "float", "min": -1, "max": 1, "prompt": True},
+                "seen": {"type": "int", "default": 0, "min": 0, "max": 6},
+                "pause": {"type": "float", "default": 1, "min": 1, "max": 9},
+                "camp": {"type": "text", "values": ["north", "south"]},
+            },
         },
-    },
-    "feed": {"size": 8, "out_of_network": 0.5},
-    "run": {"checkpoint_every_ticks": 8},
-}
+        "feed": {"size": 8, "out_of_network": 0.5},
+        "run": {"checkpoint_every_ticks": 8},
+    }
+)
 CHANGING_CHART = """
 initial: away
 states:

@@ -38,8 +38,8 @@ from actors.factory.shipped import (
 def init(directory: Path | None, example: str | None, template: str | None, *, lists: bool) -> None:
     """Write a configuration to start from: DIR/prism.yaml.
 
-    It is the default world: the dozen settings that a first study changes, each with its meaning, and those that make
-    this world. It runs as it is, without a server. Existing files are left alone.
+    It has the dozen settings that a first study changes, each with its meaning and its default. It runs as it is,
+    without a server. Existing files are left alone.
 
     \b
       prism init my-study                             people on a feed

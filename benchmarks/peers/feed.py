@@ -18,7 +18,7 @@ from typing import Any, Final
 import anyio
 import igraph
 
-from actors.factory.config_file import read_settings
+from actors.factory.config_file import read_config
 from actors.factory.domains import build_domain
 from actors.runtime.simulation import Simulation
 from benchmarks.peers.systems import Sizes, System, Values, peer
@@ -55,7 +55,8 @@ def measure_crowd(way: str, sizes: Sizes) -> Values:
 
 
 def _run(way: str, people: int, rounds: int) -> Values:
-    config = read_settings([f"run.activation={way}", f"population.size={people}", f"simulation.rounds={rounds}"])
+    settings = [f"run.activation={way}", f"population.size={people}", f"simulation.rounds={rounds}"]
+    config = read_config("configs/friends.yaml", settings)
     simulation = Simulation(config, build_domain(config).domain)
     begun = process_time()
     anyio.run(simulation.run)
@@ -140,7 +141,7 @@ def _decided(question: Question[Any], state: str, tick: int) -> Trigger[Any]:
 
 def measure_plain_loop(sizes: Sizes) -> Values:
     """Return the values of the same rounds in a plain loop."""
-    config = read_settings([f"simulation.rounds={sizes.rounds}"])
+    config = read_config("configs/friends.yaml", [f"simulation.rounds={sizes.rounds}"])
     domain: Any = build_domain(config).domain
     domain.prepare(domain.size * config.simulation.length)  # as a run does: kernels are compiled where that is worth it
     loop = PlainLoop(domain, config)

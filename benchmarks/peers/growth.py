@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import anyio
 import numpy as np
 
-from actors.factory.config_file import read_settings
+from actors.factory.config_file import read_config
 from actors.factory.domains import build_domain
 from actors.runtime.simulation import Simulation
 from benchmarks.peers.systems import Sizes, System, Values
@@ -66,7 +66,7 @@ def measure(settings: Callable[[Sizes], Sequence[str]], thing: str, sizes: Sizes
     config, domain = simulation.config, simulation.domain
     count: dict[str, Callable[[], float]] = {
         "people": lambda: domain.size,
-        "ties": lambda: domain.size * config.population.graph.degree,
+        "ties": lambda: domain.size * config.population.graph.degree_among(domain.size),
         "posts": lambda: domain.world.totals()["posts"],
         "ticks": lambda: simulation.engine.tick,
     }
@@ -75,7 +75,7 @@ def measure(settings: Callable[[Sizes], Sequence[str]], thing: str, sizes: Sizes
 
 def _simulation(settings: Sequence[str]) -> Simulation:
     """Return a simulation whose kernels are compiled, however small it is."""
-    config = read_settings(settings)
+    config = read_config("configs/friends.yaml", settings)
     domain: Any = build_domain(config).domain
     domain.prepare(WORTH_COMPILING)
     return Simulation(config, domain)

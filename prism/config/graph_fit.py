@@ -32,12 +32,13 @@ class Misfit(NamedTuple):
 
 def find_misfit(graph: GraphConfig, size: int) -> Misfit | None:
     """Return the reason why the generator can make no graph of `size` people; None if it can."""
-    if graph.degree >= size:
-        return Misfit((_DEGREE, _SIZE), f"expected graph.degree < the number of people, got {graph.degree} and {size}")
-    if graph.kind == "watts_strogatz" and graph.degree % 2:
-        return Misfit((_DEGREE, _KIND), f"expected an even graph.degree for watts_strogatz, got {graph.degree}")
-    if graph.kind == "power_law" and graph.degree * POWER_LAW_SHARE > size:
-        problem = f"expected graph.degree <= a quarter of the people for power_law, got {graph.degree} and {size}"
+    degree = graph.degree_among(size)
+    if degree >= size:
+        return Misfit((_DEGREE, _SIZE), f"expected graph.degree < the number of people, got {degree} and {size}")
+    if graph.kind == "watts_strogatz" and degree % 2:
+        return Misfit((_DEGREE, _KIND), f"expected an even graph.degree for watts_strogatz, got {degree}")
+    if graph.kind == "power_law" and degree * POWER_LAW_SHARE > size:
+        problem = f"expected graph.degree <= a quarter of the people for power_law, got {degree} and {size}"
         return Misfit((_DEGREE, _SIZE, _KIND), problem)
     if graph.kind != "stochastic_block":
         return None
@@ -75,7 +76,7 @@ def block_ties(graph: GraphConfig, size: int) -> tuple[Ties, Ties]:
     people, larger = divmod(size, graph.blocks)
     pairs_inside = larger * (people + 1) * people // 2 + (graph.blocks - larger) * people * (people - 1) // 2
     pairs_between = size * (size - 1) // 2 - pairs_inside
-    ties = size * graph.degree / 2.0
+    ties = size * graph.degree_among(size) / 2.0
     return Ties(ties * (1.0 - graph.mixing), pairs_inside), Ties(ties * graph.mixing, pairs_between)
 
 

@@ -77,7 +77,7 @@ class ActivityConfig(Section, frozen=True, kw_only=True):
     mean: Annotated[
         float,
         Meta(gt=0.0, le=1.0, description="mean probability that a person is online in a round"),
-    ] = 0.32
+    ] = 0.2
     sigma: Annotated[float, Meta(ge=0.0, le=3.0, description="spread of log activity; 0: all alike")] = 0.9
     least: Annotated[
         Share,
@@ -148,12 +148,12 @@ class ResponseConfig(Section, frozen=True, kw_only=True):
             le=1e9,
             description="median simulated seconds until a post may be in a person's feeds; 0: at once",
         ),
-    ] = 0.0
+    ] = 900.0
     sigma: Annotated[float, Meta(ge=0.0, le=10.0, description="spread of its log over people, for one original")] = 1.0
     speed_sigma: Annotated[
         float,
         Meta(ge=0.0, le=10.0, description="spread of its log over originals"),
-    ] = 1.0
+    ] = 2.4
 
 
 TieColumn = Annotated[int, Meta(ge=1)] | Annotated[str, Meta(min_length=1)]
@@ -178,7 +178,7 @@ class GraphConfig(Section, frozen=True, kw_only=True):
     kind: Annotated[
         Literal["barabasi_albert", "power_law", "stochastic_block", "watts_strogatz", "profiles"],
         Meta(description="a generator, or `profiles`: the profiles' follow lists"),
-    ] = "barabasi_albert"
+    ] = "power_law"
     path: Annotated[
         str | None,
         Meta(description="file of ties: table, GraphML, GML, Pajek or MatrixMarket"),
@@ -197,12 +197,16 @@ class GraphConfig(Section, frozen=True, kw_only=True):
     ] = None
     header: Annotated[bool | None, Meta(description="the first line names the columns; none: found")] = None
     degree: Annotated[
-        int, Meta(ge=1, description="mean number of people that a person follows; even for watts_strogatz")
-    ] = 10
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(
+            description="mean number of people that a person follows, even for watts_strogatz; none: 20, or a quarter "
+            "of fewer than 80 people"
+        ),
+    ] = None
     exponent: Annotated[
         float,
         Meta(ge=2.0, le=100.0, description="power_law: exponent of the number of followers; Kwak et al. 2010: 2.276"),
-    ] = 2.276
+    ] = 2.1
     following_exponent: Annotated[
         float,
         Meta(ge=2.0, le=100.0, description="power_law: exponent of the number of people followed; uncalibrated"),
@@ -211,6 +215,11 @@ class GraphConfig(Section, frozen=True, kw_only=True):
     mixing: Annotated[Share, Meta(description="stochastic_block: share of ties that leave the community")] = 0.1
     rewiring: Annotated[Share, Meta(description="watts_strogatz: share of ties rewired at random")] = 0.1
     homophily: HomophilyConfig = HomophilyConfig()
+
+    def degree_among(self, size: int) -> int:
+        """The mean number of people that each of `size` people follows."""
+        # A quarter is the most that power_law can draw, and watts_strogatz needs an even number.
+        return max(1, min(20, size // 8 * 2)) if self.degree is None else self.degree
 
 
 Column = Annotated[str, Meta(min_length=1)] | None
@@ -249,10 +258,10 @@ Part = Annotated[float, Meta(ge=0.0, le=10.0)]
 class RelevanceConfig(Section, frozen=True, kw_only=True):
     """The worth of a post to a person: a weighted sum, at most 1. Formulas: docs/experiments.md. UNCALIBRATED."""
 
-    topic_match: Annotated[Part, Meta(description="weight of the topic match")] = 0.2
-    followed: Annotated[Part, Meta(description="weight of following its author")] = 0.05
-    popularity: Annotated[Part, Meta(description="weight of its popularity, n / (n + popularity_half)")] = 0.15
-    appeal: Annotated[Part, Meta(description="weight of its appeal, the person's taste for it")] = 0.6
+    topic_match: Annotated[Part, Meta(description="weight of the topic match")] = 0.1
+    followed: Annotated[Part, Meta(description="weight of following its author")] = 0.0
+    popularity: Annotated[Part, Meta(description="weight of its popularity, n / (n + popularity_half)")] = 0.1
+    appeal: Annotated[Part, Meta(description="weight of its appeal, the person's taste for it")] = 0.8
     exposure: Annotated[
         Part,
         Meta(
@@ -271,7 +280,7 @@ class RelevanceConfig(Section, frozen=True, kw_only=True):
             le=100.0,
             description="p in appeal = u ^ p of a uniform u, mean 1 / (p + 1)",
         ),
-    ] = 3.0
+    ] = 20.0
 
 
 class IntentionsConfig(Section, frozen=True, kw_only=True):
@@ -280,7 +289,7 @@ class IntentionsConfig(Section, frozen=True, kw_only=True):
     base: Annotated[
         dict[Literal["like", "reshare", "reply"], Annotated[float, Meta(ge=0.0, le=1e6)]],
         Meta(description="weights of the actions without traits, at least one above 0; left out: 0"),
-    ] = msgspec.field(default_factory=lambda: {"like": 0.65, "reshare": 0.2, "reply": 0.15})
+    ] = msgspec.field(default_factory=lambda: {"like": 0.3, "reshare": 0.35, "reply": 0.35})
 
     openness: Annotated[ByAction, Meta(description="weights of openness, by action")] = msgspec.field(
         default_factory=lambda: {"reshare": 0.2}
@@ -355,7 +364,7 @@ class PostsConfig(Section, frozen=True, kw_only=True):
 class PopulationConfig(Section, frozen=True, kw_only=True):
     """The people: their number, their personas and their thresholds."""
 
-    size: Annotated[int, Meta(ge=1, le=PEOPLE_MAX, description="number of people; a graph file has its own")] = 1000
+    size: Annotated[int, Meta(ge=1, le=PEOPLE_MAX, description="number of people; a graph file has its own")] = 2000
     profiles: Annotated[
         str | None,
         Meta(description="profile file: .json, .jsonl, .csv or .tsv; none: people are drawn"),
@@ -393,14 +402,14 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
             " 1949)",
         ),
     ] = 1.0
-    engagement_threshold: Annotated[Share, Meta(description="mean relevance at which a person engages")] = 0.5
+    engagement_threshold: Annotated[Share, Meta(description="mean relevance at which a person engages")] = 0.38
     threshold_spread: Annotated[
         Share, Meta(description="standard deviation of the engagement threshold over people")
     ] = 0.08
     ambiguity: Annotated[
         Share,
         Meta(description="width of the band around the engagement threshold: the oracle decides about posts in it"),
-    ] = 0.1
+    ] = 0.2
     posts_per_session: Annotated[
         float,
         Meta(
@@ -408,7 +417,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
             le=7.0,
             description="mean number of original posts in a session; below 1 the probability of one",
         ),
-    ] = 0.12
+    ] = 0.04
     deliberation_minutes: Annotated[
         float,
         Meta(
@@ -425,7 +434,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
             le=5.0,
             description="a in originals ~ (1 + followers)^a; 0: the same for all (Huberman et al. 2009)",
         ),
-    ] = 0.0
+    ] = 0.7
     participation_sigma: Annotated[
         float,
         Meta(
@@ -434,7 +443,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
             description="spread of log participation: more originals and likelier engagement; 0: all alike "
             "(Muchnik et al. 2013)",
         ),
-    ] = 0.0
+    ] = 2.4
     quality_sigma: Annotated[
         float,
         Meta(
@@ -442,7 +451,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
             le=3.0,
             description="spread of log quality, which multiplies appeal; 0: all alike (Salganik et al. 2006)",
         ),
-    ] = 0.0
+    ] = 0.7
     attributes: Annotated[
         dict[str, AttributeConfig],
         Meta(description="your attributes of people, as in {age: {type: int, min: 13, max: 99}}"),
@@ -492,7 +501,7 @@ class FeedConfig(Section, frozen=True, kw_only=True):
             description=f"ranking of posts for each reader: {', '.join(ALGORITHMS)}, or an expression: docs/people.md"
         ),
     ] = "interest"
-    size: Annotated[int, Meta(ge=1, le=1000, description="most posts shown in one session")] = 5
+    size: Annotated[int, Meta(ge=1, le=1000, description="most posts shown in one session")] = 10
     out_of_network: Annotated[
         Share,
         Meta(
@@ -506,7 +515,7 @@ class FeedConfig(Section, frozen=True, kw_only=True):
             description="if too few posts are by people followed: fewer of others to keep the share (share), as "
             "many as planned (strict), or more (borrow)"
         ),
-    ] = "strict"
+    ] = "share"
     memory: Annotated[
         int, Meta(ge=1, le=10_000, description="in-network candidates kept for each person, newest first")
     ] = 50
@@ -536,7 +545,7 @@ class FeedConfig(Section, frozen=True, kw_only=True):
         Share,
         Meta(description="probability of considering the post at place n: attention ^ n"),
     ] = 0.9
-    horizon_rounds: Annotated[int, Meta(ge=2, description="rounds after which a post is no longer shown")] = 10
+    horizon_rounds: Annotated[int, Meta(ge=2, description="rounds after which a post is no longer shown")] = 50
     across: Annotated[
         Annotated[str, Meta(min_length=1)] | None,
         Meta(description="attribute whose groups `bridging` compares: text, truth value, or sign of a number"),

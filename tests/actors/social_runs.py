@@ -9,18 +9,17 @@ from typing import Any
 import msgspec
 
 from actors.runtime.simulation import Simulation
-from prism.config import ActivityConfig, Config, OracleConfig, PopulationConfig, SimulationConfig
+from prism.config import Config
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
 from prism.statechart import Oracle
+from tests.plain import plain_config
 from tests.schedules import run_scheduled
 
-SMALL = Config(
-    simulation=SimulationConfig(seed=11, rounds=3, ticks_per_round=12),
-    population=PopulationConfig(
-        size=32, posts_per_session=0.5, ambiguity=0.5, activity=ActivityConfig(mean=0.9, sigma=0.2)
-    ),
-    oracle=OracleConfig(deadline_s=1e6),
+SMALL = plain_config(
+    simulation={"seed": 11, "rounds": 3, "ticks_per_round": 12},
+    population={"size": 32, "posts_per_session": 0.5, "ambiguity": 0.5, "activity": {"mean": 0.9, "sigma": 0.2}},
+    oracle={"deadline_s": 1e6},
 )
 """Thirty-two lively and undecided people for three rounds, and an oracle that is never late."""
 

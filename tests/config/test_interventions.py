@@ -200,8 +200,8 @@ HOSTILE: dict[str, tuple[Any, str]] = {
         "[0].round: expected an intervention before the end of the run, at tick 1,200, got round 51, which begins at",
     ),
     "a person who does not exist": (
-        [{"tick": 3, "follow": [[1, 2], [3, 1000]]}],
-        "[0].follow[1][1]: expected the number of one of 1,000 people, 0 to 999, got 1000",
+        [{"tick": 3, "follow": [[1, 2], [3, 2000]]}],
+        "[0].follow[1][1]: expected the number of one of 2,000 people, 0 to 1999, got 2000",
     ),
     "the second entry": ([{"tick": 3, "silence": [1]}, {"tick": 4}], f"[1]: {ONE}, got none"),
 }

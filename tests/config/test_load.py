@@ -100,7 +100,7 @@ def test_a_variable_that_lacks_underscores_is_refused_with_the_right_name(name: 
 @pytest.mark.parametrize(
     ("text", "overrides", "place"),
     [
-        ("population:\n  size: 5\n", (), "c.yaml:2: population.size: "),
+        ("population:\n  graph: {degree: 7}\n  size: 5\n", (), "c.yaml:3: population.size: "),
         ("population:\n  size: 5\n", ("population.graph.degree=7",), "--set: population.graph.degree: "),
     ],
 )

@@ -62,7 +62,7 @@ REFUSED: dict[str, tuple[type[Section], dict[str, Any], str]] = {
     "deep inside mappings": (
         Config,
         {"population": {"graph": {"degree": 0}}},
-        "population.graph.degree: expected int >= 1, got 0",
+        "population.graph.degree: expected int >= 1 or none, got 0",
     ),
     "an unknown key inside": (
         Config,

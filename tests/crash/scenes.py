@@ -24,7 +24,7 @@ from actors.runs.execute import Run, run_recorded
 from actors.runs.replay import AbsentOracle, Replay
 from actors.runs.rounds_csv import cut_series
 from actors.runtime.simulation import Simulation
-from prism.config import ActivityConfig, Config, OracleConfig, PopulationConfig, RunConfig, SimulationConfig
+from prism.config import Config, SimulationConfig
 from prism.errors import PrismError
 from prism.rng import Draw, pick, uniform
 from prism.social.domain import SocialDomain
@@ -32,6 +32,7 @@ from prism.social.people.population import Population, build_population
 from prism.statechart import Judgement, Oracle
 from tests.actors.oracles import SlowJudge
 from tests.crash.disk import CrashedError, SimulatedDisk
+from tests.plain import plain_config
 from tests.schedules import run_scheduled
 
 Name = tuple[int, int, str]
@@ -40,13 +41,11 @@ Name = tuple[int, int, str]
 LONGEST_S = 6.0
 """The longest time of an answer. A tick takes one virtual second, so some answers take longer than the lookahead."""
 
-CONFIG = Config(
-    simulation=SimulationConfig(seed=11, rounds=3, ticks_per_round=7),
-    population=PopulationConfig(
-        size=12, posts_per_session=0.5, ambiguity=1.0, activity=ActivityConfig(mean=0.9, sigma=0.2)
-    ),
-    oracle=OracleConfig(deadline_s=1e6),
-    run=RunConfig(checkpoint_every_ticks=7, tick_s=1.0),
+CONFIG = plain_config(
+    simulation={"seed": 11, "rounds": 3, "ticks_per_round": 7},
+    population={"size": 12, "posts_per_session": 0.5, "ambiguity": 1.0, "activity": {"mean": 0.9, "sigma": 0.2}},
+    oracle={"deadline_s": 1e6},
+    run={"checkpoint_every_ticks": 7, "tick_s": 1.0},
 )
 """Twelve people for twenty-one ticks with a checkpoint every seven. A tick takes a virtual second, so the disk gets
 time."""

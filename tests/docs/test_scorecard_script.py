@@ -13,14 +13,15 @@ import pytest
 from prism.scorecard import concentration
 from tests.command import run_prism
 from tests.paths import ROOT
+from tests.plain import plain_text
 
 SCRIPT = ROOT / "docs" / "scorecard.py"
 SEEDS = (4, 5)
-CONFIG = """
+CONFIG = plain_text("""
 simulation: {rounds: 12, ticks_per_round: 12, tick_seconds: 900}
 population: {size: 80, posts_per_session: 0.4, activity: {mean: 0.9, sigma: 0.4}, engagement_threshold: 0.4}
 feed: {horizon_rounds: 2}
-"""
+""")
 
 
 def real_cascades() -> str:

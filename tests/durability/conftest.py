@@ -11,14 +11,15 @@ import pytest
 from tests.command import Ended, Prism, run_prism
 from tests.durability.crashed import Crashed, crash
 from tests.durability.sharded_runs import CONFIG, begun, ended
+from tests.plain import plain_text
 from tests.standin import ModelServer, ServerSettings
 
-TINY = """
+TINY = plain_text("""
 simulation: {ticks: 34, ticks_per_round: 12, seed: 5}
 population: {size: 8, graph: {degree: 3}, posts_per_session: 0.5, ambiguity: 1.0, activity: {mean: 0.9, sigma: 0.1}}
 feed: {size: 2}
 run: {checkpoint_every_ticks: 8, sync: false, tick_s: 0.01}
-"""
+""")
 """Eight people; checkpoints at ticks 24, 32 and 34. The last is taken away, so a crash seems to have come there."""
 
 LIVE = """

@@ -20,13 +20,14 @@ import msgspec
 from tests.durability.live_oracle import LIVE, LiveWitness
 from tests.durability.process_runs import KillableRun, Moment, differences, prism
 from tests.durability.process_runs import ends as ended
+from tests.plain import plain_text
 from tests.standin import Latency, ModelServer, ServerSettings
 
-SMALL = """
+SMALL = plain_text("""
 simulation: {rounds: 20, ticks_per_round: 24, seed: 5}
 population: {size: 200, activity: {mean: 0.9, sigma: 0.1}}
 run: {checkpoint_every_ticks: 8, segment_mb: 0.1}
-"""
+""")
 """A run of about a second, half of it start-up, with a checkpoint every 15 ms, and its ticks sealed now and then."""
 
 GOES_ON = 0.85
@@ -76,7 +77,7 @@ def live(place: Path, counts: KillCounts, random: Random, rounds: int = 8) -> li
     run = place / "run"
     with ModelServer(ServerSettings(slots=8, live=True)) as server:
         config = place / "live.yaml"
-        config.write_text(LIVE.format(host=server.url, rounds=rounds))
+        config.write_text(plain_text(LIVE.format(host=server.url, rounds=rounds)))
         length, wall_s = _alone(config, place / "reference", server)
         while counts.left:
             killable, witness = KillableRun(config, run), LiveWitness(run, server)

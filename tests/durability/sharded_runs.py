@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from actors.record.manifest import read_summary
+from tests.plain import plain_text
 
 STARTS_S = 240.0
 """Only a hang takes this long: on a busy machine Ray starts in a minute or two."""
-CONFIG = """
+CONFIG = plain_text("""
 simulation: {rounds: 12, ticks_per_round: 24, seed: 5}
 population: {size: 300, activity: {mean: 0.9, sigma: 0.1}}
 run: {checkpoint_every_ticks: 24, activation: compiled, tick_s: 0.02}
-"""
+""")
 
 
 def command(*words: str | Path) -> list[str]:

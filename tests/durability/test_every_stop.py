@@ -22,14 +22,15 @@ from tests.command import Prism, short_of_room
 from tests.durability.process_runs import whole_ticks
 from tests.paths import ROOT
 from tests.patience import HANG_S
+from tests.plain import plain_text
 from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
 
-PEOPLE = """
+PEOPLE = plain_text("""
 simulation: {ticks: 34, ticks_per_round: 12, seed: 5}
 population: {size: 12, graph: {degree: 3}, posts_per_session: 0.5, ambiguity: 1.0, activity: {mean: 0.9, sigma: 0.1}}
 feed: {size: 2}
 run: {checkpoint_every_ticks: 8, sync: false}
-"""
+""")
 NATIONS = """
 simulation: {domain: economy, rounds: 16, ticks_per_round: 1, seed: 5}
 run: {checkpoint_every_ticks: 3, sync: false}

@@ -17,14 +17,15 @@ from tests.durability.sharded_runs import events
 from tests.packers import ends, packers_of
 from tests.paths import ROOT
 from tests.patience import HANG_S
+from tests.plain import plain_text
 
 pytestmark = pytest.mark.slow
 
-CONFIG = """
+CONFIG = plain_text("""
 simulation: {rounds: 8, ticks_per_round: 24, seed: 5}
 population: {size: 200, activity: {mean: 0.9, sigma: 0.1}}
 run: {checkpoint_every_ticks: 24, segment_mb: 0.05, sync: false, tick_s: 0.02}
-"""
+""")
 
 
 @pytest.fixture(scope="module")

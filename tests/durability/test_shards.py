@@ -17,6 +17,7 @@ import pytest
 
 from actors.record.manifest import read_summary
 from tests.durability.sharded_runs import CONFIG, STARTS_S, assert_same, begun, ended, events, wait_for
+from tests.plain import plain_text
 from tests.standin import Latency, ModelServer, ServerSettings
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("ray") is None, reason="needs ray")]
@@ -86,7 +87,7 @@ run: {{checkpoint_every_ticks: 12, activation: compiled}}
 
 def test_a_run_that_asks_a_model_loses_a_shard_and_is_the_run_of_its_tape_in_one_process(tmp_path: Path) -> None:
     with ModelServer(ServerSettings(latency=Latency(mean_s=0.03, p99_s=0.2))) as server:
-        (tmp_path / "asking.yaml").write_text(ASKING.format(host=server.url), encoding="utf-8")
+        (tmp_path / "asking.yaml").write_text(plain_text(ASKING.format(host=server.url)), encoding="utf-8")
         process = begun("run", "asking.yaml", "--out", "run", "-q", "--set", "run.shards=3", place=tmp_path)
         wait_for(tmp_path / "run", "checkpoint_written", process, 2)
         places = events(tmp_path / "run", "shards_ready")[0]["places"]

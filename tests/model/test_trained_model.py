@@ -16,16 +16,24 @@ from actors.runs.summary import Summary
 from prism.config import Config
 from prism.llm import ChatRequest, ChoiceRequest, Distribution, LLMConfig, Message, OpenAICompatClient
 from prism.statechart import STATE_DESCRIPTIONS
+from tests.plain import plain
 from tests.wire.support import run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 NOBODY = "http://127.0.0.1:9"
-PEOPLE: dict[str, Any] = {
-    "simulation": {"rounds": 2, "ticks_per_round": 24, "seed": 7},
-    "population": {"size": 40, "ambiguity": 0.5, "activity": {"mean": 0.9, "sigma": 0.1}, "deliberation_minutes": 0.0},
-    "feed": {"size": 1},
-}
+PEOPLE: dict[str, Any] = plain(
+    {
+        "simulation": {"rounds": 2, "ticks_per_round": 24, "seed": 7},
+        "population": {
+            "size": 40,
+            "ambiguity": 0.5,
+            "activity": {"mean": 0.9, "sigma": 0.1},
+            "deliberation_minutes": 0.0,
+        },
+        "feed": {"size": 1},
+    }
+)
 NATIONS: dict[str, Any] = {
     "simulation": {"domain": "economy", "rounds": 1, "ticks_per_round": 1, "seed": 5, "tick_seconds": 7889400},
     "economy": {"nations": ["Arvendia", "Borland"], "strengths": [1.0, 1.0]},

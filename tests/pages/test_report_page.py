@@ -14,6 +14,7 @@ from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.hostile_texts import MARKUP, TEXTS
 from tests.paths import ROOT
+from tests.plain import plain
 
 __all__ = ["browser", "chromium"]
 
@@ -94,15 +95,17 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     It is made before the browser starts, which has an event loop in this thread.
     """
     place = tmp_path_factory.mktemp("studies")
-    people = {
-        "simulation": {"rounds": 6, "seed": 1},
-        "population": {
-            "size": 150,
-            "topics": [TEXTS["script"], TEXTS["right_to_left_override"], "food", "sport"],
-            "attributes": {"party": {"type": "text", "values": ["left", TEXTS["script"]]}},
-        },
-        "run": {"question": HOSTILE},
-    }
+    people = plain(
+        {
+            "simulation": {"rounds": 6, "seed": 1},
+            "population": {
+                "size": 150,
+                "topics": [TEXTS["script"], TEXTS["right_to_left_override"], "food", "sport"],
+                "attributes": {"party": {"type": "text", "values": ["left", TEXTS["script"]]}},
+            },
+            "run": {"question": HOSTILE},
+        }
+    )
     (place / "people.yaml").write_text(yaml.safe_dump(people))
     for name, settings in {"a1": (), "a2": ("simulation.seed=2",), "b1": ("feed.algorithm=hot",)}.items():
         made("run", str(place / "people.yaml"), "-q", f"--out={place / name}", *(f"--set={each}" for each in settings))

@@ -11,20 +11,19 @@ import msgspec
 from actors.runtime.simulation import Simulation
 from prism.agents import Decision, Question, Source, Trigger, Update, turn
 from prism.columns import Columns
-from prism.config import ActivityConfig, Config, FeedConfig, PopulationConfig, SimulationConfig
+from prism.config import Config
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
 from prism.social.posts.post import PostView
 from prism.statechart import Behaviour
+from tests.plain import plain_config
 from tests.schedules import run_scheduled
 
-SMALL = Config(
-    simulation=SimulationConfig(rounds=6, seed=5),
-    population=PopulationConfig(
-        size=60, posts_per_session=0.5, ambiguity=0.3, activity=ActivityConfig(mean=0.8, sigma=0.3)
-    ),
-    feed=FeedConfig(horizon_rounds=20),
+SMALL = plain_config(
+    simulation={"rounds": 6, "seed": 5},
+    population={"size": 60, "posts_per_session": 0.5, "ambiguity": 0.3, "activity": {"mean": 0.8, "sigma": 0.3}},
+    feed={"horizon_rounds": 20},
 )
 """Sixty lively people for six rounds in which nothing is forgotten."""
 

@@ -49,9 +49,8 @@ def view(**differences: Any) -> PostView:
 
 
 def relevant(share: float) -> PostView:
-    """Return a post whose relevance to every person is `share`: 0 to 0.95; the rest is for people they follow."""
-    part = share / 0.95
-    return view(topic_match=part, popularity=part, appeal=part)
+    """Return a post whose relevance to every person is `share`."""
+    return view(topic_match=share, popularity=share, appeal=share)
 
 
 def chances(oracle: ChoiceOracle, agent: SocialAgent, options: Sequence[Any], seen: PostView | None) -> list[float]:

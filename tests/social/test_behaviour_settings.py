@@ -19,6 +19,7 @@ from prism.social.tables import DUE
 from prism.social.world import SocialWorld
 from tests.catalogue import catalogue
 from tests.config.refusals import refusal
+from tests.plain import plain_config
 from tests.social.acts import posts_of, publish
 from tests.social.driver import SMALL
 from tests.social.in_view import view_of
@@ -103,7 +104,7 @@ def test_strangers_posts_come_from_a_part_of_the_originals_also_after_a_checkpoi
 
 def test_people_decide_by_the_weights_of_the_configuration() -> None:
     people: Any = {"size": 20, "relevance": {"topic_match": 0, "followed": 0, "popularity": 0, "appeal": 1}}
-    domain = SocialDomain(config := Config(population=people), build_population(config.population, 42))
+    domain = SocialDomain(config := plain_config(population=people), build_population(config.population, 42))
     post = publish(domain.world.network, 0, 0)
     seen = view_of(domain.world.network, 1, post.id, 1)
     assert seen is not None

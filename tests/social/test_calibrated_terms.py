@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from prism.columns import Columns
-from prism.config import Config, FeedConfig, RelevanceConfig
+from prism.config import FeedConfig, RelevanceConfig
 from prism.config.model import DwellConfig
 from prism.rng import Draw, normal, uniform
 from prism.social.domain import SocialDomain
@@ -27,6 +27,7 @@ from prism.social.posts.post import Post, PostView, author_of
 from prism.social.tables import CREATED, DUE, NEVER, NEXT, QUALITY, WANTS_TO_POST
 from prism.social.ties.graph import FollowGraph
 from tests.catalogue import catalogue
+from tests.plain import plain_config
 from tests.social.acts import cascades_of, like, posts_of, publish, reply, reshare
 from tests.social.driver import SMALL, Run, whole
 from tests.social.in_view import columns_of, view_of
@@ -107,7 +108,7 @@ def test_quality_is_a_draw_of_the_author_and_the_tick_and_belongs_to_the_cascade
     copy = reshared(net, BO, first.id, 5)
     assert seen(net, DI, first.id).quality == seen(net, EVE, copy.id).quality == pytest.approx(quality)
     assert seen(net, DI, second.id).quality != seen(net, DI, first.id).quality
-    taste = uniform(1, DI, 0, Draw.APPEAL, first.origin) ** 3
+    taste = uniform(1, DI, 0, Draw.APPEAL, first.origin) ** 20
     assert seen(net, DI, first.id).appeal == pytest.approx(min(1.0, taste * quality))
 
 
@@ -137,7 +138,7 @@ def test_posting_grows_with_followers_and_keeps_its_mean(exponent: float, mean: 
 
 def test_people_post_at_their_rates_and_the_cap_is_told() -> None:
     people: Any = {"size": 100, "posts_by_followers": 5.0, "posts_per_session": 0.6}
-    config = Config(population=people)
+    config = plain_config(population=people)
     world = SocialDomain(config, build_population(config.population, 42)).world
     rates = posting_rates(world.population.graph, 0.6, 5.0, np.ones(100))
     came, posted = Counter[int](), Counter[int]()
@@ -259,7 +260,7 @@ def test_in_simple_contagion_each_exposure_has_a_taste_of_its_own_and_in_complex
         again = reshared(net, BO, root.id, 3)
         feed_for(net, DI, 4)
         tastes = [seen(net, DI, post.id).appeal for post in (root, again)]
-        assert tastes == [uniform(1, DI, tick, Draw.APPEAL, root.origin) ** 3 for tick in ticks]
+        assert tastes == [uniform(1, DI, tick, Draw.APPEAL, root.origin) ** 20 for tick in ticks]
 
 
 def counted(net: Network, agent: int, post: Post) -> int:

@@ -24,6 +24,7 @@ from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Behaviour, read_chart
 from tests.actors.runtime.test_compiled import random_chart, random_settings
 from tests.catalogue import catalogue
+from tests.plain import plain_config
 from tests.social.driver import Run, assert_goes_on
 
 PEOPLE, TICKS = 40, 12
@@ -83,7 +84,7 @@ def config_of(**feed: Any) -> Config:
         },
         "feed": {"size": 8, "out_of_network": 0.5, **feed},
     }
-    return msgspec.convert(settings, Config)
+    return plain_config(**settings)
 
 
 class Seen:

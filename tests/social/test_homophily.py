@@ -39,7 +39,7 @@ def share_within(graph: FollowGraph, values: Any) -> float:
 @catalogue("kind", KINDS)
 @catalogue("share", [0.2, 0.6, 0.9])
 def test_the_share_comes_out_and_everybody_keeps_their_numbers(kind: Any, share: float) -> None:
-    config = GraphConfig(kind=kind)
+    config = GraphConfig(kind=kind, degree=10)
     before = generate(config, 600, 3)
     values = np.array(["left", "right", "centre"])[np.random.default_rng(1).choice(3, 600, p=[0.5, 0.3, 0.2])]
     after, found = wired(before, values, "party", share, 3, mutual=is_mutual(config))

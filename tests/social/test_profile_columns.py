@@ -142,9 +142,9 @@ def test_thresholds_and_activity_come_from_their_columns_and_a_blank_one_from_th
     plain = people(settings(), from_csv(settings(), "trust,share", "0.9,0", ",", "0.02,1"))
     ada, bo, cy = people(config, from_csv(config, "trust,share", "0.9,0", ",", "0.02,1"))
     assert (ada.engagement_threshold, ada.activity) == (0.9, 0.0)
-    assert (ada.low_threshold, ada.high_threshold) == (0.9 - 0.05, 0.9 + 0.05)
+    assert (ada.low_threshold, ada.high_threshold) == (0.9 - 0.1, 0.9 + 0.1)
     assert bo == plain[1]
-    assert (cy.low_threshold, cy.high_threshold, cy.activity) == (0.0, 0.02 + 0.05, 1.0)
+    assert (cy.low_threshold, cy.high_threshold, cy.activity) == (0.0, 0.02 + 0.1, 1.0)
 
 
 @catalogue(

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -24,6 +23,7 @@ from tests.actors.social_runs import digest_of
 from tests.catalogue import catalogue
 from tests.docs.pages import section
 from tests.paths import ROOT
+from tests.plain import plain_config
 from tests.social.driver import Run
 
 PEOPLE, TICKS = 50, 12
@@ -45,7 +45,7 @@ def config_of(people: dict[str, Any] | None = None, later: list[dict[str, Any]] 
         "feed": {"size": 6, "out_of_network": 0.5, **feed},
         "interventions": later or [],
     }
-    return msgspec.convert(settings, Config)
+    return plain_config(**settings)
 
 
 def test_the_named_algorithms_are_those_of_the_configuration_and_of_the_page() -> None:

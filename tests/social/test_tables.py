@@ -5,12 +5,12 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-import msgspec
 import pytest
 
 from prism.config import Config
 from tests.actors.social_runs import digest_of, simulation
 from tests.catalogue import catalogue
+from tests.plain import plain_config
 from tests.social.driver import assert_goes_on
 
 ROUNDS, TICKS, PEOPLE = 6, 24, 60
@@ -32,7 +32,7 @@ def config_of(sections: Sections, interventions: list[dict[str, Any]], way: str 
         "run": {"activation": way},
         "interventions": interventions,
     }
-    return msgspec.convert(settings, Config)
+    return plain_config(**settings)
 
 
 LATER: list[dict[str, Any]] = [

@@ -78,6 +78,6 @@ def test_people_of_a_trait_intend_what_its_coefficient_says() -> None:
             agent.intend()
             counted[agent.pending_action] += 1
     low, high = counts[-1.0]["reply"] / 2000, counts[1.0]["reply"] / 2000
-    reply, others = 0.15, 0.85
+    reply, others = 0.35, 0.65
     assert low == pytest.approx(reply * math.exp(-2) / (reply * math.exp(-2) + others), abs=0.02)
     assert high == pytest.approx(reply * math.exp(2) / (reply * math.exp(2) + others), abs=0.045)

@@ -19,6 +19,7 @@ from actors.studies.gateway.process import serve
 from actors.studies.gateway.service import GatewayPlace, service_name, service_of
 from actors.studies.gateway.tape import ExperimentTape
 from tests.actors.studies.experiments.files import write_experiment
+from tests.plain import plain_text
 
 MODEL_BASE = """
 simulation: {{rounds: 1, ticks_per_round: 24}}
@@ -47,7 +48,7 @@ def planned(
     Args:
         oracle: the section of the experiment's file.
     """
-    base = MODEL_BASE.format(host=host, backend=backend, temperature=temperature, prices=PRICES)
+    base = plain_text(MODEL_BASE.format(host=host, backend=backend, temperature=temperature, prices=PRICES))
     return make_plan(write_experiment(directory, f"{MODEL_EXPERIMENT}oracle: {oracle}\n", base))
 
 

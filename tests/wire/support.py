@@ -15,14 +15,17 @@ from actors.runs.summary import Summary, summarise
 from actors.runtime.simulation import Simulation
 from prism.config import Config
 from tests.patience import HANG_S
+from tests.plain import plain
 
 AGENTS = 500
 
-PEOPLE: dict[str, dict[str, Any]] = {
-    "simulation": {"rounds": 3, "ticks_per_round": 24, "seed": 7},
-    "population": {"size": AGENTS, "ambiguity": 0.2, "activity": {"mean": 0.9, "sigma": 0.1}},
-    "feed": {"size": 1},
-}
+PEOPLE: dict[str, dict[str, Any]] = plain(
+    {
+        "simulation": {"rounds": 3, "ticks_per_round": 24, "seed": 7},
+        "population": {"size": AGENTS, "ambiguity": 0.2, "activity": {"mean": 0.9, "sigma": 0.1}},
+        "feed": {"size": 1},
+    }
+)
 """Five hundred lively people, one post in a session: the last decision comes long before the round ends."""
 
 FALLS_BACK = {"on_outage": "fallback", "max_attempts": 1}

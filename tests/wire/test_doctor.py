@@ -10,13 +10,16 @@ import yaml
 
 from tests.command import Ended, Prism, run_prism
 from tests.own_domains import path_restored, write_study
+from tests.plain import plain
 from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.wire.support import FALLS_BACK
 
-PEOPLE = {
-    "simulation": {"rounds": 1, "ticks_per_round": 24},
-    "population": {"size": 60, "activity": {"mean": 0.9}, "ambiguity": 0.3},
-}
+PEOPLE = plain(
+    {
+        "simulation": {"rounds": 1, "ticks_per_round": 24},
+        "population": {"size": 60, "activity": {"mean": 0.9}, "ambiguity": 0.3},
+    }
+)
 
 
 @pytest.fixture

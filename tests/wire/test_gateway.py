@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+import yaml
 
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import Cell, make_plan
@@ -18,7 +19,7 @@ from actors.studies.experiments.shared_oracle import asking_of, limits_of, use_o
 from actors.studies.gateway.process import read_statistics
 from prism.errors import ConfigError
 from tests.standin import Fault, FaultPlan, Latency, ModelServer, ServerSettings
-from tests.wire.gateways import PRICES, gateway, journals, of_one_seed, planned, records, run_cell, run_cells
+from tests.wire.gateways import gateway, journals, of_one_seed, planned, records, run_cell, run_cells
 
 CHECKS = 2
 """The calls that the check of a server makes; all cells share them."""
@@ -93,8 +94,9 @@ def test_limits_are_those_of_the_file_or_the_largest_of_a_condition(tmp_path: Pa
 
 def test_a_budget_in_dollars_needs_prices(tmp_path: Path) -> None:
     plan = planned(tmp_path, "http://127.0.0.1:9", "{max_usd: 3}")
-    text = (tmp_path / "base.yaml").read_text().replace(PRICES, "")
-    (tmp_path / "base.yaml").write_text(text)
+    base = yaml.safe_load((tmp_path / "base.yaml").read_text())
+    base["llm"].pop("prices")
+    (tmp_path / "base.yaml").write_text(yaml.safe_dump(base))
     with pytest.raises(ConfigError, match=r"oracle.max_usd: expected llm.prices.input and llm.prices.output"):
         limits_of(asking_of(make_plan(plan.path)))
 

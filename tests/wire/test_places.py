@@ -12,15 +12,16 @@ import pytest
 
 from actors.persistence.journal import JOURNAL
 from tests.paths import ROOT
+from tests.plain import plain_text
 from tests.standin import Latency, ModelServer, ServerSettings
 
 pytestmark = pytest.mark.slow
 
-SOCIAL = """
+SOCIAL = plain_text("""
 simulation: {rounds: 3, ticks_per_round: 24, seed: 7}
 population: {size: 100, ambiguity: 0.3, activity: {mean: 0.9}}
 oracle: {backend: %s}
-"""
+""")
 ECONOMY = """
 simulation: {domain: economy, rounds: 4, ticks_per_round: 1}
 economy: {nations: [Arden, Belmar, Corvia], strengths: [1, 2, 3]}

@@ -19,12 +19,15 @@ from prism.config import Config
 from prism.llm.question_id import find_id
 from tests.catalogue import catalogue
 from tests.command import Prism, run_prism
+from tests.plain import plain
 from tests.standin import Exchange, Fault, FaultPlan, ModelServer, ServerSettings
 
-PEOPLE: dict[str, Any] = {
-    "simulation": {"rounds": 2, "ticks_per_round": 24, "seed": 7},
-    "population": {"size": 40, "ambiguity": 0.4, "activity": {"mean": 0.9}},
-}
+PEOPLE: dict[str, Any] = plain(
+    {
+        "simulation": {"rounds": 2, "ticks_per_round": 24, "seed": 7},
+        "population": {"size": 40, "ambiguity": 0.4, "activity": {"mean": 0.9}},
+    }
+)
 NATIONS: dict[str, Any] = {
     "simulation": {"domain": "economy", "rounds": 2, "ticks_per_round": 1, "seed": 7},
     "economy": {"nations": ["Arden", "Belmar"], "strengths": [1, 2]},

@@ -17,15 +17,18 @@ from prism.llm import schema_of
 from prism.models import PolicyDecision, StateUpdateDecision, ValidationResult
 from tests.catalogue import catalogue
 from tests.command import Ended, Prism, run_prism
+from tests.plain import plain
 from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.wire.support import run
 
 PRICES = {"input": 100.0, "output": 1000.0}
-PEOPLE: dict[str, Any] = {
-    "simulation": {"rounds": 4, "ticks_per_round": 24, "seed": 3},
-    "population": {"size": 60, "activity": {"mean": 0.9}, "ambiguity": 0.3},
-    "run": {"checkpoint_every_ticks": 10},
-}
+PEOPLE: dict[str, Any] = plain(
+    {
+        "simulation": {"rounds": 4, "ticks_per_round": 24, "seed": 3},
+        "population": {"size": 60, "activity": {"mean": 0.9}, "ambiguity": 0.3},
+        "run": {"checkpoint_every_ticks": 10},
+    }
+)
 NATIONS: dict[str, Any] = {
     "simulation": {"domain": "economy", "rounds": 4, "ticks_per_round": 1, "seed": 3},
     "llm": {"num_ctx": 4096},

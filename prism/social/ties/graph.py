@@ -180,19 +180,20 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
     misfit = find_misfit(config, size)
     if misfit is not None:
         raise ConfigError("configuration", misfit.problem, key=misfit.keys[0])
+    degree = config.degree_among(size)
     if config.kind == "barabasi_albert":
-        return FollowGraph(size, *friendships(size, max(1, config.degree // 2), seed), mutual=True)
+        return FollowGraph(size, *friendships(size, max(1, degree // 2), seed), mutual=True)
     with _drawing_from(seed) as igraph:
         if config.kind == "power_law":
             made = igraph.Graph.Static_Power_Law(
                 size,
-                size * config.degree,
+                size * degree,
                 exponent_out=config.following_exponent,
                 exponent_in=config.exponent,
                 finite_size_correction=False,
             )
         elif config.kind == "watts_strogatz":
-            made = igraph.Graph.Watts_Strogatz(dim=1, size=size, nei=config.degree // 2, p=config.rewiring)
+            made = igraph.Graph.Watts_Strogatz(dim=1, size=size, nei=degree // 2, p=config.rewiring)
         else:
             count = config.blocks
             sizes = [size // count + (block < size % count) for block in range(count)]

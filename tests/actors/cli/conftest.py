@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.command import Ended, prism_alone, run_prism
+from tests.plain import plain_text
 
 Made = Callable[..., Path]
 
-SMALL = """
+SMALL = plain_text("""
 simulation: {rounds: 3, ticks_per_round: 24, seed: 5}
 population: {size: 60, activity: {mean: 0.9, sigma: 0.1}}
-"""
+""")
 
 
 @pytest.fixture(scope="session")

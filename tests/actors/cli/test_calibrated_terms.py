@@ -19,6 +19,7 @@ from prism.social.tables import ENGAGED_COUNT, QUALITY
 from prism.social.world import SocialWorld
 from tests.catalogue import catalogue
 from tests.command import Prism
+from tests.plain import plain
 from tests.schedules import run_scheduled
 
 
@@ -28,29 +29,31 @@ def _nothing_blocks() -> None:
 
 
 HOURS = [2, 1, 1, 1, 1, 2, 4, 6, 7, 7, 7, 7, 8, 7, 6, 6, 7, 8, 9, 10, 10, 9, 6, 4]
-STUDY: dict[str, Any] = {
-    "simulation": {
-        "rounds": 4,
-        "ticks_per_round": 16,
-        "seed": 4,
-        "epoch": "2026-01-05T08:30:00+01:00",
-        "tick_seconds": 120,
-    },
-    "population": {
-        "size": 40,
-        "ambiguity": 0.5,
-        "posts_per_session": 0.4,
-        "posts_by_followers": 1.5,
-        "quality_sigma": 1.0,
-        "relevance": {"appeal": 0.8, "exposure": 0.1},
-        "activity": {"mean": 0.8, "sigma": 0.2, "hours": HOURS},
-        "dwell": {"look_median_s": 60, "look_sigma": 0.8, "write_median_s": 150, "write_sigma": 0.5},
-        "graph": {"degree": 6},
-    },
-    "feed": {"fill": "borrow", "exposure": "complex", "reshare_credit": "newest"},
-    "oracle": {"choice": {"quality": 0.5, "exposure": 0.3}},
-    "run": {"checkpoint_every_ticks": 10},
-}
+STUDY: dict[str, Any] = plain(
+    {
+        "simulation": {
+            "rounds": 4,
+            "ticks_per_round": 16,
+            "seed": 4,
+            "epoch": "2026-01-05T08:30:00+01:00",
+            "tick_seconds": 120,
+        },
+        "population": {
+            "size": 40,
+            "ambiguity": 0.5,
+            "posts_per_session": 0.4,
+            "posts_by_followers": 1.5,
+            "quality_sigma": 1.0,
+            "relevance": {"appeal": 0.8, "exposure": 0.1},
+            "activity": {"mean": 0.8, "sigma": 0.2, "hours": HOURS},
+            "dwell": {"look_median_s": 60, "look_sigma": 0.8, "write_median_s": 150, "write_sigma": 0.5},
+            "graph": {"degree": 6},
+        },
+        "feed": {"fill": "borrow", "exposure": "complex", "reshare_credit": "newest"},
+        "oracle": {"choice": {"quality": 0.5, "exposure": 0.3}},
+        "run": {"checkpoint_every_ticks": 10},
+    }
+)
 
 
 def study(directory: Path, **differences: Any) -> Path:

@@ -22,6 +22,7 @@ from prism.social.people.population import build_population
 from tests.actors.persistence.independent_reader import read_run
 from tests.actors.social_runs import SMALL
 from tests.command import Prism
+from tests.plain import plain
 from tests.schedules import run_scheduled
 
 
@@ -86,17 +87,19 @@ def test_a_run_from_a_checkpoint_at_any_tick_is_the_whole_run(make: Callable[[],
     assert {*digests} == {whole}
 
 
-STUDY: dict[str, Any] = {
-    "simulation": {"rounds": 3, "ticks_per_round": 12, "seed": 5},
-    "population": {"size": 40, "ambiguity": 0.5, "posts_per_session": 0.5, "activity": {"mean": 0.9, "sigma": 0.2}},
-    "run": {"checkpoint_every_ticks": 10},
-    "interventions": [
-        {"round": 2, "publish": {"author": 3, "text": "Breaking: a bridge", "topics": ["food"], "quality": 0.9}},
-        {"tick": 15, "set": {"feed.algorithm": "chronological"}},
-        {"tick": 15, "follow": [[1, 2]]},
-        {"round": 3, "silence": [7, 8]},
-    ],
-}
+STUDY: dict[str, Any] = plain(
+    {
+        "simulation": {"rounds": 3, "ticks_per_round": 12, "seed": 5},
+        "population": {"size": 40, "ambiguity": 0.5, "posts_per_session": 0.5, "activity": {"mean": 0.9, "sigma": 0.2}},
+        "run": {"checkpoint_every_ticks": 10},
+        "interventions": [
+            {"round": 2, "publish": {"author": 3, "text": "Breaking: a bridge", "topics": ["food"], "quality": 0.9}},
+            {"tick": 15, "set": {"feed.algorithm": "chronological"}},
+            {"tick": 15, "follow": [[1, 2]]},
+            {"round": 3, "silence": [7, 8]},
+        ],
+    }
+)
 
 
 def study(directory: Path, **differences: Any) -> str:

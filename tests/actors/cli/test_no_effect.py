@@ -9,6 +9,7 @@ from pathlib import Path
 from actors import read_result
 from tests.actors.factory.test_no_effect import LURKING, TOLD
 from tests.command import Prism
+from tests.plain import plain_text
 
 
 def test_validate_and_lint_say_that_a_delay_is_too_long_for_most(prism: Prism, tmp_path: Path) -> None:
@@ -24,7 +25,7 @@ SPARSE = "feed.out_of_network: "
 
 
 def test_every_command_that_shows_runs_says_what_was_not_as_configured(prism: Prism, tmp_path: Path) -> None:
-    (tmp_path / "study.yaml").write_text("simulation: {rounds: 3}\npopulation: {size: 60}\n")
+    (tmp_path / "study.yaml").write_text(plain_text("simulation: {rounds: 3}\npopulation: {size: 60}\n"))
     (tmp_path / "e.yaml").write_text(
         "question: Do more rounds matter?\nbase: study.yaml\nseeds: 2\n"
         "design: {conditions: {three: {}, four: {simulation.rounds: 4}}}\n"

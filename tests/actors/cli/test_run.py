@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from prism.config import fitted_settings, load_config
 from tests.actors.cli.conftest import SMALL
 from tests.command import Prism, short_of_room
 from tests.paths import ROOT
@@ -75,7 +76,7 @@ def test_the_series_has_a_row_for_each_round_that_ends_where_the_summary_does(pr
 
 
 def test_the_start_says_what_the_settings_are_calibrated_on_and_what_was_changed_since(prism: Prism) -> None:
-    fitted = "{simulation.seed: 5, simulation.rounds: 3, population.size: 60}"
+    fitted = json.dumps(fitted_settings(load_config(SMALL)))
     calibration = ("--set", "run.calibration.data=panel.csv", "--set", f"run.calibration.settings={fitted}")
     ended = prism("run", "small.yaml", *calibration, "--set", "run.calibration.holdout=0.25")
     assert ended.err.startswith("prism: 60 agents, 72 ticks, seed 5; oracle: embedded multinomial logit, no server; ")

@@ -12,7 +12,9 @@ import pytest
 from tests.command import without_settings
 
 PEOPLE = "user_id,name\n1,Łucja 😀\n2,José\n"
-CONFIG = "population: {size: 2, profiles: people.csv, graph: {degree: 1}}\nsimulation: {ticks: 73}\n"
+CONFIG = (
+    "population: {size: 2, profiles: people.csv, graph: {kind: barabasi_albert, degree: 1}}\nsimulation: {ticks: 73}\n"
+)
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ from actors.record.manifest import CONFIG
 from actors.runs.trust import unknown_code_of
 from tests.catalogue import catalogue
 from tests.paths import ROOT
+from tests.plain import plain_text
 
 SENTINEL = "imported"
 IMPORTED = f"""
@@ -67,7 +68,7 @@ states:
 """
 LENGTH = "rounds: 2, ticks_per_round: 8"
 CONFIGS = {
-    "chart": f"simulation: {{{LENGTH}}}\npopulation: {{size: 30}}\nstatechart: {{file: chart.yaml}}\n",
+    "chart": plain_text(f"simulation: {{{LENGTH}}}\npopulation: {{size: 30}}\nstatechart: {{file: chart.yaml}}\n"),
     "domain": f"simulation: {{domain: 'roads:build', {LENGTH}}}\n",
 }
 

@@ -24,6 +24,7 @@ from tests.actors.studies.causes.test_kept import LIKES
 from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.own_domains import CROSSING, path_restored, write_study
+from tests.plain import plain
 from tests.recorded import SMALL, make_run
 
 
@@ -255,15 +256,18 @@ def test_the_report_of_a_domain_of_ones_own_shows_its_world_and_the_first_rows_o
 
 def test_interventions_and_what_had_no_effect_are_listed_and_marked(tmp_path: Path) -> None:
     lurking = Path(__file__).parents[1] / "factory" / "lurking.yaml"
-    (tmp_path / "study.yaml").write_text(
-        f"simulation: {{rounds: 9, seed: 7}}\npopulation: {{size: 200}}\nstatechart: {{file: {lurking}}}\n"
-        "interventions:\n"
-        "- {round: 3, publish: {author: 17, text: <b>News</b>}}\n"
-        "- {round: 4, set: {feed.algorithm: interest}}\n"
-    )
-    ended = prism_alone("run", str(tmp_path / "study.yaml"), "-q", "--out", str(tmp_path / "run"))
-    assert ended.code == 0, ended.err
-    html = report([RunRecord(tmp_path / "run", "run")])  # nobody answers or reshares in it, so cascades have no depth
+    study = {
+        "simulation": {"rounds": 9, "seed": 7},
+        "population": {"size": 200},
+        "statechart": {"file": str(lurking)},
+        "interventions": [
+            {"round": 3, "publish": {"author": 17, "text": "<b>News</b>"}},
+            {"round": 4, "set": {"feed.algorithm": "interest"}},
+        ],
+    }
+    html = report(
+        [RunRecord(make_run(tmp_path, plain(study)), "run")]
+    )  # nobody answers or reshares in it, so cascades have no depth
     rows = parsed(html).rows
     assert rows["round 3, tick 48"][:2] == ["publish", 'by 17: "<b>News</b>"']
     assert rows["round 4, tick 72"] == ["set", "feed.algorithm=interest", NO_VALUE]

@@ -8,10 +8,10 @@ from typing import Any
 
 from actors import run
 from actors.runs.no_effect import OFFERS_MIN, unchosen, unused
-from prism.config import Config
 from prism.no_effect import remarks_on_many
 from prism.social.chart import SOCIAL_BEHAVIOUR, SOCIAL_CHART, social_behaviour
 from prism.statechart import read_chart
+from tests.plain import plain_config
 
 LURKING = Path(__file__).parents[1] / "factory" / "lurking.yaml"
 
@@ -20,7 +20,7 @@ def summary_of(place: Path, **settings: Any) -> Any:
     chart = place / "lurking.yaml"
     if not chart.exists():
         shutil.copy(LURKING, chart)
-    config = Config(
+    config = plain_config(
         **{
             "simulation": {"rounds": 12, "seed": 7, "ticks_per_round": 24},
             "population": {"size": 200},

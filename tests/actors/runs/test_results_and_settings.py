@@ -11,6 +11,7 @@ from actors import run
 from actors.results.result import RunResult
 from prism.config import Config, load_config
 from prism.config.describe import settings
+from tests.plain import plain_text
 
 SMALL: Final[dict[str, object]] = {
     "simulation.seed": 11,
@@ -74,7 +75,7 @@ EXCEPTIONS: Final = {
 
 
 def small(**overrides: object) -> Config:
-    return load_config(overrides={**SMALL, **overrides})
+    return load_config(plain_text("{}"), overrides={**SMALL, **overrides})
 
 
 def result(**overrides: object) -> RunResult:

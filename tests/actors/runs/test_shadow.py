@@ -17,13 +17,14 @@ from prism.divergence import EMBEDDED, RULE
 from prism.rng import Draw, uniform
 from tests.catalogue import catalogue
 from tests.command import Ended, prism_alone, run_prism
+from tests.plain import plain_text
 
 SEED = 11
-SOCIAL = f"""
+SOCIAL = plain_text(f"""
 simulation: {{rounds: 3, ticks_per_round: 12, seed: {SEED}}}
 population: {{size: 32, posts_per_session: 0.5, ambiguity: 0.5, activity: {{mean: 0.9, sigma: 0.2}}}}
 metrics: {{enabled: false}}
-"""
+""")
 
 ECONOMY = """
 simulation: {domain: economy, rounds: 4, ticks_per_round: 1, seed: 3, tick_seconds: 7889400}

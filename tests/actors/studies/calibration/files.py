@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-BASE = """
+from tests.plain import plain_text
+
+BASE = plain_text("""
 simulation: {rounds: 2, ticks_per_round: 24}
 population: {size: 60, activity: {mean: 0.9, sigma: 0.1}}
-"""
+""")
 CALIBRATION = """\
 base: base.yaml
 parameters:

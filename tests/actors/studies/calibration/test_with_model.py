@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from actors.cli.calibrate import calibrate
 from actors.studies.calibration.calibration_plan import make_calibration_plan
 from tests.actors.studies.calibration.files import CALIBRATION, write_calibration
+from tests.plain import plain_text
 from tests.standin import Latency, ModelServer, ServerSettings
 from tests.wire.gateways import MODEL_BASE, PRICES, records
 
@@ -20,7 +21,7 @@ CALLS_MAX = 30
 
 
 def written(directory: Path, host: str, oracle: str) -> Path:
-    base = MODEL_BASE.format(host=host, backend="openai", temperature=0.7, prices=PRICES)
+    base = plain_text(MODEL_BASE.format(host=host, backend="openai", temperature=0.7, prices=PRICES))
     return write_calibration(directory, f"{CALIBRATION}oracle: {oracle}\n", base)
 
 

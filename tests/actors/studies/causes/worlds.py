@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from tests.command import prism_alone
+from tests.plain import plain
 
 Settings = dict[str, Any]
 
@@ -59,17 +60,19 @@ def world(place: Path, ties: Sequence[tuple[int, int]], keenness: float = 0.8, r
     chart, graph = place / "keen.yaml", place / "ties.csv"
     chart.write_text(KEEN.replace("KEENNESS", str(keenness)))
     graph.write_text("follower,followee\n" + "".join(f"{one},{other}\n" for one, other in ties))
-    return {
-        "simulation": {"rounds": rounds, "ticks_per_round": TICKS_PER_ROUND, "seed": 1},
-        "population": {
-            "posts_per_session": 0.0,
-            "threshold_spread": 0.0,
-            "activity": {"mean": 0.9, "sigma": 0.0},
-            "graph": {"path": str(graph), "directed": True},
-        },
-        "feed": {"size": 5, "out_of_network": 0.0},
-        "statechart": {"file": str(chart), "oracle_enabled": False},
-    }
+    return plain(
+        {
+            "simulation": {"rounds": rounds, "ticks_per_round": TICKS_PER_ROUND, "seed": 1},
+            "population": {
+                "posts_per_session": 0.0,
+                "threshold_spread": 0.0,
+                "activity": {"mean": 0.9, "sigma": 0.0},
+                "graph": {"path": str(graph), "directed": True},
+            },
+            "feed": {"size": 5, "out_of_network": 0.0},
+            "statechart": {"file": str(chart), "oracle_enabled": False},
+        }
+    )
 
 
 def bridge(place: Path) -> Settings:
