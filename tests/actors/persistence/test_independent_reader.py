@@ -116,7 +116,7 @@ OUTSIDE = [
     {"round": 2, "publish": {"author": 7, "text": "The bridge is closed.", "topics": ["politics"], "quality": 0.9}},
     {"round": 3, "publish": {"author": 7, "text": "The bridge is open.", "topics": ["politics"], "quality": 1.0}},
 ]
-REMEMBERING: dict[str, Any] = {**EMBEDDED, "feed": {"horizon_rounds": 100, "out_of_network": 0.4}}
+REMEMBERING: dict[str, Any] = {**EMBEDDED, "feed": {**EMBEDDED["feed"], "horizon_rounds": 100, "out_of_network": 0.4}}
 """Settings under which nothing is forgotten, so that the whole world is in the last checkpoint."""
 
 
