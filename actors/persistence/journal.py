@@ -36,7 +36,7 @@ METRICS_SECTION = "metrics"
 """The section that is not in the header: equal runs have equal journals, with or without metrics, on any port."""
 
 FREE_SETTINGS = (
-    *("activation", "shards", "log_max_mb", "logs_kept"),
+    *("activation", "shards", "log_max_mb"),
     *("question", "segment_mb", "stop_within_s"),
 )
 """Settings of `run` that are not in the header either: how turns are taken, how much log is kept, the run's purpose."""

@@ -165,7 +165,7 @@ async def execute(run: Run, host: Host, observed: Observation) -> Summary:
         PrismError: the oracle, the disk or an actor failed for good. Every tick committed before is on disk.
     """
     directory, phases = run.directory, PhaseWatch(anyio.current_time, tick_s=run.config.run.tick_s)
-    rotation = Rotation(size_max=round(run.config.run.log_max_mb * 1_000_000), kept=run.config.run.logs_kept)
+    rotation = Rotation(size_max=round(run.config.run.log_max_mb * 1_000_000))
 
     @contextmanager
     def observing() -> Iterator[Observer]:

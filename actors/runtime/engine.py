@@ -35,7 +35,7 @@ from prism.agents.questions import Answered, Questions
 from prism.agents.waves import Kind, Updates
 from prism.bundles import Bundles
 from prism.columns import Column
-from prism.config import Config, RunConfig
+from prism.config import Config
 from prism.config.interventions import KINDS, InterventionConfig, planned
 from prism.domain import Stretch, World
 from prism.events import Event, Events, Intervened, PostEvent
@@ -49,38 +49,6 @@ StretchOf = Callable[[range, Sequence[Answered]], tuple[Stretch, Sequence[Kind]]
 
 async def do_nothing() -> None:
     """Do nothing between two ticks."""
-
-
-class Pace:
-    """The pace of ticks: the least time between the beginnings of two of them.
-
-    After a stall it keeps its pace, unless it is to catch up: ticks without a pause would ask a server all at once
-    while it is still recovering.
-    """
-
-    def __init__(self, config: RunConfig) -> None:
-        self._tick_s = config.tick_s
-        self._catches_up = config.tick_catch_up
-        self._begun = 0.0
-        self._due: float | None = None
-        """The time at which the latest tick was due, by the schedule; None before the first that was waited for."""
-
-    @property
-    def is_set(self) -> bool:
-        """True if there is a least time."""
-        return self._tick_s > 0.0
-
-    def begin_tick(self) -> None:
-        if self._tick_s:
-            self._begun = anyio.current_time()
-
-    async def wait(self) -> None:
-        """Wait, after a tick, until the next one may begin."""
-        if not self._tick_s:
-            return
-        due = self._due if self._catches_up and self._due is not None else self._begun
-        self._due = due + self._tick_s
-        await anyio.sleep_until(self._due)
 
 
 def _by_tick(config: Config) -> dict[int, list[tuple[int, InterventionConfig]]]:
@@ -135,7 +103,9 @@ class EngineActor:
         self._waits = config.oracle.mode == "pace"
         self.open_questions = OpenQuestions(codec, oracle, answer_now, choose_now)
         """The questions that have no answer yet, or whose answer has not taken effect yet."""
-        self._pace = Pace(config.run)
+        self._tick_s = config.run.tick_s
+        """The least time between the beginnings of two ticks. After a stall all later ticks are later: ticks without a
+        pause would ask a server all at once while it is still recovering."""
         self._interventions = _by_tick(config)
         """`{tick: the number of each of its interventions in the whole run, and the intervention}`."""
         self.reactions = Reactions()
@@ -184,7 +154,7 @@ class EngineActor:
                 break
             # 2. The tick, or several ticks that need no one in between.
             started, is_new = perf_counter(), not self.is_replaying
-            self._pace.begin_tick()
+            begun = anyio.current_time() if self._tick_s else 0.0
             self.is_in_tick = True
             frames = await self._run_ticks(self.tick - self.tick % every + every)
             # 3. The record first, then the count: a tick that is counted is in the journal, or on its way there.
@@ -201,8 +171,8 @@ class EngineActor:
                     self._note_replayed()
                 on_tick(tick + 1)
             await between()
-            if is_new:
-                await self._pace.wait()
+            if is_new and self._tick_s:
+                await anyio.sleep_until(begun + self._tick_s)
 
     async def _run_ticks(self, until: int) -> list[bytes]:
         """Run the next tick, and the ticks before `until` that can be run together with it; return their frames."""
@@ -213,7 +183,7 @@ class EngineActor:
             [until, self._end - self._deliberation, *(tick for tick in self._interventions if tick >= self.tick)]
         )
         # 2. Together, if no one must see a single wave, and the answers to all open questions were computed at once.
-        must_look = self.on_triggers is not None or self.reactions.are_counted or self._pace.is_set
+        must_look = self.on_triggers is not None or self.reactions.are_counted or self._tick_s > 0.0
         pending, found = self.open_questions.chosen(), None
         if until > self.tick and pending is not None and not must_look:
             found = self._stretch_of(range(self.tick, until), pending)

@@ -1188,10 +1188,6 @@ class RunConfig(Section, frozen=True, kw_only=True):
     tick_s: Annotated[
         float, Meta(ge=0.0, le=3600.0, description="least seconds between the beginnings of two ticks")
     ] = 0.0
-    tick_catch_up: Annotated[
-        bool,
-        Meta(description="after a slow tick, run without pauses until back on schedule"),
-    ] = False
     restart_intensity: Annotated[
         int, Meta(ge=0, description="crashes of one agent in the period before quarantine")
     ] = 3
@@ -1224,9 +1220,13 @@ class RunConfig(Section, frozen=True, kw_only=True):
         False
     )
     log_max_mb: Annotated[
-        float, Meta(ge=0.01, le=10**6, description="MB of log.jsonl at which it is set aside as log.jsonl.1")
+        float,
+        Meta(
+            ge=0.01,
+            le=10**6,
+            description="MB of log.jsonl at which it is set aside as log.jsonl.1; 5 such logs are kept",
+        ),
     ] = 100.0
-    logs_kept: Annotated[int, Meta(ge=0, le=1000, description="logs set aside that are kept")] = 5
     calibration: CalibrationConfig = CalibrationConfig()
 
 

@@ -128,11 +128,11 @@ def test_secrets_are_in_no_message(capsys: pytest.CaptureFixture[str], monkeypat
 
 
 def test_how_much_of_the_log_is_kept_is_no_part_of_a_run(small_run: Path, prism: Prism) -> None:
-    rotation = ("--set", "run.log_max_mb=0.5", "--set", "run.logs_kept=0")
+    rotation = ("--set", "run.log_max_mb=0.5")
     assert prism("run", "small.yaml", "--quiet", "--ticks", "40", *rotation, "--out", "a").code == 0
     assert prism("run", "small.yaml", "--quiet", "--ticks", "40", "--out", "b").code == 0
     assert Path("a/journal.prism").read_bytes() == Path("b/journal.prism").read_bytes()
-    changed = ("--set", "run.log_max_mb=2", "--set", "run.logs_kept=9")
+    changed = ("--set", "run.log_max_mb=2")
     assert prism("resume", "a", "--ticks", "72", "--quiet", *changed).code == 0
     digest = json.loads((small_run / "summary.json").read_text())["digest"]
     assert json.loads(Path("a/summary.json").read_text())["digest"] == digest

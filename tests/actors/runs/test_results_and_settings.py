@@ -40,13 +40,11 @@ VARIED: Final[dict[str, object]] = {
     "run.activation": "compiled",
     "run.mailbox_capacity": 1,
     "run.tick_s": 0.002,
-    "run.tick_catch_up": True,
     "run.restart_intensity": 0,
     "run.restart_period_ticks": 1,
     "run.checkpoint_every_ticks": 5,
     "run.sync": True,
     "run.log_max_mb": 0.01,
-    "run.logs_kept": 0,
     "run.stop_within_s": 60.0,
     "run.segment_mb": 0.001,
     "run.question": "Is the harbour closed?",
@@ -105,7 +103,7 @@ def digest() -> str:
     return usual.digest
 
 
-REALTIME: Final = ["oracle.mode", "run.tick_s", "run.tick_catch_up"]
+REALTIME: Final = ["oracle.mode", "run.tick_s"]
 """They go together: without a pace every answer is late, and so are those of a limited rate."""
 OTHERS: Final = [path for path in VARIED if path not in REALTIME]
 

@@ -164,8 +164,9 @@ async def test_a_stop_waits_until_what_was_run_before_is_done_again_and_only_new
     assert anyio.current_time() - begun == pytest.approx(3 * 2.0)
 
 
-async def begun_with_a_stall(*, catch_up: bool) -> list[float]:
-    """Return when each tick began, a tick a second, of a run whose oracle takes 3.5 s once and then answers at once."""
+@in_schedules(10)
+async def test_after_a_stall_no_two_ticks_begin_within_less_than_the_pace() -> None:
+    """A tick a second, of a run whose oracle takes 3.5 s once and then answers at once."""
     slow = iter((3.5,))
     begun: list[float] = []
 
@@ -180,24 +181,8 @@ async def begun_with_a_stall(*, catch_up: bool) -> list[float]:
 
     domain = TrafficDomain(1)
     domain.world = TimedCrossing(1)
-    settings = config(ticks=10, lookahead=1, tick_s=1.0, tick_catch_up=catch_up)
+    settings = config(ticks=10, lookahead=1, tick_s=1.0)
     await Simulation(settings, domain, ScriptedOracle(stalls_once)).run()
-    return begun
-
-
-def gaps(begun: list[float]) -> list[float]:
-    return [round(after - before, 6) for before, after in pairwise(begun)]
-
-
-@in_schedules(10)
-async def test_after_a_stall_no_two_ticks_begin_within_less_than_the_pace() -> None:
-    waits = gaps(await begun_with_a_stall(catch_up=False))
+    waits = [round(after - before, 6) for before, after in pairwise(begun)]
     stalled = waits.index(2.5)
     assert waits == [*[1.0] * stalled, 2.5, *[1.0] * (8 - stalled)]
-
-
-@in_schedules(10)
-async def test_a_run_that_is_to_catch_up_hurries_after_a_stall_until_it_is_on_schedule() -> None:
-    begun = await begun_with_a_stall(catch_up=True)
-    assert 0.0 in gaps(begun)
-    assert begun[-1] - begun[0] == pytest.approx(9.0)
