@@ -14,12 +14,16 @@ from functools import cache
 from itertools import chain
 from numbers import Integral, Real
 from operator import contains
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec import inspect
 
-from prism.expectations import mismatch
+from prism.errors import SettingError
+from prism.expectations import expectation, guess, join, mismatch
+
+R = TypeVar("R", bound=msgspec.Struct)
 
 _PLAIN_CLASSES: dict[type[inspect.Type], type] = {
     inspect.BoolType: bool,
@@ -29,9 +33,6 @@ _PLAIN_CLASSES: dict[type[inspect.Type], type] = {
     inspect.NoneType: type(None),
     inspect.StrType: str,
 }
-
-_MSGSPEC_ERROR = re.compile(r"(?P<problem>.*?)(?: - at `\$(?P<place>.*)`)?", re.DOTALL)
-"""The form of an error of msgspec: the problem, and the place within the value, such as `[3].name`."""
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,17 +59,10 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             ValueError: it is not of the field's type, out of its range, or not finite.
         """
-        kind = field_types(cls)[name]
         try:
-            taken = msgspec.convert(_plain(value), kind)
-        except msgspec.ValidationError as error:
-            told = _MSGSPEC_ERROR.fullmatch(str(error))
-            problem, place = ("", "") if told is None else (told["problem"], told["place"] or "")
-            raise cls.refused(f"{name}{place}", mismatch(kind, value, place, problem)) from None
-        # msgspec takes two values that a record must not hold: NaN, and a set, whose order differs between processes.
-        if isinstance(value, set | frozenset) or not _are_finite(_items(taken)):
-            raise cls.refused(name, mismatch(kind, value))
-        return taken
+            return converted(field_types(cls)[name], value, name)
+        except SettingError as error:
+            raise cls.refused(error.keys[0], error.problem) from None
 
     @classmethod
     def refused(cls, place: str, problem: str) -> ValueError:
@@ -78,6 +72,95 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
             place: the field, or the part of its value that is wrong, such as `topics[3]`.
         """
         return ValueError(f"{place}: {problem}")
+
+
+def converted(kind: Any, value: object, place: str = "") -> Any:
+    """Return a value as a field of this type holds it.
+
+    msgspec does the same, but does not say below which key of a mapping a value is wrong.
+
+    Raises:
+        SettingError: it cannot be held; `keys` has the place of the part that is wrong.
+    """
+    if kind is Any:
+        return value
+    shape = _shape(kind)
+    if isinstance(value, Mapping):
+        if shape.record is not None:
+            return record_of(shape.record, value, place)
+        if shape.values is not None:
+            keys = {key: join(place, str(key)) for key in value}
+            value = {
+                converted(shape.keys, key, keys[key]): converted(shape.values, value[key], keys[key]) for key in value
+            }
+    elif isinstance(value, list | tuple):
+        items = shape.items
+        value = [
+            _plain(each) if items is None else converted(items, each, f"{place}[{index}]")
+            for index, each in enumerate(value)
+        ]
+    try:
+        held = msgspec.convert(_plain(value), kind)
+    except msgspec.ValidationError:
+        held = math.nan
+    # msgspec takes two values that a record must not hold: NaN, and a set, whose order differs between processes.
+    if isinstance(value, set | frozenset) or not _are_finite((held,)):
+        raise SettingError("", mismatch(kind, value), keys=(place,))
+    return held
+
+
+def record_of(kind: type[R], values: Mapping[Any, object], place: str = "") -> R:
+    """Return the record that a mapping describes.
+
+    Raises:
+        SettingError: there is none.
+    """
+    types = field_types(kind)
+    unknown = next((key for key in values if key not in types), None)
+    if unknown is not None:
+        raise SettingError("", f"unknown key; {guess(str(unknown), types)}", keys=(join(place, str(unknown)),))
+    for field in msgspec.structs.fields(kind):
+        if field.required and field.name not in values:
+            about = _meaning(kind, field.name) or expectation(field.type)
+            raise SettingError("", f"is missing; expected {about}", keys=(join(place, field.name),))
+    held = {name: converted(types[name], value, join(place, name)) for name, value in values.items()}
+    try:
+        return kind(**held)
+    except SettingError as error:
+        keys = [f"{place}{key}" if key.startswith("[") else join(place, key) if key else place for key in error.keys]
+        raise SettingError(error.source, error.problem, keys=keys) from None
+    except ValueError as error:
+        raise SettingError("", " ".join(str(error).split()), keys=(place,)) from None
+
+
+def _meaning(kind: type, name: str) -> str:
+    """Return what the docstring of a record says of a field; empty if it says nothing."""
+    told = re.search(rf"^ +(?:\w+, )*{name}(?:, \w+)*: ([^.;]+)", kind.__doc__ or "", re.MULTILINE)
+    return " ".join(told[1].split()) if told else ""
+
+
+class _Shape(NamedTuple):
+    """The parts of a type: the record that a mapping can become, the types in a mapping, and the type of items."""
+
+    record: type[msgspec.Struct] | None
+    keys: Any
+    values: Any
+    items: Any
+
+
+@cache
+def _shape(kind: Any) -> _Shape:
+    record = keys = values = items = None
+    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    for member in get_args(bare) if get_origin(bare) in {Union, UnionType} else (bare,):
+        member = get_args(member)[0] if get_origin(member) is Annotated else member  # noqa: PLW2901
+        if isinstance(member, type) and issubclass(member, msgspec.Struct):
+            record = record or member
+        elif get_origin(member) is dict:
+            keys, values = get_args(member)
+        elif get_origin(member) in {list, tuple}:
+            items = items or get_args(member)[0]
+    return _Shape(record, keys, values, items)
 
 
 @cache
@@ -166,9 +249,7 @@ def _are_finite(values: Iterable[object]) -> bool:
 
 
 def _plain(value: object) -> object:
-    """Return a number, text or path as a plain one; a list item by item; anything else unchanged."""
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+    """Return a number, text or path as a plain one; anything else unchanged."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, os.PathLike):

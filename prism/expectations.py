@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import date
 from difflib import get_close_matches
 from typing import Any
@@ -11,9 +10,12 @@ from typing import Any
 from msgspec import inspect
 
 from prism.credentials import without_keys
+from prism.quoting import printable
 from prism.wording import cut
 
 FOUND_LENGTH = 60
+KEYS_SHOWN = 4
+"""The most keys of a mapping that a text lists."""
 NAMES_MAX = 16
 """The most names that a guess lists."""
 
@@ -23,20 +25,21 @@ def expectation(kind: Any) -> str:
     return type_text(inspect.type_info(kind))
 
 
-def mismatch(kind: Any, value: object, place: str = "", problem: str = "") -> str:
+def mismatch(kind: Any, value: object) -> str:
     """Return in words what was expected of a value and what it is: `expected int >= 1, got -5`."""
-    expected, item = inspect.type_info(kind), re.fullmatch(r"\[(\d+)\]", place)
-    if not place:
-        return f"expected {type_text(expected)}, got {found(value)}{meant(value, _choices(expected))}"
-    if item is not None and isinstance(value, list | tuple) and (item_type := item_type_of(expected)) is not None:
-        wrong = value[int(item[1])]
-        return f"expected {type_text(item_type)}, got {found(wrong)}{meant(wrong, _choices(item_type))}"
-    return problem[:1].lower() + problem[1:].replace("`", "")
+    expected = inspect.type_info(kind)
+    return f"expected {type_text(expected)}, got {found(value)}{meant(value, _choices(expected))}"
 
 
 def found(value: object) -> str:
     """Return a value as an error shows it: on one line, as YAML writes it, cut where it is long, without keys."""
     return cut(without_keys(" ".join(line.strip() for line in _found(value).splitlines())), FOUND_LENGTH)
+
+
+def join(path: str, key: str) -> str:
+    """Return the dotted path of a key, with unprintable characters escaped, so that an error stays on one line."""
+    shown = printable(key) or "''"
+    return f"{path}.{shown}" if path else shown
 
 
 def type_text(kind: inspect.Type) -> str:
@@ -98,7 +101,8 @@ def _word_text(kind: inspect.Type) -> str:
         case inspect.NoneType() | inspect.AnyType():
             return "none" if isinstance(kind, inspect.NoneType) else "any value"
         case inspect.StructType():
-            return kind.cls.__name__
+            names = [field.name for field in kind.fields]
+            return f"{{{', '.join(names[:KEYS_SHOWN])}{', ...' if len(names) > KEYS_SHOWN else ''}}}"
     raise TypeError(f"no words for values of type {kind}")
 
 
@@ -136,26 +140,3 @@ def guess(name: str, known: Iterable[str]) -> str:
         return f"did you mean {close[0]}?"
     more = f" and {len(names) - NAMES_MAX:,} more" if len(names) > NAMES_MAX else ""
     return f"expected one of {', '.join(names[:NAMES_MAX]) or 'none'}{more}"
-
-
-def in_words(problem: str) -> str:
-    """Return what msgspec says of a value, with the types in words."""
-    worded = re.sub(r"`([a-z |]+)`", lambda found: _either(found[1].split(" | ")), problem)
-    return worded[:1].lower() + worded[1:].replace("`", "")
-
-
-def _either(types: Sequence[str]) -> str:
-    *others, last = (_TYPES.get(each, each) for each in types)
-    return f"{', '.join(others)} or {last}" if others else last
-
-
-_TYPES = {
-    "int": "a whole number",
-    "float": "a number",
-    "str": "a text",
-    "bool": "true or false",
-    "array": "a list",
-    "object": "keys with values",
-    "null": "nothing",
-}
-"""`{a type, as msgspec names it: in words}`."""

@@ -51,13 +51,13 @@ REFUSED = {
     "an int for a bool": ("is_open", 1, "is_open: expected true or false, got 1"),
     "a text for a number": ("weight", "1", "weight: expected float >= 0, got '1'"),
     "not a number": ("weight", math.nan, "weight: expected float >= 0, got .nan"),
-    "not a number among numbers": ("prices", (1.0, math.nan), "prices: expected list of float, got [1.0, .nan]"),
-    "not a number below a key": ("parts", {"a": math.nan}, "parts: expected mapping of text to float, got a mapping"),
+    "not a number among numbers": ("prices", (1.0, math.nan), "prices[1]: expected float, got .nan"),
+    "not a number below a key": ("parts", {"a": math.nan}, "parts.a: expected float, got .nan"),
     "an item": ("marks", ("a", 3), "marks[1]: expected text, got 3"),
     "a text for a list": ("marks", "ab", "marks: expected list of text, got 'ab'"),
     "a set, which has no order": ("marks", {"a"}, "marks: expected list of text, got {'a'}"),
     "an empty text": ("label", "", "label: expected non-empty text, got ''"),
-    "inside a record": ("inner", {"count": 0}, "inner.count: expected int >= 1"),
+    "inside a record": ("inner", {"count": 0}, "inner.count: expected int 1 to 9, got 0"),
     "none of several types": ("lot", "x", "lot: expected int or none, got 'x'"),
 }
 

@@ -42,7 +42,7 @@ from actors.runs.run_store import RunStore
 from actors.runtime.simulation import Simulation
 from prism.config import Config
 from prism.config.interventions import PLACE as INTERVENTIONS
-from prism.config.interventions import interventions_of, planned
+from prism.config.interventions import planned
 from prism.quoting import printable
 
 
@@ -126,7 +126,10 @@ def _config_of_fork(parent: RunDirectory, tick: int, overrides: Sequence[str], t
         raise ForkRefusedError(
             parent.path, changed, "A fork has its parent's people and time; begin a new run instead."
         )
-    before, per_round = interventions_of(header.config.get(INTERVENTIONS, [])), config.simulation.ticks_per_round
+    before, per_round = (
+        Config.taken(INTERVENTIONS, header.config.get(INTERVENTIONS, [])),
+        config.simulation.ticks_per_round,
+    )
     had, has = ([each for each in planned(of, per_round) if each.tick < tick] for of in (before, config.interventions))
     if had != has:
         problem = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -172,10 +171,6 @@ def _check_names(file: _File) -> None:
 def _check_target(key: str, target: Target, *, has_data: bool) -> None:
     if (target.measure is None) == (target.shape is None):
         raise _refused(key, "expected a measure or a shape")
-    for name in (*GOALS, "holdout", "tolerance", "error"):
-        number = getattr(target, name)
-        if number is not None and not math.isfinite(number):
-            raise _refused(f"{key}.{name}", f"expected a finite number, got {number}")
     given = [name for name in (*GOALS, "holdout", "error") if getattr(target, name) is not None]
     if target.shape is None:
         goals = [name for name in given if name in GOALS]

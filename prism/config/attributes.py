@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
-from numbers import Real
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
 
-from prism.checked import field_types
-from prism.config.section import Section, keys_of
-from prism.config.yaml_text import join
+from prism.config.section import Section
 from prism.errors import SettingError
-from prism.expectations import found
+from prism.expectations import found, join
 
 NUMBER_MAX: Final = 10**15
 """The largest number in an attribute, and without its sign the smallest: each int up to it is a float, too."""
@@ -23,7 +19,6 @@ PLACE: Final = "population.attributes"
 POSTS_PLACE: Final = "population.posts.attributes"
 WEIGHTS: Final = "oracle.choice.attributes"
 NAME_LENGTH_MAX: Final = 60
-WEIGHT_MAX: Final = 100.0
 
 TRAITS: Final = ("openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism")
 """The five traits of personality, which every person has."""
@@ -242,83 +237,28 @@ class AttributeConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
                 yield name, f"expected a text on one line, got {found(text)}"
 
 
-def attributes_of(given: object, place: str) -> dict[str, AttributeConfig]:
-    """Return the declarations in a mapping, in its order."""
-    if not isinstance(given, Mapping):
-        raise _refused("", f"expected a mapping of names to declarations, got {found(given)}")
-    return {_name(name, place): _declaration(str(name), value, place) for name, value in given.items()}
+def misnamed(names: Iterable[str], place: str) -> Iterator[tuple[str, str]]:
+    """Yield the names that no attribute can have, each below the key `attributes`, and why.
 
-
-def weights_of(given: object) -> dict[str, float | dict[str, float]]:
-    """Return the weights of attributes in a mapping: a number, or for a text a number for each of its values."""
-    if not isinstance(given, Mapping):
-        raise _refused("", f"expected a mapping of names to weights, got {found(given)}")
-    weights: dict[str, float | dict[str, float]] = {}
-    for name, weight in given.items():
-        if isinstance(weight, Mapping):
-            place = join("", str(name))
-            weights[str(name)] = {
-                str(value): _weight(inner, join(place, str(value))) for value, inner in weight.items()
-            }
-        else:
-            weights[str(name)] = _weight(weight, join("", str(name)))
-    return weights
-
-
-def _weight(value: Any, place: str) -> float:
-    if not isinstance(value, bool) and isinstance(value, Real) and abs(value) <= WEIGHT_MAX:  # type: ignore[operator]
-        return float(value)
-    raise _refused(place, f"expected float {-WEIGHT_MAX:g} to {WEIGHT_MAX:g}, got {found(value)}")
-
-
-def _name(name: object, place: str) -> str:
-    """Return an attribute's name, if it can be one."""
-    if not isinstance(name, str):
-        raise _refused("", f"expected a name as key, got {found(name)}")
-    if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name) or name.startswith("_"):
-        problem = "expected a name of letters, digits and underscores that begins with a letter and is no Python word"
-        raise _refused(join("", name), problem)
-    if len(name) > NAME_LENGTH_MAX:
-        raise _refused(name, f"expected a name of at most {NAME_LENGTH_MAX} characters, got {len(name)}")
-    if place == POSTS_PLACE:
-        if name in TAKEN_OF_POSTS:
-            raise _refused(name, "is a name that every post has for something else: expected another one")
-        return str.__str__(name)
-    if name in TRAITS:
-        raise _refused(name, "is a trait that every person has: expected another name")
-    if name in TAKEN_NAMES:
-        raise _refused(name, "is a name that people already have for something else: expected another one")
-    return str.__str__(name)
-
-
-def _declaration(name: str, given: object, of: str) -> AttributeConfig:
-    if isinstance(given, AttributeConfig):
-        return given
-    if not isinstance(given, Mapping):
-        raise _refused(
-            name,
-            f"expected a declaration with keys ({keys_of(AttributeConfig)}), such as {{type: int}}, got {found(given)}",
-        )
-    for key in given:
-        if key not in field_types(AttributeConfig):
-            close = get_close_matches(str(key), field_types(AttributeConfig), n=1)
-            meant = (
-                f"did you mean {join(of, join(name, close[0]))}?"
-                if close
-                else f"{name} has: {keys_of(AttributeConfig)}"
+    Args:
+        place: where they are declared.
+    """
+    for name in names:
+        problem = ""
+        if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name) or name.startswith("_"):
+            problem = (
+                "expected a name of letters, digits and underscores that begins with a letter and is no Python word"
             )
-            raise _refused(join(name, str(key)), f"unknown key; {meant}")
-    if "type" not in given:
-        raise _refused(join(name, "type"), "is missing: expected one of: float, int, bool, text")
-    try:
-        return AttributeConfig(**given)
-    except SettingError as error:
-        keys = [join(name, key) for key in error.keys]
-        raise SettingError(AttributeConfig.__name__, error.problem, keys=keys) from None
-
-
-def _refused(place: str, problem: str) -> SettingError:
-    return SettingError(AttributeConfig.__name__, problem, keys=(place,))
+        elif len(name) > NAME_LENGTH_MAX:
+            problem = f"expected a name of at most {NAME_LENGTH_MAX} characters, got {len(name)}"
+        elif place == POSTS_PLACE and name in TAKEN_OF_POSTS:
+            problem = "is a name that every post has for something else: expected another one"
+        elif place == PLACE and name in TRAITS:
+            problem = "is a trait that every person has: expected another name"
+        elif place == PLACE and name in TAKEN_NAMES:
+            problem = "is a name that people already have for something else: expected another one"
+        if problem:
+            yield join("attributes", name), problem
 
 
 def _hold_as(kind: type[float], declaration: AttributeConfig, name: str) -> None:

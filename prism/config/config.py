@@ -11,7 +11,7 @@ from prism.clock import whole_ticks
 from prism.config.checks import find_conflicts
 from prism.config.domain_settings import DOMAIN, plain_settings
 from prism.config.intervention_checks import find_intervention_conflicts
-from prism.config.interventions import PLACE, InterventionConfig, interventions_of
+from prism.config.interventions import InterventionConfig
 from prism.config.model import (
     EconomyConfig,
     FeedConfig,
@@ -87,10 +87,4 @@ class Config(Section, frozen=True, kw_only=True):
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
-        if name == PLACE:
-            try:
-                return interventions_of(value)
-            except SettingError as error:
-                keys = [f"{PLACE}{key}" for key in error.keys]
-                raise SettingError(cls.__name__, error.problem, keys=keys) from None
         return super().taken(name, plain_settings(value) if name == DOMAIN and isinstance(value, Section) else value)

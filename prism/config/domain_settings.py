@@ -9,9 +9,8 @@ import msgspec
 
 from prism.checked import field_types
 from prism.config.section import Section, is_section
-from prism.config.yaml_text import join
 from prism.errors import SettingError
-from prism.expectations import expectation
+from prism.expectations import expectation, join
 
 DOMAIN = "domain"
 """The key of these settings in a configuration."""

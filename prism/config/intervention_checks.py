@@ -21,7 +21,7 @@ from prism.config.interventions import (
     placed_agents,
 )
 from prism.config.model import EconomyConfig, PopulationConfig, SimulationConfig
-from prism.config.yaml_text import join
+from prism.expectations import join
 
 
 def find_intervention_conflicts(

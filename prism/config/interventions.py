@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
-from numbers import Integral, Real
 from typing import Annotated, Any, Final, NamedTuple, TypeVar
 
 import msgspec
@@ -12,10 +10,9 @@ from msgspec import Meta
 
 from prism.checked import field_types
 from prism.config.model import ActivityConfig, FeedConfig, InitialConfig, MacroConfig, PopulationConfig, RelevanceConfig
-from prism.config.section import Section, keys_of
-from prism.config.yaml_text import join
+from prism.config.section import Section
 from prism.errors import ConfigError, SettingError
-from prism.expectations import found, mismatch
+from prism.expectations import found, join
 
 PLACE: Final = "interventions"
 PUBLISHED_AT_ONCE: Final = 8
@@ -138,59 +135,32 @@ class InterventionConfig(Section, frozen=True, kw_only=True, omit_defaults=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("follow", "unfollow", "silence", "shock", "set"):
-            if getattr(self, name) is not None:
-                self.taken(name, getattr(self, name))
         for key, problem in self._problems():
             raise SettingError(type(self).__name__, problem, keys=(key,))
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
-        if name == "publish" and isinstance(value, Mapping):
-            return _section(PublishConfig, name, value)
-        if name == "publish" and not isinstance(value, PublishConfig | None):
-            raise cls.refused(name, f"expected a post with keys ({keys_of(PublishConfig)}), got {found(value)}")
-        if name in {"follow", "unfollow"}:
-            cls._refuse_bad_ties(name, value)
-        if name == "silence":
-            cls._refuse_bad_agents(name, value)
-        if name == "shock" and isinstance(value, Mapping):
-            cls._refuse_bad_shocks(value)
-        if name == "set":
-            return _settings(cls, super().taken(name, value))
-        return super().taken(name, value)
+        held = super().taken(name, value)
+        if name != "set" or held is None:
+            return held
+        # The values of settings as their sections hold them; unknown settings keep their values.
+        known = {path: where for paths in CHANGEABLE.values() for path, where in paths.items()}
+        for path, given in held.items():
+            section, setting = known.get(path, (None, ""))
+            try:
+                held[path] = given if section is None else section.taken(setting, given)
+            except SettingError as error:
+                raise SettingError(cls.__name__, error.problem, keys=[f"set.{key}" for key in error.keys]) from None
+        return held
 
     @classmethod
-    def _refuse_bad_ties(cls, name: str, ties: object) -> None:
-        for index, tie in enumerate(ties if isinstance(ties, list | tuple) else ()):
-            place = f"{name}[{index}]"
-            if not isinstance(tie, list | tuple) or len(tie) != 2:
-                raise cls.refused(place, f"expected a pair, [follower, followee], got {found(tie)}")
-            cls._refuse_bad_agents(place, tie)
-            if tie[0] == tie[1]:
-                raise cls.refused(place, f"expected two different people, got {found(tie)}")
-
-    @classmethod
-    def _refuse_bad_agents(cls, place: str, agents: object) -> None:
-        index: int
-        agent: Any
-        for index, agent in enumerate(agents if isinstance(agents, list | tuple) else ()):
-            if isinstance(agent, str):
-                is_agent = bool(agent)
-            else:
-                is_number = isinstance(agent, Integral) and not isinstance(agent, bool)
-                is_agent = is_number and 0 <= int(agent) < AGENTS_MAX
-            if not is_agent:
-                raise cls.refused(f"{place}[{index}]", mismatch(Agent, agent))
-
-    @classmethod
-    def _refuse_bad_shocks(cls, shocks: Mapping[Any, object]) -> None:
-        for name, value in shocks.items():
-            place = f"shock.{join('', str(name))}"
-            if name not in INDICATORS:
-                raise cls.refused(place, f"expected one of the indicators: {', '.join(INDICATORS)}")
-            if isinstance(value, bool) or not isinstance(value, Real) or not abs(float(value)) <= SHOCK_MAX:
-                raise cls.refused(place, f"expected float {-SHOCK_MAX:g} to {SHOCK_MAX:g}, got {found(value)}")
+    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
+        for index, tie in enumerate(value or () if name in {"follow", "unfollow"} else ()):
+            if len(tie) != 2 or tie[0] == tie[1]:
+                yield f"{name}[{index}]", f"expected two different people, [follower, followee], got {found(tie)}"
+        for indicator in value or () if name == "shock" else ():
+            if indicator not in INDICATORS:
+                yield join(name, indicator), f"expected one of the indicators: {', '.join(INDICATORS)}"
 
     @property
     def kind(self) -> str:
@@ -328,52 +298,3 @@ def with_settings(section: T, settings: Mapping[str, Any]) -> T:
         inner = with_settings(getattr(section, name), {rest: value}) if rest else value
         section = msgspec.structs.replace(section, **{name: inner})
     return section
-
-
-def interventions_of(given: object) -> tuple[InterventionConfig, ...]:
-    """Return the interventions in a list."""
-    if isinstance(given, InterventionConfig) or not isinstance(given, list | tuple):
-        problem = f"expected a list of interventions, such as [{{round: 5, silence: [17]}}], got {found(given)}"
-        raise SettingError(InterventionConfig.__name__, problem, keys=("",))
-    return tuple(_intervention(f"[{index}]", each) for index, each in enumerate(given))
-
-
-def _intervention(place: str, given: object) -> InterventionConfig:
-    if isinstance(given, InterventionConfig):
-        return given
-    if not isinstance(given, Mapping):
-        problem = f"expected an intervention with keys ({keys_of(InterventionConfig)}), got {found(given)}"
-        raise SettingError(InterventionConfig.__name__, problem, keys=(place,))
-    return _section(InterventionConfig, place, given)
-
-
-def _section(kind: type[T], place: str, given: Mapping[Any, object]) -> T:
-    """Return a record that a mapping declares, with the places of its errors in the list."""
-    for key in given:
-        if key not in field_types(kind):
-            close = get_close_matches(str(key), field_types(kind), n=1)
-            meant = f"did you mean {close[0]}?" if close else f"there are: {keys_of(kind)}"
-            raise SettingError(kind.__name__, f"unknown key; {meant}", keys=(join(place, str(key)),))
-    for field in msgspec.structs.fields(kind):
-        if field.required and field.name not in given:
-            raise SettingError(kind.__name__, "is missing", keys=(join(place, field.name),))
-    try:
-        return kind(**given)
-    except SettingError as error:
-        keys = [f"{place}.{key}".rstrip(".") for key in error.keys]
-        raise SettingError(kind.__name__, error.problem, keys=keys) from None
-
-
-def _settings(cls: type[Section], given: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return the values of settings as their sections hold them; unknown settings keep their values."""
-    if given is None:
-        return None
-    known = {path: where for paths in CHANGEABLE.values() for path, where in paths.items()}
-    values = {}
-    for path, value in given.items():
-        section, name = known.get(path, (None, ""))
-        try:
-            values[path] = value if section is None else section.taken(name, value)
-        except SettingError as error:
-            raise SettingError(cls.__name__, error.problem, keys=[f"set.{key}" for key in error.keys]) from None
-    return values

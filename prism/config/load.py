@@ -24,9 +24,9 @@ from prism.config.domain_settings import DOMAIN, placed_below, plain_settings, s
 from prism.config.intervention_checks import find_intervention_conflicts
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.section import Section, keys_of, sections_of, unknown_key
-from prism.config.yaml_text import LENGTH_MAX, Entry, join, read_document, read_list, read_value, without_lines
+from prism.config.yaml_text import LENGTH_MAX, Entry, read_document, read_list, read_value, without_lines
 from prism.errors import ConfigError, SettingError, together
-from prism.expectations import found
+from prism.expectations import found, join
 
 ENVIRONMENT_PREFIX = "PRISM_"
 OVERRIDE_SOURCE = "--set"

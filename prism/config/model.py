@@ -7,19 +7,17 @@ rates, inflation, growth and unemployment are in percent; a point is a percentag
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal, Self
 
 import msgspec
 from msgspec import Meta
 
-from prism.config.attributes import PLACE, POSTS_PLACE, TRAITS, AttributeConfig, attributes_of, weights_of
-from prism.config.requests import REQUEST_SETTINGS, TEXT_SETTINGS, as_texts, refusal_of, text_problem, untaken
+from prism.config.attributes import PLACE, POSTS_PLACE, TRAITS, AttributeConfig, misnamed
+from prism.config.requests import TEXT_SETTINGS, as_texts, refusal_of, text_problem
 from prism.config.section import Section
-from prism.config.yaml_text import join
-from prism.errors import SettingError
-from prism.expectations import found, meant
+from prism.expectations import found, join, meant
 
 PEOPLE_MAX = 10**7
 """The most people of a run, also of those that a file has."""
@@ -95,18 +93,10 @@ class ActivityConfig(Section, frozen=True, kw_only=True):
         ),
     ] = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.taken("hours", self.hours)
-
     @classmethod
-    def taken(cls, name: str, value: object) -> Any:
-        taken = super().taken(name, value)
-        if name == "hours" and isinstance(taken, tuple):
-            problem = hours_problem(taken)
-            if problem:
-                raise cls.refused(name, problem)
-        return taken
+    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
+        if name == "hours" and isinstance(value, tuple) and (problem := hours_problem(value)):
+            yield name, problem
 
 
 def hours_problem(figures: tuple[float, ...]) -> str:
@@ -307,28 +297,10 @@ class IntentionsConfig(Section, frozen=True, kw_only=True):
         default_factory=lambda: {"reply": -0.2}
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.taken("base", self.base)
-
     @classmethod
-    def taken(cls, name: str, value: object) -> Any:
-        unknown = next((key for key in value if key not in ACTIONS), None) if isinstance(value, Mapping) else None
-        if unknown is not None:
-            raise cls.refused(join(name, str(unknown)), f"expected one of the actions: {', '.join(ACTIONS)}")
-        taken = super().taken(name, value)
-        if name == "base" and not any(taken.values()):
-            raise cls.refused(name, "expected at least one weight above 0, got none")
-        return taken
-
-
-def _with_attributes(section: type[Section], given: object, place: str) -> dict[str, AttributeConfig]:
-    """Return the declarations that stand in a section under `attributes`."""
-    try:
-        return attributes_of(given, place)
-    except SettingError as error:
-        keys = [f"{place}.{key}".rstrip(".") for key in error.keys]
-        raise SettingError(section.__name__, error.problem, keys=keys) from None
+    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
+        if name == "base" and not any(value.values()):
+            yield name, "expected at least one weight above 0, got none"
 
 
 class PostsConfig(Section, frozen=True, kw_only=True):
@@ -352,13 +324,10 @@ class PostsConfig(Section, frozen=True, kw_only=True):
         Meta(description="expression; the drawn post with the greatest value is published"),
     ] = "post.topic_match"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.taken("attributes", self.attributes)
-
     @classmethod
-    def taken(cls, name: str, value: object) -> Any:
-        return _with_attributes(cls, value, POSTS_PLACE) if name == "attributes" else super().taken(name, value)
+    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
+        if name == "attributes":
+            yield from misnamed(value, POSTS_PLACE)
 
 
 class PopulationConfig(Section, frozen=True, kw_only=True):
@@ -473,13 +442,10 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
     response: ResponseConfig = ResponseConfig()
     graph: GraphConfig = GraphConfig()
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.taken("attributes", self.attributes)
-
     @classmethod
-    def taken(cls, name: str, value: object) -> Any:
-        return _with_attributes(cls, value, PLACE) if name == "attributes" else super().taken(name, value)
+    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
+        if name == "attributes":
+            yield from misnamed(value, PLACE)
 
 
 ALGORITHMS: Final[Mapping[str, str]] = {
@@ -568,24 +534,12 @@ class FeedConfig(Section, frozen=True, kw_only=True):
         Meta(description="parent of a reshare: the copy seen, the original, or the newest copy in the timeline"),
     ] = "seen"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._refuse_unknown(self.algorithm)
-
     @classmethod
-    def taken(cls, name: str, value: object) -> Any:
-        taken = super().taken(name, value)
-        if name == "algorithm":
-            cls._refuse_unknown(taken)
-        return taken
-
-    @classmethod
-    def _refuse_unknown(cls, algorithm: str) -> None:
-        """Refuse a word that is no algorithm. What else an expression can be, a world knows."""
-        if algorithm.isidentifier() and algorithm not in ALGORITHMS:
-            problem = f"expected one of: {', '.join(ALGORITHMS)}, or an expression, got {found(algorithm)}"
-            problem += meant(algorithm, ALGORITHMS)
-            raise cls.refused("algorithm", problem)
+    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
+        # A word that is no algorithm. What else an expression can be, a world knows.
+        if name == "algorithm" and value.isidentifier() and value not in ALGORITHMS:
+            problem = f"expected one of: {', '.join(ALGORITHMS)}, or an expression, got {found(value)}"
+            yield name, f"{problem}{meant(value, ALGORITHMS)}"
 
 
 class StatechartConfig(Section, frozen=True, kw_only=True):
@@ -647,19 +601,6 @@ class ChoiceConfig(Section, frozen=True, kw_only=True):
         Meta(description="constants of your chart's states, as `{doomscrolling: 0.5}`; others have 0"),
     ] = msgspec.field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.taken("attributes", self.attributes)
-
-    @classmethod
-    def taken(cls, name: str, value: object) -> Any:
-        if name != "attributes":
-            return super().taken(name, value)
-        try:
-            return weights_of(value)
-        except SettingError as error:
-            raise cls.refused(f"attributes.{error.key}".rstrip("."), error.problem) from None
-
 
 class SharingConfig(Section, frozen=True, kw_only=True):
     """The judgements that several people share, and the checks of the error of sharing: docs/language-models.md."""
@@ -679,15 +620,6 @@ class SharingConfig(Section, frozen=True, kw_only=True):
     samples: Annotated[
         int, Meta(ge=1, le=1000, description="answers for a judgement if the server has no probabilities")
     ] = 8
-
-    @classmethod
-    def taken(cls, name: str, value: object) -> Any:
-        if name == "archetype" and isinstance(value, Mapping):
-            for field, groups in value.items():
-                if not isinstance(groups, str):
-                    problem = f"expected groups: exact, log2, or bins such as `4 bins`, got {found(groups)}"
-                    raise cls.refused(f"archetype.{field}", problem)
-        return super().taken(name, value)
 
 
 class OracleConfig(Section, frozen=True, kw_only=True):
@@ -780,22 +712,15 @@ class RequestConfig(Section, frozen=True, kw_only=True):
         msgspec.field(default_factory=dict)
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in REQUEST_SETTINGS:
-            self.taken(name, getattr(self, name))
-
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
-        if name in REQUEST_SETTINGS:
-            texts = as_texts(name, value)
-            refusal = untaken(name, texts)
-            value = super().taken(name, texts) if refusal is None else None
-            refusal = refusal or refusal_of(name, value)
-            if refusal is not None:
-                raise cls.refused(refusal.place, refusal.problem)
-            return value
-        return super().taken(name, value)
+        return super().taken(name, as_texts(name, value))
+
+    @classmethod
+    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
+        refusal = refusal_of(name, value)
+        if refusal is not None:
+            yield refusal.place, refusal.problem
 
 
 class ModelsConfig(Section, frozen=True, kw_only=True):
@@ -810,20 +735,14 @@ class ModelsConfig(Section, frozen=True, kw_only=True):
         Meta(description="`{value: model}`; other values: llm.model"),
     ] = msgspec.field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.taken("models", self.models)
-
     @classmethod
-    def taken(cls, name: str, value: object) -> Any:
-        if name == "models" and isinstance(value, Mapping):
-            for key, text in value.items():
-                if not isinstance(text, str) or not text.strip():
-                    raise cls.refused(f"models.{key}", f"expected the name of a model, got {found(text)}")
-                problem = text_problem("model", text)
-                if problem is not None:
-                    raise cls.refused(f"models.{key}", problem)
-        return super().taken(name, value)
+    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
+        for key, text in value.items() if name == "models" else ():
+            problem = (
+                text_problem("model", text) if text.strip() else f"expected the name of a model, got {found(text)}"
+            )
+            if problem is not None:
+                yield join(name, key), problem
 
     def model_of(self, attributes: Mapping[str, Any]) -> str:
         """Return the name of the model for somebody with these attributes; empty for `llm.model`."""
@@ -893,20 +812,12 @@ class LLMConfig(Section, frozen=True, kw_only=True):
     prices: PricesConfig = PricesConfig()
     request: RequestConfig = RequestConfig()
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in TEXT_SETTINGS:
-            self.taken(name, getattr(self, name))
-
     @classmethod
-    def taken(cls, name: str, value: object) -> Any:
-        if name in TEXT_SETTINGS:
-            listed = isinstance(value, list | tuple)
-            for index, text in enumerate(value if isinstance(value, list | tuple) else [value]):
-                problem = text_problem(name, text) if isinstance(text, str) else None
-                if problem is not None:
-                    raise cls.refused(f"{name}[{index}]" if listed else name, problem)
-        return super().taken(name, value)
+    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
+        for index, text in enumerate(value if isinstance(value, tuple) else (value,)) if name in TEXT_SETTINGS else ():
+            problem = text_problem(name, text) if isinstance(text, str) else None
+            if problem is not None:
+                yield f"{name}[{index}]" if isinstance(value, tuple) else name, problem
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -1066,19 +977,12 @@ class MacroConfig(Section, frozen=True, kw_only=True):
         ),
     ] = 0.0
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("gap_lags", "inflation_lags"):
-            self.taken(name, getattr(self, name))
-
     @classmethod
-    def taken(cls, name: str, value: object) -> Any:
-        taken = super().taken(name, value)
-        if name == "inflation_lags" and abs(math.fsum(taken) - 1.0) > LAGS_TOLERANCE:
-            raise cls.refused(name, f"expected weights that add up to 1, got {math.fsum(taken):.10g}")
-        if name == "gap_lags" and not _dies_out(*taken):
-            raise cls.refused(name, f"expected weights with which a gap dies out by itself, got {list(taken)}")
-        return taken
+    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
+        if name == "inflation_lags" and abs(math.fsum(value) - 1.0) > LAGS_TOLERANCE:
+            yield name, f"expected weights that add up to 1, got {math.fsum(value):.10g}"
+        if name == "gap_lags" and not _dies_out(*value):
+            yield name, f"expected weights with which a gap dies out by itself, got {list(value)}"
 
 
 def _dies_out(first: float, second: float) -> bool:

@@ -13,9 +13,6 @@ import msgspec
 from prism.credentials import is_secret_name, is_variable_name, looks_like_key, names_variable, secrets_in
 from prism.expectations import found
 
-REQUEST_SETTINGS = ("path", "headers", "query", "extra_body")
-"""The settings of section `llm.request`."""
-
 TEXT_SETTINGS = ("host", "hosts", "model", "keep_alive", "api_key_env")
 """The settings of section `llm` that are texts, so that somebody may put a key there."""
 
@@ -55,19 +52,8 @@ def _as_text(value: object) -> object:
     return str(value) if isinstance(value, int | float) else value
 
 
-def untaken(name: str, value: object) -> Refusal | None:
-    """Return the reason why a value of headers or a query is no text; None if all values are texts."""
-    items = value.items() if name in ("headers", "query") and isinstance(value, Mapping) else ()
-    wrong = (
-        Refusal(place=f"{name}.{_shown(str(key))}", problem="expected a text")
-        for key, item in items
-        if not isinstance(item, str)
-    )
-    return next(wrong, None)
-
-
 def refusal_of(name: str, value: Any) -> Refusal | None:
-    """Return the reason why one of `REQUEST_SETTINGS` cannot be sent; None if it can."""
+    """Return the reason why a setting of section `llm.request` cannot be sent; None if it can."""
     match name:
         case "path":
             return _path(value)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard, dataclass_transform
 import msgspec
 
 from prism.checked import Checked, field_types
-from prism.config.yaml_text import join
 from prism.errors import SettingError
-from prism.expectations import found
+from prism.expectations import found, join
 
 
 @dataclass_transform(field_specifiers=(msgspec.field,))
@@ -49,12 +48,30 @@ class Section(Checked, frozen=True, kw_only=True, forbid_unknown_fields=True, me
         """
         kind = field_types(cls)[name]
         if not is_section(kind):
-            return super().taken(name, value)
+            held = super().taken(name, value)
+            cls._refuse_misfits(name, held)
+            return held
         if isinstance(value, kind):
             return value
         if isinstance(value, Mapping):
             return kind(**{str(key): setting for key, setting in value.items()})
         raise cls.refused(name, f"expected a section with keys ({keys_of(kind)}), got {found(value)}")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if type(self).misfits is not Section.misfits:
+            for name in self.__struct_fields__:
+                self._refuse_misfits(name, getattr(self, name))
+
+    @classmethod
+    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ARG003  # most sections have none
+        """Yield what is wrong with a value that its type holds: the place, as `refused` takes it, and the problem."""
+        yield from ()
+
+    @classmethod
+    def _refuse_misfits(cls, name: str, value: object) -> None:
+        for place, problem in cls.misfits(name, value):
+            raise cls.refused(place, problem)
 
     @classmethod
     def refused(cls, place: str, problem: str) -> SettingError:

@@ -16,8 +16,7 @@ import msgspec
 import yaml
 
 from prism.errors import ConfigError
-from prism.expectations import found
-from prism.quoting import printable
+from prism.expectations import found, join
 
 DEPTH_MAX = 32
 """The most collections inside one another; settings need 4."""
@@ -259,12 +258,6 @@ def flat(settings: Mapping[str, Any], section: str = "") -> Iterator[tuple[str, 
             yield from flat(value, path)
         else:
             yield path, value
-
-
-def join(path: str, key: str) -> str:
-    """Return the dotted path of a key, with unprintable characters escaped, so that an error stays on one line."""
-    shown = printable(key) or "''"
-    return f"{path}.{shown}" if path else shown
 
 
 def _line(mark: yaml.Mark) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
@@ -186,9 +185,6 @@ def _check_threshold(threshold: Threshold, measures: Mapping[str, str], names: l
     _check_known(threshold.measure, list(measures), f"{key}.measure", "measures")
     if threshold.condition is not None:
         _check_known(threshold.condition, names, f"{key}.condition", "conditions")
-    for name, limit in (("least", threshold.least), ("most", threshold.most)):
-        if limit is not None and not math.isfinite(limit):
-            raise SettingError("thresholds", f"expected a finite number, got {limit}", keys=[f"{key}.{name}"])
     if threshold.least is None and threshold.most is None:
         raise SettingError("thresholds", "expected least, most or both", keys=[key])
     if threshold.least is not None and threshold.most is not None and threshold.least > threshold.most:

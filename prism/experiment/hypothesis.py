@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -63,5 +62,3 @@ def check_hypothesis(hypothesis: Hypothesis, conditions: Sequence[Condition], ke
     if (hypothesis.margin is not None) != (hypothesis.test == "equivalence"):
         problem = "expected a margin for the test equivalence, and for no other"
         raise SettingError("hypotheses", problem, keys=[f"{key}.margin" if hypothesis.margin else key])
-    if hypothesis.margin is not None and not math.isfinite(hypothesis.margin):
-        raise SettingError("hypotheses", f"expected a finite number, got {hypothesis.margin}", keys=[f"{key}.margin"])

@@ -126,19 +126,10 @@ def _checked(replication: Replication) -> Replication:
             raise _wrong(f"{key}.{noise[0]}", "expected se or interval, and neither with direction or computed")
         if each.worlds > 1 and (noise or each.direction):
             raise _wrong(f"{key}.worlds", "is for a number without published noise: no se, interval or direction")
-        _check_numbers(each, key)
+        for end, ends in (("range", each.range), ("interval", each.interval)):
+            if ends is not None and not ends[0] < ends[1]:
+                raise _wrong(f"{key}.{end}", f"expected two numbers, the lower one first, got {list(ends)}")
     return replication
-
-
-def _check_numbers(published: Published, key: str) -> None:
-    for name in ("range", "interval"):
-        ends: Ends | None = getattr(published, name)
-        if ends is not None and not -math.inf < ends[0] < ends[1] < math.inf:
-            raise _wrong(f"{key}.{name}", f"expected two finite numbers, the lower one first, got {list(ends)}")
-    for name in ("value", "se"):
-        number: float | None = getattr(published, name)
-        if number is not None and not math.isfinite(number):
-            raise _wrong(f"{key}.{name}", f"expected a finite number, got {number}")
 
 
 def _wrong(key: str, problem: str) -> SettingError:

@@ -76,9 +76,6 @@ def check_sequential(rule: Sequential, conditions: Sequence[str]) -> None:
     """Refuse a rule whose parts do not go together."""
     if (rule.half_width is None) == (rule.relative is None):
         raise SettingError("seeds", "expected half_width or relative", keys=["seeds"])
-    for name in ("half_width", "relative"):
-        if not math.isfinite(getattr(rule, name) or 0.0):
-            raise SettingError("seeds", f"expected a finite number, got {getattr(rule, name)}", keys=[f"seeds.{name}"])
     if rule.most < rule.least:
         problem = f"expected at least {rule.least:,}, the key least, got {rule.most:,}"
         raise SettingError("seeds", problem, keys=["seeds.most"])

@@ -18,9 +18,9 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from prism.config.yaml_text import Entry, join, read_document, without_lines
+from prism.config.yaml_text import Entry, read_document, without_lines
 from prism.errors import ConfigError
-from prism.expectations import found, guess
+from prism.expectations import found, guess, join
 from prism.kernel_delays import DELAY_MAX
 from prism.statechart.definition import ChartDefinition, Delay, DelayLaw, RowDefinition, SetDefinition, StateDefinition
 

@@ -37,159 +37,92 @@ NAME = "expected a name of letters, digits and underscores that begins with a le
 NUMBER = "expected float -1e+15 to 1e+15 or none"
 TAKEN = "is a name that people already have for something else: expected another one"
 
-HOSTILE: dict[str, tuple[Any, str]] = {
-    "a number": (3, "attributes: expected a mapping of names to declarations, got 3"),
-    "a list": ([1], "attributes: expected a mapping of names to declarations, got [1]"),
-    "none": (None, "attributes: expected a mapping of names to declarations, got null"),
-    "a name that is no text": ({3: {"type": "int"}}, "attributes: expected a name as key, got 3"),
-    "a name with a space": ({"my age": {"type": "int"}}, f"attributes.my age: {NAME}"),
-    "a name with a dash": ({"my-age": {"type": "int"}}, f"attributes.my-age: {NAME}"),
-    "a name that begins with a digit": ({"1st": {"type": "int"}}, f"attributes.1st: {NAME}"),
-    "a name that begins with an underscore": ({"_age": {"type": "int"}}, f"attributes._age: {NAME}"),
-    "an empty name": ({"": {"type": "int"}}, f"attributes.'': {NAME}"),
-    "a name with a line end": ({"a\nb": {"type": "int"}}, f"attributes.a\\nb: {NAME}"),
-    "a name that looks like another": ({"аge": {"type": "int"}}, f"attributes.аge: {NAME}"),  # noqa: RUF001  # it is
-    "a word of Python": ({"class": {"type": "int"}}, f"attributes.class: {NAME}"),
-    "a long name": (
-        {"a" * 61: {"type": "int"}},
-        f"attributes.{'a' * 61}: expected a name of at most 60 characters, got 61",
-    ),
-    "a field of people": ({"name": {"type": "text"}}, f"attributes.name: {TAKEN}"),
-    "a threshold": ({"engagement_threshold": {"type": "float"}}, f"attributes.engagement_threshold: {TAKEN}"),
-    "a part of the state": ({"tick": {"type": "int"}}, f"attributes.tick: {TAKEN}"),
-    "a trait": (
-        {"openness": {"type": "float"}},
-        "attributes.openness: is a trait that every person has: expected another name",
-    ),
-    "no declaration": (
-        {"age": "int"},
-        f"attributes.age: expected a declaration with keys ({KEYS}), such as {{type: int}}, got 'int'",
-    ),
-    "no type": ({"age": {"min": 3}}, "attributes.age.type: is missing: expected one of: float, int, bool, text"),
-    "an unknown type": (
+HOSTILE: list[tuple[Any, str]] = [
+    (3, "attributes: expected mapping of text to {type, min, max, mean, ...}, got 3"),
+    ({3: {"type": "int"}}, "attributes.3: expected text, got 3"),
+    ({"age": "int"}, "attributes.age: expected {type, min, max, mean, ...}, got 'int'"),
+    ({"age": {"min": 3}}, "attributes.age.type: is missing; expected one of: bool, float, int, text"),
+    (
         {"age": {"type": "integer"}},
         "attributes.age.type: expected one of: bool, float, int, text, got 'integer'; did you mean int?",
     ),
-    "a key that is nearly one": (
-        {"age": {"type": "int", "minimum": 3}},
-        "attributes.age.minimum: unknown key; did you mean population.attributes.age.min?",
+    ({"age": {"type": "int", "minimum": 3}}, "attributes.age.minimum: unknown key; did you mean min?"),
+    ({"age": {"type": "int", "qqq": 3}}, f"attributes.age.qqq: unknown key; expected one of {KEYS}"),
+    *(
+        ({name: {"type": "int"}}, f"attributes.{name or chr(39) * 2}: {NAME}".replace("\n", "\\n"))
+        for name in ("my age", "1st", "_age", "", "a\nb", "аge", "class")  # noqa: RUF001  # it looks like another
     ),
-    "a key like no other": ({"age": {"type": "int", "qqq": 3}}, f"attributes.age.qqq: unknown key; age has: {KEYS}"),
-    "a text for a number": ({"age": {"type": "int", "min": "13"}}, f"attributes.age.min: {NUMBER}, got '13'"),
-    "a bool for a number": ({"age": {"type": "int", "max": True}}, f"attributes.age.max: {NUMBER}, got true"),
-    "infinity": ({"a": {"type": "float", "max": float("inf")}}, f"attributes.a.max: {NUMBER}, got .inf"),
-    "not a number": ({"a": {"type": "float", "mean": float("nan")}}, f"attributes.a.mean: {NUMBER}, got .nan"),
-    "a number too large to draw": ({"a": {"type": "float", "min": -1e300}}, f"attributes.a.min: {NUMBER}, got -1e+300"),
-    "a float for an int": ({"age": {"type": "int", "min": 13.5}}, "attributes.age.min: expected int, got 13.5"),
-    "min above max": (
-        {"age": {"type": "int", "min": 99, "max": 13}},
-        "attributes.age.min: expected min <= max, got 99 and 13",
-    ),
-    "a mean outside": (
+    ({"a" * 61: {"type": "int"}}, f"attributes.{'a' * 61}: expected a name of at most 60 characters, got 61"),
+    ({"tick": {"type": "int"}}, f"attributes.tick: {TAKEN}"),
+    ({"openness": {"type": "float"}}, "attributes.openness: is a trait that every person has: expected another name"),
+    # Of one declaration
+    ({"a": {"type": "int", "min": "13"}}, f"attributes.a.min: {NUMBER}, got '13'"),
+    ({"a": {"type": "float", "max": float("inf")}}, f"attributes.a.max: {NUMBER}, got .inf"),
+    ({"a": {"type": "int", "min": 13.5}}, "attributes.a.min: expected int, got 13.5"),
+    ({"a": {"type": "int", "min": 99, "max": 13}}, "attributes.a.min: expected min <= max, got 99 and 13"),
+    (
         {"a": {"type": "float", "min": 0, "max": 1, "mean": 2, "sd": 0.1}},
         "attributes.a.mean: expected a mean from min to max, float 0 to 1, got 2",
     ),
-    "a mean alone": (
-        {"a": {"type": "float", "mean": 2}},
-        "attributes.a.mean: expected both mean and sd, or neither: sd is missing",
-    ),
-    "a deviation alone": (
-        {"a": {"type": "float", "sd": 2}},
-        "attributes.a.sd: expected both mean and sd, or neither: mean is missing",
-    ),
-    "a negative deviation": (
-        {"a": {"type": "float", "mean": 2, "sd": -1}},
-        "attributes.a.sd: expected float 0 to 1e+15 or none, got -1",
-    ),
-    "values of a number": (
+    ({"a": {"type": "float", "mean": 2}}, "attributes.a.mean: expected both mean and sd, or neither: sd is missing"),
+    ({"a": {"type": "float", "sd": 2}}, "attributes.a.sd: expected both mean and sd, or neither: mean is missing"),
+    (
         {"a": {"type": "int", "values": ["1", "2"]}},
         "attributes.a.values: belongs to type text: expected none for type int",
     ),
-    "a range of texts": (
+    (
         {"a": {"type": "text", "min": 0}},
         "attributes.a.min: belongs to type float or int: expected none for type text",
     ),
-    "a probability of a text": (
+    (
         {"a": {"type": "text", "probability": 0.5}},
         "attributes.a.probability: belongs to type bool: expected none for type text",
     ),
-    "a probability above 1": (
-        {"a": {"type": "bool", "probability": 1.5}},
-        "attributes.a.probability: expected float 0 to 1 or none, got 1.5",
-    ),
-    "weights of another length": (
+    (
         {"a": {"type": "text", "values": ["n", "s"], "weights": [1]}},
         "attributes.a.weights: expected a weight for each of the values, got 1 for 2 values",
     ),
-    "weights of nothing": (
-        {"a": {"type": "text", "weights": [1]}},
-        "attributes.a.weights: expected a weight for each of the values, got 1 for 0 values",
-    ),
-    "weights that are all 0": (
+    (
         {"a": {"type": "text", "values": ["n", "s"], "weights": [0, 0]}},
         "attributes.a.weights: expected at least one weight above 0",
     ),
-    "a negative weight": (
+    (
         {"a": {"type": "text", "values": ["n", "s"], "weights": [1, -1]}},
         "attributes.a.weights[1]: expected float 0 to 1e+09, got -1",
     ),
-    "values that repeat": (
+    (
         {"a": {"type": "text", "values": ["n", "n"]}},
         "attributes.a.values: expected values that differ, got 'n' more than once",
     ),
-    "a value that is a number": (
-        {"a": {"type": "text", "values": ["n", 3]}},
-        "attributes.a.values[1]: expected non-empty text, got 3",
-    ),
-    "a value with a line end": (
+    (
         {"a": {"type": "text", "values": ["n\nIgnore"]}},
         "attributes.a.values[0]: expected a text on one line without spaces around it, got 'n\\nIgnore'",
     ),
-    "a default of another type": (
-        {"a": {"type": "bool", "default": 1}},
-        "attributes.a.default: expected true or false, got 1",
-    ),
-    "a default outside": (
+    ({"a": {"type": "bool", "default": 1}}, "attributes.a.default: expected true or false, got 1"),
+    (
         {"a": {"type": "int", "min": 13, "max": 99, "default": 3}},
         "attributes.a.default: expected int 13 to 99, got 3",
     ),
-    "a default that is no value": (
-        {"a": {"type": "text", "values": ["n", "s"], "default": "w"}},
-        "attributes.a.default: expected one of: n, s, got 'w'",
-    ),
-    "a list as default": (
+    (
         {"a": {"type": "text", "default": ["n"]}},
         "attributes.a.default: expected float or int or true or false or text or none, got ['n']",
     ),
-    "a column and a distribution": (
+    (
         {"a": {"type": "bool", "probability": 0.5, "column": "a"}},
         "attributes.a.column: expected either column or probability: a value is read or drawn, not both",
     ),
-    "a default and a distribution": (
-        {"a": {"type": "float", "mean": 0, "sd": 1, "default": 0.5}},
-        "attributes.a.default: expected either default or mean: a value is read or drawn, not both",
-    ),
-    "a column without a name": (
-        {"a": {"type": "int", "column": ""}},
-        "attributes.a.column: expected non-empty text or none, got ''",
-    ),
-    "a description of two lines": (
+    (
         {"a": {"type": "int", "description": "x\nYou are"}},
         "attributes.a.description: expected a text on one line, got 'x\\nYou are'",
     ),
-    "a switch that is no bool": (
-        {"a": {"type": "int", "prompt": "no"}},
-        "attributes.a.prompt: expected true or false, got 'no'",
-    ),
-}
+]
 
 
-@pytest.mark.parametrize(("given_value", "message"), HOSTILE.values(), ids=HOSTILE.keys())
+@catalogue(("given_value", "message"), HOSTILE)
 def test_a_declaration_that_cannot_be_is_refused_by_its_key(given_value: Any, message: str) -> None:
     with pytest.raises(SettingError) as caught:
         PopulationConfig(attributes=given_value)
     assert str(caught.value) == f"PopulationConfig: population.{message}"
-    assert len(str(caught.value).splitlines()) == 1
 
 
 @catalogue(
@@ -213,28 +146,18 @@ def test_an_attribute_that_nothing_gives_needs_profiles(declaration: dict[str, A
 @catalogue(
     ("columns", "profiles", "message"),
     [
-        (
-            {"activity": "a"},
-            None,
-            "population.columns.activity: a column needs a profile file in population.profiles, got null",
-        ),
+        ({"activity": "a"}, None, "activity: a column needs a profile file in population.profiles, got null"),
         (
             {"low_threshold": "a"},
             "people.csv",
-            "population.columns.low_threshold: a column for low_threshold needs one for engagement_threshold, got null",
+            "low_threshold: a column for low_threshold needs one for engagement_threshold, got null",
         ),
-        (
-            {"activty": "a"},
-            "people.csv",
-            "population.columns.activty: unknown key; did you mean population.columns.activity?",
-        ),
-        ({"activity": ""}, "people.csv", "population.columns.activity: expected non-empty text or none, got ''"),
     ],
 )
 def test_columns_that_cannot_be_read_are_refused(columns: dict[str, str], profiles: str | None, message: str) -> None:
     with pytest.raises(SettingError) as caught:
         Config(population={"columns": columns, "profiles": profiles})  # type: ignore[arg-type]
-    assert str(caught.value).partition(": ")[2] == message
+    assert str(caught.value).partition(": ")[2] == f"population.columns.{message}"
 
 
 def test_python_yaml_and_structs_mean_the_same() -> None:
@@ -244,8 +167,10 @@ def test_python_yaml_and_structs_mean_the_same() -> None:
     assert config == Config(population={"attributes": mapping}) == Config(population={"attributes": structs})  # type: ignore[arg-type]
     assert list(config.population.attributes) == ["ideology", "age", "anxiety", "region", "verified"]
     assert load_config(msgspec.yaml.encode(config).decode()) == config
-    assert msgspec.json.decode(msgspec.json.encode(config), type=Config) == config
     assert pickle.loads(pickle.dumps(config)) == config
+    # A run keeps only what a declaration says.
+    kept = msgspec.to_builtins(config.population)["attributes"]
+    assert kept["verified"] == {"type": "bool", "probability": 0.1}
 
 
 @catalogue(
@@ -256,7 +181,6 @@ def test_python_yaml_and_structs_mean_the_same() -> None:
         (STUDY.replace("    age:", "    ag-e:"), "c.yaml:4: population.attributes.ag-e: expected a name"),
         (STUDY.replace("      max: 99", "      mx: 99"), "c.yaml:7: population.attributes.age.mx: unknown key"),
         (STUDY.replace("      type: int\n", ""), "c.yaml:4: population.attributes.age.type: is missing"),
-        (STUDY.replace("0.3]", "-1]"), "c.yaml:9: population.attributes.region.weights[1]: expected float 0 to 1e+09"),
         (STUDY.replace("max: 99", "column: age"), "c.yaml:7: population.attributes.age.column: a column needs"),
         (f"{STUDY}    age: {{type: int}}\n", "c.yaml:11: population.attributes.age: stands twice, first in line 4"),
     ],
@@ -274,13 +198,6 @@ def test_one_attribute_can_be_set_alone_and_the_others_stay() -> None:
     assert load_config(STUDY, overrides={"population.attributes.age.max": 20}).population.attributes == changed
     environment = {"PRISM_POPULATION__ATTRIBUTES__AGE__MAX": "20"}
     assert load_config(STUDY, environment=environment).population.attributes == changed
-
-
-def test_a_run_keeps_only_what_a_declaration_says() -> None:
-    config = load_config(STUDY)
-    kept = msgspec.to_builtins(config.population)["attributes"]
-    assert kept["verified"] == {"type": "bool", "probability": 0.1}
-    assert kept["age"] == {"type": "int", "min": 13, "max": 99}
 
 
 def test_the_names_of_people_and_agents_are_taken() -> None:

@@ -134,7 +134,7 @@ def test_a_wrong_table_is_refused_with_its_line_and_column(text: str, problem: s
         ),
         (
             "kind: sobol, samples: 4, factors: {feed.attention: {low: 0, high: .inf}}",
-            "design.factors.feed.attention: expected a finite low and high",
+            "design.factors.feed.attention.high: expected int or float, got .inf",
         ),
         (
             "kind: sobol, samples: 4, factors: {feed.size: {low: 1.5, high: 3, whole: true}}",

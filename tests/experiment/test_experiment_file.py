@@ -51,7 +51,7 @@ def test_a_factorial_has_every_combination_and_one_at_a_time_each_level_alone() 
         ),
         (
             HEAD + LIST + "thresholds: [{measure: likes, least: .nan}]\n",
-            "e.yaml:6: thresholds[0].least: expected a finite number, got nan",
+            "e.yaml:6: thresholds[0].least: expected float or none, got .nan",
         ),
         (HEAD + "design: {factors: {a.b: [1, 2]}}\n", "e.yaml:5: design.factors: a design of kind list has conditions"),
         (
@@ -66,7 +66,7 @@ def test_a_factorial_has_every_combination_and_one_at_a_time_each_level_alone() 
         (HEAD + LIST + "hypothesis: []\n", "e.yaml:6: hypothesis: unknown key; did you mean hypotheses?"),
         (
             HEAD + LIST + "hypotheses:\n  - {measure: likes, contrast: [a, b], test: permutations}\n",
-            "e.yaml:7: hypotheses[0].test: expected one of wilcoxon, t, equivalence, mann_whitney, got",
+            "e.yaml:7: hypotheses[0].test: expected one of: equivalence, mann_whitney",
         ),
         (HEAD + LIST + "set: {simulation.seed: 3}\n", "e.yaml:6: set.simulation.seed: is given by the key seeds"),
         (

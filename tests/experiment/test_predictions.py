@@ -24,7 +24,7 @@ HEAD = "by: A. Author\npredictions:\n"
         ("{measure: likes, mean: 1, sd: 1}", "expected a condition, or a contrast of two"),
         ("{measure: likes, contrast: [a, a], mean: 1, sd: 1}", "expected two different conditions"),
         ("{measure: likes, condition: a, mean: 1}", "expected mean and sd, or quantiles"),
-        ("{measure: likes, condition: a, mean: x, sd: 1}", "expected a number or nothing, got a text"),
+        ("{measure: likes, condition: a, mean: x, sd: 1}", "expected float or none, got 'x'"),
         ("{measure: likes, condition: b, mean: 1, sd: 1}", "likes: b is predicted twice"),
         ("{condition: a, mean: 1, sd: 1}", "predictions[1].measure: is missing; expected a measure of the experiment"),
     ],

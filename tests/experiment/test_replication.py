@@ -57,11 +57,11 @@ def with_figure(keys: str) -> str:
         ),
         (
             with_figure("condition: hot, range: [3, 2]"),
-            "r.yaml:5: figures.likes.range: expected two finite numbers, the lower one first, got [3.0, 2.0]",
+            "r.yaml:5: figures.likes.range: expected two numbers, the lower one first, got [3.0, 2.0]",
         ),
         (
             with_figure("condition: hot, value: .nan"),
-            "r.yaml:5: figures.likes.value: expected a finite number, got nan",
+            "r.yaml:5: figures.likes.value: expected float or none, got .nan",
         ),
     ],
 )

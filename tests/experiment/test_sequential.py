@@ -75,13 +75,13 @@ def test_failed_cells_end_it_at_once_also_where_nothing_has_a_result() -> None:
         ("{measure: love, half_width: 1}", "e.yaml:5: seeds.measure: expected one of the measures: likes, got 'love'"),
         ("{measure: likes}", "e.yaml:5: seeds: expected half_width or relative"),
         ("{measure: likes, half_width: 1, relative: 1}", "e.yaml:5: seeds: expected half_width or relative"),
-        ("{measure: likes, half_width: 0}", "e.yaml:5: seeds.half_width: expected a number > 0.0"),
-        ("{measure: likes, half_width: .inf}", "e.yaml:5: seeds.half_width: expected a finite number, got inf"),
+        ("{measure: likes, half_width: 0}", "e.yaml:5: seeds.half_width: expected float > 0 or none, got 0"),
+        ("{measure: likes, half_width: .inf}", "e.yaml:5: seeds.half_width: expected float > 0 or none, got .inf"),
         (
             "{measure: likes, half_width: 1, most: 9}",
             "e.yaml:5: seeds.most: expected at least 10, the key least, got 9",
         ),
-        ("{measure: likes, half_width: 1, least: 3}", "e.yaml:5: seeds.least: expected a whole number >= 5"),
+        ("{measure: likes, half_width: 1, least: 3}", "e.yaml:5: seeds.least: expected int 5 to 100000, got 3"),
         (
             "{measure: likes, half_width: 1, contrast: [a, c]}",
             "e.yaml:5: seeds.contrast: expected one of the conditions: a, b, got 'c'",
