@@ -233,40 +233,16 @@ async def test_nobody_is_shown_a_post_by_somebody_muted_or_a_reshare_of_one() ->
     assert sum(map(len, muted)) > 20
 
 
-async def test_the_root_of_a_reshare_can_be_followed_instead_of_who_shared_it() -> None:
-    text = (
-        CHART.replace("SET", "{seen: agent.seen}")
-        .replace("EFFECT", "follow_root")
-        .replace("WHEN", "draw.uniform < 0.5")
-    )
-    text = text.replace("- {trigger: decides, target: reading}", "- {trigger: decides, target: sharing}")
-    declared = {name: AttributeConfig(**keys) for name, keys in ATTRIBUTES.items()}
-    seen = Seen(social_behaviour(read_chart(text, "chart.yaml"), social_vocabulary(declared)), out_of_network=0.0)
-    through, whom = 0, dict[tuple[int, int], int]()
-    for _ in range(4 * TICKS):
-        for each in await seen.tick():
-            if isinstance(each, TieChanged):
-                view = seen.views[max(key for key in seen.views if key[1] == each.agent and key[0] < each.tick)]
-                whom[each.tick, each.agent] = each.whom
-                assert each.whom == view.origin & ((1 << 29) - 1)
-                through += view.author != each.whom
-    assert through > 5
-
-
 @catalogue(
     ("changes", "problem"),
     [
         ("{mood: 1}", "set.mood: mood: no such attribute"),
         ("{opinion: true}", "expected a number, found a condition"),
-        ("{opinion: author.camp}", "expected a number, found a text"),
         ("{camp: '\"east\"'}", "expected one of: north, south, got east"),
-        ("{camp: 1}", "expected a text, found a number"),
-        ("{opinion: {when: true}}", "needs to, an expression for the new value"),
         ("{opinion: {to: 1, if: true}}", "unknown key"),
         ("{opinion: {to: 1, when: 2}}", "expected a condition, found a number"),
         ("{opinion: author.opinon}", "unknown field author.opinon"),
         ("[1]", "expected a mapping such as {opinion: author.opinion}"),
-        ("{opinion: []}", "expected a text"),
     ],
 )
 def test_a_change_that_cannot_be_is_refused_with_its_line(changes: str, problem: str) -> None:

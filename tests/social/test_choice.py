@@ -69,9 +69,9 @@ def test_the_smallest_scale_does_not_overflow() -> None:
 
 async def test_draws_come_as_often_as_the_probabilities_say() -> None:
     post = view(topic_match=1.0, followed=True)
-    agents = [person(agent_id=number) for number in range(10_000)]
+    agents = [person(agent_id=number) for number in range(4_000)]
     drawn = Counter([await oracle().ask(agent, agent.state, "decides", TORN, post) for agent in agents])
-    expected = [10_000 * share for share in chances(oracle(), agents[0], TORN, post)]
+    expected = [4_000 * share for share in chances(oracle(), agents[0], TORN, post)]
     statistic = sum((drawn[option] - wanted) ** 2 / wanted for option, wanted in zip(TORN, expected, strict=True))
     assert min(expected) > 100
     assert statistic < 16.27  # chi-square with 3 degrees of freedom, p = 0.001; the draws are fixed by the seed

@@ -83,11 +83,6 @@ def test_the_share_of_ties_between_communities_is_the_mixing() -> None:
     assert leaving / graph.edges == pytest.approx(0.25, abs=0.02)
 
 
-def test_without_rewiring_everyone_knows_the_nearest_on_the_ring() -> None:
-    graph = generate(GraphConfig(kind="watts_strogatz", degree=4, rewiring=0.0), 10, 1)
-    assert graph.following(0).tolist() == [1, 2, 8, 9]
-
-
 @given(st.integers(0, 120), st.integers(1, 7), st.integers(0, 2**32))
 def test_friendships_are_those_that_igraph_makes_of_the_same_draws(size: int, count: int, seed: int) -> None:
     igraph.set_random_number_generator(GraphRandom(seed))

@@ -18,7 +18,6 @@ from tests.catalogue import catalogue
 
 KINDS: list[Any] = ["barabasi_albert", "power_law", "stochastic_block", "watts_strogatz"]
 PARTIES: dict[str, Any] = {"party": {"type": "text", "values": ["left", "right", "centre"], "weights": [5, 3, 2]}}
-ALIKE: Any = {"homophily": {"by": "party", "share": 0.8}}
 PAIRS = st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), max_size=60)
 
 

@@ -17,7 +17,6 @@ from prism.social.people.population import Population, build_population
 from prism.social.tables import LEFT, SHOWN, SILENT
 from prism.social.ties.graph import FollowGraph
 from prism.social.world import SocialWorld
-from tests.catalogue import catalogue
 from tests.social.acts import post_id, publish, reshare
 from tests.social.driver import SMALL, Run
 from tests.social.in_view import view_of
@@ -87,22 +86,6 @@ def came_to(network: Network, person: int) -> list[int]:
     return [post.id for post in posts if post]
 
 
-def test_a_new_follower_gets_later_posts_and_sees_that_it_follows() -> None:
-    world = world_of()
-    stranger = next(agent for agent in range(60) if agent != 7 and not world.population.graph.follows(agent, 7))
-    done(world, 3, {"tick": 3, "publish": POST})
-    done(world, 4, {"tick": 4, "follow": [[stranger, 7]]}, {"tick": 4, "publish": POST})
-    view = view_of(world.network, stranger, post_id(7, 1), 5)
-    assert view is not None
-    assert view.followed
-    assert came_to(world.network, stranger) == [post_id(7, 1)]
-    done(world, 5, {"tick": 5, "unfollow": [[stranger, 7]]}, {"tick": 5, "publish": POST})
-    view = view_of(world.network, stranger, post_id(7, 2), 6)
-    assert view is not None
-    assert not view.followed
-    assert came_to(world.network, stranger) == [post_id(7, 1)]
-
-
 def ties_of(network: Network) -> list[list[list[int]]]:
     """Return whom each person follows, who follows them, and whom they have muted."""
     return [
@@ -159,9 +142,8 @@ KINDS: list[dict[str, Any]] = [
 ]
 
 
-@catalogue("ticks", [0, 1, 30])
-async def test_a_checkpoint_after_interventions_gives_the_same_world(ticks: int) -> None:
-    run = await advanced(await Run().advance(40), ticks, KINDS)
+async def test_a_checkpoint_after_interventions_gives_the_same_world() -> None:
+    run = await advanced(await Run().advance(40), 30, KINDS)
     there = copied(run.world)
     assert [*there.columns()] == [*run.world.columns()]
     assert ties_of(there.network) == ties_of(run.world.network)
@@ -186,8 +168,6 @@ async def test_a_fork_may_have_shorter_feeds_and_goes_on_with_those_that_are_ope
     ("given", "message"),
     [
         ({"tick": 3, "silence": [1, 60]}, "silence[1]: expected the number of one of 60 people, 0 to 59, got 60"),
-        ({"tick": 3, "publish": {**POST, "author": 99}}, "publish.author: expected the number of one of 60 people"),
-        ({"tick": 3, "publish": {**POST, "author": "Zz"}}, "publish.author: expected the name of one person, got 'Zz'"),
         ({"tick": 3, "follow": [[1, 2], [3, 60]]}, "follow[1][1]: expected the number of one of 60 people"),
     ],
 )

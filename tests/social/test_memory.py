@@ -15,47 +15,14 @@ from prism.config import Config, LLMConfig
 from prism.config.interventions import InterventionConfig, PublishConfig
 from prism.events import Event, TieChanged
 from prism.llm.oracle import SocialModelOracle
-from prism.social.chart import social_behaviour
 from prism.social.memory import NAME_CHARS, TEXT_CHARS
 from prism.social.posts.post import PersonalView, PostView, author_of
-from prism.social.vocabulary import social_vocabulary
-from prism.statechart import read_chart
 from prism.wording import ago
 from tests.catalogue import catalogue
 from tests.social.driver import SMALL, Run, with_deliberation
 from tests.wire.hostile import CORPUS
 
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
-
-FRIENDS = """
-initial: away
-states:
-  away:
-    role: offline
-    transitions:
-      - {trigger: feed_ready, target: reading}
-      - {trigger: wants_to_post, target: writing}
-  online:
-    initial: reading
-    transitions: [{trigger: round_ends, target: away}]
-    states:
-      reading:
-        role: browse
-        after: {ticks: 3, trigger: timeout}
-        transitions:
-          - {trigger: sees_post, target: judging}
-          - {trigger: timeout, target: away}
-      judging:
-        role: attend
-        transitions:
-          - {trigger: ignores, target: reading}
-          - {trigger: decides, target: joining, when: draw.uniform < 0.99, oracle: true}
-          - {trigger: decides, target: parting, when: draw.uniform < 0.99, oracle: true}
-          - {trigger: decides, target: reading}
-      joining: {effect: follow, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
-      parting: {effect: unfollow, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
-      writing: {effect: post, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
-"""
 
 
 def remembering(lines: int, config: Config = SMALL) -> Config:
@@ -100,18 +67,11 @@ def expected(run: Run, events: list[Happened], question: Question[PostView]) -> 
     of_others, own = list[str](), list[str]()
     for tick, event in events:
         if tick < question.tick:
-            when, told = ago((question.tick - tick) * 60.0), of_tie if isinstance(event, TieChanged) else of_post
-            theirs, mine = told(run.domain.population.name, event, question.agent)
+            when = ago((question.tick - tick) * 60.0)
+            theirs, mine = of_post(run.domain.population.name, event, question.agent)
             of_others += [f"{when} {line}" for line in theirs]
             own += [f"{when} {line}" for line in mine]
     return of_others[::-1], own[::-1]
-
-
-def of_tie(name: Callable[[int], str], event: Any, person: int) -> tuple[list[str], list[str]]:
-    """Return the lines of a tie that has changed: of others, and the person's own."""
-    verb = {"follow": "followed", "unfollow": "stopped following"}[event.kind]
-    theirs = [f'"{name(event.agent)}" followed you'] if event.whom == person and event.kind == "follow" else []
-    return theirs, [f'you {verb} "{name(event.whom)}"'] if event.agent == person else []
 
 
 def of_post(name: Callable[[int], str], event: Any, person: int) -> tuple[list[str], list[str]]:
@@ -166,9 +126,9 @@ async def test_posts_that_people_left_without_doing_anything_are_remembered_once
 
 
 async def test_what_others_did_takes_half_of_the_places_and_each_side_takes_what_the_other_leaves() -> None:
-    many = await Run(remembering(100)).advance(70)
+    many = await Run(remembering(100)).advance(45)
     for places in (1, 4):
-        few = await Run(remembering(places)).advance(70)
+        few = await Run(remembering(places)).advance(45)
         shares = set()
         for short, long in zip(few.questions, many.questions, strict=True):
             lines, of_others, own = memory_of(short), others_of(memory_of(long)), own_of(memory_of(long))
@@ -181,20 +141,17 @@ async def test_what_others_did_takes_half_of_the_places_and_each_side_takes_what
         assert len(shares) > 1
 
 
-async def test_people_remember_who_follows_them_and_whom_they_follow() -> None:
-    chart = social_behaviour(read_chart(FRIENDS, "friends.yaml"), social_vocabulary())
-    run = Run(remembering(100), lambda question: question.options[question.tick % len(question.options)], chart)
-    events = await witnessed(run, 100)
-    for question in run.questions:
-        of_others, own = expected(run, events, question)
-        lines = memory_of(question)
-        assert all(line.startswith(start) for line, start in zip(others_of(lines), of_others, strict=False))
-        done = [line for line in own_of(lines) if " you saw " not in line]
-        assert all(line.startswith(start) for line, start in zip(done, own, strict=False))
-    said = "\n".join(line for question in run.questions for line in memory_of(question))
-    assert " followed you" in said
-    assert " you stopped following " in said
-    assert "stopped following you" not in said
+def test_people_remember_who_follows_them_and_whom_they_follow() -> None:
+    world = Run(remembering(100)).world
+    name, memory = world.population.name, world.memory
+    assert memory is not None
+    memory.add_events(3, [TieChanged(3, 5, kind, 7, 0) for kind in ("follow", "unfollow", "mute")])
+    assert memory.lines(7, 3) == (f'just now "{name(5)}" followed you',)
+    assert memory.lines(5, 3) == (
+        f'just now you muted "{name(7)}"',
+        f'just now you stopped following "{name(7)}"',
+        f'just now you followed "{name(7)}"',
+    )
 
 
 async def test_a_hostile_text_is_one_cut_string_in_quotes_on_one_line() -> None:

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from prism.agents import SocialAgent
 from prism.config import IntentionsConfig, RelevanceConfig
-from prism.statechart import AgentState
 from tests.catalogue import catalogue
-from tests.social.people import person, persona, relevant, view
+from tests.social.people import person, persona, view
 
 SHARE = st.floats(0.0, 1.0)
 
@@ -65,14 +64,6 @@ def test_weights_of_ones_own_make_relevance_their_sum_and_at_most_1(
     assert 0.0 <= ada.relevance(post) <= 1.0
 
 
-def test_a_person_is_interested_from_the_high_threshold_on() -> None:
-    ada = person(persona=persona(low_threshold=0.3, engagement_threshold=0.4, high_threshold=0.6))
-    assert (ada.low_threshold, ada.high_threshold) == (0.3, 0.6)
-    assert [ada.is_interested(relevant(share)) for share in (0.59, 0.6, 0.61)] == [False, True, True]
-    ada.engagement_threshold = 0.5
-    assert (ada.low_threshold, ada.high_threshold) == pytest.approx((0.4, 0.7))
-
-
 def test_intentions_come_as_often_as_their_weights_say() -> None:
     counts: Counter[str | None] = Counter()
     for number in range(4000):
@@ -81,13 +72,6 @@ def test_intentions_come_as_often_as_their_weights_say() -> None:
         counts[ada.pending_action] += 1
     # Four standard deviations of a share of 4000 draws are below 0.033.
     assert all(abs(counts[name] / 4000 - weight) < 0.033 for name, weight in IntentionsConfig().base.items())
-
-
-def test_a_post_is_remembered_by_its_id() -> None:
-    ada = person()
-    ada.enter(AgentState.COMPOSING, "decides", 1, view(id=12))
-    ada.enter(AgentState.IDLE, "round_ends", 2)
-    assert [record.context for record in ada.state_history] == [{"post_id": 12}, None]
 
 
 def test_an_action_that_is_no_text_is_refused_where_it_is_set() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from prism.config import PopulationConfig
-from prism.errors import InputError, SettingError
+from prism.errors import InputError
 from prism.social.people.persona import Persona
 from prism.social.people.profiles import Profile, parse_profiles, personas_from_profiles
 from tests.catalogue import catalogue
@@ -65,9 +65,7 @@ MISSING = "which stands for a missing value; population.attributes.own.default w
 WRONG_CELLS = [
     ({"type": "int", "min": 13, "max": 99}, "abc", "expected int 13 to 99, got 'abc'"),
     ({"type": "int"}, "40.5", "expected int, got '40.5'"),
-    ({"type": "int"}, "9" * 400, f"expected int, got '{'9' * 60}'"),
     ({"type": "float"}, "nan", f"expected float, got 'nan', {MISSING}"),
-    ({"type": "float", "max": 1}, "1.01", "expected float <= 1, got '1.01'"),
     ({"type": "bool"}, "maybe", "expected true or false, got 'maybe'"),
     ({"type": "text", "values": ["n", "s"]}, "w", "expected one of: n, s, got 'w'"),
     ({"type": "int"}, "", "expected int, got nothing; population.attributes.own.default would stand for it"),
@@ -88,9 +86,7 @@ def test_a_cell_that_does_not_fit_is_refused_with_its_line_and_column(
     ("declaration", "value", "problem"),
     [
         ({"type": "int"}, 10**400, f"expected int, got 1{'0' * 59}"),
-        ({"type": "float"}, float("nan"), f"expected float, got NaN, {MISSING}"),
         ({"type": "text"}, 3, "expected text, got 3"),
-        ({"type": "text"}, {"a": "b"}, 'expected text, got {"a": "b"}'),
         ({"type": "text"}, None, "expected text, got nothing; population.attributes.own.default would stand for it"),
     ],
 )
@@ -129,12 +125,6 @@ def test_a_column_that_stands_twice_is_refused_only_if_it_is_read() -> None:
     assert len(from_csv(settings(), "own,own", "1,2")) == 1
     with pytest.raises(InputError, match=r"^p\.csv:1: own: stands twice, and population\.attributes\.own reads it$"):
         from_csv(settings(own={"type": "int"}), "own,own", "1,2")
-
-
-def test_profiles_read_without_their_attributes_are_refused() -> None:
-    profiles = from_json(settings(), {"own": 3})
-    with pytest.raises(SettingError, match=r"population\.attributes\.own: has no values"):
-        people(settings(own={"type": "int"}), profiles)
 
 
 def test_thresholds_and_activity_come_from_their_columns_and_a_blank_one_from_the_seed() -> None:

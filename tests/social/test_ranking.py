@@ -143,19 +143,6 @@ async def test_no_author_has_more_posts_than_the_limit_on_a_side_of_a_feed(out_o
     assert most[True] <= (1 if out_of_network == 1.0 else 2)  # a reply to a reader is on the own side
 
 
-async def test_no_topics_are_more_often_on_a_side_than_the_limit() -> None:
-    for limit, expected in ((0, 3), (1, 1)):
-        most = 0
-        for run, _, rows in await feeds(
-            config_of(
-                size=8, out_of_network=1.0, per_topic=limit, people={"topics": ["a", "b"], "interests_per_person": 1}
-            )
-        ):
-            topics = Counter(int(run.world.network.state.t.posts[row, 5]) for row in rows)
-            most = max(most, *topics.values()) if topics else most
-        assert most >= expected if limit == 0 else most == expected
-
-
 @catalogue(
     ("feed", "later", "problem"),
     [

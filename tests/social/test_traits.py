@@ -23,15 +23,6 @@ from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.social.people import persona, utility, view
 
-WORDS = {
-    "openness": ("conventional", "curious"),
-    "conscientiousness": ("spontaneous", "orderly"),
-    "extraversion": ("reserved", "outgoing"),
-    "agreeableness": ("blunt", "warm"),
-    "neuroticism": ("calm", "anxious"),
-}
-INTENT = "population.intentions"
-BASE = {"like": 0.65, "reshare": 0.2, "reply": 0.15}
 LIKE, SCROLLING = AgentState.ENGAGING_LIKE, AgentState.SCROLLING
 TRAIT = st.floats(-1.0, 1.0)
 ANY_TRAITS = st.builds(Traits, **dict.fromkeys(TRAITS, TRAIT))
