@@ -141,7 +141,6 @@ def packed(content: list[Column] | int) -> bytes:
 
 
 def unpacked(payload: bytes) -> list[Column]:
-    """Return the pieces of a bundle."""
     return _pieces(_inflated(payload))
 
 

@@ -33,7 +33,6 @@ class SimulatedClock(Checked, frozen=True):
     tick_seconds: Annotated[float, Meta(gt=0.0)] = 60.0
 
     def at(self, tick: int) -> datetime:
-        """Return the simulated instant of a tick, in UTC."""
         return (self.epoch + timedelta(seconds=tick * self.tick_seconds)).astimezone(UTC)
 
     def microseconds_at(self, tick: int) -> int:

@@ -228,7 +228,6 @@ class Columns:
 
     @property
     def unread(self) -> list[str]:
-        """The names of the columns that have not been read."""
         return sorted(self._pieces)
 
     def _each(self, name: str, of: Any) -> Iterator[Any]:

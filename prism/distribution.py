@@ -26,7 +26,6 @@ _PERCENTILE: Final = re.compile(r"q(?!00)(\d\d)")
 
 
 def is_statistic(name: str) -> bool:
-    """Return whether a statistic has this name."""
     return name in STATISTICS or _PERCENTILE.fullmatch(name) is not None
 
 

@@ -131,7 +131,6 @@ class ComparedChoices:
         self._choices.setdefault((trigger, state), []).append(_Choice(group, chosen, ruled, options, units))
 
     def add_fallback(self, trigger: str, state: str) -> None:
-        """Count a question that the oracle did not answer."""
         self._choices.setdefault((trigger, state), [])
         self._fallbacks[trigger, state] += 1
 

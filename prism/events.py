@@ -51,7 +51,6 @@ class PostEvent(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=7):
 
     @property
     def words(self) -> str:
-        """Words that say what took place."""
         return f"{self.kind} {self.post}{'' if self.parent is None else f' of {self.parent}'}"
 
 
@@ -71,7 +70,6 @@ class FeedShown(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=8):
 
     @property
     def words(self) -> str:
-        """Words that say what took place."""
         return f"was shown a feed of {counted(len(self.posts), 'post')}"
 
 
@@ -92,7 +90,6 @@ class TieChanged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=9):
 
     @property
     def words(self) -> str:
-        """Words that say what took place."""
         return f"{self.kind} agent {self.whom}, with post {self.post} in view"
 
 
@@ -112,7 +109,6 @@ class AttributeSet(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=1
 
     @property
     def words(self) -> str:
-        """Words that say what took place."""
         return f"{self.name} becomes {compact(self.value)}"
 
 
@@ -132,7 +128,6 @@ class PostTaken(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=11):
 
     @property
     def words(self) -> str:
-        """Words that say what took place."""
         return f"post {self.post} is post {self.number:,} of the file"
 
 
@@ -155,7 +150,6 @@ class Events(Sequence[Event]):
 
     @classmethod
     def of(cls, events: Sequence[Event]) -> Events:
-        """Return these records."""
         return cls(b"".join(map(msgspec.msgpack.encode, events)), len(events))
 
     @cached_property
@@ -170,5 +164,4 @@ class Events(Sequence[Event]):
     @overload
     def __getitem__(self, place: slice) -> list[Event]: ...
     def __getitem__(self, place: int | slice) -> Event | list[Event]:
-        """Return the record at a place, or those of a slice."""
         return self._read[place]

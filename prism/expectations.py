@@ -21,7 +21,6 @@ NAMES_MAX = 16
 
 
 def expectation(kind: Any) -> str:
-    """Return the value that is expected, in words: its type and its range."""
     return type_text(inspect.type_info(kind))
 
 
@@ -43,7 +42,6 @@ def join(path: str, key: str) -> str:
 
 
 def type_text(kind: inspect.Type) -> str:
-    """Return a type and its range in words."""
     match kind:
         case inspect.Metadata():
             return type_text(kind.type)

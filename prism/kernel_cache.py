@@ -48,7 +48,6 @@ class KernelCache(Cache):  # type: ignore[misc]
 
     @property
     def cache_path(self) -> str:
-        """The directory."""
         return str(self._place)
 
     def flush(self) -> None:

@@ -122,7 +122,6 @@ def pointer_to(function: Callable[..., Any], tables: Any) -> int:
 
 
 def are_compiled() -> bool:
-    """Return whether kernels are machine code in this process."""
     return _is_compiled
 
 
@@ -135,7 +134,6 @@ def are_wanted(person_ticks: int) -> bool:
 
 
 def is_kept() -> bool:
-    """Return whether compiled kernels are kept for this machine and these versions."""
     place = directory()
     return place is not None and (place / READY).exists()
 
@@ -302,7 +300,6 @@ def directory() -> Path | None:
 
 
 def _cache_home() -> Path:
-    """Return the directory of the user's own cache."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     if not home.is_absolute():
         raise RuntimeError(f"XDG_CACHE_HOME is no absolute path: {home}")

@@ -28,8 +28,6 @@ TIMEOUT: Final = "timeout"
 
 @unique
 class NoEffectKind(StrEnum):
-    """The part of a configuration that has no effect."""
-
     STATE = "state"
     ROW = "row"
     DELAY = "delay"
@@ -54,7 +52,6 @@ class NoEffect(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
     def __str__(self) -> str:
-        """Return it in one line."""
         return f"{self.place}: {self.message}"
 
 
@@ -74,7 +71,6 @@ class NotAsConfigured(msgspec.Struct, frozen=True, kw_only=True):
     realised: float | None = None
 
     def __str__(self) -> str:
-        """Return it in one line."""
         if self.configured is None or self.realised is None:
             return f"{self.place}: {self.message}"
         return f"{self.place}: {self.realised:.1%}, not {self.configured:.1%}: {self.message}"
@@ -87,7 +83,6 @@ NAMES_MAX: Final = 4
 
 
 def told(found: Iterable[NoEffect]) -> tuple[str, ...]:
-    """Return the parts without an effect, a line each."""
     return tuple(f"without effect: {each}" for each in found)
 
 

@@ -33,7 +33,6 @@ class Quarter(NamedTuple):
 
     @property
     def following(self) -> Quarter:
-        """The quarter after this one."""
         return Quarter(self.year + 1, 1) if self.number == 4 else Quarter(self.year, self.number + 1)
 
     def __str__(self) -> str:

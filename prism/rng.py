@@ -257,7 +257,6 @@ class GraphRandom:
         return self._drawn
 
     def _bits(self) -> int:
-        """Return 64 random bits."""
         if not self._ahead:
             numbers = np.arange(self._drawn + GRAPH_DRAWS, self._drawn, -1)
             self._ahead = _hashes(self._seed, WORLD, 0, Draw.GRAPH, numbers).tolist()
@@ -265,15 +264,12 @@ class GraphRandom:
         return self._ahead.pop()
 
     def random(self) -> float:
-        """Return a float in [0, 1)."""
         return (self._bits() >> 11) * _TO_UNIT
 
     def randint(self, low: int, high: int) -> int:
-        """Return an integer in [low, high], both ends included."""
         return low + ((self._bits() * (high - low + 1)) >> 64)
 
     def gauss(self, mean: float, deviation: float) -> float:
-        """Return a normal deviate."""
         self._ahead.clear()  # its two uniform draws have numbers of their own
         return mean + deviation * normal(self._seed, WORLD, 0, Draw.GRAPH, self._next())
 

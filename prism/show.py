@@ -46,8 +46,6 @@ class Number(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tick(Protocol):
-    """A tick of a journal."""
-
     @property
     def tick(self) -> int:
         """Its number, from 0 on."""

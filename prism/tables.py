@@ -73,7 +73,6 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def column(name: str, kind: Kind, about: str, unit: str = "", key: str = "") -> Column:
-    """Return a column."""
     return Column(name=name, kind=kind, about=about, unit=unit, key=key)
 
 

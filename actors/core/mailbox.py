@@ -179,7 +179,6 @@ class Mailbox(Generic[T]):
         self._waiting = None
 
     def statistics(self) -> MailboxStatistics:
-        """Return its counts now."""
         depth, (depth_max, refused) = len(self.pending), self.pressure()
         return MailboxStatistics(
             capacity=self.capacity,

@@ -39,7 +39,6 @@ QuestionName = tuple[int, int, str]
 
 
 def name_of_question(question: Question[Any]) -> QuestionName:
-    """Return the agent, tick and trigger of a question."""
     return question.agent, question.tick, question.trigger
 
 

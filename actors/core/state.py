@@ -44,8 +44,6 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CountersState(msgspec.Struct, frozen=True, kw_only=True):
-    """The counts of updates and questions."""
-
     rows: tuple[tuple[tuple[str, str, str, str], int], ...] = ()
     activations: int = 0
     questions: int = 0

@@ -37,7 +37,6 @@ class Checkpointer:
         self._latest = 0
 
     async def between_ticks(self) -> None:
-        """Take a checkpoint if one is due."""
         if self._every and self._simulation.engine.tick % self._every == 0:
             await self.take()
 
@@ -76,13 +75,11 @@ def quick_turns() -> Iterator[None]:
 
 
 async def checkpoint_of(simulation: Simulation, store: RunStore) -> Checkpoint:
-    """Return a checkpoint of a simulation, between two ticks."""
     state, columns = await simulation.checkpoint()
     return Checkpoint(position=position_of(simulation, store, state), state=state, columns=columns)
 
 
 def position_of(simulation: Simulation, store: RunStore, state: RunState) -> Position:
-    """Return the place of a simulation's checkpoint in the other files."""
     engine = state.engine
     asked = [due - simulation.config.deliberation_ticks for due, _ in engine.asked]
     return store.position(engine.tick, engine.link, min(asked, default=engine.tick))

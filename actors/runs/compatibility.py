@@ -106,7 +106,6 @@ def changed_settings(header: Header, config: Config) -> Iterator[tuple[str, str]
 
 
 def is_safe(key: str) -> bool:
-    """Return whether a setting may change in the middle of a run."""
     return key.startswith(SAFE) and not key.startswith(UNSAFE)
 
 

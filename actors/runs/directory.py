@@ -113,7 +113,6 @@ class RunDirectory:
 
     @property
     def log(self) -> Path:
-        """The file of log lines."""
         return self.path / LOG
 
     def write_config(self, config: Config) -> None:
@@ -145,7 +144,6 @@ class RunDirectory:
         return sorted(self.path.glob(f"{LOG}*"))
 
     def is_tape_sealed(self) -> bool:
-        """Return whether the tape is unchanged since the end of the run."""
         try:
             return sha256_of(self.path / TAPE) == read_manifest(self.path).sealed.get(TAPE)
         except (OSError, RunDirectoryError):
@@ -163,7 +161,6 @@ class RunDirectory:
         self.write_manifest(self.with_seals(manifest, [SUMMARY, TAPE]))
 
     def record_stop(self, stop: Stop) -> None:
-        """Record in the manifest why the run stopped before its last tick."""
         self.write_manifest(msgspec.structs.replace(read_manifest(self.path), stopped=stop))
 
     def discard_unless_begun(self) -> None:

@@ -435,8 +435,6 @@ RUN_ID = "in-memory"
 
 
 class InMemory(NamedTuple):
-    """The outcome of a run in memory: its summary and its rounds."""
-
     summary: Summary
     rounds: RoundsTable
 

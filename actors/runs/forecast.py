@@ -257,7 +257,6 @@ def archetypes_of_all(seen: Counter[Any], questions: float) -> float:
 
 
 def _timed(config: Config, size: int) -> tuple[float, float]:
-    """Return the activations of a run, and its seconds without a model."""
     activation = config.run.activation
     if config.run.shards > 1 or (activation == "auto" and size >= MANY):
         activation = "compiled"
@@ -273,7 +272,6 @@ def _timed(config: Config, size: int) -> tuple[float, float]:
 
 
 def _rehearse(config: Config, domain: Domain, oracle: Oracle[Any] | None) -> int:
-    """Run a rehearsal, and return its activations."""
     host = Host(oracle=oracle, stop_signal=_Unstopped)
     return anyio.run(execute_in_memory, config, domain, host, UNOBSERVED).summary.activations
 

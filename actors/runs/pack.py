@@ -169,7 +169,6 @@ def is_pack(path: Path) -> bool:
 
 
 def is_packed_name(kind: str, name: str) -> bool:
-    """Return whether a file of a run or a study may have this name in a pack."""
     if kind == "study":
         cell, _, inner = name.removeprefix(f"{CELLS}/").partition("/")
         return _is_one_of(name, OF_A_STUDY) or (name.startswith(f"{CELLS}/{cell}/") and _is_of_a_run(inner))
@@ -230,7 +229,6 @@ def out_of_proportion(contents: Contents, size: int) -> str:
 
 
 def bytes_max_of(size: int) -> int:
-    """Return the most bytes to which a pack of a size may unpack."""
     return max(FREE_BYTES, RATIO_MAX * size)
 
 

@@ -93,12 +93,10 @@ class ShardsOnRay(Shards):
         return self._results([each.step.remote(given, begins=begins) for each in self._actors])
 
     async def decide(self, tick: int, decisions: Sequence[Sequence[bytes]]) -> Sequence[TurnedWave]:
-        """Let the agents of each shard take the turns of these triggers."""
         calls = zip(self._actors, decisions, strict=True)
         return await self._results([each.decide.remote(tick, own) for each, own in calls])
 
     async def share(self) -> Sequence[Shared]:
-        """Return what the shards know between two ticks."""
         return await self._results([each.share.remote() for each in self._actors])
 
     def blocks(self, shard: int) -> AsyncIterator[bytes]:
@@ -185,18 +183,15 @@ class _ShardActor:
         """The blocks of the own agents that are still to be returned."""
 
     def place(self) -> tuple[str, int]:
-        """Return the machine and the process, once the shard is ready."""
         return socket.gethostname(), os.getpid()
 
     def step(self, given: tuple[Acts | None, Floats | None], *, begins: bool) -> Stepped:
         return self._loop.run_until_complete(self._shard.step(*given, begins=begins))
 
     def decide(self, tick: int, decisions: Sequence[bytes]) -> TurnedWave:
-        """Take the turns of these triggers."""
         return self._loop.run_until_complete(self._shard.decide(tick, decisions))
 
     def share(self) -> Shared:
-        """Return what the shard knows between two ticks."""
         return self._shard.share()
 
     def begin_blocks(self) -> None:

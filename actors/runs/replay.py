@@ -68,7 +68,6 @@ class Replay(RecordedBefore):
         """Discard the answer: it is recorded already."""
 
     async def commit(self, tick: int, frame: bytes) -> None:
-        """Compare the tick with its record."""
         if not self._recorded.compare(tick, frame):
             raise JournalError(f"tick {tick} is not in the journal")
         if self._recorded.must_read_on:
@@ -218,7 +217,6 @@ def at_once(config: Config) -> Config:
 
 
 async def copy_state(before: Simulation, after: Simulation) -> None:
-    """Copy the state of a simulation between two ticks to a new one."""
     state, columns = await before.checkpoint()
     after.restore(state, Columns(columns))
 

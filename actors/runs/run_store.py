@@ -135,7 +135,6 @@ class RunStore(RecordedBefore):
         """`{write under way: time of its start}`: one of the journal, and one of a checkpoint."""
 
     async def run(self) -> None:
-        """Write batches until the store is closed, or the disk fails."""
         try:
             await self._write_all()
         finally:
@@ -255,11 +254,9 @@ class RunStore(RecordedBefore):
         return decided
 
     def has_answers(self) -> bool:
-        """Return whether an answer that was recorded before the resume is left, or must be."""
         return self._answered_after is not None or super().has_answers()
 
     async def keep(self, *records: bytes) -> None:
-        """Write records to the oracle's log, and wait until they are written."""
         if not self._keeps_answers:
             return
         for record in records:
@@ -283,7 +280,6 @@ class RunStore(RecordedBefore):
         self._log_lengths.add(tick + 1, self._answers_bytes)
 
     def _is_near(self) -> bool:
-        """Return whether the run is not too far ahead of its disk."""
         if self._writer.journal.is_ahead:
             return False
         waiting = [*self._batch.frames, *self._writing.frames]
@@ -393,7 +389,6 @@ class LogLengths:
 
 
 def _write_error(error: OSError) -> JournalError:
-    """Return the error that ends a run whose disk fails."""
     problem = f"{error.filename or 'the run directory'}: cannot be written: {error.strerror}"
     mended = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "repair the disk"
     return JournalError(f"{problem}; what was committed is safe: {mended}, then {RESUME}")

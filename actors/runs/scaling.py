@@ -105,7 +105,6 @@ def tick_in(shards: int, activations: float, costs: Costs = MEASURED) -> Tick:
 
 
 def activations_in(tick_s: float, costs: Costs = MEASURED) -> float:
-    """Return the activations with which a tick of one process takes so long."""
     return max(0.0, tick_s - costs.tick_s) / (costs.turn_s + costs.engine_s)
 
 

@@ -72,7 +72,6 @@ class _Comparison:
         self._outcomes = Counter[str]()
 
     def attach(self, simulation: Simulation) -> None:
-        """Look at the turns of a simulation that is about to run."""
         self._domain, seed = simulation.domain, simulation.config.simulation.seed
         self._options = question_kinds(self._domain.chart)
 

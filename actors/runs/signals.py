@@ -211,7 +211,6 @@ def ended_by_signals() -> Iterator[None]:
 
 
 def awaited() -> list[signal.Signals]:
-    """Return the signals that stop a run."""
     is_ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     return [signal.SIGINT, signal.SIGTERM, *([] if is_ignored else [signal.SIGHUP])]
 

@@ -107,7 +107,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_done(self) -> bool:
-        """True if the run has all its ticks."""
         return self.status != STOPPED
 
     @property
@@ -117,7 +116,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fallbacks(self) -> int:
-        """The number of choices that were made without the oracle."""
         return sum(self.fallbacks_by_reason.values())
 
     def to_json(self) -> bytes:

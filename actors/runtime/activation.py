@@ -133,7 +133,6 @@ def way_of(config: RunConfig, domain: Domain) -> str:
 
 
 def activation_of(config: RunConfig, codec: Codec, supervisor: Supervisor) -> Activation:
-    """Return the way in which a supervisor's agents take their turns."""
     domain = supervisor.domain
     way = way_of(config, domain)
     if way == "compiled" and isinstance(domain, HasTurns):

@@ -40,8 +40,6 @@ _NO_PLACES: Final = np.zeros(0, dtype=np.int64)
 
 
 class Compiled(Activation):
-    """The turns of a wave at once."""
-
     def __init__(self, codec: Codec, supervisor: Supervisor, domain: HasTurns) -> None:
         self.unanswered = 0
         self._codec = codec
@@ -57,7 +55,6 @@ class Compiled(Activation):
         self._turns.prepare()
 
     async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
-        """Take the turns, and give the event loop its turn now and then."""
         self.unanswered = len(triggers)
         if not triggers:
             return Answers(None, [], [], 0)
@@ -95,7 +92,6 @@ class Compiled(Activation):
     def stretch(
         self, ticks: range, delay: int, oracle: Oracle[Any], pending: Sequence[Answered]
     ) -> tuple[Stretch, Sequence[Kind]] | None:
-        """Run ticks together, if the domain can."""
         found = self._turns.stretch(ticks, delay, self._forms, oracle, pending)
         return None if found is None else (found, self._forms.kinds)
 

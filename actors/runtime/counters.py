@@ -42,20 +42,17 @@ class Counters:
                 self.rows[before, after, trigger, source] += count
 
     def state(self) -> CountersState:
-        """Return the counts so far."""
         return CountersState(
             rows=tuple(sorted(self.rows.items())), activations=self.activations, questions=self.questions
         )
 
     def restore(self, state: CountersState) -> None:
-        """Set the counts to those of a checkpoint."""
         self.rows = Counter(dict(state.rows))
         self.activations, self.questions = state.activations, state.questions
         self.activations_recorded = state.activations
 
     @property
     def transitions(self) -> int:
-        """Updates that moved an agent."""
         return sum(count for (*_, source), count in self.rows.items() if source in MOVED)
 
     def agents_by_state(self) -> dict[str, int]:

@@ -435,7 +435,6 @@ class Reactions:
         return bool(self._posts)
 
     def publish(self, number: int, events: Sequence[Event]) -> None:
-        """Note the post that an intervention has published, if it has."""
         for event in events:
             if isinstance(event, PostEvent):
                 self._posts[event.post] = number
@@ -450,7 +449,6 @@ class Reactions:
                     self._counts[number] += 1
 
     def of(self, number: int) -> int:
-        """Return the reactions to the post of an intervention."""
         return self._counts.get(number, 0)
 
     def state(self) -> tuple[tuple[int, int, int], ...]:

@@ -131,7 +131,6 @@ class OpenQuestions:
         return len(self._asked) - len(self._decided)
 
     def due(self, tick: int) -> list[int]:
-        """Return the agents whose decisions take effect in this tick."""
         return self._due.get(tick, [])
 
     def take_due(self, tick: int) -> list[int]:
@@ -181,7 +180,6 @@ class OpenQuestions:
         return tuple(sorted([*one_by_one, *chosen], key=itemgetter(0)))
 
     def decided(self) -> tuple[bytes, ...]:
-        """Return the answers that have arrived already."""
         chosen = [each for one in self._chosen.values() for each in _decided(*one)]
         return tuple(map(self._codec.encode, [*self._decided.values(), *chosen]))
 

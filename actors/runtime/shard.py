@@ -76,7 +76,6 @@ class Shard:
         return wave
 
     def share(self) -> Shared:
-        """Return what the engine does not know, between two ticks."""
         return self._engine.share()
 
     def blocks(self) -> Iterator[bytes]:
@@ -98,7 +97,6 @@ class ShardEngine(PartEngine):
             self._world.intervene(tick, each)
 
     def end_wave(self) -> None:
-        """Drop the world's events."""
         self._world.take_events()
 
     def take_counts(self) -> tuple[Mapping[tuple[str, str, str, str], int], Ints]:
@@ -107,5 +105,4 @@ class ShardEngine(PartEngine):
         return rows, self._part.take_counts()
 
     def share(self) -> Shared:
-        """Return what the engine of the run does not know."""
         return Shared(self._own, self._part.take_states(), self.open_questions.asked(), self.open_questions.decided())

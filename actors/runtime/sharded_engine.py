@@ -76,7 +76,6 @@ class ShardedEngine(PartEngine):
         between: Callable[[], Awaitable[None]] = do_nothing,
         every: int = 1,
     ) -> None:
-        """Run: see `EngineActor.run`."""
         self._every = every
         await super().run(ticks, on_tick, between, every)
 
@@ -192,11 +191,9 @@ class ShardedEngine(PartEngine):
             self.on_computed(asked, tick)
 
     def own_part(self, columns: Bundles) -> Bundles:
-        """Return what the own world needs of a checkpoint."""
         return columns.about(self._own)
 
     async def scatter(self, state: RunState, columns: Bundles) -> None:
-        """Let the others continue from a checkpoint."""
         self._part.keep(self._own, is_whole=True)
         await self._shards.restore(state, columns)
 

@@ -50,8 +50,6 @@ N = TypeVar("N", int, float)
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """The progress of a simulation, for a display."""
-
     tick: int
     ticks: int
     agents_by_state: dict[str, int]
@@ -262,17 +260,14 @@ class Simulation:
 
     @property
     def mailboxes(self) -> Sequence[Mailbox[bytes]]:
-        """The agents' mailboxes, by agent id; empty where they have none."""
         return self.agents.mailboxes
 
     @property
     def tick(self) -> int:
-        """Ticks committed so far."""
         return self.engine.tick
 
     @property
     def updates(self) -> int:
-        """Updates committed so far."""
         return sum(self.counters.rows.values())
 
     def measures(self) -> Sequence[Measure]:
@@ -280,7 +275,6 @@ class Simulation:
         return self.domain.world.measures()
 
     def guard_errors(self) -> dict[str, int]:
-        """Return `{row: times its guard raised}`."""
         return dict(Counter(self._guards_before) + (self._chart_guard_errors() - self._guards_at_start))
 
     def _chart_guard_errors(self) -> Counter[str]:

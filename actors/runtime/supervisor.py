@@ -71,15 +71,12 @@ class Supervisor:
 
     @property
     def quarantined(self) -> int:
-        """The number of quarantined agents."""
         return len(self._quarantined)
 
     def is_quarantined(self, agent_id: int) -> bool:
-        """Return whether an agent takes no more triggers."""
         return agent_id in self._quarantined
 
     def state(self) -> SupervisorState:
-        """Return its record of crashes."""
         # A copy, because a checkpoint is encoded in a thread while further agents may crash.
         ticks = dict(self.intensity.ticks)
         return SupervisorState(
