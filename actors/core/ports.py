@@ -104,8 +104,12 @@ class Observer:
         """Note that a checkpoint was written and synced."""
 
 
-class Recorder(Protocol):
-    """The record of ticks: the engine commits each tick to it, and asks it about a tick that was run before."""
+class Record:
+    """The record of a run; this one keeps nothing, as of a run in memory.
+
+    The engine commits each tick to it, and asks it about a tick that was run before. The oracle actor adds each answer,
+    and asks it about a question that was asked before.
+    """
 
     def late_agents(self, tick: int) -> frozenset[int] | None:  # noqa: ARG002  # nothing was run before
         """Return the agents whose decisions came too late in this tick when it was first run; None if it is new.
@@ -133,10 +137,6 @@ class Recorder(Protocol):
             JournalError: it cannot be recorded, or it is not what was recorded before.
         """
 
-
-class Answers(Protocol):
-    """The record of answers: the oracle actor adds each one, and asks it about a question that was asked before."""
-
     def recorded_answer(self, question: Question[Any]) -> Decided | None:  # noqa: ARG002  # nothing was asked before
         """Return the answer that came when this question was first asked; None if it must be asked now."""
         return None
@@ -154,17 +154,3 @@ class Answers(Protocol):
 
         They are taken before the first wait, so they are recorded even if the caller is cancelled while it waits.
         """
-
-
-class Record(Recorder, Answers, Protocol):
-    """The record of a whole run."""
-
-
-class Unrecorded(Record):
-    """No record: a run in memory."""
-
-    async def commit(self, tick: int, frame: bytes) -> None:
-        """Discard the frame."""
-
-    async def keep(self, *records: bytes) -> None:
-        """Discard the answers."""

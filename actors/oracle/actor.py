@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from actors.core.errors import JournalError, first_error
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec, Decided, QuestionName, Retried
-from actors.core.ports import Answers, Observer, Unrecorded
+from actors.core.ports import Observer, Record
 from actors.core.state import OracleState
 from actors.oracle.admission import Admission, Call
 from actors.oracle.call import Answer, answers_at_once, call_oracle, fallback
@@ -43,7 +43,7 @@ from prism.llm.spending import cost_usd, metered
 from prism.statechart import ATTEMPT, Oracle
 
 AT_ONCE = 64
-"""Answers that are computed before the event loop gets a turn: about 5 ms."""
+"""Record that are computed before the event loop gets a turn: about 5 ms."""
 
 AWAITED_EVERY_S = 0.1
 """The time between two looks at whether the tick can end, while a run is to stop."""
@@ -76,7 +76,7 @@ class OracleActor:
         engine: Mailbox[bytes],
         config: OracleConfig,
         *,
-        answers: Answers | None = None,
+        answers: Record | None = None,
         priority: int = 0,
         on_spent: Callable[[], None] = lambda: None,
         on_spoilt: Callable[[], None] = lambda: None,
@@ -95,7 +95,7 @@ class OracleActor:
         self._prices = prices or PricesConfig()
         self._asker, self._codec = asker, codec
         self._config = config
-        self._answers = answers or Unrecorded()
+        self._answers = answers or Record()
         self._has_keys = type(oracle).key is not Oracle.key
         is_unlimited = config.rate_per_s is None and not caps_of(config) and sharing is None
         self._computes = is_unlimited and not (oracle.waits or oracle.replays or self._has_keys)

@@ -12,7 +12,7 @@ import anyio
 
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec, Decided, QuestionName, name_of_question
-from actors.core.ports import Answers, Observer
+from actors.core.ports import Observer, Record
 from actors.oracle.call import Answer, answers_at_once
 from actors.oracle.oracle_counters import FallbackShare, OracleCounters
 from actors.oracle.queue import WaitingQuestion
@@ -25,7 +25,7 @@ from prism.sharing import Judged
 from prism.statechart import Oracle
 
 SENT_AT_ONCE = 512
-"""Answers that are sent before the event loop gets a turn."""
+"""Record that are sent before the event loop gets a turn."""
 
 
 @unique
@@ -58,7 +58,7 @@ class Delivery:
         self,
         codec: Codec,
         engine: Mailbox[bytes],
-        answers: Answers,
+        answers: Record,
         statistics: OracleCounters,
         share: FallbackShare,
         observer: Observer,

@@ -25,8 +25,7 @@ from actors.core.threads import in_threads
 from actors.factory.ray_cluster import connecting, heed_signals, is_there
 from actors.runtime.activation import way_of
 from actors.runtime.engine import EngineActor
-from actors.runtime.shard import Shard
-from actors.runtime.sharded_engine import ShardedEngine
+from actors.runtime.sharded_engine import Shard, ShardedEngine
 from actors.runtime.shards import Acts, Shards, Shared, Stepped, TurnedWave, divided, ranges_of
 from prism.bundles import Bundles
 from prism.columns import Floats

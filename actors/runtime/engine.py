@@ -24,7 +24,7 @@ from actors.core.events import InterventionMade, emit
 from actors.core.frames import RunningDigest
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
-from actors.core.ports import Observer, Recorder, Unrecorded
+from actors.core.ports import Observer, Record
 from actors.core.snapshot import Exchange
 from actors.core.state import EngineState, RunState
 from actors.runtime.answers import Activation, Answers
@@ -84,7 +84,7 @@ class EngineActor:
         *,
         config: Config,
         counters: Counters,
-        recorder: Recorder | None = None,
+        recorder: Record | None = None,
         observer: Observer | None = None,
         answer_now: AnswerNow = lambda _: None,
         choose_now: ChooseNow = lambda _: None,
@@ -97,7 +97,7 @@ class EngineActor:
         self.counters = counters
         self.tick = 0
         """Ticks committed so far: the number of the next tick."""
-        self._recorder = recorder or Unrecorded()
+        self._recorder = recorder or Record()
         self._world, self._codec, self._agents, self._stretch_of = world, codec, agents, stretch
         self._deliberation = config.deliberation_ticks
         self._waits = config.oracle.mode == "pace"

@@ -21,7 +21,7 @@ import structlog
 from actors.core.mailbox import Mailbox, MailboxStatistics
 from actors.core.messages import Codec, Decided
 from actors.core.phase import FALLBACK_SHARE, SPEND_CAP, Phase
-from actors.core.ports import Observer, Record, Unrecorded
+from actors.core.ports import Observer, Record
 from actors.core.snapshot import CALL_OUTCOMES, FAILURES, FALLBACK_REASONS, Pairs, RunSnapshot, Tokens, state_pairs
 from actors.core.state import RunState
 from actors.oracle.actor import OracleActor
@@ -101,7 +101,7 @@ class Simulation:
         self.domain = domain
         self.ticks = config.simulation.length
         self._codec = Codec(domain.context_type, domain.effect_type)
-        self._record = record or Unrecorded()
+        self._record = record or Record()
         self._observer = observer or Observer()
         self._questions = self._observer.mailbox("oracle", config.oracle.queue_size)
         self.counters = Counters(domain.chart, domain.size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 
 from actors.core.state import RunState
-from actors.runtime.shard import Shard
+from actors.runtime.sharded_engine import Shard
 from actors.runtime.shards import Acts, Shards, Shared, Stepped, TurnedWave, divided, ranges_of
 from prism.bundles import Bundles
 from prism.columns import Floats

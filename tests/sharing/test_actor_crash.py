@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from actors.core.mailbox import Mailbox
-from actors.core.ports import Observer, Unrecorded
+from actors.core.ports import Observer, Record
 from actors.oracle.actor import OracleActor
 from actors.runtime.simulation import Simulation
 from prism.config import Config
@@ -70,7 +70,7 @@ def crashing_actor(points: CrashPoints) -> type[OracleActor]:
     return CrashingActor
 
 
-class PointedRecord(Unrecorded):
+class PointedRecord(Record):
     """A record whose writing takes a while; like the log, it has taken an answer before it is waited for."""
 
     def __init__(self, points: CrashPoints) -> None:

@@ -11,7 +11,7 @@ import anyio.abc
 from actors.core.errors import first_error
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec, Decided
-from actors.core.ports import Answers, Observer
+from actors.core.ports import Observer, Record
 from actors.oracle.actor import OracleActor
 from prism.agents import Question, StatefulAgent
 from prism.config import OracleConfig, PricesConfig
@@ -42,7 +42,7 @@ class Bench:
         prices: PricesConfig | None = None,
         ticks: int = 0,
         is_awaited: bool = True,
-        answers: Answers | None = None,
+        answers: Record | None = None,
         observer: Observer | None = None,
     ) -> None:
         config = config or OracleConfig()

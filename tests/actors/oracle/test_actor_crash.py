@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from actors.core.errors import RestartLimitError
-from actors.core.ports import Unrecorded
+from actors.core.ports import Record
 from actors.oracle.actor import OracleActor
 from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.agents import Question
@@ -141,7 +141,7 @@ async def test_an_actor_ends_when_its_mailbox_closes_and_every_call_has_come_bac
     assert anyio.current_time() == 3.0
 
 
-class Kept(Unrecorded):
+class Kept(Record):
     """Remembers what it was told to keep."""
 
     def __init__(self) -> None:

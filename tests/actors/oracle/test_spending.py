@@ -9,7 +9,7 @@ import pytest
 
 from actors.core.frames import Damage
 from actors.core.messages import Decided, QuestionName
-from actors.core.ports import Unrecorded
+from actors.core.ports import Record
 from actors.core.state import Effort
 from actors.oracle.oracle_counters import OracleCounters
 from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, encode_answer, read_answers, scan_answers
@@ -74,7 +74,7 @@ def answers_in(disk: SimulatedDisk) -> list[LoggedAnswer]:
     return [found[0] for found in read_answers(disk) if not isinstance(found, Damage)]
 
 
-class Kept(Unrecorded):
+class Kept(Record):
     """The records that the oracle's log would have."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from actors.core.messages import Decided
-from actors.core.ports import Unrecorded
+from actors.core.ports import Record
 from actors.runtime.simulation import Simulation
 from prism.agents import Question
 from prism.config import Config
@@ -119,7 +119,7 @@ async def test_a_recorded_answer_goes_before_a_computed_one() -> None:
     assert bench.actor.state(lambda _: True).answered == 2, "no question of them is open"
 
 
-class Recorded(Unrecorded):
+class Recorded(Record):
     """A record with one answer."""
 
     def __init__(self, decided: Decided) -> None:

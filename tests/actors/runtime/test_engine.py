@@ -11,7 +11,7 @@ import pytest
 from actors.core.errors import DeliberatesError, MailboxClosedError, first_error
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
-from actors.core.ports import Unrecorded
+from actors.core.ports import Record
 from actors.runtime.activation import Resident
 from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor
@@ -147,7 +147,7 @@ async def test_questions_that_the_oracles_full_mailbox_refuses_are_asked_later()
     assert run.story(0)[2] == (3, "green", "oracle")
 
 
-class Past(Unrecorded):
+class Past(Record):
     """The first five ticks were run before."""
 
     def is_recorded(self, tick: int) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from actors.core.messages import Decided, Retried
-from actors.core.ports import Unrecorded
+from actors.core.ports import Record
 from actors.core.state import RunState
 from actors.runtime.simulation import Simulation
 from actors.testing import ScriptedModel
@@ -60,7 +60,7 @@ class SlowModel(ScriptedModel):
         return await super().complete(request)
 
 
-class Kept(Unrecorded):
+class Kept(Record):
     """A record that keeps the answers, but for how long they took."""
 
     def __init__(self) -> None:
