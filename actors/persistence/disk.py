@@ -78,15 +78,12 @@ class RealDisk(Disk):
         """`{name: descriptor}` of the files that were appended to."""
 
     def names(self) -> list[str]:
-        """Return the names of the files, in order."""
         return sorted(entry.name for entry in self.path.iterdir() if entry.is_file())
 
     def size(self, name: str) -> int:
-        """Return a file's length in bytes."""
         return (self.path / name).stat().st_size
 
     def read(self, name: str, offset: int, size: int) -> bytes:
-        """Return at most `size` bytes from `offset`; fewer at the end."""
         with self._named(name), opened(self.path / name) as descriptor:
             return os.pread(descriptor, size, offset)
 
@@ -104,18 +101,15 @@ class RealDisk(Disk):
                 left = left[os.write(descriptor, left) :]
 
     def sync(self, name: str) -> None:
-        """Wait until a file's content is on the medium."""
         if self._syncs:
             with self._named(name):
                 _flush(self._descriptor(name))
 
     def truncate(self, name: str, size: int) -> None:
-        """Cut a file to this length."""
         with self._named(name):
             os.ftruncate(self._descriptor(name), size)
 
     def rename(self, name: str, to: str) -> None:
-        """Give a file another name, and replace the file that had it."""
         self._forget(name)
         self._forget(to)
         (self.path / name).replace(self.path / to)
@@ -125,7 +119,6 @@ class RealDisk(Disk):
         (self.path / name).unlink()
 
     def sync_directory(self) -> None:
-        """Wait until the names are on the medium."""
         if self._syncs:
             descriptor = os.open(self.path, os.O_RDONLY)
             try:

@@ -92,7 +92,6 @@ class Numbers:
 
     @cached_property
     def widths(self) -> Ints:
-        """The bytes that each takes."""
         bounds = np.array([0x80, 0x100, 0x10000, 1 << 32])
         found: Ints = np.array([1, 2, 3, 5, 9])[np.searchsorted(bounds, self.values, side="right")]
         return found
@@ -115,7 +114,6 @@ class Numbers:
         return cls(values)
 
     def taken(self, places: Any) -> Numbers:
-        """Return a column with those of some places."""
         return Numbers(self.values[places])
 
     def write(self, data: Bytes, at: Ints) -> None:
@@ -141,7 +139,6 @@ class Floats:
 
     @cached_property
     def widths(self) -> Ints:
-        """The bytes that each takes."""
         return np.full(len(self.bits), 9)
 
     @classmethod
@@ -150,7 +147,6 @@ class Floats:
         return cls(_read(data, at + 1, ">i8"))
 
     def taken(self, places: Any) -> Floats:
-        """Return a column with those of some places."""
         return Floats(self.bits[places])
 
     def write(self, data: Bytes, at: Ints) -> None:
@@ -173,7 +169,6 @@ class Texts:
 
     @cached_property
     def widths(self) -> Ints:
-        """The bytes that each takes."""
         return self.sizes[self.codes]
 
     @classmethod
@@ -191,7 +186,6 @@ class Texts:
         return cls([texts[place] for place in order.tolist()], _ranks(order)[codes])
 
     def taken(self, places: Any) -> Texts:
-        """Return a column with those of some places."""
         return Texts(self.texts, self.codes[places], self.sizes)
 
     def write(self, data: Bytes, at: Ints) -> None:

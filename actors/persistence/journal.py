@@ -83,7 +83,6 @@ class Sealed(msgspec.Struct, frozen=True, kw_only=True):
     link: bytes
 
     def after(self, segment: Segment) -> Sealed:
-        """Return the sealed part after the next segment is added."""
         return Sealed(first=self.first, start=segment.end, tick=segment.tick + segment.ticks, link=segment.after)
 
 
@@ -122,7 +121,6 @@ class TickFrame(NamedTuple):
 
 
 def header_of(config: Config, inputs: dict[str, str], agents: int, version: str) -> Header:
-    """Return the header of a new run."""
     settings = msgspec.to_builtins(config)
     del settings[METRICS_SECTION]
     for name in LENGTH_SETTINGS:

@@ -88,7 +88,6 @@ def read_records(disk: Disk, offset: int = FIRST_ANSWER) -> Iterator[tuple[LogRe
 
 
 def create_answers(disk: Disk) -> None:
-    """Create an empty log."""
     write_whole(disk, ANSWERS, [MAGIC])
 
 

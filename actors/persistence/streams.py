@@ -128,7 +128,6 @@ class StreamReader:
         self._blocks = blocks
 
     def take(self, stream: Stream) -> Ints:
-        """Return the next column."""
         values = np.zeros(len(self._columns[_TICK]), dtype=np.int64)
         if stream.width:
             data = self._blocks[_name(self._number, len(self._columns))]

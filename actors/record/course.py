@@ -251,7 +251,6 @@ class Course:
 
 
 def _total(counts: Iterable[tuple[K, int]]) -> Counter[K]:
-    """Return the sum of the counts of each key."""
     found = Counter[K]()
     for key, count in counts:
         found[key] += count

@@ -32,7 +32,6 @@ class Finding(NamedTuple):
 
     @property
     def word(self) -> str:
-        """The result in a word or two."""
         return ("ok" if self.is_checked else "not checked") if self.is_good else "BAD"
 
 
@@ -51,12 +50,10 @@ class Verification(NamedTuple):
 
     @property
     def is_good(self) -> bool:
-        """True if every file is what was written."""
         return all(finding.is_good for finding in self.findings)
 
     @property
     def bad(self) -> set[str]:
-        """The files that are not what was written."""
         return {finding.file for finding in self.findings if not finding.is_good}
 
 

@@ -98,12 +98,10 @@ class Followed:
 
     @property
     def ticks(self) -> int:
-        """The whole ticks that have been read."""
         return self._at.tick
 
     @property
     def digest(self) -> str:
-        """The digest after these ticks."""
         return digest_of(self._at.link)
 
     @property
@@ -112,7 +110,6 @@ class Followed:
 
     @property
     def all_bytes(self) -> int:
-        """The bytes of the journal now."""
         return journal_size(self._disk)
 
     def is_behind(self) -> bool:

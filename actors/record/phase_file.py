@@ -54,7 +54,6 @@ class PhaseFile:
         self._writer.join(PATIENCE_S)
 
     def hear(self, event: Event) -> None:
-        """Write a new phase."""
         if isinstance(event, PhaseChanged):
             self._put(event.phase, event.reason)
 

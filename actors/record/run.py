@@ -142,7 +142,6 @@ class Recorded:
 
     @cached_property
     def config(self) -> Config:
-        """Its settings."""
         return read_resolved(self.path / CONFIG)
 
     @cached_property
@@ -166,7 +165,6 @@ class Recorded:
 
     @property
     def rows(self) -> Rows:
-        """The rows of `rounds.csv`."""
         return read_rows(self.disk, self.config.simulation.ticks_per_round)
 
     @cached_property

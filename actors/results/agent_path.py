@@ -32,7 +32,6 @@ def before(messages: Iterable[Any], tick: int) -> list[Any]:
 
 
 def path_of(messages: Iterable[Any]) -> list[PathTurn]:
-    """Return the turns in an agent's messages, in order."""
     turns: list[PathTurn] = []
     for message in messages:
         add_message(turns, message)

@@ -205,7 +205,6 @@ async def _execute(run: Run, host: Host, observed: Observation) -> RunResult:
 
 
 def _settings(config: ConfigSource, ticks: int | None, observer: Observer | None) -> Config:
-    """Return the configuration that the arguments describe."""
     if config is None:
         config = Config()
     elif isinstance(config, str | os.PathLike):
@@ -270,7 +269,6 @@ class _LiveDisplay(Display):
         return nullcontext() if in_notebook() else step_shown(GREETING)
 
     async def show(self, progress: Callable[[], Progress]) -> None:
-        """Show progress until cancelled."""
         await (show_in_notebook if in_notebook() else show_progress)(progress)
 
 

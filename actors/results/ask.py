@@ -260,7 +260,6 @@ class Survey:
             yield float(value) if declared.type == "float" else value
 
     def outcome(self) -> Asked:
-        """Return the outcome of the answers so far."""
         names = [*self._moments]
         given = [
             Given(agent, names[moment], self.items[number].id, repeat, answer)

@@ -67,7 +67,6 @@ class TieTables:
         self._changes: list[TieChanged | Intervened] = []
 
     def take(self, tick: RecordedTick) -> None:
-        """Take over the ties that change in a tick."""
         for message in tick.others:
             if isinstance(message, TieChanged) and self._ties is not None:
                 of = message.agent, message.kind, message.whom, message.post
@@ -120,7 +119,6 @@ class AttributeChanges:
         self._people = people
 
     def take(self, tick: RecordedTick) -> None:
-        """Add the changes of a tick."""
         for message in tick.others:
             if isinstance(message, AttributeSet):
                 key = message.agent, message.name

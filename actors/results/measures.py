@@ -282,7 +282,6 @@ class RunNumbers:
 
     @cached_property
     def _acts(self) -> dict[str, Counter[int]]:
-        """`{kind: {person: how often}}`."""
         found: dict[str, Counter[int]] = {kind: Counter() for kind in ACTS.values()}
         for event in self._events:
             found[event.kind][event.agent] += 1

@@ -101,7 +101,6 @@ class FinalStates:
         self.moves: Counter[int] = Counter()
 
     def take(self, tick: RecordedTick) -> None:
-        """Take over the moves of a tick."""
         moved = tick.moved
         agents = [update.agent for update in moved]
         self.state.update(zip(agents, [update.to_state for update in moved], strict=True))
@@ -110,7 +109,6 @@ class FinalStates:
 
 
 def add_transitions(run: Recorded, rows: Rows, show: Show, tick: RecordedTick) -> None:
-    """Add the rows of `transitions` of a tick."""
     moved = tick.moved
     count = len(moved)
     if count:

@@ -110,7 +110,6 @@ class Spool:
                     return
 
     def close(self) -> None:
-        """Discard the rows."""
         self._file.close()
 
     def _write(self) -> None:
@@ -156,7 +155,6 @@ class PostTables:
         """The number in the file of posts of each original; 0 for one that is not from it."""
 
     def take(self, tick: RecordedTick) -> None:
-        """Add the rows of a tick."""
         if self._drafts is not None:
             self._drafts.take(tick.moved)
         outside: str | None = None  # the text that an intervention publishes; its post comes next
@@ -180,7 +178,6 @@ class PostTables:
             self._posts.add(*row, likes, replies, reshares, *map(of_file.get, self._attributes))
 
     def close(self) -> None:
-        """Discard the rows that wait."""
         if self._spool is not None:
             self._spool.close()
 
@@ -244,7 +241,6 @@ class PostTables:
 
 
 def add_feeds(run: Recorded, rows: Rows, tick: RecordedTick) -> None:
-    """Add the rows of `feeds` of a tick."""
     for shown in tick.others:
         if isinstance(shown, FeedShown) and (count := len(shown.posts)):
             own = [run.name] * count, [tick.tick] * count, [tick.time] * count, [shown.agent] * count

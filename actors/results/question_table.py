@@ -73,7 +73,6 @@ class Questions:
             self._add(self._waiting.popleft())
 
     def finish(self) -> None:
-        """Add the questions that are still open."""
         while self._waiting:
             self._add(self._waiting.popleft())
         if self._lost:

@@ -56,12 +56,10 @@ class Requests:
 
     @property
     def model(self) -> _Untaped:
-        """The model to make the oracle with."""
         return _Taped(self, self._tapes[0]) if self._tapes else _Untaped(self)
 
     @property
     def has_tapes(self) -> bool:
-        """True if there is a tape to answer from."""
         return bool(self._tapes)
 
     async def of(

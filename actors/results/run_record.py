@@ -190,7 +190,6 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def settings_in_words(config: dict[str, Any]) -> dict[str, str]:
-    """Return `{dotted key: value as text}` of all settings."""
     return {key: as_text(value) for key, value in flat(config)}
 
 

@@ -83,7 +83,6 @@ class RunTables:
             self._takers.append(lambda tick: self._gather(lambda: gatherer.take(tick)))
 
     def write(self, on_read: Callable[[int], None]) -> None:
-        """Add all rows of the run."""
         run, tables = self._run, self._tables
         try:
             for tick in run.ticks(on_read):
@@ -124,7 +123,6 @@ class RunTables:
             )
 
     def _gather(self, rows: Callable[[], Iterable[Row]]) -> None:
-        """Add rows of the domain's own tables."""
         try:
             for name, values in rows():
                 table = self._tables.get(name)

@@ -74,17 +74,14 @@ class CsvFiles:
         file.write(",".join(csv_text(column.name) for column in table.columns) + "\n")
 
     def write(self, table: Table, batch: Batch) -> None:
-        """Append rows."""
         cells = [map(_CELLS[column.kind], values) for column, values in zip(table.columns, batch, strict=True)]
         self._files[table.name].writelines(f"{line}\n" for line in map(",".join, zip(*cells, strict=True)))
 
     def close(self, facts: Mapping[str, str]) -> None:  # noqa: ARG002  # CSV has no place for them
-        """Complete the files."""
         while self._files:
             self._files.popitem()[1].close()
 
     def discard(self) -> None:
-        """Close the files."""
         while self._files:
             with suppress(OSError):  # on a full disk there is no room for the rows that are still in memory
                 self._files.popitem()[1].close()
@@ -148,7 +145,6 @@ class SqliteFile:
         self._tables.append(table)
 
     def write(self, table: Table, batch: Batch) -> None:
-        """Append rows."""
         values = [
             [None if value is None else iso_time(int(value)) for value in values]
             if column.kind is Kind.TIME
@@ -176,7 +172,6 @@ class SqliteFile:
         self._database.execute(f"CREATE INDEX {_quoted(name)} ON {_quoted(table.name)} ({listed})")
 
     def discard(self) -> None:
-        """Close the database."""
         self._database.close()
 
     @contextmanager
@@ -237,7 +232,6 @@ class ParquetFiles:
             writer.close()
 
     def discard(self) -> None:
-        """Close the files."""
         while self._writers:
             with suppress(OSError):
                 self._writers.popitem()[1].close()
@@ -301,7 +295,6 @@ class Rows:
             self.flush()
 
     def flush(self) -> None:
-        """Write the rows that wait."""
         count = len(self._columns[0])
         if not count:
             return
