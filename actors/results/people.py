@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, Final
@@ -13,7 +12,6 @@ from actors.core.errors import UntrustedCodeError
 from actors.factory.charts import look_at_chart
 from actors.factory.domains import look_at_domain
 from actors.record.run import Recorded, RecordedTick
-from actors.results.change_tables import AttributeChanges, TieTables
 from actors.results.table_files import Rows
 from prism.agents import MOVED, Question, Update
 from prism.config import Config
@@ -88,26 +86,6 @@ class BuiltOnce:
         return msgspec.json.encode(dict(zip(question.options, shares, strict=True))).decode()
 
 
-class FinalStates:
-    """The state of each agent that has moved.
-
-    Attributes:
-        state: `{agent: its state}`; `since`: the tick in which it entered it; `moves`: the updates that moved it.
-    """
-
-    def __init__(self) -> None:
-        self.state: dict[int, str] = {}
-        self.since: dict[int, int] = {}
-        self.moves: Counter[int] = Counter()
-
-    def take(self, tick: RecordedTick) -> None:
-        moved = tick.moved
-        agents = [update.agent for update in moved]
-        self.state.update(zip(agents, [update.to_state for update in moved], strict=True))
-        self.since.update(dict.fromkeys(agents, tick.tick))
-        self.moves.update(agents)
-
-
 def add_transitions(run: Recorded, rows: Rows, show: Show, tick: RecordedTick) -> None:
     moved = tick.moved
     count = len(moved)
@@ -146,10 +124,6 @@ def _posts(tick: RecordedTick) -> list[int | None]:
 
 
 _KINDS: Final[Mapping[str, Kind]] = {"float": Kind.NUMBER, "int": Kind.INTEGER, "bool": Kind.BOOLEAN, "text": Kind.TEXT}
-_ACTS: Final = {"publish": "posts", "reply": "replies", "reshare": "reshares", "like": "likes"}
-"""`{kind of event: the column with its count}`."""
-Made = Mapping[str, Mapping[int, int]]
-"""`{kind of effect: {agent: how many}}`."""
 
 
 def attribute_columns(configs: Iterable[Config]) -> dict[tuple[str, bool], Column]:
@@ -203,43 +177,3 @@ def _set_by_charts(config: Config) -> dict[str, AttributeConfig]:
     except PrismError:
         return {}
     return {name: each for name, each in config.population.attributes.items() if name in names}
-
-
-def add_agents(
-    run: Recorded,
-    show: Show,
-    built: BuiltOnce,
-    states: FinalStates,
-    made: Made,
-    changed: tuple[TieTables, AttributeChanges],
-    rows: Rows,
-    columns: Mapping[tuple[str, bool], Column],
-) -> None:
-    """Add the rows of `agents`. `columns`: `{(attribute, whether at the end): its column}`."""
-    further = [column.name for column in rows.table.columns[6:]]
-    population, (ties, attributes) = built.population, changed
-    for agent in range(run.header.agents):
-        values = {} if built.is_untrusted else dict(show.agent_values(built.domain, agent))
-        if population is not None and "followers" in values:
-            # The counts of a person's acts, and the ties and attributes at the end.
-            start: Any = values
-            values["followers_end"] = start["followers"] + ties.followers[agent]
-            values["following_end"] = start["following"] + ties.following[agent]
-            values |= {name: made[kind].get(agent, 0) for kind, name in _ACTS.items()}
-            for (name, is_end), column in columns.items():
-                value = population.personas[agent].attributes.get(name)
-                if is_end:
-                    value = attributes.latest.get((agent, name), value)
-                if column.kind is Kind.TEXT and value is not None and not isinstance(value, str):
-                    value = str(value).lower() if isinstance(value, bool) else str(value)
-                is_whole = column.kind is Kind.NUMBER and isinstance(value, int)
-                values[column.name] = float(value) if is_whole and value is not None else value
-        rows.add(
-            run.name,
-            agent,
-            show.name(agent) or None if population is None else population.personas[agent].name,
-            states.state.get(agent, built.initial),
-            states.since.get(agent, 0),
-            states.moves[agent],
-            *map(values.get, further),
-        )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -16,7 +17,8 @@ from actors.record.listing import list_run
 from actors.record.rounds import ROUNDS
 from actors.record.run import Recorded, RecordedTick, shown_path
 from actors.results.change_tables import AttributeChanges, TieTables
-from actors.results.people import BuiltOnce, FinalStates, add_agents, add_transitions
+from actors.results.measures import ACTS
+from actors.results.people import BuiltOnce, add_transitions
 from actors.results.post_tables import PostTables, add_feeds
 from actors.results.question_table import Questions, add_judgements
 from actors.results.schema import OF_EVENTS, tables_of
@@ -53,7 +55,11 @@ class RunTables:
         self._run, self._show, self._tables = run, show, tables
         self._attributes, self._rounds = attributes, rounds
         self._domain = BuiltOnce(run)
-        self._states = FinalStates()
+        self._states: dict[int, str] = {}
+        """`{agent: its state}` of those that have moved; `_since`: the tick in which it entered it."""
+        self._since: dict[int, int] = {}
+        self._moves = Counter[int]()
+        """`{agent: the updates that moved it}`."""
         self._ties = TieTables(run, tables.get("ties"), tables.get("edges"))
         self._changes = AttributeChanges(run, tables.get("attribute_changes"), lambda: self._domain.population)
         self._questions: Questions | None = None
@@ -65,7 +71,7 @@ class RunTables:
         # The functions that are given each tick, for the tables that are wanted.
         self._takers: list[Callable[[RecordedTick], None]] = [self._ties.take, self._changes.take]
         if "agents" in tables:
-            self._takers.append(self._states.take)
+            self._takers.append(self._move)
         if (rows := tables.get("transitions")) is not None:
             self._takers.append(partial(add_transitions, run, rows, show))
         if any(name in tables for name in ("posts", "engagements", "agents")):
@@ -108,9 +114,7 @@ class RunTables:
         if population is not None:
             self._ties.finish(population)
         if rows is not None:
-            made = {} if self._posts is None else self._posts.made
-            changed, columns = (self._ties, self._changes), self._attributes.of_people
-            add_agents(run, self._show, self._domain, self._states, made, changed, rows, columns)
+            self._add_agents(rows)
         if (rows := tables.get("runs")) is not None:
             simulation, forks = run.config.simulation, run.manifest.forks
             rows.add(
@@ -120,6 +124,44 @@ class RunTables:
                 run.manifest.oracle or None,
                 *((forks[-1].parent, forks[-1].tick) if forks else (None, None)),
                 *(run.header.prism, run.header.config_sha256, msgspec.json.encode(run.header.config).decode()),
+            )
+
+    def _move(self, tick: RecordedTick) -> None:
+        """Take over the moves of a tick."""
+        agents = [update.agent for update in tick.moved]
+        self._states.update(zip(agents, [update.to_state for update in tick.moved], strict=True))
+        self._since.update(dict.fromkeys(agents, tick.tick))
+        self._moves.update(agents)
+
+    def _add_agents(self, rows: Rows) -> None:
+        """Add the rows of `agents`."""
+        run, show, built = self._run, self._show, self._domain
+        further, population = [column.name for column in rows.table.columns[6:]], built.population
+        made = {} if self._posts is None else self._posts.made
+        for agent in range(run.header.agents):
+            values = {} if built.is_untrusted else dict(show.agent_values(built.domain, agent))
+            if population is not None and "followers" in values:
+                # The counts of a person's acts, and the ties and attributes at the end.
+                start: dict[str, Any] = values
+                values["followers_end"] = start["followers"] + self._ties.followers[agent]
+                values["following_end"] = start["following"] + self._ties.following[agent]
+                values |= {name: made[kind].get(agent, 0) for name, kind in ACTS.items()}
+                for (name, is_end), column in self._attributes.of_people.items():
+                    value = population.personas[agent].attributes.get(name)
+                    if is_end:
+                        value = self._changes.latest.get((agent, name), value)
+                    if column.kind is Kind.TEXT and value is not None and not isinstance(value, str):
+                        value = str(value).lower() if isinstance(value, bool) else str(value)
+                    is_whole = column.kind is Kind.NUMBER and isinstance(value, int)
+                    values[column.name] = float(value) if is_whole and value is not None else value
+            rows.add(
+                run.name,
+                agent,
+                show.name(agent) or None if population is None else population.personas[agent].name,
+                self._states.get(agent, built.initial),
+                self._since.get(agent, 0),
+                self._moves[agent],
+                *map(values.get, further),
             )
 
     def _gather(self, rows: Callable[[], Iterable[Row]]) -> None:
