@@ -67,21 +67,16 @@ def without_times(result: RunResult) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if not name.startswith(("wall_", "latency"))}
 
 
-def test_a_run_in_memory_has_its_summary_its_rounds_and_no_directory(whole: RunResult) -> None:
+def test_a_run_in_memory_is_the_run_of_a_simulation_and_leaves_nothing_behind(
+    whole: RunResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     simulation = Simulation(SMALL, build_domain(SMALL).domain)
     anyio.run(simulation.run)
     assert without_times(whole) == without_times(RunResult(summary=summarise(simulation, 0.0), rounds={}, config=SMALL))
-    assert whole.digest == whole.summary.digest
-    assert whole.is_done
-    assert whole.path is None
-    assert whole.config == SMALL
-    assert whole.rounds["round"] == [1, 2, 3]
-    assert whole.rounds["tick"] == [12, 24, 36]
+    assert (whole.digest, whole.is_done, whole.path, whole.config) == (whole.summary.digest, True, None, SMALL)
+    assert (whole.rounds["round"], whole.rounds["tick"]) == ([1, 2, 3], [12, 24, 36])
     assert whole.rounds["posts"][-1] == whole.summary.world["posts"]
     assert {len(column) for column in whole.rounds.values()} == {3}
-
-
-def test_nothing_of_a_run_in_memory_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     before = (signal.getsignal(signal.SIGINT), structlog.get_config(), gc.isenabled(), gc.get_freeze_count())
     run(SMALL, ticks=5)
@@ -89,33 +84,20 @@ def test_nothing_of_a_run_in_memory_is_left_behind(tmp_path: Path, monkeypatch: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_in_a_directory_is_the_same_run_with_all_its_files(whole: RunResult, tmp_path: Path) -> None:
-    kept = run(SMALL, out=tmp_path / "run")
-    assert without_times(kept) == without_times(whole)
-    assert kept.rounds == whole.rounds
-    assert kept.path == tmp_path / "run"
+def test_a_run_in_a_directory_is_the_same_run_and_goes_on_where_it_stands(whole: RunResult, tmp_path: Path) -> None:
+    part = run(SMALL, out=tmp_path / "run", ticks=20)
+    assert part.summary.ticks == 20
+    kept = resume(tmp_path / "run", ticks=36)
+    assert (kept.digest, kept.rounds, kept.path) == (whole.digest, whole.rounds, tmp_path / "run")
+    assert kept.path is not None
     assert {"config.yaml", "manifest.json", "journal.prism", "rounds.csv", "summary.json", "log.jsonl"} <= {
         path.name for path in kept.path.iterdir()
     }
-    assert json.loads((kept.path / "summary.json").read_text())["digest"] == whole.digest
     with (kept.path / "rounds.csv").open() as file:
         assert next(csv.reader(file)) == list(whole.rounds)
-    again = read_result(tmp_path / "run")
-    assert (again.summary, again.rounds, again.config, again.path) == (
-        kept.summary,
-        kept.rounds,
-        kept.config,
-        kept.path,
-    )
-
-
-def test_a_run_goes_on_where_it_stands_as_if_it_had_never_stopped(whole: RunResult, tmp_path: Path) -> None:
-    part = run(SMALL, out=tmp_path / "run", ticks=20)
-    assert part.summary.ticks == 20
-    rest = resume(tmp_path / "run", ticks=36)
-    assert rest.digest == whole.digest
-    assert rest.rounds == whole.rounds
-    assert resume(tmp_path / "run").digest == whole.digest
+    again = read_result(kept.path)
+    assert (again.summary, again.rounds, again.config) == (kept.summary, kept.rounds, kept.config)
+    assert resume(kept.path).digest == whole.digest
 
 
 def test_a_file_is_read_as_the_command_line_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
