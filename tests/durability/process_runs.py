@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,18 +20,6 @@ from tests.patience import HANG_S
 
 CHANGING = ("wall_s", "latency_s_p50", "latency_s_p95", "wall_activations", "resumes", "ticks_replayed", "shards")
 """The fields of a summary that come from the clock, and from resumes."""
-
-
-class Moment(StrEnum):
-    """The activity of a process when it was killed, as its files show it."""
-
-    UNSTARTED_FILES = "before the journal was there"
-    STARTING = "starting, no tick of its own yet"
-    TICKS = "ticks"
-    TORN = "ticks, with half a frame written"
-    CHECKPOINT = "writing a checkpoint"
-    REPLACING = "replacing another file"
-    ENDING = "after the last tick"
 
 
 def prism(*arguments: str) -> subprocess.Popen[str]:
@@ -52,18 +39,6 @@ def ends(process: subprocess.Popen[str], within_s: float = HANG_S) -> str:
     return out
 
 
-def is_killed(process: subprocess.Popen[str], after_s: float) -> bool:
-    """Return whether the process could be killed after this time; False if it had ended well by then."""
-    try:
-        process.wait(after_s)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        return True
-    ends(process)
-    return False
-
-
 def whole_ticks(run: Path) -> tuple[int, Damage | None]:
     """Return the whole ticks in the journal, and the damage after them, if there is any."""
     disk, ticks = RealDisk(run), 0
@@ -72,28 +47,6 @@ def whole_ticks(run: Path) -> tuple[int, Damage | None]:
             return ticks, frame
         ticks += 1
     return ticks, None
-
-
-def moment(run: Path, ticks_before: int, length: int) -> Moment:
-    """Return the activity of the process that was killed.
-
-    Args:
-        ticks_before: whole ticks in the journal when it began.
-        length: ticks of the whole run.
-    """
-    if not (run / JOURNAL).exists():
-        return Moment.UNSTARTED_FILES
-    drafts = [path.name for path in run.glob(".*.tmp")]
-    ticks, damage = whole_ticks(run)
-    if any(name.startswith(".checkpoint-") for name in drafts):
-        return Moment.CHECKPOINT
-    if drafts:
-        return Moment.REPLACING
-    if damage is not None:
-        return Moment.TORN
-    if ticks >= length:
-        return Moment.ENDING
-    return Moment.STARTING if ticks == ticks_before else Moment.TICKS
 
 
 class KillableRun:
@@ -109,23 +62,23 @@ class KillableRun:
         self.run = run
         self._begin = ["run", str(config), "--quiet", "--out", str(run), *options]
 
-    @property
-    def ticks(self) -> int:
-        """Whole ticks in its journal; 0 without one."""
-        return whole_ticks(self.run)[0] if (self.run / JOURNAL).exists() else 0
-
     def start(self) -> subprocess.Popen[str]:
         """Return a process that resumes the run, or begins it if it has no journal yet."""
         if (self.run / JOURNAL).exists():
             return prism("resume", str(self.run), "--quiet")
         return prism(*self._begin)
 
-    def run_and_kill(self, random: Random, longest_s: float, length: int) -> Moment | None:
-        """Run one process and kill it within this time; return its activity, or None if it had ended before."""
-        before = self.ticks
-        if not is_killed(self.start(), random.uniform(0.0, longest_s)):
-            return None
-        return moment(self.run, before, length)
+    def run_and_kill(self, random: Random, longest_s: float) -> bool:
+        """Run one process and kill it within this time; return False if it had ended well before."""
+        process = self.start()
+        try:
+            process.wait(random.uniform(0.0, longest_s))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            return True
+        ends(process)
+        return False
 
     def finish(self) -> None:
         """Run one process to its end."""

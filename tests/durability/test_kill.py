@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from time import monotonic, sleep
 
+import msgspec
 import pytest
 
 from actors.persistence.journal import JOURNAL
@@ -16,28 +18,74 @@ from actors.record.lock import LOCK
 from actors.record.manifest import CONFIG, MANIFEST
 from tests.command import Prism
 from tests.durability.conftest import TINY
-from tests.durability.kills import SMALL, KillCounts, embedded, live
-from tests.durability.process_runs import differences, ends
+from tests.durability.live_oracle import LIVE, LiveWitness
+from tests.durability.process_runs import KillableRun, differences, ends
 from tests.durability.process_runs import prism as process
 from tests.patience import HANG_S
+from tests.standin import Latency, ModelServer, ServerSettings
 from tests.tiers import Size
+
+SMALL = """
+simulation: {rounds: 20, ticks_per_round: 24, seed: 5}
+population: {size: 200, activity: {mean: 0.9, sigma: 0.1}}
+run: {checkpoint_every_ticks: 8, segment_mb: 0.1}
+"""
+"""A run of about a second, half of it start-up, with a checkpoint every 15 ms, and its ticks sealed now and then."""
+
+GOES_ON = 0.85
+"""The probability that a resumed run is killed again."""
+
+
+def killed(run: KillableRun, random: Random, longest_s: float, most: int) -> Iterator[int]:
+    """Kill a run at random moments, at most so often, and yield the number of kills after each."""
+    kills = 0
+    while kills < most and (not kills or random.random() < GOES_ON) and run.run_and_kill(random, longest_s):
+        kills += 1
+        yield kills
+    run.finish()
 
 
 @pytest.mark.slow
 def test_runs_killed_again_and_again_end_as_one_that_was_left_alone(tmp_path: Path, size: Size) -> None:
-    kills = size(100, everyday=3)
-    config, counts = tmp_path / "small.yaml", KillCounts(kills)
+    """Journal and rounds are the same byte by byte, and the summary except for values from a clock."""
+    config, random, left, most = tmp_path / "small.yaml", Random(3), size(100, everyday=3), 0
     config.write_text(SMALL)
-    assert embedded(config, tmp_path, counts, Random(3)) == []
-    assert counts.moments.total() == kills
-    assert counts.most > 1, "a resumed run was killed, too"
+    begun = monotonic()
+    KillableRun(config, tmp_path / "reference").finish()
+    longest_s = 1.1 * (monotonic() - begun)
+    while left:
+        kills = max(killed(KillableRun(config, tmp_path / "run"), random, longest_s, left), default=0)
+        assert differences(tmp_path / "run", tmp_path / "reference") == []
+        shutil.rmtree(tmp_path / "run")
+        left, most = left - kills, max(most, kills)
+    assert most > 1, "a resumed run was killed, too"
 
 
 @pytest.mark.slow
 def test_runs_with_a_live_oracle_killed_four_times_lose_nothing_and_ask_nothing_twice(tmp_path: Path) -> None:
-    counts = KillCounts(4)
-    assert live(tmp_path, counts, Random(2), rounds=3) == []
-    assert counts.moments.total() == 4
+    """A server answers over real sockets, differently every time and after random times."""
+    config, run, random, left = tmp_path / "live.yaml", tmp_path / "run", Random(2), 4
+
+    def reseed() -> None:
+        """Give the server other latencies from now on."""
+        latency = Latency(mean_s=0.01, p99_s=0.05, seed=random.randrange(2**31))
+        server.settings = msgspec.structs.replace(server.settings, latency=latency)
+
+    with ModelServer(ServerSettings(slots=8, live=True)) as server:
+        config.write_text(LIVE.format(host=server.url, rounds=3))
+        reseed()
+        begun = monotonic()
+        KillableRun(config, tmp_path / "reference").finish()
+        longest_s = 1.1 * (monotonic() - begun)
+        while left:
+            witness = LiveWitness(run, server)
+            for _ in killed(KillableRun(config, run), random, longest_s, left):
+                left -= 1
+                reseed()
+                assert witness.faults() == []
+            assert witness.faults() == []
+            ends(process("replay", str(run), "--quiet"))
+            shutil.rmtree(run)
 
 
 UNSTARTED_FILES = [

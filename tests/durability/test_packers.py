@@ -57,14 +57,6 @@ def assert_same(run: Path, whole: Path) -> None:
         assert (run / segment.name).read_bytes() == segment.read_bytes()
 
 
-def test_a_run_whose_packer_is_killed_goes_on(tmp_path: Path, whole: Path) -> None:
-    process, packer = begun_run(whole, tmp_path / "run")
-    os.kill(packer, signal.SIGKILL)
-    ended(process)
-    assert events(tmp_path / "run", "packer_lost")[0]["reason"] == "signal 9"
-    assert_same(tmp_path / "run", whole)
-
-
 def test_a_run_that_is_killed_leaves_no_packer_and_is_resumed(tmp_path: Path, whole: Path) -> None:
     process, packer = begun_run(whole, tmp_path / "run")
     process.kill()

@@ -219,9 +219,9 @@ def test_an_economy_that_is_killed_again_and_again_ends_as_one_that_never_was(tm
     undisturbed.finish()
     killable = KillableRun(tmp_path / "economy.yaml", tmp_path / "killable", options)
     random = Random(4)
-    moments = [killable.run_and_kill(random, 2.5, 60) for _ in range(6)]
+    are_killed = [killable.run_and_kill(random, 2.5) for _ in range(6)]
     killable.finish()
-    assert any(moments), "some of them were killed"
+    assert any(are_killed)
     assert differences(tmp_path / "killable", tmp_path / "undisturbed") == []
 
 
