@@ -22,14 +22,15 @@ from tests.durability.live_oracle import LIVE, LiveWitness
 from tests.durability.process_runs import KillableRun, differences, ends
 from tests.durability.process_runs import prism as process
 from tests.patience import HANG_S
+from tests.plain import plain_text
 from tests.standin import Latency, ModelServer, ServerSettings
 from tests.tiers import Size
 
-SMALL = """
+SMALL = plain_text("""
 simulation: {rounds: 20, ticks_per_round: 24, seed: 5}
 population: {size: 200, activity: {mean: 0.9, sigma: 0.1}}
 run: {checkpoint_every_ticks: 8, segment_mb: 0.1}
-"""
+""")
 """A run of about a second, half of it start-up, with a checkpoint every 15 ms, and its ticks sealed now and then."""
 
 GOES_ON = 0.85
@@ -72,7 +73,7 @@ def test_runs_with_a_live_oracle_killed_four_times_lose_nothing_and_ask_nothing_
         server.settings = msgspec.structs.replace(server.settings, latency=latency)
 
     with ModelServer(ServerSettings(slots=8, live=True)) as server:
-        config.write_text(LIVE.format(host=server.url, rounds=3))
+        config.write_text(plain_text(LIVE.format(host=server.url, rounds=3)))
         reseed()
         begun = monotonic()
         KillableRun(config, tmp_path / "reference").finish()
