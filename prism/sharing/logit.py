@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Final, Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
-import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
+from prism.columns import Floats
 from prism.sharing.records import Fields, Judged, Value
 
 VALUES_MAX: Final = 12  # the most values of a text that has columns
@@ -34,94 +33,43 @@ _LEAST: Final = 1e-4  # the weight of an option that no judgement has: its coeff
 
 Predictor = Callable[[Sequence[Value]], tuple[float, ...]]
 """A function from the values of a question's fields to the probability of each option."""
+Read = Callable[[Value], float]
+"""A function from the value of a field to the value of a column."""
 
 
-class Column(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A column of a logit, with its coefficient of each option."""
-
-    field: str  # the field that it reads
-    # `number`, `log`, or `value`: 1 where the field has the value `value`, otherwise 0
-    kind: Literal["number", "log", "value"]
-    coefficients: list[float] = []  # one for each option; only their differences mean something
-    value: Value = ""
-    # mean, scale: of a number: the value that is subtracted from it, and its divisor
-    mean: float = 0.0
-    scale: float = 1.0
-    # low, high: of a number: its range in the judgements. A value outside counts as the nearer end: nothing is known
-    # about a model's judgements there, and a straight line would soon be far off.
-    low: float | None = None
-    high: float | None = None
-
-    def read(self, value: Value) -> float:
-        """Return the column of a question in which the field has this value."""
-        if self.kind == "value":
-            return 1.0 if value == self.value else 0.0
-        number = float(value) if isinstance(value, int | float) else 0.0  # a question without a context has no number
-        number = _logarithm(number) if self.kind == "log" else number
-        number = number if self.low is None else max(number, self.low)
-        return ((number if self.high is None else min(number, self.high)) - self.mean) / self.scale
-
-
-class Product(msgspec.Struct, frozen=True, kw_only=True):
-    columns: tuple[int, int]
-    coefficients: list[float] = []
-
-
-class Logit(msgspec.Struct, frozen=True, kw_only=True):
-    """A fitted logit: its options, columns, products of columns, and the constant of each option."""
-
-    options: list[str]
-    constants: list[float]
-    columns: list[Column]
-    products: list[Product] = []
-
-    def predictor(self, names: Sequence[str]) -> Predictor:
-        places = [names.index(column.field) for column in self.columns]
-        rows = self._terms
-        by_option = [(constant, [row[number] for row in rows]) for number, constant in enumerate(self.constants)]
-
-        def predict(values: Sequence[Value]) -> tuple[float, ...]:
-            read = [column.read(values[place]) for column, place in zip(self.columns, places, strict=True)]
-            read += [read[one] * read[other] for one, other in (product.columns for product in self.products)]
-            utilities = [constant + math.fsum(map(math.prod, zip(of, read, strict=True))) for constant, of in by_option]
-            highest = max(utilities)
-            weights = [math.exp(utility - highest) for utility in utilities]
-            total = math.fsum(weights)
-            return tuple(weight / total for weight in weights)
-
-        return predict
-
-    @property
-    def _terms(self) -> list[list[float]]:
-        return [each.coefficients for each in self.columns] + [each.coefficients for each in self.products]
-
-
-def fit_logit(records: Sequence[Judged], fields: Fields, options: Sequence[str]) -> Logit:
-    """Return the logit that is fitted to judgements with these options."""
+def fit_logit(records: Sequence[Judged], fields: Fields) -> Predictor:
+    """Return the predictions of the logit that is fitted to judgements with the same options."""
     columns = list(_columns(records, fields))
-    products = _products(columns, fields.multiplied)
-    places = [fields.names.index(column.field) for column in columns]
-    read = [
-        [column.read(each.values[place]) for each in records] for column, place in zip(columns, places, strict=True)
+    # The products of columns, a number's also with itself; none if there would be very many.
+    multiplied = [at for at, (place, _, _) in enumerate(columns) if fields.names[place] in fields.multiplied]
+    pairs = [
+        (one, other)
+        for number, one in enumerate(multiplied)
+        for other in multiplied[number:]
+        if columns[one][0] != columns[other][0] or columns[one][2]
     ]
-    rows = np.ones((len(records), len(columns) + len(products) + 1))  # the last column is that of the constants
-    for number, column_of_all in enumerate(read):
-        rows[:, number] = column_of_all
-    for number, (one, other) in enumerate(products, start=len(columns)):
-        rows[:, number] = rows[:, one] * rows[:, other]
+    pairs = pairs if len(multiplied) <= MULTIPLIED_MAX else []
+
+    def row_of(values: Sequence[Value]) -> list[float]:
+        read = [column(values[place]) for place, column, _ in columns]
+        return [*read, *(read[one] * read[other] for one, other in pairs), 1.0]
+
     shares = np.array([record.probabilities for record in records], dtype=np.float64) + _LEAST
-    found = [_rounded(row) for row in _minimised(rows, shares / shares.sum(axis=1, keepdims=True)).T]
-    return Logit(
-        options=list(options),
-        constants=found[-1],
-        columns=[msgspec.structs.replace(column, coefficients=of) for column, of in zip(columns, found, strict=False)],
-        products=[
-            Product(columns=pair, coefficients=of) for pair, of in zip(products, found[len(columns) : -1], strict=True)
-        ],
-    )
+    rows = np.array([row_of(record.values) for record in records])
+    coefficients = np.round(_minimised(rows, shares / shares.sum(axis=1, keepdims=True)), _DIGITS).tolist()
+
+    def predict(values: Sequence[Value]) -> tuple[float, ...]:
+        row = row_of(values)
+        utilities = [math.fsum(map(math.prod, zip(of_option, row, strict=True))) for of_option in coefficients]
+        highest = max(utilities)
+        weights = [math.exp(utility - highest) for utility in utilities]
+        total = math.fsum(weights)
+        return tuple(weight / total for weight in weights)
+
+    return predict
 
 
-def _minimised(rows: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def _minimised(rows: Floats, shares: Floats) -> Floats:
     """Return the coefficients with the largest likelihood of the shares of options, less the penalty.
 
     Args:
@@ -152,9 +100,7 @@ def _minimised(rows: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArra
     return found
 
 
-def _loss(
-    rows: NDArray[np.float64], shares: NDArray[np.float64], penalty: NDArray[np.float64], found: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64]]:
+def _loss(rows: Floats, shares: Floats, penalty: Floats, found: Floats) -> tuple[float, Floats]:
     """Return the loss that is minimised, and the probability of each option for each judgement."""
     utilities = rows @ found.T
     utilities -= utilities.max(axis=1, keepdims=True)
@@ -162,24 +108,8 @@ def _loss(
     return float(0.5 * (penalty * found**2).sum() - (shares * logarithms).sum()), np.exp(logarithms)
 
 
-def _rounded(numbers: NDArray[np.float64]) -> list[float]:
-    return [round(number, _DIGITS) + 0.0 for number in numbers.tolist()]
-
-
-def _products(columns: Sequence[Column], multiplied: Collection[str]) -> list[tuple[int, int]]:
-    """Return the pairs of columns of these fields, a number also with itself; none if there would be very many."""
-    places = [place for place, column in enumerate(columns) if column.field in multiplied]
-    if len(places) > MULTIPLIED_MAX:
-        return []
-    return [
-        (one, other)
-        for number, one in enumerate(places)
-        for other in places[number:]
-        if columns[one].field != columns[other].field or columns[one].kind != "value"
-    ]
-
-
-def _columns(records: Sequence[Judged], fields: Fields) -> Iterator[Column]:
+def _columns(records: Sequence[Judged], fields: Fields) -> Iterator[tuple[int, Read, bool]]:
+    """Yield the columns: the place of a field, the reader of its value, and whether it is a number."""
     for place, name in enumerate(fields.names):
         if name not in fields.stated:
             continue
@@ -189,19 +119,34 @@ def _columns(records: Sequence[Judged], fields: Fields) -> Iterator[Column]:
             common = [value for value, count in counts.items() if count >= FEWEST_OF_VALUE]
             if len(common) <= VALUES_MAX:
                 # Without the most common value, which is what the constants stand for.
-                others = sorted(common, key=lambda value: (-counts[value], str(value)))[1:]
-                yield from (Column(field=name, kind="value", value=value) for value in others)
+                for value in sorted(common, key=lambda value: (-counts[value], str(value)))[1:]:
+                    yield place, _is_value(value), False
             continue
-        numbers = [float(value) for value in values]
-        kind: Literal["number", "log"] = "log" if max(map(abs, numbers)) >= LARGE else "number"
-        if kind == "log":
-            numbers = [_logarithm(number) for number in numbers]
+        is_large = max(abs(float(value)) for value in values) >= LARGE
+        numbers = np.array([_logarithm(float(value)) if is_large else float(value) for value in values])
         mean = math.fsum(numbers) / len(numbers)
-        scale = math.sqrt(math.fsum((number - mean) ** 2 for number in numbers) / len(numbers))
+        scale = math.sqrt(math.fsum((numbers - mean) ** 2) / len(numbers))
         if scale > 0.0:
-            mean, scale = round(mean, _DIGITS), round(scale, _DIGITS) or 10.0**-_DIGITS
-            low, high = round(min(numbers), _DIGITS), round(max(numbers), _DIGITS)
-            yield Column(field=name, kind=kind, mean=mean, scale=scale, low=low, high=high)
+            yield place, _number(mean, scale, float(numbers.min()), float(numbers.max()), is_large=is_large), True
+
+
+def _is_value(wanted: Value) -> Read:
+    return lambda value: 1.0 if value == wanted else 0.0
+
+
+def _number(mean: float, scale: float, low: float, high: float, *, is_large: bool) -> Read:
+    """Return the reader of a number, of which nothing is known outside of its range in the judgements.
+
+    A value outside counts as the nearer end: a straight line would soon be far off.
+    """
+    mean, low, high = (round(each, _DIGITS) for each in (mean, low, high))
+    scale = round(scale, _DIGITS) or 10.0**-_DIGITS
+
+    def read(value: Value) -> float:
+        number = float(value) if isinstance(value, int | float) else 0.0  # a question without a context has no number
+        return (min(max(_logarithm(number) if is_large else number, low), high) - mean) / scale
+
+    return read
 
 
 def _logarithm(number: float) -> float:

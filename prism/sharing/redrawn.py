@@ -53,7 +53,6 @@ class Kind:
         self.audits = [each for each in judged if each.is_audit]
         self.is_counted = any(each.samples for each in judged)
         self._judged, self._fields = judged, fields
-        self._options = [str(option) for option in judged[0].kind[2:]]
         self._first = {each.key: each.probabilities for each in reversed(judged) if not each.is_audit}
         self._mean = np.mean([each.probabilities for each in judged], axis=0).tolist()
         self.residuals = self._residuals()
@@ -69,7 +68,7 @@ class Kind:
         """
         if len(self._judged) < FEWEST:
             return lambda key, _: self._first.get(key, self._mean)
-        predict = fit_logit(judged, self._fields, self._options).predictor(self._fields.names)
+        predict = fit_logit(judged, self._fields)
         return lambda _, values: predict(values)
 
     def drawn(self, random: np.random.Generator) -> Base:

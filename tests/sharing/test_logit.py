@@ -47,16 +47,14 @@ def error(predict: object, records: Sequence[Judged]) -> float:
 
 
 def test_a_logit_with_a_product_is_found_from_a_few_hundred_judgements() -> None:
-    found = fit_logit(judged(400), FIELDS, OPTIONS)
-    assert error(found.predictor(NAMES), judged(200, seed=2)) < 0.002
-    plain = fit_logit(judged(400), FIELDS._replace(multiplied=()), OPTIONS)
-    assert error(plain.predictor(NAMES), judged(200, seed=2)) > 0.004
+    found = fit_logit(judged(400), FIELDS)
+    assert error(found, judged(200, seed=2)) < 0.002
+    plain = fit_logit(judged(400), FIELDS._replace(multiplied=()))
+    assert error(plain, judged(200, seed=2)) > 0.004
 
 
 def test_the_order_of_judgements_does_not_matter_and_probabilities_add_up() -> None:
     records = judged(100)
-    first, second = fit_logit(records, FIELDS, OPTIONS), fit_logit(records[::-1], FIELDS, OPTIONS)
-    assert error(first.predictor(NAMES), judged(50, seed=3)) == pytest.approx(
-        error(second.predictor(NAMES), judged(50, seed=3)), abs=1e-6
-    )
-    assert sum(first.predictor(NAMES)(records[0].values)) == pytest.approx(1.0)
+    first, second = fit_logit(records, FIELDS), fit_logit(records[::-1], FIELDS)
+    assert error(first, judged(50, seed=3)) == pytest.approx(error(second, judged(50, seed=3)), abs=1e-6)
+    assert sum(first(records[0].values)) == pytest.approx(1.0)
