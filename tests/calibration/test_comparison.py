@@ -54,13 +54,6 @@ def test_sizes_are_compared_from_the_smallest_real_one_on() -> None:
     assert comparer.statistics(ours) == pytest.approx([0.625, 0.375])
 
 
-def test_two_runs_are_compared_by_their_ranks_among_the_data() -> None:
-    comparer = Comparer(DEPTH, rows(*[1, 2, 3, 4, 5] * 2))
-    shallow, deep = (Observed(cascades=rows(*[depth] * 5)) for depth in (1, 5))
-    assert comparer.between(shallow, shallow) == 0.0
-    assert comparer.between(shallow, deep) == pytest.approx(1.0 / 0.25)
-
-
 def test_the_holdout_is_chosen_by_the_content_of_each_cascade() -> None:
     trees = [star(leaves) for leaves in range(60, 360)]
     real, turned = parted(trees, 1 / 3), parted(trees[::-1], 1 / 3)

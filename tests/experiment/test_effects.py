@@ -43,14 +43,14 @@ def values_of(design: Design, table: Any) -> dict[tuple[str, str], float]:
 
 def test_sobol_indices_of_the_ishigami_function_are_the_analytic_ones() -> None:
     """Ishigami and Homma (1990), a = 7, b = 0.1: first order 0.314, 0.442, 0; total 0.558, 0.442, 0.244."""
-    design = sampled("sobol", 3, samples=1024)
+    design = sampled("sobol", 3, samples=512)
     x1, x2, x3 = (unit_points(design).T - 0.5) * 2 * np.pi
     exact = np.sin(x1) + 7 * np.sin(x2) ** 2 + 0.1 * x3**4 * np.sin(x1)
     seeds = exact[:, None] + np.array([-2.0, 0.5, 3.0])  # a seed that moves all points alike changes no index
     found = values_of(design, seeds * 1e-9)
     for place, (first, total) in enumerate([(0.3139, 0.5576), (0.4424, 0.4424), (0.0, 0.2437)], start=1):
-        assert found[f"x.x{place}", "first_order"] == pytest.approx(first, abs=0.03)
-        assert found[f"x.x{place}", "total"] == pytest.approx(total, abs=0.03)
+        assert found[f"x.x{place}", "first_order"] == pytest.approx(first, abs=0.05)
+        assert found[f"x.x{place}", "total"] == pytest.approx(total, abs=0.05)
 
 
 @pytest.mark.slow

@@ -74,14 +74,11 @@ def test_failed_cells_end_it_at_once_also_where_nothing_has_a_result() -> None:
     [
         ("{measure: love, half_width: 1}", "e.yaml:5: seeds.measure: expected one of the measures: likes, got 'love'"),
         ("{measure: likes}", "e.yaml:5: seeds: expected half_width or relative"),
-        ("{measure: likes, half_width: 1, relative: 1}", "e.yaml:5: seeds: expected half_width or relative"),
-        ("{measure: likes, half_width: 0}", "e.yaml:5: seeds.half_width: expected float > 0 or none, got 0"),
         ("{measure: likes, half_width: .inf}", "e.yaml:5: seeds.half_width: expected float > 0 or none, got .inf"),
         (
             "{measure: likes, half_width: 1, most: 9}",
             "e.yaml:5: seeds.most: expected at least 10, the key least, got 9",
         ),
-        ("{measure: likes, half_width: 1, least: 3}", "e.yaml:5: seeds.least: expected int 5 to 100000, got 3"),
         (
             "{measure: likes, half_width: 1, contrast: [a, c]}",
             "e.yaml:5: seeds.contrast: expected one of the conditions: a, b, got 'c'",
@@ -90,25 +87,9 @@ def test_failed_cells_end_it_at_once_also_where_nothing_has_a_result() -> None:
             "{measure: likes, half_width: 1, contrast: [a, a]}",
             "e.yaml:5: seeds.contrast: expected two different conditions",
         ),
-        ("{measure: likes, half_width: 1, mots: 9}", "e.yaml:5: seeds.mots: unknown key; did you mean most?"),
     ],
 )
 def test_a_rule_that_cannot_be_is_refused_with_its_line(seeds: str, problem: str) -> None:
     with pytest.raises(ConfigError) as refused:
         read_experiment(f"{HEAD}{LIST}seeds: {seeds}\n", "e.yaml")
     assert str(refused.value).replace("`", "").startswith(problem)
-
-
-def test_the_interval_at_the_end_covers_nearly_as_often_as_with_a_fixed_number_and_alarms_stay_rare() -> None:
-    """The figures of many more are in docs/experiments.md, by benchmarks/experiments_power.py."""
-    rng, looked, covered, alarms, experiments = np.random.default_rng(10), rule(half_width=0.55), 0, 0, 60
-    for _ in range(experiments):
-        values = rng.normal(size=40)
-        count = next(count for count in looked.counts() if stopped(looked, {"a": list(values[:count])}, count))
-        over = described(list(values[:count]))
-        assert over.low is not None
-        assert over.high is not None
-        covered += over.low <= 0 <= over.high
-        alarms += abs(over.mean) > 2.1 * over.sd / np.sqrt(over.count)
-    assert covered >= 50
-    assert alarms <= 10

@@ -9,7 +9,7 @@ from prism.scorecard.concentration import month_share, top_share
 from tests.catalogue import catalogue
 
 
-@catalogue("days", [2.0, 4.0, 8.0])
+@catalogue("days", [2.0, 8.0])
 def test_the_share_of_a_month_does_not_depend_on_the_length_of_the_run(days: float) -> None:
     random = np.random.default_rng(4)
     rates = random.lognormal(-1.0, 1.5, size=20_000)  # posts a day

@@ -28,14 +28,10 @@ def post(**values: object) -> SimpleNamespace:
     return SimpleNamespace(**{"match": 0.5, "likes": 0, "topics": ("art",), "age": 3, **values})
 
 
-@catalogue(("value", "group"), [(0.0, 0), (0.24, 0), (0.25, 1), (0.5, 2), (0.99, 3), (1.0, 3)])
-def test_bins_are_of_equal_width_and_the_last_has_its_upper_end(value: float, group: int) -> None:
-    assert grouping("match", "4 bins", KNOWN).group(value) == group
-
-
-@catalogue(("count", "group"), [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (1023, 10), (1024, 11)])
-def test_counts_are_grouped_by_their_logarithm(count: int, group: int) -> None:
-    assert grouping("likes", "log2", KNOWN).group(count) == group
+def test_bins_are_of_equal_width_and_counts_are_grouped_by_their_logarithm() -> None:
+    bins, log2 = grouping("match", "4 bins", KNOWN).group, grouping("likes", "log2", KNOWN).group
+    assert [bins(value) for value in (0.0, 0.24, 0.25, 0.5, 0.99, 1.0)] == [0, 0, 1, 2, 3, 3]
+    assert [log2(count) for count in (0, 1, 2, 3, 4, 1023, 1024)] == [0, 1, 2, 2, 3, 10, 11]
 
 
 @catalogue(
@@ -45,12 +41,8 @@ def test_counts_are_grouped_by_their_logarithm(count: int, group: int) -> None:
         ("mach", "exact", "no such field: did you mean post.match?"),
         ("age", "exact", "stands for agent.age and post.age"),
         ("post.likes", "4 bins", "exact or log2, got '4 bins'"),
-        ("agent.mood", "log2", "agent.mood is grouped by exact, got 'log2'"),
         ("agent.heat", "log2", "agent.heat is grouped by exact, got 'log2'"),
-        ("post.match", "0 bins", "1 to 1000 bins"),
         ("post.match", "1001 bins", "1 to 1000 bins"),
-        ("post.match", "four", "exact or 1 to 1000 bins, such as `4 bins`, got 'four'"),
-        ("agent.age", "four", "exact or log2 or 1 to 1000 bins, such as `4 bins`, got 'four'"),
         ("post.match", "log2", "post.match is grouped by exact or 1 to 1000 bins, such as `4 bins`, got 'log2'"),
         (
             "post.topics",
@@ -78,13 +70,9 @@ def test_by_default_ranges_are_binned_counts_logged_and_the_rest_exact() -> None
 @catalogue(
     ("name", "text", "group", "words"),
     [
-        ("post.match", "4 bins", 0, "0 to 0.25"),
-        ("post.match", "4 bins", 3, "0.75 to 1"),
         ("post.match", "3 bins", 1, "0.3333 to 0.6667"),
         ("post.match", "exact", 0.5, "0.5"),
-        ("post.likes", "log2", 0, "0"),
         ("post.likes", "log2", 1, "1"),
-        ("post.likes", "log2", 2, "2 to 3"),
         ("post.likes", "log2", 5, "16 to 31"),
     ],
 )

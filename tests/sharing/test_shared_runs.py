@@ -37,10 +37,6 @@ SHARED = with_sharing(
 )
 """Few archetypes, and many audits."""
 
-PRINT_DIGEST = (
-    "from tests.sharing.test_shared_runs import SHARED, slow; from tests.actors.social_runs import digest_of; "
-)
-
 
 def slow(oracle: Oracle[Any], seed: int = 0, fails: float = 0.2) -> Oracle[Any]:
     return SlowJudge(oracle, seed, fails)
@@ -58,23 +54,17 @@ def shared_run(config: Config, schedule: int, fails: float = 0.2) -> Simulation:
     return run_scheduled(schedule, partial(run, config, partial(slow, seed=schedule, fails=fails)))
 
 
-def test_the_run_has_everything_that_could_depend_on_a_schedule() -> None:
-    done = shared_run(SHARED, 0)
-    sharing = done.oracle.sharing
-    assert sharing is not None
-    assert sharing.counts.roles["owner"] == 2
-    assert sharing.counts.roles["audited"] >= 20
-    assert sharing.counts.roles["shared"] >= 30
-    assert done.oracle.statistics.fallbacks["not_an_option"] >= 5
-
-
-@pytest.mark.everyday(1)
-@pytest.mark.parametrize(("deliberation", "full", "everyday"), [(4, 20, 2), (0, 8, 2), (1, 8, 2)])
+@pytest.mark.parametrize(("deliberation", "full", "everyday"), [(4, 20, 2), (0, 8, 2)])
 def test_every_schedule_gives_the_same_result(deliberation: int, full: int, everyday: int, size: Size) -> None:
     config = with_deliberation(deliberation, SHARED)
-    expected = outcome(shared_run(config, 0))
+    done = shared_run(config, 0)
+    roles = done.oracle.sharing.counts.roles if done.oracle.sharing else {}
+    assert roles["owner"] >= 2, "the run has everything that could depend on a schedule"
+    assert roles["audited"] >= 20
+    assert roles["shared"] >= 30
+    assert done.oracle.statistics.fallbacks["not_an_option"] >= 5
     for schedule in range(1, size(full, everyday=everyday)):
-        assert outcome(shared_run(config, schedule)) == expected, schedule
+        assert outcome(shared_run(config, schedule)) == outcome(done), schedule
 
 
 def test_questions_of_one_archetype_are_asked_once() -> None:

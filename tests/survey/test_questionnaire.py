@@ -47,15 +47,11 @@ def test_a_file_says_what_is_asked_when_and_how_often() -> None:
 @catalogue(
     ("text", "problem"),
     [
-        ("questions: []", "asked.yaml:1: questions: expected list of {id, text, options, scale, ...}, at least 1"),
-        ("repeat: 2", "asked.yaml: questions: is missing"),
         (question("opn: true"), "asked.yaml:4: questions[1].opn: unknown key; did you mean open?"),
         (question("labels: [x, y]"), "asked.yaml:4: questions[1].id: expected one of options, scale and open: true"),
         (question("open: true, scale: [1, 7]"), "for the question c, got scale and open"),
         (question("scale: [1]"), "asked.yaml:4: questions[1].scale: expected two whole numbers, the lowest"),
-        (question("scale: [7, 1]"), "as [1, 7], got [7, 1]"),
         (question("scale: [0, 101]"), "at most 100 apart"),
-        (question("scale: [1, 2.5]"), "asked.yaml:4: questions[1].scale[1]: expected int, got 2.5"),
         (question("scale: [1, 7], labels: [x]"), "expected two texts, for the ends of a scale, got 1"),
         (question("options: [x]"), "expected 2 to 50 options, got 1"),
         (question("options: [x, X]"), "questions[1].options[1]: expected another option than those before it, got 'X'"),
@@ -64,10 +60,7 @@ def test_a_file_says_what_is_asked_when_and_how_often() -> None:
         (question("open: true").replace("id: c", "id: A"), "asked.yaml:4: questions[1].id: expected an id of its own"),
         (question("open: true").replace("id: c", "id: 2nd"), "questions[1].id: expected at most 60 letters"),
         (question("open: true").replace("text: d", "text: ''"), "questions[1].text: expected 1 to 2,000 characters"),
-        (question("open: true").replace("at: 1", "at: -1"), "asked.yaml:1: at: expected int >= 0"),
-        (question("open: true").replace("at: 1", "at: {a: x}"), "asked.yaml:1: at.a: expected int >= 0, got "),
         (question("open: true").replace("at: 1", "at: {}"), "asked.yaml:1: at: expected 1 to 20 moments, got 0"),
-        (question("open: true").replace("at: 1", "repeat: 0"), "asked.yaml:1: repeat: expected int 1 to "),
     ],
 )
 def test_what_is_wrong_is_one_line_with_its_place(text: str, problem: str) -> None:
@@ -85,10 +78,7 @@ def test_what_is_wrong_is_one_line_with_its_place(text: str, problem: str) -> No
             "c.answer: column 1 of 'agent.age > 3': expected a number, found a condition",
         ),
         ("scale: [1, 7], answer: post.likes", "unknown field post.likes"),
-        ("scale: [1, 7], answer: agent.agee", "did you mean agent.age?"),
-        ("options: [x, y, z], answer: agent.age > 3", "expected a number, found a condition"),
         ("options: [left, up], answer: agent.camp", "c.answer: may give 'right', which is none of the options"),
-        ("open: true, answer: agent.age", "expected a text, found a number"),
     ],
 )
 def test_an_expression_that_gives_no_answer_of_its_kind_is_refused(keys: str, problem: str) -> None:

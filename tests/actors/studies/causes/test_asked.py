@@ -44,6 +44,7 @@ def told(run: Path, ask: int) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_so_many_questions_are_asked_once_and_a_second_search_finds_the_same_on_the_tape(
     run: Path, server: ModelServer
 ) -> None:

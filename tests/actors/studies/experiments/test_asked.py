@@ -32,10 +32,6 @@ FORECAST = Forecast(
     ("oracle", "expected"),
     [
         ("{max_usd: 7}", "$7.00 for all cells, $1.00 used so far; enough"),
-        (
-            "{max_usd: 6.5}",
-            "$6.50 for all cells, $1.00 used so far; not enough: cells stop there; raise oracle.max_usd",
-        ),
         ("{max_calls: 201}", "201 calls for all cells, 1 used so far; enough"),
         ("{max_tokens: 24000}", "24,000 tokens for all cells, 12 used so far; not enough: cells stop there; "),
     ],

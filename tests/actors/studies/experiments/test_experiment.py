@@ -39,7 +39,12 @@ def runs_done(setting: str) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_the_table_has_the_values_of_the_runs_and_a_second_time_nothing_is_run(prism: Prism, tmp_path: Path) -> None:
-    write_experiment(tmp_path)
+    (tmp_path / "own_measures.py").write_text(
+        "import json\n\n"
+        "def double_likes(run):\n"
+        "    return 2 * json.loads((run / 'summary.json').read_text())['likes']\n"
+    )
+    write_experiment(tmp_path, EXPERIMENT.replace("  posts: rounds.posts", "  double: own_measures:double_likes"))
     first = prism("experiment", "e.yaml", "--jobs", "2")
     assert first.code == 0, first.err
     assert [line.partition(":")[0] for line in first.err.splitlines()] == [f"{count} of 6" for count in range(1, 7)]
@@ -47,7 +52,12 @@ def test_the_table_has_the_values_of_the_runs_and_a_second_time_nothing_is_run(p
     likes = {row["seed"]: float(row["value"]) for row in found}
     expected = {str(run["seed"]): float(run["likes"]) for run in runs_done("size: 3")}
     assert likes == expected
-    assert len(likes) == 3
+    double = {
+        row["seed"]: float(row["value"])
+        for row in rows()
+        if row["condition"] == "random" and row["measure"] == "double"
+    }
+    assert double == {seed: 2 * value for seed, value in likes.items()}
     assert len(rows()) == 2 * 3 * 3
     assert [each["hypothesis"]["measure"] for each in outcome()["comparisons"]] == ["likes"]
     assert outcome()["missing"] == {}
@@ -63,6 +73,12 @@ def test_the_table_has_the_values_of_the_runs_and_a_second_time_nothing_is_run(p
     before = Path("experiments/e/results.csv").read_bytes()
     again = prism("experiment", "e.yaml")
     assert (again.code, again.err) == (0, "")
+    assert Path("experiments/e/results.csv").read_bytes() == before
+    broken = next(Path("experiments/e/cells").iterdir())
+    (broken / "manifest.json").write_text("{")
+    (broken / "summary.json").unlink()
+    mended = prism("experiment", "e.yaml")
+    assert (mended.code, mended.err.count("\n")) == (0, 1), "a directory that is no run is made again"
     assert Path("experiments/e/results.csv").read_bytes() == before
 
 
@@ -102,34 +118,6 @@ def test_a_plan_says_what_it_would_run_and_that_few_pairs_find_nothing(prism: Pr
         "0.25" in said
     )
     assert not Path("experiments").exists()
-
-
-@pytest.mark.slow
-def test_a_measure_of_ones_own_is_a_function_of_the_runs_directory(prism: Prism, tmp_path: Path) -> None:
-    (tmp_path / "own_measures.py").write_text(
-        "import json\n\n"
-        "def double_likes(run):\n"
-        "    return 2 * json.loads((run / 'summary.json').read_text())['likes']\n"
-    )
-    write_experiment(tmp_path, EXPERIMENT.replace("  posts: rounds.posts", "  double: own_measures:double_likes"))
-    ended = prism("experiment", "e.yaml", "--quiet")
-    assert ended.code == 0, ended.err
-    by_measure = {
-        name: [float(row["value"]) for row in rows() if row["measure"] == name] for name in ("likes", "double")
-    }
-    assert by_measure["double"] == [2 * value for value in by_measure["likes"]]
-
-
-@pytest.mark.slow
-def test_a_run_that_cannot_go_on_is_named_and_the_others_count(prism: Prism, tmp_path: Path) -> None:
-    write_experiment(tmp_path)
-    assert prism("experiment", "e.yaml", "--quiet").code == 0
-    broken = next(Path("experiments/e/cells").iterdir())
-    (broken / "manifest.json").write_text("{")
-    (broken / "summary.json").unlink()
-    mended = prism("experiment", "e.yaml")
-    assert mended.code == 0, mended.err
-    assert len(mended.err.splitlines()) == 1, "a directory that is no run is made again"
 
 
 @pytest.mark.slow

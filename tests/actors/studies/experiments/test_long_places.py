@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PROGRAM = """
 from actors.studies.experiments.processes import forkserver
 
@@ -17,6 +19,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_processes_begin_with_a_long_directory_for_temporary_files(tmp_path: Path) -> None:
     place = tmp_path / ("x" * 90)
     place.mkdir()

@@ -80,21 +80,16 @@ REFUSED = {
     ("experiment: e.yaml", "experiment: f.yaml"): "3: experiment: no such file: f.yaml, beside this file or in {}",
     ("measure: spread,", "measure: spreat,"): "12: figures.spread of likes.measure: expected one of the measures: "
     "likes, engagement, posts, spread, got 'spreat'",
-    ("condition: chronological", "condition: hot"): "10: figures.likes of the other.condition: expected one of the "
-    "conditions: chronological, random, got 'hot'",
-    ('"replicated_measures:spread"', "likes"): "7: over_worlds.spread: expected module:function, got 'likes'",
     ("{spread:", "{likes:"): "7: over_worlds.likes: is the name of a measure of the experiment, too",
 }
 
 
-@pytest.mark.parametrize(("change", "said"), REFUSED.items())
-def test_what_cannot_be_replicated_is_refused_before_the_first_run(
-    change: tuple[str, str], said: str, prism: Prism
-) -> None:
-    assert change[0] in FILE
-    Path("r.yaml").write_text(FILE.replace(*change))
-    refused = prism("replicate", "r.yaml")
-    assert (refused.code, refused.err) == (3, f"prism: r.yaml:{said.format(Path.cwd())}\n")
+def test_what_cannot_be_replicated_is_refused_before_the_first_run(prism: Prism) -> None:
+    for change, said in REFUSED.items():
+        assert change[0] in FILE
+        Path("r.yaml").write_text(FILE.replace(*change))
+        refused = prism("replicate", "r.yaml")
+        assert (refused.code, refused.err) == (3, f"prism: r.yaml:{said.format(Path.cwd())}\n")
     assert not Path("replications").exists()
 
 

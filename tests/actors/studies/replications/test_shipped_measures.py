@@ -39,6 +39,7 @@ def measures(name: str) -> ModuleType:
     return importlib.import_module(f"{name}_measures")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ours")
 def test_each_listener_comes_once_and_success_is_measured_by_shares_of_downloads(tmp_path: Path) -> None:
     market = small("music-lab", "ranked", tmp_path / "market", people=60, rounds=20)
