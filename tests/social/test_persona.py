@@ -9,14 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.config.model import ActivityConfig, PopulationConfig
-from prism.rng import Draw, integer
+from prism.rng import Draw, integer, normal, pick, uniform
+from prism.social.people.attributes import drawn_attributes
 from prism.social.people.persona import (
     FIRST_NAMES,
     LAST_NAMES,
     PERSONALITIES,
+    TRAITS_OF,
     Persona,
-    make_persona,
-    synthetic_interests,
+    activity_scale,
     unique_names,
 )
 from prism.social.people.synthetic import SyntheticPeople
@@ -58,21 +59,36 @@ def test_where_the_mean_is_below_the_least_everybody_has_the_mean() -> None:
     assert {*SyntheticPeople(50, 3, PopulationConfig(activity=ActivityConfig(mean=0.004))).activity.tolist()} == {0.004}
 
 
-@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.integers(0, 2**40))
-def test_every_configuration_gives_thresholds_in_order(mean: float, spread: float, band: float, agent: int) -> None:
-    config = PopulationConfig(engagement_threshold=mean, threshold_spread=spread, ambiguity=band)
-    ada = make_persona(agent, 7, config, name="Ada", interests=(), personality="")
-    assert 0.0 <= ada.low_threshold <= ada.engagement_threshold <= ada.high_threshold <= 1.0
-
-
 @given(st.lists(st.sampled_from(["Ann", "Ann 2", "Ann 2 2", "Bo"])))
 def test_numbered_names_never_collide_with_names_that_end_in_a_number(names: list[str]) -> None:
     assert len(set(unique_names(names))) == len(names)
 
 
-def name_of(person: int, seed: int) -> str:
+def drawn_alone(person: int, seed: int, config: PopulationConfig) -> dict[str, Any]:
+    """Return what is drawn for a person, one draw after the other; the name without a number."""
     first = FIRST_NAMES[integer(len(FIRST_NAMES), seed, person, 0, Draw.NAME, 0)]
-    return f"{first} {LAST_NAMES[integer(len(LAST_NAMES), seed, person, 0, Draw.NAME, 1)]}"
+    topics, interests = [*dict.fromkeys(config.topics)], list[str]()
+    weights = [1.0 / rank**config.interests_exponent for rank in range(1, len(topics) + 1)]
+    for index in range(min(config.interests_per_person, len(topics))):
+        place = pick(weights, uniform(seed, person, 0, Draw.INTERESTS, index))
+        interests.append(topics.pop(place))
+        del weights[place]
+    drawn, personality = config.activity, integer(len(PERSONALITIES), seed, person, 0, Draw.PERSONALITY)
+    scale = activity_scale(drawn.mean, drawn.sigma, drawn.least)
+    activity = scale * math.exp(drawn.sigma * normal(seed, person, 0, Draw.ACTIVITY) - drawn.sigma**2 / 2.0)
+    middle = config.engagement_threshold + config.threshold_spread * normal(seed, person, 0, Draw.THRESHOLD)
+    middle = min(max(middle, 0.0), 1.0)
+    return {
+        "name": f"{first} {LAST_NAMES[integer(len(LAST_NAMES), seed, person, 0, Draw.NAME, 1)]}",
+        "interests": tuple(interests),
+        "personality": PERSONALITIES[personality],
+        "engagement_threshold": middle,
+        "low_threshold": max(middle - config.ambiguity / 2.0, 0.0),
+        "high_threshold": min(middle + config.ambiguity / 2.0, 1.0),
+        "activity": min(max(activity, drawn.least), 1.0),
+        "traits": TRAITS_OF[PERSONALITIES[personality]],
+        "attributes": drawn_attributes(person, seed, config.attributes),
+    }
 
 
 @catalogue(
@@ -85,22 +101,14 @@ def name_of(person: int, seed: int) -> str:
     ],
 )
 def test_people_who_are_drawn_at_once_are_those_who_are_drawn_one_by_one(seed: int, settings: dict[str, Any]) -> None:
-    config, size = msgspec.convert(settings, PopulationConfig), 800
-    people = SyntheticPeople(size, seed, config)
-    names = unique_names(name_of(person, seed) for person in range(size))
-    for person in range(size):
-        expected = make_persona(
-            person,
-            seed,
-            config,
-            name=names[person],
-            interests=synthetic_interests(person, seed, config),
-            personality=PERSONALITIES[integer(len(PERSONALITIES), seed, person, 0, Draw.PERSONALITY)],
-        )
+    config, size = msgspec.convert(settings, PopulationConfig), 400
+    people, drawn = SyntheticPeople(size, seed, config), [drawn_alone(person, seed, config) for person in range(size)]
+    for person, name in enumerate(unique_names(each["name"] for each in drawn)):
+        expected = Persona(**{**drawn[person], "name": name})
         assert people[person] == expected
         assert (people.name(person), people.interests(person)) == (expected.name, expected.interests)
-        for name in ("low_threshold", "high_threshold", "activity"):
-            assert getattr(people, name)[person] == getattr(expected, name)
+        for column in ("low_threshold", "high_threshold", "activity"):
+            assert getattr(people, column)[person] == getattr(expected, column)
         assert people.trait("openness")[person] == expected.traits.openness
     with pytest.raises(IndexError):
         people[size]

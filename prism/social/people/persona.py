@@ -20,8 +20,7 @@ from msgspec.structs import replace
 from prism.checked import Checked
 from prism.config.attributes import TRAITS
 from prism.config.model import PopulationConfig
-from prism.rng import Draw, normal, pick, uniform
-from prism.social.people.attributes import NO_ATTRIBUTES, Attributes, drawn_attributes
+from prism.social.people.attributes import NO_ATTRIBUTES, Attributes
 
 Trait = Annotated[float, Meta(ge=-1.0, le=1.0)]
 
@@ -119,37 +118,6 @@ class Persona(Checked, frozen=True, kw_only=True):
             raise ValueError(f"high_threshold: expected {problem}")
 
 
-def make_persona(
-    agent: int, seed: int, config: PopulationConfig, *, name: str, interests: tuple[str, ...], personality: str
-) -> Persona:
-    """Return the person `agent`, described as given, with activity and thresholds from the seed.
-
-    With z a standard normal deviate of this person, clip(x, a, b) = min(max(x, a), b):
-
-    - activity = clip(c * exp(sigma * z - sigma**2 / 2), least, 1), with the c that makes its mean over people the
-      configured one: `prism.social.people.persona.activity_scale`.
-    - engagement_threshold = clip(mean + spread * z', 0, 1), and low and high threshold are ambiguity / 2 below and
-      above it, clipped in the same way.
-    - traits: those that the words of a synthetic personality say; of another personality all 0.
-    - attributes: `prism.social.people.attributes.draw_attribute`.
-    """
-    drawn = config.activity
-    sigma, least = drawn.sigma, min(drawn.least, drawn.mean)
-    scale = activity_scale(drawn.mean, sigma, least)
-    activity = scale * math.exp(sigma * normal(seed, agent, 0, Draw.ACTIVITY) - sigma * sigma / 2.0)
-    threshold = _share(config.engagement_threshold + config.threshold_spread * normal(seed, agent, 0, Draw.THRESHOLD))
-    return Persona(
-        name=name,
-        interests=interests,
-        personality=personality,
-        engagement_threshold=threshold,
-        **band_around(threshold, config),
-        activity=min(max(activity, least), 1.0),
-        traits=TRAITS_OF.get(personality, NEUTRAL),
-        attributes=drawn_attributes(agent, seed, config.attributes),
-    )
-
-
 def band_around(threshold: float, config: PopulationConfig) -> dict[str, float]:
     """Return low and high threshold, between which the oracle is asked."""
     return {
@@ -158,23 +126,11 @@ def band_around(threshold: float, config: PopulationConfig) -> dict[str, float]:
     }
 
 
-def synthetic_interests(agent: int, seed: int, config: PopulationConfig) -> tuple[str, ...]:
-    """Return different topics, in the order drawn: `interests_per_person` of them, or all there are.
+def topic_weights(config: PopulationConfig) -> list[float]:
+    """Return the weight of each topic: 1/r^z at place r of the configured list, with z = `interests_exponent`.
 
-    The topic at place r of the configured list (from 1) has weight 1/r^z, with z = `interests_exponent`, so the first
-    topics are the popular ones.
     Source: Zipf (1949) for the shape; the user sets the order of the topics.
     """
-    topics, weights = list(dict.fromkeys(config.topics)), topic_weights(config)
-    drawn: list[str] = []
-    for index in range(min(config.interests_per_person, len(topics))):
-        place = pick(weights, uniform(seed, agent, 0, Draw.INTERESTS, index))
-        drawn.append(topics.pop(place))
-        del weights[place]
-    return tuple(drawn)
-
-
-def topic_weights(config: PopulationConfig) -> list[float]:
     return [1.0 / rank**config.interests_exponent for rank in range(1, len(dict.fromkeys(config.topics)) + 1)]
 
 

@@ -22,9 +22,10 @@ from prism.config.attributes import TRAITS
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.social.people.attributes import NO_ATTRIBUTES, Attributes, without_values
-from prism.social.people.persona import Persona, band_around, make_persona, synthetic_interests, unique_names
+from prism.social.people.persona import NEUTRAL, TRAITS_OF, Persona, band_around, unique_names
 from prism.social.people.profile_columns import OwnColumns
 from prism.social.people.profile_rows import FORMATS, FileRows, profile_rows
+from prism.social.people.synthetic import SyntheticPeople
 from prism.social.ties.cells import without_last_digits
 from prism.social.ties.follow_lists import (
     ROW,
@@ -123,16 +124,19 @@ def check_profile_format(source: str) -> None:
 def personas_from_profiles(cast: Sequence[Profile], seed: int, config: PopulationConfig) -> tuple[Persona, ...]:
     """Return the people whose profiles these are; one profile may be that of several people.
 
-    A repeated name gets a number. A profile without topics gets interests drawn from `config.topics`. Values that the
-    file does not give stay as drawn.
+    A repeated name gets a number. Interests and other values that the file does not give stay as drawn.
     """
-    people = []
-    for agent, (profile, name) in enumerate(zip(cast, unique_names(profile.name for profile in cast), strict=True)):
-        interests = profile.interests or synthetic_interests(agent, seed, config)
-        persona = make_persona(agent, seed, config, name=name, interests=interests, personality=profile.personality)
-        given: dict[str, Any] = {name: value for name, value in profile.given.items() if name not in TRAITS}
+    people, drawn = list[Persona](), SyntheticPeople(len(cast), seed, config)
+    for persona, profile, name in zip(drawn, cast, unique_names(profile.name for profile in cast), strict=True):
+        given: dict[str, Any] = {
+            "name": name,
+            "interests": profile.interests or persona.interests,
+            "personality": profile.personality,
+            "traits": TRAITS_OF.get(profile.personality, NEUTRAL),
+        }
+        given |= {name: value for name, value in profile.given.items() if name not in TRAITS}
         if traits := {name: value for name, value in profile.given.items() if name in TRAITS}:
-            given["traits"] = replace(persona.traits, **traits)
+            given["traits"] = replace(given["traits"], **traits)
         if "engagement_threshold" in given:
             given = {**band_around(given["engagement_threshold"], config), **given}
         if config.attributes:
@@ -141,7 +145,7 @@ def personas_from_profiles(cast: Sequence[Profile], seed: int, config: Populatio
             if missing is not None:
                 raise without_values(missing, config.attributes[missing])
             given["attributes"] = {name: known[name] for name in config.attributes}
-        people.append(replace(persona, **given) if given else persona)
+        people.append(replace(persona, **given))
     return tuple(people)
 
 

@@ -1,7 +1,6 @@
 """Synthetic people in columns: everybody is drawn at once, and a persona is made when somebody asks for it.
 
-They are exactly those that `prism.social.people.persona.make_persona` makes one by one. A million take a second instead
-of a minute, and 40 bytes each instead of 700.
+A million take a second, and 40 bytes each instead of 700.
 """
 
 from __future__ import annotations
@@ -42,6 +41,15 @@ _ANYBODY: Final = Persona(name="anybody", interests=(), personality="")
 
 class SyntheticPeople(Sequence[Persona]):
     """The people of a seed.
+
+    With z a standard normal deviate of each person, clip(x, a, b) = min(max(x, a), b):
+
+    - activity = clip(c * exp(sigma * z - sigma**2 / 2), least, 1), with the c that makes its mean over people the
+      configured one: `prism.social.people.persona.activity_scale`.
+    - engagement_threshold = clip(mean + spread * z', 0, 1), and low and high threshold are ambiguity / 2 below and
+      above it, clipped in the same way.
+    - interests: different topics, in the order drawn: `interests_per_person` of them, or all there are.
+    - attributes: `prism.social.people.attributes.draw_attribute`.
 
     Args:
         margins: the values of their attributes, if there are margins.
