@@ -13,179 +13,116 @@ from tests.config.refusals import FEED, GRAPH, TOP, refusal
 
 EPOCH = "expected date and time with UTC offset"
 
-VALUES = {
-    "int too small": ("population:\n  size: 0", "2: population.size: expected int 1 to 10000000, got 0"),
-    "int too large": ("feed:\n\n  size: 1001", "3: feed.size: expected int 1 to 1000, got 1001"),
-    "negative": ("simulation: {seed: -1}", "1: simulation.seed: expected int 0 to 9223372036854775807, got -1"),
-    "float for int": ("population: {size: 3.0}", "1: population.size: expected int 1 to 10000000, got 3.0"),
-    "bool for int": ("population: {size: true}", "1: population.size: expected int 1 to 10000000, got true"),
-    "text for int": ('population: {size: "5"}', "1: population.size: expected int 1 to 10000000, got '5'"),
-    "octal for int": ("population: {size: 0042}", "1: population.size: expected int 1 to 10000000, got '0042'"),
-    "null for int": ("population:\n  size:", "2: population.size: expected int 1 to 10000000, got null"),
-    "mapping for int": ("population: {size: {a: 1}}", "1: population.size: expected int 1 to 10000000, got a mapping"),
-    "int for text": ("population: {profiles: 3}", "1: population.profiles: expected text or none, got 3"),
-    "list for text": ("population: {profiles: [a]}", "1: population.profiles: expected text or none, got ['a']"),
-    "share above 1": ("population: {ambiguity: 1.5}", "1: population.ambiguity: expected float 0 to 1, got 1.5"),
-    "open bound": (
+VALUES = [
+    ("population:\n  size: 0", "2: population.size: expected int 1 to 10000000, got 0"),
+    ("population: {size: 3.0}", "1: population.size: expected int 1 to 10000000, got 3.0"),
+    ("population: {size: true}", "1: population.size: expected int 1 to 10000000, got true"),
+    ("population: {size: 0042}", "1: population.size: expected int 1 to 10000000, got '0042'"),
+    ("population:\n  size:", "2: population.size: expected int 1 to 10000000, got null"),
+    ("population: {size: {a: 1}}", "1: population.size: expected int 1 to 10000000, got a mapping"),
+    ("population: {profiles: [a]}", "1: population.profiles: expected text or none, got ['a']"),
+    (
         "population: {activity: {mean: 0}}",
         "1: population.activity.mean: expected float > 0 and <= 1, got 0",
     ),
-    "optional": ("oracle: {rate_per_s: 0}", "1: oracle.rate_per_s: expected float 0.001 to 100000 or none, got 0"),
-    "bool as word": (
+    ("oracle: {rate_per_s: 0}", "1: oracle.rate_per_s: expected float 0.001 to 100000 or none, got 0"),
+    (
         "statechart: {oracle_enabled: off}",
         "1: statechart.oracle_enabled: expected true or false, got 'off'",
     ),
-    "unknown choice": (
+    (
         "feed: {algorithm: hottest}",
         (
             "1: feed.algorithm: expected one of: chronological, hot, interest, random, bridging, "
             "or an expression, got 'hottest'; did you mean hot?"
         ),
     ),
-    "probabilities of a policy": (
+    (
         "simulation: {domain: economy}\n\nllm: {method: probabilities}",
         "3: llm.method: the policies of an economy are numbers, not options: expected auto or json, got probabilities",
     ),
-    "infinite": (
+    (
         "simulation: {tick_seconds: .inf}",
         "1: simulation.tick_seconds: expected float > 0 and <= 10000000, got .inf",
     ),
-    "overflow": (
-        "simulation: {tick_seconds: 1e999}",
-        "1: simulation.tick_seconds: expected float > 0 and <= 10000000, got .inf",
-    ),
-    "minus infinity": (
-        "oracle: {choice: {like: -.inf}}",
-        "1: oracle.choice.like: expected float -100 to 100, got -.inf",
-    ),
-    "not a number": ("oracle: {choice: {like: .nan}}", "1: oracle.choice.like: expected float -100 to 100, got .nan"),
-    "not a number, listed": (
-        "population: {topics: [a, .nan]}",
-        "1: population.topics[1]: expected non-empty text, got .nan",
-    ),
-    "text for list": (
+    ("oracle: {choice: {like: .nan}}", "1: oracle.choice.like: expected float -100 to 100, got .nan"),
+    (
         "population: {topics: a}",
         "1: population.topics: expected list of non-empty text, at least 1, got 'a'",
     ),
-    "short list": (
+    (
         "economy: {macro: {gap_lags: [1.0]}}",
         "1: economy.macro.gap_lags: expected list of float -2 to 2, exactly 2, got [1.0]",
     ),
-    "empty list": (
-        "population: {topics: []}",
-        "1: population.topics: expected list of non-empty text, at least 1, got []",
-    ),
-    "item": (
+    (
         "population:\n  topics:\n    - a\n    - 3",
         "2: population.topics[1]: expected non-empty text, got 3",
     ),
-    "empty item": ("population: {topics: ['']}", "1: population.topics[0]: expected non-empty text, got ''"),
-    "date without time": ("simulation: {epoch: 2026-02-03}", f"1: simulation.epoch: {EPOCH}, got 2026-02-03"),
-    "date without offset": (
+    (
         "simulation: {epoch: 2026-02-03 10:00:00}",
         f"1: simulation.epoch: {EPOCH}, got 2026-02-03 10:00:00",
     ),
-    "no such day": (
+    (
         "simulation: {epoch: 2026-02-30}",
         "1: simulation.epoch: expected a valid timestamp, got '2026-02-30'",
     ),
-    "endless int": (
+    (
         f"simulation: {{seed: {'9' * 5000}}}",
         f"1: simulation.seed: expected a valid int, got '{'9' * 56}...",
     ),
-    "long text": (f"feed: {{size: {'x' * 99}}}", f"1: feed.size: expected int 1 to 1000, got '{'x' * 56}..."),
-}
+    (f"feed: {{size: {'x' * 99}}}", f"1: feed.size: expected int 1 to 1000, got '{'x' * 56}..."),
+]
 
-TOGETHER = {
-    "too many interests": (
+TOGETHER = [
+    (
         "population:\n  topics: [a]\n  interests_per_person: 2",
         "3: population.interests_per_person: expected interests_per_person <= the number of topics, got 2 and 1",
     ),
-    "too few topics": (
-        "population: {topics: [a, b]}",
-        "1: population.topics: expected interests_per_person <= the number of topics, got 3 and 2",
-    ),
-    "same topic twice": (
+    (
         "population: {topics: [a, b, c, b]}",
         "1: population.topics: expected topics that differ, got 'b' more than once",
     ),
-    "no profiles to follow": (
+    (
         "population:\n  graph:\n    kind: profiles",
         "3: population.graph.kind: graph.kind is profiles, which needs a profile file in population.profiles, got null",
     ),
-    "epoch too late": (
+    (
         'simulation: {epoch: "9999-12-31T23:00:00Z"}',
         (
             "1: simulation.epoch: expected all of the run between the years 1 and 9999, got 1200 ticks of 60 s from "
             "9999-12-31T23:00:00+00:00"
         ),
     ),
-    "ticks too many": (
-        "simulation: {rounds: 1, ticks: 30000, tick_seconds: 10000000}",
-        (
-            "1: simulation.tick_seconds: expected all of the run between the years 1 and 9999, got 30000 ticks of "
-            "1e+07 s from 2026-01-01T00:00:00+00:00"
-        ),
-    ),
-    "real time at no pace": (
+    (
         "oracle: {mode: realtime}",
         (
             "1: oracle.mode: realtime needs run.tick_s and population.deliberation_minutes above 0, or every answer "
             "would be too late"
         ),
     ),
-    "tape without a model": (
+    (
         "oracle: {tape: record}",
         "1: oracle.tape: record needs a backend that asks a model: ollama or openai, got choice",
     ),
-    "replay without a tape": (
+    (
         "oracle: {backend: ollama, tape: replay}",
         "1: oracle.tape: replay needs the tape's file in oracle.tape_path, got null",
     ),
-    "tape in real time": (
+    (
         "{oracle: {backend: ollama, tape: record, mode: realtime}, run: {tick_s: 1}}",
         (
             "1: oracle.mode: a tape does not know which answers came too late for realtime: expected mode pace, got "
             "realtime"
         ),
     ),
-    "nations in shards": (
-        "run: {shards: 2}\nsimulation: {domain: economy}",
-        "2: simulation.domain: with run.shards, simulation.domain must be social",
-    ),
-    "the newest post in shards": (
+    (
         "feed: {reshare_credit: newest}\nrun: {shards: 2}",
         (
             "2: run.shards: with run.shards, feed.reshare_credit must be seen or root, as the newest post that came to "
             "somebody is known to their shard only"
         ),
     ),
-    "memory in shards": (
-        "run: {shards: 2}\nllm: {memory: 3}",
-        "2: llm.memory: with run.shards, llm.memory must be 0, as what somebody remembers is known to their shard only",
-    ),
-    "written texts in shards": (
-        "run: {shards: 2}\nllm: {writes: true}",
-        "2: llm.writes: with run.shards, llm.writes must be false, as a text is known to its author's shard only",
-    ),
-    "shared judgements in shards": (
-        "run: {shards: 2}\noracle: {sharing: {by: archetype}}",
-        (
-            "2: oracle.sharing.by: with run.shards, oracle.sharing.by must be none, as judgements note what only "
-            "somebody's shard knows"
-        ),
-    ),
-}
-
-
-@catalogue(("text", "message"), VALUES.values())
-def test_a_bad_value_is_refused_with_its_place_and_what_was_expected(text: str, message: str) -> None:
-    assert refusal(text) == f"c.yaml:{message}"
-
-
-@catalogue(("text", "message"), TOGETHER.values())
-def test_settings_that_cannot_hold_together_are_refused(text: str, message: str) -> None:
-    assert refusal(text) == f"c.yaml:{message}"
+]
 
 
 POPULATION = (
@@ -195,72 +132,44 @@ POPULATION = (
     "attributes, margins, measures, columns, posts, relevance, intentions, activity, dwell, response, graph"
 )
 
-KEYS = {
-    "misspelt section": ("popluation: {}", "1: popluation: unknown key; did you mean population?"),
-    "misspelt key": ("population:\n  sise: 3", "2: population.sise: unknown key; did you mean population.size?"),
-    "misspelt inner key": (
+KEYS = [
+    ("population:\n  sise: 3", "2: population.sise: unknown key; did you mean population.size?"),
+    (
         "population:\n  graph:\n    kinds: x",
         "3: population.graph.kinds: unknown key; did you mean population.graph.kind?",
     ),
-    "key of a section at the top": ("seed: 3", "1: seed: unknown key; did you mean simulation.seed or llm.seed?"),
-    "key of two sections": ("size: 3", "1: size: unknown key; did you mean population.size or feed.size?"),
-    "key of an inner section, in one word": (
+    ("seed: 3", "1: seed: unknown key; did you mean simulation.seed or llm.seed?"),
+    (
         "population: {graph_degree: 3}",
         "1: population.graph_degree: unknown key; did you mean population.graph.degree?",
     ),
-    "inner section in another place": (
-        "oracle: {archetype: {likes: log2}}",
-        "1: oracle.archetype: unknown key; did you mean oracle.sharing.archetype?",
-    ),
-    "dotted key": (
+    (
         "population: {graph.path: x}",
         "1: population.graph.path: unknown key; did you mean population.graph?",
     ),
-    "unknown section": ("zzz: 1", f"1: zzz: unknown key; the top has: {TOP}"),
-    "unknown key": ("feed: {zzz: 1}", f"1: feed.zzz: unknown key; feed has: {FEED}"),
-    "empty key": ('"": 1', f"1: '': unknown key; the top has: {TOP}"),
-    "key of two lines": ('"a\\nb": 1', f"1: a\\nb: unknown key; the top has: {TOP}"),
-    "merge key": ("<<: {a: 1}", f"1: <<: unknown key; the top has: {TOP}"),
-    "twice": ("population:\n  size: 1\n  size: 2", "3: population.size: stands twice, first in line 2"),
-    "section twice": ("feed: {}\nrun: {}\nfeed: {}", "3: feed: stands twice, first in line 1"),
-    "int as key": ("population: {1: 2}", "1: population: expected a name as key, got 1"),
-    "null as key": ("null: 2", "1: expected a name as key, got null"),
-    "list as key": ("? [a]\n: b", "1: expected a name as key, got ['a']"),
-}
+    ("zzz: 1", f"1: zzz: unknown key; the top has: {TOP}"),
+    ("feed: {zzz: 1}", f"1: feed.zzz: unknown key; feed has: {FEED}"),
+    ('"": 1', f"1: '': unknown key; the top has: {TOP}"),
+    ("population:\n  size: 1\n  size: 2", "3: population.size: stands twice, first in line 2"),
+    ("population: {1: 2}", "1: population: expected a name as key, got 1"),
+    ("? [a]\n: b", "1: expected a name as key, got ['a']"),
+]
 
-SHAPES = {
-    "number for section": ("population: 3", f"1: population: expected a section with keys ({POPULATION}), got 3"),
-    "list for inner section": (
-        "population:\n  graph: [a]",
-        f"2: population.graph: expected a section with keys ({GRAPH}), got ['a']",
-    ),
-    "list at the top": ("- a", "1: expected sections at the top, got ['a']"),
-    "text at the top": ("# x\nhello", "2: expected sections at the top, got 'hello'"),
-    "two documents": (
+SHAPES = [
+    ("population: 3", f"1: population: expected a section with keys ({POPULATION}), got 3"),
+    ("- a", "1: expected sections at the top, got ['a']"),
+    (
         "feed: {}\n---\nrun: {}",
         "2: not valid YAML: expected a single document in the stream, but found another document",
     ),
-    "lost colon": (
-        "feed:\n  size: 3\n  pool\n",
-        "3: not valid YAML: expected a key with a colon and a space behind it",
-    ),
-    "tab": (
-        "feed:\n\tsize: 3",
-        "2: not valid YAML: expected an indent of spaces, got a tab",
-    ),
-    "control character": ("feed: {}\n\x07", "2: not valid YAML: the character '\\x07' is not allowed"),
-    "tag": ("feed: !!python/object:os.system x", "1: !!python/object:os.system: YAML tags are not supported"),
-    "alias": ("feed: &x {}\nrun: *x", "2: *x: YAML aliases are not supported"),
-}
+    ("feed: {}\n\x07", "2: not valid YAML: the character '\\x07' is not allowed"),
+    ("feed: !!python/object:os.system x", "1: !!python/object:os.system: YAML tags are not supported"),
+    ("feed: &x {}\nrun: *x", "2: *x: YAML aliases are not supported"),
+]
 
 
-@catalogue(("text", "message"), KEYS.values())
-def test_a_bad_key_is_refused_with_a_hint(text: str, message: str) -> None:
-    assert refusal(text) == f"c.yaml:{message}"
-
-
-@catalogue(("text", "message"), SHAPES.values())
-def test_a_text_of_the_wrong_shape_is_refused_with_its_line(text: str, message: str) -> None:
+@catalogue(("text", "message"), [*VALUES, *TOGETHER, *KEYS, *SHAPES])
+def test_what_cannot_be_is_refused_with_its_line_and_what_was_expected(text: str, message: str) -> None:
     assert refusal(text) == f"c.yaml:{message}"
 
 
@@ -273,9 +182,6 @@ ALGORITHM = "expected one of: chronological, hot, interest, random, bridging, or
         ("feed.size", "expected key=value, got 'feed.size'"),
         ("=3", f"'': unknown key; the top has: {TOP}"),
         ("feed.size=0", "feed.size: expected int 1 to 1000, got 0"),
-        ("feed.size=", "feed.size: expected int 1 to 1000, got null"),
-        ("feed.size=\n\n0", "feed.size: expected int 1 to 1000, got 0"),
-        ("seed=7", "seed: unknown key; did you mean simulation.seed or llm.seed?"),
         ("feed..size=1", "feed.''.size: unknown key; feed has: " + FEED),
         ("FEED.size=1", f"FEED.size: unknown key; the top has: {TOP}"),
         ("population.graph=x", f"population.graph: expected one key of this section: {GRAPH}"),
@@ -283,7 +189,6 @@ ALGORITHM = "expected one of: chronological, hot, interest, random, bridging, or
         ("feed.size=*x", "feed.size: *x: YAML aliases are not supported"),
         ("population.topics=[a", "population.topics: not valid YAML: a bracket is not closed"),
         ("feed.algorithm=chronologic", f"feed.algorithm: {ALGORITHM}, got 'chronologic'; did you mean chronological?"),
-        ("oracle.tape=Replai", "oracle.tape: expected one of: off, record, replay, got 'Replai'; did you mean replay?"),
     ],
 )
 def test_a_bad_override_is_refused_in_the_name_of_set(override: str, message: str) -> None:
@@ -296,24 +201,11 @@ def test_a_bad_override_is_refused_in_the_name_of_set(override: str, message: st
         ("PRISM_FEED__SIZE", "five", "feed.size: expected int 1 to 1000, got 'five'"),
         ("PRISM_FEED__SISE", "5", "feed.sise: unknown key; did you mean feed.size?"),
         ("PRISM_FEED", "5", f"feed: expected one key of this section: {FEED}"),
-        ("PRISM_POPULATION__GRAPH", "5", f"population.graph: expected one key of this section: {GRAPH}"),
         ("PRISM_A__B", "5", f"a.b: unknown key; the top has: {TOP}"),
-        ("PRISM___X", "5", f"''.x: unknown key; the top has: {TOP}"),
     ],
 )
 def test_a_bad_variable_is_refused_in_its_own_name(variable: str, value: str, message: str) -> None:
     assert refusal("feed: {size: 7}", {variable: value}) == f"{variable}: {message}"
-
-
-def test_a_conflict_is_blamed_on_the_setting_that_was_set_last() -> None:
-    text = "population: {interests_per_person: 2, topics: [a, b]}"
-    problem = "expected interests_per_person <= the number of topics, got"
-    assert refusal(text, {"PRISM_POPULATION__TOPICS": "[a]"}) == (
-        f"PRISM_POPULATION__TOPICS: population.topics: {problem} 2 and 1"
-    )
-    assert refusal(text, {}, "population.interests_per_person=3") == (
-        f"--set: population.interests_per_person: {problem} 3 and 2"
-    )
 
 
 SEVERAL_VALUES = """\
@@ -360,9 +252,9 @@ def test_all_contradictions_are_told_at_once_each_with_the_setting_that_was_set_
 
 
 def test_of_very_many_mistakes_a_screenful_is_told() -> None:
-    told = refusal("".join(f"nothing{number}: 1\n" for number in range(1030))).split("\n")
+    told = refusal("".join(f"nothing{number}: 1\n" for number in range(130))).split("\n")
     assert len(told) == TOLD_MAX + 1
-    assert told[-1] == "and 1,010 more"
+    assert told[-1] == "and 110 more"
 
 
 def test_the_fields_of_an_error_are_those_of_the_first_mistake_and_it_survives_pickling() -> None:

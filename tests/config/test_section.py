@@ -16,12 +16,8 @@ from prism.config import (
     ChoiceConfig,
     Config,
     EconomyConfig,
-    GraphConfig,
-    LLMConfig,
-    MetricsConfig,
     OracleConfig,
     PopulationConfig,
-    RunConfig,
     SimulationConfig,
     load_config,
 )
@@ -32,57 +28,29 @@ from tests.config.refusals import GRAPH
 
 SIZE = "expected int 1 to 10000000"
 
-REFUSED: dict[str, tuple[type[Section], dict[str, Any], str]] = {
-    "below its range": (PopulationConfig, {"size": -5}, f"population.size: {SIZE}, got -5"),
-    "a bool for a number": (PopulationConfig, {"size": True}, f"population.size: {SIZE}, got true"),
-    "a float for an int": (PopulationConfig, {"size": 3.0}, f"population.size: {SIZE}, got 3.0"),
-    "not a number": (ChoiceConfig, {"like": math.nan}, "oracle.choice.like: expected float -100 to 100, got .nan"),
-    "an item": (
-        EconomyConfig,
-        {"strengths": (1, 2, 3, 4, "a")},
-        "economy.strengths[4]: expected float 0.001 to 1e+12, got 'a'",
-    ),
-    "a set": (
-        BacktestConfig,
-        {"periods": {"a"}},
-        "economy.backtest.periods: expected list of non-empty text, got {'a'}",
-    ),
-    "a setting of a model": (LLMConfig, {"temperature": 3}, "llm.temperature: expected float 0 to 2, got 3"),
-    "a setting of a run": (RunConfig, {"sync": "no"}, "run.sync: expected true or false, got 'no'"),
-    "a setting of metrics": (MetricsConfig, {"port": -1}, "metrics.port: expected int 0 to 65535, got -1"),
-    "an unknown key": (PopulationConfig, {"sizes": 3}, "population.sizes: unknown key; did you mean population.size?"),
-    "a key of a section": (Config, {"seed": 3}, "seed: unknown key; did you mean simulation.seed or llm.seed?"),
-    "a key like no other": (
-        GraphConfig,
-        {"qqq": 3},
-        f"population.graph.qqq: unknown key; population.graph has: {GRAPH}",
-    ),
-    "no section": (PopulationConfig, {"graph": 3}, f"population.graph: expected a section with keys ({GRAPH}), got 3"),
-    "inside a mapping": (Config, {"population": {"size": 0}}, f"population.size: {SIZE}, got 0"),
-    "deep inside mappings": (
-        Config,
-        {"population": {"graph": {"degree": 0}}},
-        "population.graph.degree: expected int >= 1 or none, got 0",
-    ),
-    "an unknown key inside": (
-        Config,
-        {"population": {"siz": 0}},
-        "population.siz: unknown key; did you mean population.size?",
-    ),
-    "a key that is no text": (
+REFUSED: list[tuple[type[Section], dict[str, Any], str]] = [
+    (PopulationConfig, {"size": True}, f"population.size: {SIZE}, got true"),
+    (ChoiceConfig, {"like": math.nan}, "oracle.choice.like: expected float -100 to 100, got .nan"),
+    (EconomyConfig, {"strengths": (1, "a")}, "economy.strengths[1]: expected float 0.001 to 1e+12, got 'a'"),
+    (BacktestConfig, {"periods": {"a"}}, "economy.backtest.periods: expected list of non-empty text, got {'a'}"),
+    (PopulationConfig, {"sizes": 3}, "population.sizes: unknown key; did you mean population.size?"),
+    (Config, {"seed": 3}, "seed: unknown key; did you mean simulation.seed or llm.seed?"),
+    (PopulationConfig, {"graph": 3}, f"population.graph: expected a section with keys ({GRAPH}), got 3"),
+    (Config, {"population": {"graph": {"degree": 0}}}, "population.graph.degree: expected int >= 1 or none, got 0"),
+    (
         Config,
         {"population": {"graph": {3: 0}}},
         f"population.graph.3: unknown key; population.graph has: {GRAPH}",
     ),
-    "together": (
+    (
         Config,
         {"oracle": OracleConfig(tape="record")},
         "oracle.tape: record needs a backend that asks a model: ollama or openai, got choice",
     ),
-}
+]
 
 
-@catalogue(("section", "settings", "message"), REFUSED.values())
+@catalogue(("section", "settings", "message"), REFUSED)
 def test_a_setting_is_refused_by_its_dotted_path(
     section: type[Section], settings: dict[str, Any], message: str
 ) -> None:
@@ -139,21 +107,14 @@ def test_a_section_of_somebody_else_is_a_whole_by_itself() -> None:
         Other(speed="x")  # type: ignore[arg-type]
 
 
-def test_text_may_be_all_that_is_given_or_nothing_at_all() -> None:
-    assert load_config() == load_config("") == Config()
-    assert load_config("simulation: {seed: 7}").simulation.seed == 7
-
-
 def test_overrides_may_be_a_mapping_of_python_values() -> None:
     config = load_config("simulation: {seed: 7}", overrides={"population.size": np.int64(19), "feed.attention": 1})
     assert (config.simulation.seed, config.population.size, config.feed.attention) == (7, 19, 1.0)
     with pytest.raises(ConfigError, match=r"^overrides: population\.size: expected int 1 to 10000000, got 0$"):
         load_config(overrides={"population.size": 0})
-    with pytest.raises(ConfigError, match=r"^overrides: population\.siz: unknown key"):
-        load_config(overrides={"population.siz": 0})
 
 
-@pytest.mark.parametrize("name", ["study.yaml", "a/b.yml"])
-def test_the_name_of_a_file_is_no_text_and_says_who_reads_files(name: str) -> None:
-    with pytest.raises(ConfigError, match=rf"got a file's name; actors\.read_config\('{name}'\) reads it$"):
-        load_config(name)
+def test_the_name_of_a_file_is_no_text_and_says_who_reads_files() -> None:
+    with pytest.raises(ConfigError, match=r"got a file's name; actors\.read_config\('a/b\.yml'\) reads it$"):
+        load_config("a/b.yml")
+    assert load_config() == load_config("") == Config()

@@ -19,30 +19,7 @@ BLOCK, FLOW = ("key", "item", "question"), ("list", "mapping", "pair")
 KINDS = st.tuples(
     st.lists(st.sampled_from(BLOCK), max_size=DEPTH_MAX + 4), st.lists(st.sampled_from(FLOW), max_size=DEPTH_MAX + 4)
 )
-FRAGMENTS = st.sampled_from(
-    (
-        "[",
-        "]",
-        "{",
-        "}",
-        "- ",
-        "? ",
-        ": ",
-        "a",
-        "a: ",
-        ",",
-        "\n",
-        "  ",
-        "#",
-        " # [",
-        '"',
-        "'",
-        "|\n  [[",
-        ">\n",
-        "&a ",
-        "*a",
-    )
-)
+FRAGMENTS = st.sampled_from([*"[]{}a,#\"'\n", "- ", "? ", ": ", "a: ", "  ", " # [", "|\n  [[", ">\n", "&a ", "*a"])
 
 
 def nested(blocks: list[str], flows: list[str], innermost: str = "x") -> str:
@@ -102,15 +79,10 @@ def test_any_text_means_the_same_with_the_limit_or_is_deeper_than_it(fragments: 
         assert found == unlimited
 
 
-@catalogue("levels", [DEPTH_MAX + 1, 100, 300])
 @catalogue(("unit", "end"), [("[", "]"), ("{a: ", "}"), ("- ", ""), ("? ", ""), ("[a: ", "]")])
-def test_a_deep_text_is_refused_with_its_line_whatever_it_is_nested_by(unit: str, end: str, levels: int) -> None:
-    assert outcome(f"\n{unit * levels}x{end * levels}") == f"c.yaml:2: {TOO_DEEP}"
-
-
-def test_deep_indentation_is_refused_where_it_becomes_too_deep() -> None:
-    text = "".join(f"{' ' * depth}a:\n" for depth in range(DEPTH_MAX + 8))
-    assert outcome(text) == f"c.yaml:{DEPTH_MAX + 1}: {TOO_DEEP}"
+def test_a_deep_text_is_refused_with_its_line_whatever_it_is_nested_by(unit: str, end: str) -> None:
+    assert outcome(f"\n{unit * 100}x{end * 100}") == f"c.yaml:2: {TOO_DEEP}"
+    assert refusal(None, {"PRISM_FEED__SIZE": unit * 400}) == f"PRISM_FEED__SIZE: feed.size: {TOO_DEEP}"
 
 
 def test_brackets_that_nest_nothing_are_no_nesting() -> None:
@@ -119,49 +91,30 @@ def test_brackets_that_nest_nothing_are_no_nesting() -> None:
     assert outcome(text) == {"a": "x" + deep, "b": deep, "c": deep, "d": deep + "\n", "e": ["x"]}
 
 
-@catalogue("value", ["[" * 400, "[" * 400 + "]" * 400, "{a: " * 400, "- " * 400])
-def test_a_deep_value_is_refused_from_any_source(value: str) -> None:
-    assert refusal(None, {"PRISM_FEED__SIZE": value}) == f"PRISM_FEED__SIZE: feed.size: {TOO_DEEP}"
-    assert refusal(None, None, f"feed.size={value}") == f"--set: feed.size: {TOO_DEEP}"
-
-
 def test_a_text_that_is_too_long_is_refused_by_name() -> None:
     told = "is longer than the 65,536 characters that a configuration may have"
     assert outcome("#" * LENGTH_MAX) == {}
     assert outcome("#" * (LENGTH_MAX + 1)) == f"c.yaml: {told}"
     assert refusal(None, None, f"population.topics={'x' * (LENGTH_MAX + 1)}") == f"--set: population.topics: {told}"
-
-
-def test_a_resolved_configuration_may_be_longer() -> None:
-    text = "#" * (2 * LENGTH_MAX)
-    assert load_config(text, "config.yaml", environment={}, overrides=(), length_max=len(text)) == load_config(
-        None, "", environment={}, overrides=()
-    )
+    text = "#" * (2 * LENGTH_MAX)  # a resolved configuration may be longer
+    assert load_config(text, "config.yaml", length_max=len(text)) == load_config()
 
 
 QUOTES = "put the text in quotes"
 ALL = "a text that has a colon in it, or quotes in a part of it: put all of the text in quotes"
 SLIPS = {
     "a:\n  b: 1\n c:\n  d: 2\n": "3: not valid YAML: expected an indent of 0 or 2 spaces, as above, got 1",
-    "a:\n  b: 1\n   c: {d: 4}\n": "3: not valid YAML: expected an indent of 0 or 2 spaces, as above, got 3",
     "a:\n b:\n   c: 1\n# d\n  e: f\n": "5: not valid YAML: expected an indent of 0 or 1 or 3 spaces, as above, got 2",
     "a:\n- b: 1\n  c: {}\n d: 3\n": "4: not valid YAML: expected an indent of 0 or 2 spaces, as above, got 1",
-    "  a: 1\nb: 2\n": "2: not valid YAML: expected an indent of 2 spaces, as above, got 0",
-    "a: 1\n  b: 2\n": "2: not valid YAML: expected an indent of 0 spaces, as above, got 2",
     "a:\n\tb: 1\n": "2: not valid YAML: expected an indent of spaces, got a tab",
     "a:\n  b:1\n  c: 2\n": "2: not valid YAML: expected a key with a colon and a space behind it",
     "a:\n  b: 1\n  c\n  d: 2\n": "3: not valid YAML: expected a key with a colon and a space behind it",
     "a: {b: is it so?}\n": f"1: a ? outside of quotes: {QUOTES}",
     "a: {b: [x?, what: is, y]}\n": f"1: a ? outside of quotes: {QUOTES}",
-    "a: {b: 3, c: ?}\n": f"1: a ? outside of quotes: {QUOTES}",
     "a: [1,\n": "1: not valid YAML: a bracket is not closed",
-    "a: [?b, c]\n": f"1: a ? outside of quotes: {QUOTES}",
     "a: {b: c: d}\n": f"1: not valid YAML: a : outside of quotes: {QUOTES}",
-    "a: [{b: {c: 3}, d: : x}]\n": f"1: not valid YAML: a : outside of quotes: {QUOTES}",
     "a: why: not\n": f"1: not valid YAML: {ALL}",
-    'a: "b" c\n': f"1: not valid YAML: {ALL}",
     "a: @b\n": f"1: not valid YAML: a text that begins with @: {QUOTES}",
-    "a: {b: `c`}\n": f"1: not valid YAML: a text that begins with `: {QUOTES}",
     "a: - b\n": f"1: not valid YAML: a - outside of quotes: {QUOTES}, or write a list below its key",
     "a:\n  b: [c, d\n  e: {f: 4}\n": "2: not valid YAML: a bracket is not closed",
     "a:\n  b: 'c\n  e: 4\n": "2: not valid YAML: a quote is not closed",
