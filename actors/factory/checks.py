@@ -10,9 +10,7 @@ from typing import NamedTuple
 
 from actors.factory.charts import check_choices, load_chart
 from actors.factory.domains import build_domain, check_sharing
-from actors.factory.file_kinds import GRAPH, HOURLY, PEOPLE, telling_kind
-from actors.factory.graph_files import parse_graph
-from actors.factory.input_files import fitting_memory, load_margins, load_posts, locate_input, read_if_small
+from actors.factory.input_files import read_files
 from prism.checked import field_types
 from prism.config import Config
 from prism.config.attributes import PLACE, TRAITS
@@ -24,16 +22,15 @@ from prism.no_effect import NoEffect, idle_interventions, told, unreached
 from prism.social.chart import can_post
 from prism.social.no_effect import no_effect_before
 from prism.social.people.attributes import described, drawn_attributes
-from prism.social.people.hours import Hours, check_hours_format, parse_hours
 from prism.social.people.joining import authors_of, hours_of, join, number_of
 from prism.social.people.persona import Persona
 from prism.social.people.population import Population, graph_of
-from prism.social.people.profiles import Profile, Profiles, check_profile_format, parse_profiles
+from prism.social.people.profiles import Profile
 from prism.social.posts.post_file import post_lines
 from prism.social.ranking import rankings
 from prism.social.shard import check_shards
 from prism.social.sharing import QuestionFields
-from prism.social.ties.graph import FollowGraph, graph_lines
+from prism.social.ties.graph import graph_lines
 from prism.wording import counted
 
 NOBODY_POSTS = "statechart.file: no row has the effect post, so nobody writes an original post"
@@ -99,34 +96,9 @@ def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:
 
 
 def _check_population(config: PopulationConfig, seed: int) -> Checked:
-    """Check in the order in which a population is built, so that both find the same mistake first."""
-    inputs: dict[str, str | None] = {}
-    profiles: Profiles | None = None
-    graph: FollowGraph | None = None
-    if config.profiles is not None:
-        with fitting_memory(config.profiles), telling_kind(config.profiles, PEOPLE, locate_input(config.profiles)):
-            source = read_if_small(config.profiles)
-            check_profile_format(config.profiles)
-            profiles = None if source is None else parse_profiles(source.data, source.name, config)
-        inputs[config.profiles] = None if source is None else source.sha256
-    if config.graph.path is not None:
-        path = config.graph.path
-        with fitting_memory(path), telling_kind(path, GRAPH, locate_input(path)):
-            source = read_if_small(config.graph.path)
-            graph = None if source is None else parse_graph(source.data, source.name, config.graph)
-        inputs[config.graph.path] = None if source is None else source.sha256
-    elif config.graph.kind == "profiles":
+    profiles, graph, hours, margins, posts, inputs = read_files(config, only_small=True)
+    if config.graph.path is None and config.graph.kind == "profiles":
         graph = None if profiles is None else graph_of(profiles)
-    hours: Hours | None = None
-    if isinstance(name := config.activity.hours, str):
-        source = read_if_small(name)
-        with telling_kind(name, HOURLY, locate_input(name)):
-            check_hours_format(name)
-            hours = None if source is None else parse_hours(source.data, source.name)
-        inputs[name] = None if source is None else source.sha256
-    margins, read = load_margins(config)
-    posts, of_posts = load_posts(config)
-    inputs |= read | of_posts
     is_generated = config.graph.path is None and config.graph.kind != "profiles"
     size = config.size if is_generated else None if graph is None else graph.size
     ids: tuple[Sequence[str], ...] = () if graph is None else (graph.names,)

@@ -16,26 +16,34 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import reduce
 from pathlib import Path, PurePath
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
-from msgspec.structs import replace
 
 from actors.core.files import CHUNK_BYTES, NotRegularError, TooLargeError, read_regular
 from actors.factory.file_kinds import GRAPH, HOURLY, PEOPLE, POSTS, SHARES, telling_kind
 from actors.factory.graph_files import parse_graph
 from actors.factory.shipped import find_shipped
 from prism.config import Config
+from prism.config.interventions import with_settings
 from prism.config.load import PlacedConfig
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
-from prism.social.people.hours import parse_hours
+from prism.social.people.hours import Hours, check_hours_format, parse_hours
 from prism.social.people.margins import Margins, MarginTable, parse_margin
 from prism.social.people.population import Population, build_population, ignore_step
-from prism.social.people.profiles import parse_profiles
+from prism.social.people.profiles import Profiles, check_profile_format, parse_profiles
 from prism.social.posts.post_file import GivenPost, parse_posts
+from prism.social.ties.graph import FollowGraph
 
+PATHS = (
+    *("population.profiles", "population.posts.file", "population.graph.path", "population.activity.hours"),
+    *("statechart.file", "economy.initial.path"),
+)
+"""The settings that name an input file, as the margins and the tape do."""
+TAPE_PATH = "oracle.tape_path"
 INPUTS = "inputs"
 KEPT = re.compile(rf"{INPUTS}/(?P<sha256>[0-9a-f]{{64}})(?:/(?P<name>[^/]+))?")
 """The name by which a run calls a kept input; that of kept code has no `name`."""
@@ -58,6 +66,8 @@ BRING_ALONG = "bring along the whole directory of the run, or one file of it, wh
 KEPT_MAX, KEPT_BYTES_MAX = 4, 256 * 1024**2
 """The input files whose content is kept by a process that makes many runs, and their bytes, unpacked."""
 
+_NAMED: Mapping[str, Callable[[str], None]] = {PEOPLE: check_profile_format, HOURLY: check_hours_format}
+"""`{taker: refuses the name of a file that is opened and not read}`, where the name says how to read it."""
 _places: dict[str, Path] = {}
 """`{name of a kept input: where it is here}`, for the runs that this process has opened, the latest last."""
 
@@ -76,43 +86,68 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
 
 
+class PopulationFiles(NamedTuple):
+    """The contents of the files that a configuration names, each None without one.
+
+    Args:
+        hashes: `{file, as the user wrote it: SHA-256}`, None for a file that was opened and not read.
+    """
+
+    profiles: Profiles | None
+    graph: FollowGraph | None
+    hours: Hours | None
+    margins: Margins | None
+    posts: tuple[GivenPost, ...] | None
+    hashes: dict[str, str | None]
+
+
+def read_files(
+    config: PopulationConfig, on_step: Callable[[str], None] = ignore_step, *, only_small: bool = False
+) -> PopulationFiles:
+    """Return the contents of the files that people are made from.
+
+    Args:
+        on_step: called with the next step, in words.
+        only_small: large files of profiles, ties and hours are opened and not read.
+
+    Raises:
+        InputError: a file cannot be read, or its content cannot be used.
+    """
+    named = config.activity.hours if isinstance(config.activity.hours, str) else None
+    small = only_small
+    profiles, hashes = _parsed(config.profiles, parse_profiles, config, PEOPLE, "profiles", on_step, only_small=small)
+    ties = config.graph
+    graph, of_graph = _parsed(ties.path, parse_graph, ties, GRAPH, "graph", on_step, only_small=small)
+    hours, of_hours = _parsed(named, parse_hours, config, HOURLY, only_small=small)
+    tables = list[MarginTable]()
+    for name in config.margins:
+        table, of_table = _parsed(name, parse_margin, config, SHARES)
+        tables += [] if table is None else [table]
+        hashes |= of_table
+    posts, of_posts = load_posts(config)
+    hashes |= of_graph | of_hours | of_posts
+    return PopulationFiles(profiles, graph, hours, Margins(tables, config) if tables else None, posts, hashes)
+
+
 def load_population(
     config: PopulationConfig, seed: int, on_step: Callable[[str], None] = ignore_step
 ) -> tuple[Population, dict[str, str]]:
     """Return the population that the configuration asks for, and `{input file, as the user wrote it: SHA-256}`.
 
-    Args:
-        on_step: called with the next step, in words.
-
     Raises:
         InputError: a file cannot be read, or its content cannot be used.
         ConfigError: the settings contradict each other.
     """
-    profiles, read = _parsed(config.profiles, parse_profiles, config, PEOPLE, "profiles", on_step)
-    graph, of_graph = _parsed(config.graph.path, parse_graph, config.graph, GRAPH, "graph", on_step)
-    named = config.activity.hours if isinstance(config.activity.hours, str) else None
-    hours, of_hours = _parsed(named, lambda data, name, _: parse_hours(data, name), config, HOURLY)
-    margins, of_margins = load_margins(config)
-    posts, of_posts = load_posts(config)
+    profiles, graph, hours, margins, posts, hashes = read_files(config, on_step)
     population = build_population(
         config, seed, profiles=profiles, graph=graph, hours=hours, margins=margins, posts=posts, on_step=on_step
     )
-    return population, read | of_graph | of_hours | of_margins | of_posts
+    return population, {name: digest for name, digest in hashes.items() if digest is not None}
 
 
-def load_posts(config: PopulationConfig) -> tuple[tuple[GivenPost, ...] | None, dict[str, str]]:
+def load_posts(config: PopulationConfig) -> tuple[tuple[GivenPost, ...] | None, dict[str, str | None]]:
     """Return the posts in the file that the configuration names, and the hash of the file."""
     return _parsed(config.posts.file, parse_posts, config, POSTS, "posts")
-
-
-def load_margins(config: PopulationConfig) -> tuple[Margins | None, dict[str, str]]:
-    """Return the margins in the files that the configuration names, and the hash of each file."""
-    tables, hashes = list[MarginTable](), dict[str, str]()
-    for name in config.margins:
-        table, read = _parsed(name, parse_margin, config, SHARES)
-        tables += [] if table is None else [table]
-        hashes |= read
-    return Margins(tables, config) if tables else None, hashes
 
 
 def _parsed(
@@ -122,7 +157,9 @@ def _parsed(
     taker: str,
     what: str = "",
     on_step: Callable[[str], None] = ignore_step,
-) -> tuple[T | None, dict[str, str]]:
+    *,
+    only_small: bool = False,
+) -> tuple[T | None, dict[str, str | None]]:
     """Return the parsed content of an input file, and `{file: SHA-256}`; None and an empty dict without a file.
 
     Args:
@@ -134,10 +171,13 @@ def _parsed(
         return None, {}
     on_step(f"reading {name}")
     with fitting_memory(name):
-        source = read_input(name)
+        source = read_if_small(name) if only_small else read_input(name)
         with telling_kind(name, taker, locate_input(name)):
+            if source is None:
+                _NAMED.get(taker, ignore_step)(name)
+                return None, {name: None}
             made = _shared(source, lambda: parse(source.data, source.name, config), what, config)
-    return made, {source.name: source.sha256}
+    return made, {name: source.sha256}
 
 
 def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
@@ -255,32 +295,16 @@ def with_inputs_beside(config: Config, directory: Path) -> Config:
 
 def with_inputs(config: Config, rename: Callable[[str], str], rename_own: Callable[[str], str]) -> Config:
     """Return the configuration with other names of its input files."""
-
-    def new(name: str | None) -> str | None:
-        return None if name is None else rename(name)
-
-    simulation, population, initial = config.simulation, config.population, config.economy.initial
-    graph, activity = population.graph, population.activity
-    if isinstance(activity.hours, str):
-        activity = replace(activity, hours=rename(activity.hours))
-    tape = new(config.oracle.tape_path) if replays_tape(config) else config.oracle.tape_path
-    read = {name: rename_own(place) for name, place in simulation.domain_inputs.items()}
-    return replace(
-        config,
-        simulation=replace(simulation, domain_inputs=read),
-        population=replace(
-            population,
-            profiles=new(population.profiles),
-            posts=replace(population.posts, file=new(population.posts.file)),
-            margins=tuple(map(rename, population.margins)),
-            graph=replace(graph, path=new(graph.path)),
-            activity=activity,
-        ),
-        statechart=replace(config.statechart, file=new(config.statechart.file)),
-        oracle=replace(config.oracle, tape_path=tape),
-        economy=replace(config.economy, initial=replace(initial, path=new(initial.path))),
-        domain=_with_texts(config.domain, rename_own),
-    )
+    simulation = config.simulation
+    new: dict[str, Any] = {
+        "simulation.domain_inputs": {name: rename_own(place) for name, place in simulation.domain_inputs.items()},
+        "domain": _with_texts(config.domain, rename_own),
+        "population.margins": tuple(map(rename, config.population.margins)),
+    }
+    for path in (*PATHS, *([TAPE_PATH] if replays_tape(config) else ())):
+        named = reduce(getattr, path.split("."), config)
+        new |= {path: rename(named)} if isinstance(named, str) else {}
+    return with_settings(config, new)
 
 
 def _with_texts(value: Any, rename: Callable[[str], str]) -> Any:
@@ -310,20 +334,14 @@ def kept_inputs(config: Config) -> list[str]:
 
 def input_paths(config: Config) -> dict[str, str]:
     """Return `{dotted path of a setting: the input file that it names}` for the files that the domain reads."""
-    population, initial = config.population, config.economy.initial
-    named: dict[str, str | None] = {}
-    if config.simulation.domain == "economy":
-        named = {"economy.initial.path": initial.path}
-    elif config.simulation.domain == "social":
-        named = {
-            "population.profiles": population.profiles,
-            "population.posts.file": population.posts.file,
-            **{f"population.margins[{place}]": name for place, name in enumerate(population.margins)},
-            "population.graph.path": population.graph.path,
-            "population.activity.hours": hours if isinstance(hours := population.activity.hours, str) else None,
-            "statechart.file": config.statechart.file,
-        }
-    return {key: name for key, name in named.items() if name is not None}
+    domain = config.simulation.domain
+    found = {}
+    for path in PATHS:
+        named = reduce(getattr, path.split("."), config)
+        if isinstance(named, str) and domain == ("economy" if path.startswith("economy.") else "social"):
+            found[path] = named
+    margins = enumerate(config.population.margins if domain == "social" else ())
+    return {**found, **{f"population.margins[{place}]": name for place, name in margins}}
 
 
 def replays_tape(config: Config) -> bool:

@@ -57,7 +57,7 @@ def check_hours_format(source: str) -> None:
     check_format(source, "counts by hour", (".csv", ".tsv"))
 
 
-def parse_hours(data: bytes, source: str) -> Hours:
+def parse_hours(data: bytes, source: str, _: object = None) -> Hours:
     """Return the columns h00 to h23 of a table, and the first of the columns that profiles have ids in."""
     check_hours_format(source)
     text = decode_text(data, source)
