@@ -190,8 +190,6 @@ def themed(root: ElementTree.Element, name: str, title: str, size: Sequence[int]
                 del element.attrib[key]
             else:
                 element.attrib[key] = _REFERENCE.sub(rf"url(#{name}-\1)", value)
-        if _local(element.tag) in {"text", "tspan"}:
-            _plain_font(element)
     drawn = from_xml(root)
     attributes = {
         "viewBox": root.attrib.get("viewBox", f"0 0 {size[0]} {size[1]}"),
@@ -219,21 +217,6 @@ def _cleaned(key: str, value: str, element: ElementTree.Element, name: str) -> s
         rounded = _NUMBER.sub(lambda found: f"{float(found.group()):.2f}".rstrip("0").rstrip("."), value)
         return _SPACE.sub(" ", rounded).strip()
     return value
-
-
-def _plain_font(element: ElementTree.Element) -> None:
-    """Leave out the family of a text, which is the page's."""
-    parts = [part.strip() for part in element.attrib.get("style", "").split(";")]
-    kept = []
-    for part in parts:
-        if part.startswith("font:"):
-            size = re.search(r"[\d.]+px", part)
-            kept.append(f"font-size: {size.group()}" if size else "")
-            if "bold" in part or re.search(r"\b[67]00\b", part):
-                kept.append("font-weight: 600")
-        elif not part.startswith("font-family"):
-            kept.append(part)
-    element.attrib["style"] = "; ".join(part for part in kept if part)
 
 
 def _local(name: str) -> str:

@@ -162,7 +162,7 @@ pre { background: var(--panel); padding: 12px 14px; white-space: pre-wrap; overf
 code, .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.92em; }
 footer { padding: 40px 20px 60px; color: var(--quiet); font-size: 14px; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif !important;
   fill: var(--text); }
 @media (max-width: 759px) { .card.wide .scroll { border: 1px solid var(--line); padding: 4px; } }
 @media (max-width: 480px) {

@@ -73,7 +73,7 @@ export function mark(style) {
   return shape;
 }
 
-const SHAPES = {
+export const SHAPES = {
   circle: "M6 1a5 5 0 1 0 .01 0Z",
   square: "M1.5 1.5h9v9h-9Z",
   triangle: "M6 .8 11.4 11H.6Z",
