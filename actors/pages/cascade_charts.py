@@ -7,9 +7,8 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter
+from matplotlib.ticker import FixedLocator
 
 from actors.pages.card import Chart, Table
 from actors.pages.html import shown, tag
@@ -31,6 +30,8 @@ FEW: Final = 5
 POINTS_MAX: Final = 150
 DOTS_MAX: Final = 700
 DRAWN: Final = 3
+ROUND: Final = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 100_000, 1_000_000)
+"""The numbers at the axes of followers and reach."""
 NODES_MAX: Final = 400
 """The most posts of a tree that is drawn."""
 NAME_CHARS: Final = 24
@@ -171,15 +172,17 @@ def reach_chart(run: RunRecord, people: Audience, of: str = "") -> Chart | None:
     drawn = figure(height=250)
     axes = drawn.subplots()
     step = -(-len(roots) // DOTS_MAX)
-    axes.scatter(followers[::step] + 1, reach[::step] + 1, s=9, color=BLUE, alpha=0.45, linewidths=0)
+    axes.scatter(followers[::step], reach[::step], s=9, color=BLUE, alpha=0.45, linewidths=0)
     rows = _by_followers(followers, reach)
     places = [row[0] for row in rows]
-    axes.fill_between(
-        places, [row[3] + 1 for row in rows], [row[5] + 1 for row in rows], color=VERMILION, alpha=0.2, lw=0
-    )
-    axes.plot(places, [row[4] + 1 for row in rows], color=VERMILION, marker="o", markersize=3.5)
-    for axis, values in ((axes.xaxis, followers), (axes.yaxis, reach)):
-        _one_more(axes, axis, float(values.max()))
+    axes.fill_between(places, [row[3] for row in rows], [row[5] for row in rows], color=VERMILION, alpha=0.2, lw=0)
+    axes.plot(places, [row[4] for row in rows], color=VERMILION, marker="o", markersize=3.5)
+    axes.set_xscale("symlog", linthresh=1.0)
+    axes.set_yscale("symlog", linthresh=1.0)
+    for axis, most in ((axes.xaxis, followers.max()), (axes.yaxis, reach.max())):
+        axis.set_major_locator(FixedLocator([value for value in ROUND if value <= max(most, 1)]))
+        axis.set_minor_locator(FixedLocator([]))
+        log_numbers(axis)
     people_who = "people who were shown a post of it" if is_shown else "people who liked, answered or reshared"
     label(axes, "followers of the author at the start", people_who, grid="both")
     related = rank_correlation(followers, reach)
@@ -204,24 +207,10 @@ def _by_followers(followers: Floats, reach: Floats) -> list[tuple[float, float, 
         inside = (followers >= edge) & (followers < upper)
         if inside.sum() >= FEW:
             low, middle, high = (float(value) for value in np.quantile(reach[inside], (0.25, 0.5, 0.75)))
-            one_more = followers[inside] + 1
-            # If all people have the same number, rounding would put them beside it, and an axis needs some length.
-            place = float(np.exp(np.log(one_more).mean()).clip(one_more.min(), one_more.max()))
+            place = float(np.median(followers[inside]))
             rows.append((place, edge, upper - 1, low, middle, high, int(inside.sum())))
         edge = upper
     return rows
-
-
-def _one_more(axes: Axes, axis: Any, most: float) -> None:
-    """Make an axis logarithmic in the value and one, so that 0 has a place; its labels are the values."""
-    set_scale = axes.set_xscale if axis is axes.xaxis else axes.set_yscale
-    set_scale("log")
-    values = [
-        value for value in (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 100_000, 1_000_000) if value <= max(most, 1)
-    ]
-    axis.set_major_locator(FixedLocator([value + 1 for value in values]))
-    axis.set_minor_locator(FixedLocator([]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{round(value) - 1:,}"))
 
 
 def tree_charts(run: RunRecord, people: Audience | None, causes: Mapping[int, str] = NO_CAUSES) -> list[Chart]:

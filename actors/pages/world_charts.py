@@ -22,7 +22,7 @@ from actors.pages.series import (
     mark_interventions,
 )
 from actors.pages.words import count, plural, spread
-from actors.record.rounds import numbers_of
+from actors.record.rounds import growth_in_rounds, numbers_of
 from actors.results.observed import start_quarter
 from actors.results.run_record import RunGroup, RunRecord
 from prism.answers import INDICATORS, moment_in_words
@@ -103,11 +103,7 @@ def _rounds_chart(groups: Sequence[RunGroup], names: Sequence[str], title: str, 
 
 def _values(run: RunRecord, name: str, *, is_total: bool) -> tuple[list[float], list[float]]:
     column = run.rounds.get(name, [])
-    places = run.rounds.get("round", [])[: len(column)]
-    if not is_total:
-        return places, column
-    before = [0.0, *column[:-1]] if places and places[0] == 1 else [column[0], *column[:-1]] if column else []
-    return places, [now - then for now, then in zip(column, before, strict=True)]
+    return run.rounds.get("round", [])[: len(column)], growth_in_rounds(run.rounds, name)[1] if is_total else column
 
 
 def economy_charts(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> list[Chart]:

@@ -67,6 +67,16 @@ def numbers_of(show: Show, rounds: RoundsTable) -> list[str]:
     return named or [name for name in rounds if name not in ENGINE_COLUMNS and any(rounds[name])]
 
 
+def growth_in_rounds(rounds: RoundsTable, name: str) -> tuple[float, list[float]]:
+    """Return a total before the first row, and its growth in each round.
+
+    The first row of a fork includes all that its parent has counted; a run begins at 0.
+    """
+    totals = rounds.get(name, [])
+    before = 0.0 if not totals or rounds["round"][0] == 1 else totals[0]
+    return before, [now - then for now, then in zip(totals, [before, *totals], strict=False)]
+
+
 class Rows(NamedTuple):
     """The rows at the start of a file, up to the first that is not the next round's.
 

@@ -49,14 +49,12 @@ class Explainer:
         self._command = tuple(command)
         self._lock = Lock()
         self._done: OrderedDict[Key, Explained] = OrderedDict()
-        self._wanted: Key | None = None
-        """The next turn; only the latest request counts."""
         self._current: Key | None = None
         self._began_s = 0.0
         self._process: subprocess.Popen[bytes] | None = None
 
     def get(self, path: Path, agent: int, tick: int) -> Explained:
-        """Return the explanation of an agent's turns in a tick, and have it worked out if it is missing."""
+        """Return the explanation of an agent's turns in a tick, and begin it unless another is being worked out."""
         key = (path, agent, tick)
         with self._lock:
             if key in self._done:
@@ -64,38 +62,29 @@ class Explainer:
                 return self._done[key]
             if not self._command:
                 return Explained(state="failed", problem="turns are not worked out here")
-            if self._current == key:
-                return Explained(state="working", seconds=monotonic() - self._began_s)
-            self._wanted = key
+            if self._current not in (None, key):
+                return Explained(state="waiting")  # the page asks again
             if self._current is None:
-                self._current = key
-                Thread(target=self._work, name="explain", daemon=True).start()
-            return Explained(state="waiting")
+                self._current, self._began_s = key, monotonic()
+                Thread(target=self._work, args=(key,), name="explain", daemon=True).start()
+            return Explained(state="working", seconds=monotonic() - self._began_s)
 
     def close(self) -> None:
         """End what is being worked out."""
         with self._lock:
-            self._wanted = None
             if self._process is not None:
                 self._process.kill()
 
-    def _work(self) -> None:
-        while (key := self._next()) is not None:
-            try:
-                found = self._explained(*key)
-            except (OSError, ValueError) as error:
-                found = Explained(state="failed", problem=f"the command cannot be begun: {error}")
-            with self._lock:
-                self._done[key] = found
-                if len(self._done) > KEPT_MAX:
-                    self._done.popitem(last=False)
-
-    def _next(self) -> Key | None:
-        """Return the next turn; None if every wanted turn is done."""
+    def _work(self, key: Key) -> None:
+        try:
+            found = self._explained(*key)
+        except (OSError, ValueError) as error:
+            found = Explained(state="failed", problem=f"the command cannot be begun: {error}")
         with self._lock:
-            wanted = None if self._wanted in self._done else self._wanted
-            self._current, self._wanted, self._began_s = wanted, None, monotonic()
-            return wanted
+            self._current = None
+            self._done[key] = found
+            if len(self._done) > KEPT_MAX:
+                self._done.popitem(last=False)
 
     def _explained(self, path: Path, agent: int, tick: int) -> Explained:
         arguments = ("--agent", str(agent), "--tick", str(tick), "--json", "--log-format", "json")

@@ -12,7 +12,7 @@ import msgspec
 from actors.core.errors import ActorError
 from actors.factory.domains import show_of
 from actors.factory.input_files import fitting_memory, read_input
-from actors.record.rounds import RoundsTable, numbers_of, read_rounds
+from actors.record.rounds import RoundsTable, growth_in_rounds, numbers_of, read_rounds
 from prism.config import Config
 from prism.errors import PrismError
 from prism.show import Number, Show
@@ -96,14 +96,8 @@ def figures_of(path: Path, show: Show, summary: dict[str, Any]) -> list[Figure]:
 
 
 def _outcome(rounds: RoundsTable, name: str, number: Number, history: list[float | None]) -> Outcome:
-    """Return a number of the world: a level at the end of each round, or the growth of a total in each round.
-
-    The first row of a fork includes all counts of its parent.
-    """
-    values, before = rounds[name], 0.0
-    if number.is_total:
-        before = 0.0 if not values or rounds["round"][0] == 1 else values[0]
-        values = [now - then for now, then in zip(values, [before, *values[:-1]], strict=False)]
+    """Return a number of the world: a level at the end of each round, or the growth of a total in each round."""
+    before, values = growth_in_rounds(rounds, name) if number.is_total else (0.0, rounds[name])
     return Outcome(
         key=name,
         name=number.name,

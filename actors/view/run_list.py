@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from actors.core.errors import ActorError
-from actors.factory.domains import shipped_shows, show_of
+from actors.factory.domains import show_of
 from actors.record.listing import ListedRun, Marks, RunStatus, list_run, marks_of, run_paths
 from actors.record.manifest import CONFIG, MANIFEST, read_summary
 from actors.record.run import header_in, read_resolved
@@ -172,19 +172,11 @@ def _differences(runs: list[_Known]) -> list[Difference]:
         places.setdefault(_domain(known.config), []).append(place)
     values: dict[str, list[str]] = {}
     for of_domain in places.values():
-        # A damaged run may not say which sections its domain reads; the others of its domain do.
-        own = next((sections for place in of_domain if (sections := runs[place].show.sections)), ())
-        for one in differing([settings_in_words(_of_domain(runs[place].config, own)) for place in of_domain]):
+        for one in differing([settings_in_words(runs[place].config) for place in of_domain]):
             row = values.setdefault(one.key, [""] * len(runs))
             for place, value in zip(of_domain, one.values, strict=True):
                 row[place] = value
     return [Difference(key=key, values=values[key]) for key in sorted(values)]
-
-
-def _of_domain(config: dict[str, Any], own: Collection[str]) -> dict[str, Any]:
-    """Return the sections that a domain reads, without sections that only another domain reads."""
-    others = {name for show in shipped_shows() for name in show.sections if name not in own} if own else ()
-    return {name: section for name, section in config.items() if name not in others}
 
 
 def _domain(config: dict[str, Any]) -> str:

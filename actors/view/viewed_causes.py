@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -16,6 +17,8 @@ from actors.studies.causes.track import CASCADE
 from actors.studies.causes.words import added_words
 from prism.config import Config
 from prism.events import PostEvent
+
+T = TypeVar("T")
 
 
 class Added(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,13 +37,27 @@ class ShownCauses(msgspec.Struct, frozen=True, kw_only=True):
     added: list[Added]  # the effects of agents, the largest first for each outcome
 
 
+class Redrawn(Generic[T]):
+    """What was drawn last. It is drawn on the first request, and again when something has changed."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._drawn: tuple[object, T] | None = None
+
+    def get(self, version: object, draw: Callable[[], T]) -> T:
+        """Return what is drawn of this version."""
+        with self._lock:
+            if self._drawn is None or self._drawn[0] != version:
+                self._drawn = version, draw()
+            return self._drawn[1]
+
+
 class ViewedCauses:
     """The causes that a run keeps, drawn on the first request, and again when a file or the run has changed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._drawing = Lock()
-        self._drawn: tuple[float, int, ShownCauses] | None = None
+        self._drawn = Redrawn[ShownCauses]()
 
     @property
     def mark(self) -> float:
@@ -52,11 +69,7 @@ class ViewedCauses:
 
     def shown(self, config: Config, ticks: int) -> ShownCauses:
         """Return the causes as the page shows them."""
-        with self._drawing:
-            mark = self.mark
-            if self._drawn is None or self._drawn[:2] != (mark, ticks):
-                self._drawn = mark, ticks, self._draw(config, ticks)
-            return self._drawn[2]
+        return self._drawn.get((self.mark, ticks), lambda: self._draw(config, ticks))
 
     def _draw(self, config: Config, ticks: int) -> ShownCauses:
         kept = kept_causes(self._path)

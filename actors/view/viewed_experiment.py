@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from threading import Lock
 from typing import Any, NamedTuple
 
 import msgspec
@@ -11,7 +10,7 @@ import msgspec
 from actors.studies.experiments.outcome import OUTCOME
 from actors.studies.experiments.record import CellState, cell_state, current_plan, read_experiment_record
 from actors.view.run_list import shown
-from actors.view.viewed_causes import problem_of_drawing
+from actors.view.viewed_causes import Redrawn, problem_of_drawing
 
 CELLS_SHOWN = 2000
 """The most cells that are listed."""
@@ -52,8 +51,7 @@ class ViewedExperiment:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._done = dict[str, CellState]()
-        self._drawing = Lock()
-        self._drawn: tuple[str, list[Any]] = ("", [])
+        self._drawn = Redrawn[list[Any]]()
 
     def now(self) -> ExperimentPage:
         """Return the states of the cells."""
@@ -78,18 +76,8 @@ class ViewedExperiment:
         )
 
     def charts(self) -> list[Any]:
-        """Return the sections of the report as trees of elements; the previous ones while new ones are drawn."""
-        version = self.now().version
-        if self._drawn[0] == version:
-            return self._drawn[1]
-        if not self._drawing.acquire(blocking=not self._drawn[0]):
-            return self._drawn[1]
-        try:
-            if self._drawn[0] != version:
-                self._drawn = version, self._sections()
-        finally:
-            self._drawing.release()
-        return self._drawn[1]
+        """Return the sections of the report as trees of elements."""
+        return self._drawn.get(self.now().version, self._sections)
 
     def _sections(self) -> list[Any]:
         if (problem := problem_of_drawing("the charts of an experiment")) is not None:
