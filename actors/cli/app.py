@@ -10,7 +10,7 @@ import click
 from click.exceptions import NoArgsIsHelpError
 
 from actors.cli.exit_codes import EXIT_CONFIG, EXIT_FAILED, EXIT_ORACLE, EXIT_SPENT, EXIT_USAGE
-from actors.cli.lazy_group import LazyGroup, Named
+from actors.cli.lazy_group import LazyGroup
 from actors.core.errors import AddressError, InterruptedRunError, PlaceError, RunDirectoryError, UntrustedCodeError
 from actors.core.machine import safe_path
 from actors.logs.output import output, say_json
@@ -42,54 +42,38 @@ FAILED, CRASHED = "command_failed", "command_crashed"
 
 SECTIONS = {
     "Run and look": {
-        "init": Named("actors.cli.init:init", "Write a configuration to start from: DIR/prism.yaml."),
-        "run": Named("actors.cli.run:run", "Run the simulation that CONFIG describes."),
-        "resume": Named("actors.cli.resume:resume", "Continue a run that ended early, or make a run longer."),
-        "view": Named("actors.cli.view:view", "Serve a local web page that shows runs and experiments."),
-        "report": Named("actors.cli.report_page:report", "Write one HTML file about runs: pictures and tables."),
-        "explain": Named("actors.cli.explain:explain", "Explain a decision of a run, and what led to it."),
-        "export": Named(
-            "actors.cli.export:export_command", "Write what happened in runs as CSV, Parquet or SQLite tables."
-        ),
+        "init": "Write a configuration to start from: DIR/prism.yaml.",
+        "run": "Run the simulation that CONFIG describes.",
+        "resume": "Continue a run that ended early, or make a run longer.",
+        "view": "Serve a local web page that shows runs and experiments.",
+        "report": "Write one HTML file about runs: pictures and tables.",
+        "explain": "Explain a decision of a run, and what led to it.",
+        "export": "Write what happened in runs as CSV, Parquet or SQLite tables.",
     },
     "Study": {
-        "experiment": Named(
-            "actors.cli.experiment:experiment", "Run several conditions under the same seeds, and compare them."
-        ),
-        "replicate": Named(
-            "actors.cli.replicate:replicate", "Replicate a published study, and compare its figures with the runs."
-        ),
-        "fork": Named("actors.cli.fork:fork", "Run another future of a run: the same past, then other settings."),
-        "cause": Named("actors.cli.cause:cause", "Tell which people, ties and decisions made an outcome of a run."),
-        "calibrate": Named("actors.cli.calibrate:calibrate", "Fit settings to data, and say what the fit is worth."),
-        "validate-world": Named(
-            "actors.cli.validate_world:validate_world", "Compare runs with figures of the real world."
-        ),
-        "shadow": Named(
-            "actors.cli.shadow:shadow_command",
-            "Ask an oracle about turns that rules settled, and compare the two.",
-        ),
-        "ask": Named("actors.cli.ask:ask", "Put a questionnaire to people of a run, as they were at a moment of it."),
-        "sharing": Named(
-            "actors.cli.sharing:sharing",
-            "Estimate the outcomes of a run that shared judgements if everybody had been asked.",
-        ),
+        "experiment": "Run several conditions under the same seeds, and compare them.",
+        "replicate": "Replicate a published study, and compare its figures with the runs.",
+        "fork": "Run another future of a run: the same past, then other settings.",
+        "cause": "Tell which people, ties and decisions made an outcome of a run.",
+        "calibrate": "Fit settings to data, and say what the fit is worth.",
+        "validate-world": "Compare runs with figures of the real world.",
+        "shadow": "Ask an oracle about turns that rules settled, and compare the two.",
+        "ask": "Put a questionnaire to people of a run, as they were at a moment of it.",
+        "sharing": "Estimate the outcomes of a run that shared judgements if everybody had been asked.",
     },
     "Care": {
-        "runs": Named("actors.cli.runs:runs", "List the runs in a directory, with their state."),
-        "watch": Named("actors.cli.watch:watch", "Show the progress of runs of other processes."),
-        "doctor": Named("actors.cli.doctor:doctor", "Show what is installed, and whether the oracle answers."),
-        "verify": Named("actors.cli.verify:verify", "Check every file of a run, and that the files agree."),
-        "pack": Named("actors.cli.pack:pack_command", "Make one file of a run or an experiment."),
-        "unpack": Named("actors.cli.unpack:unpack_command", "Check a file of `prism pack`, and unpack it."),
-        "replay": Named("actors.cli.replay:replay", "Do a run again without a model, and compare every tick."),
+        "runs": "List the runs in a directory, with their state.",
+        "watch": "Show the progress of runs of other processes.",
+        "doctor": "Show what is installed, and whether the oracle answers.",
+        "verify": "Check every file of a run, and that the files agree.",
+        "pack": "Make one file of a run or an experiment.",
+        "unpack": "Check a file of `prism pack`, and unpack it.",
+        "replay": "Do a run again without a model, and compare every tick.",
     },
     "More": {
-        "validate": Named(
-            "actors.cli.validate:validate", "Check a configuration and its files, and say what would be run."
-        ),
-        "chart": Named("actors.cli.chart:chart", "Draw or check the statechart of a configuration or a run."),
-        "testing": Named("actors.cli.testing:testing", "Serve a stand-in for a language model, to try a run with."),
+        "validate": "Check a configuration and its files, and say what would be run.",
+        "chart": "Draw or check the statechart of a configuration or a run.",
+        "testing": "Serve a stand-in for a language model, to try a run with.",
     },
 }
 """The commands, in the sections and the order in which the help lists them."""

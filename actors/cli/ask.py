@@ -16,11 +16,11 @@ from rich.text import Text
 
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import RUN, Directory, set_option, with_log_options
+from actors.cli.progress import Standing, progress_shown
 from actors.cli.run_command import logging_trouble, with_progress
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.errors import ungrouped
 from actors.display.console import SafeConsole, echo
-from actors.display.progress import LINE_EVERY_S
 from actors.logs.output import say
 from actors.results.ask import Asked, Survey
 from actors.results.export import FORMATS
@@ -87,9 +87,20 @@ def ask(  # one for each option
     where = out or Path(f"{path.resolve().name}-answers")
     survey = Survey(path, questions, at=at, tick=tick, agents=agents, repeat=repeat, out=where, overrides=overrides)
     anyio.run(partial(with_progress, survey.gather, quiet=as_json, after_s=SHOWN_AFTER_S))
+
+    def standing() -> Standing:
+        words = f"asking: {survey.answers:,} of {survey.wanted:,} answers"
+        return Standing(survey.answers, survey.wanted, words)
+
     try:
-        with ended_by_signals(), survey.kept(form):
-            anyio.run(_asked, survey, as_json)
+        with (
+            ended_by_signals(),
+            survey.kept(form),
+            progress_shown(standing, quiet=as_json),
+            logging_trouble(),
+            ungrouped(),
+        ):
+            anyio.run(survey.ask)
     except BaseException:
         if survey.answers:
             say(f"{survey.answers:,} of {survey.wanted:,} answers are in {where}; the same command goes on with them")
@@ -102,22 +113,6 @@ def ask(  # one for each option
     for note in found.notes:
         say(note)
     echo(f"oracle: {found.oracle}; answers in {where}")
-
-
-async def _asked(survey: Survey, is_quiet: bool) -> None:  # anyio passes arguments by their place
-    """Ask, and show the progress now and then."""
-
-    async def tell() -> None:
-        while True:
-            await anyio.sleep(LINE_EVERY_S)
-            say(f"asking: {survey.answers:,} of {survey.wanted:,} answers")
-
-    with logging_trouble(), ungrouped():
-        async with anyio.create_task_group() as tasks:
-            if not is_quiet:
-                tasks.start_soon(tell)
-            await survey.ask()
-            tasks.cancel_scope.cancel()
 
 
 BAR_WIDTH = 24

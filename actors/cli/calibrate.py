@@ -12,18 +12,18 @@ from typing import ClassVar
 import click
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Markdown, MarkdownElement, TableElement
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
-from rich.text import Text
 
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.experiment_calls import asked_together, run_s
+from actors.cli.progress import Standing, is_live, progress_shown
 from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, interruptible, make_directory, out_option
+from actors.cli.tables import facts
 from actors.cli.trust import TRUST
 from actors.core.machine import not_installed, processors
-from actors.display.console import SafeConsole, echo, unwrapped_console
+from actors.display.console import echo, unwrapped_console
 from actors.display.words import duration
-from actors.logs.output import output, say
+from actors.logs.output import say
 from actors.record.lock import locked
 from actors.runs.forecast import forecast
 from actors.studies.calibration.calibration_plan import (
@@ -40,7 +40,6 @@ from actors.studies.experiments.driver import Where, opened
 from actors.studies.experiments.run_measures import keep_own
 from actors.studies.experiments.shared_oracle import gateway_of
 from prism.calibration import few_for_intervals, planned_runs, reasons, required_steps
-from prism.quoting import printable
 
 OUT = Path("calibrations")
 KEPT = "Runs that are done are kept, and those under way go on where their files end: run the same command again"
@@ -144,34 +143,22 @@ class WrappedMarkdown(Markdown):
 @contextmanager
 def _shown(made: CalibrationPlan, *, quiet: bool) -> Iterator[Told]:
     """Show progress on a terminal, or else a line for each batch of runs."""
-    console = SafeConsole(stderr=True)
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(None),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-    )
-    total, done = sum(planned_runs(made.calibration).values()), 0
-    best = [""]
-    task = bar.add_task("begins", total=total)
-    is_live = console.is_terminal and not quiet and not output.is_json
+    total, done, step_now, best = sum(planned_runs(made.calibration).values()), 0, "begins", ""
 
     def on_runs(step: str, count: int, were_done: bool) -> None:
-        nonlocal done
-        done += count
-        bar.update(task, completed=done, description=f"{step}{best[0]}")
-        if count and not were_done and not is_live and not quiet:
-            echo(f"{step}: run {done:,} of {total:,}{best[0]}", err=True)
+        nonlocal done, step_now
+        done, step_now = done + count, step
+        if count and not were_done and not quiet and not is_live():
+            echo(standing().words, err=True)
 
     def on_best(distance: float) -> None:
-        best[0] = f", best {distance:.3g} tolerances"
+        nonlocal best
+        best = f", best {distance:.3g} tolerances"
 
-    if is_live:
-        with bar:
-            yield Told(on_runs, on_best)
-    else:
+    def standing() -> Standing:
+        return Standing(done, total, f"{step_now}: run {done:,} of {total:,}{best}")
+
+    with progress_shown(standing, quiet=quiet, has_lines=False):
         yield Told(on_runs, on_best)
 
 
@@ -192,11 +179,11 @@ def _print_plan(made: CalibrationPlan, out: Path, jobs: int) -> None:
     model = asked_together(asking, out, [[foretold] * left if asking.configs else []])
     least_s = max(model.least_s[0], run_s(foretold, made.config) * left / jobs)
     rows = [
-        ("question", printable(asked.question) or "-"),
+        ("question", asked.question or "-"),
         ("base", str(made.base)),
         ("parameters", ", ".join(f"{each.setting} {each.low:g} to {each.high:g}" for each in asked.parameters)),
-        ("targets", printable(", ".join(asked.targets))),
-        ("checks", printable(", ".join(asked.checks)) or "none"),
+        ("targets", ", ".join(asked.targets)),
+        ("checks", ", ".join(asked.checks) or "none"),
         *(
             []
             if asked.data is None
@@ -210,7 +197,4 @@ def _print_plan(made: CalibrationPlan, out: Path, jobs: int) -> None:
         *model.rows,
         ("plan", made.hash[:16]),
     ]
-    table = Table.grid(padding=(0, 2))
-    for name, text in rows:
-        table.add_row(Text(name, style="bold"), Text(text, overflow="fold"))
-    unwrapped_console().print(table)
+    unwrapped_console().print(facts(rows))

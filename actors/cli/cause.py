@@ -11,12 +11,14 @@ from typing import Any
 import anyio
 import click
 import msgspec
+from rich.console import Group, RenderableType
+from rich.text import Text
 
-from actors.cli.cause_view import causes_view
-from actors.cli.futures_progress import with_progress
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.json_result import json_option, show_result
 from actors.cli.options import PACKED_RUN, shown, with_log_options
+from actors.cli.progress import futures_shown
+from actors.cli.tables import table
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.errors import DiskFailedError, RunDirectoryError
 from actors.core.machine import not_installed
@@ -26,6 +28,8 @@ from actors.studies.causes.candidates import KINDS
 from actors.studies.causes.oracles import tape_beside
 from actors.studies.causes.record import Causes, keep
 from actors.studies.causes.search import causes
+from actors.studies.causes.words import answered_words, interval, number, signed, tried_words
+from prism.quoting import printable
 
 
 def _kinds(_: click.Context, __: click.Parameter, value: str) -> Sequence[str]:
@@ -142,7 +146,7 @@ def cause(  # one for each option
     ask_to_run_code(path)
     where: dict[str, Any] = {"jobs": jobs, "ask": ask, "tape": tape_beside(shown(path))}
     numbers: dict[str, Any] = {"since": since, "budget": budget, "top": top, "draws": draws, **where}
-    found = anyio.run(with_progress, partial(causes, path, of, by=by, groups=groups, **numbers))
+    found = anyio.run(futures_shown, partial(causes, path, of, by=by, groups=groups, **numbers))
     found = msgspec.structs.replace(found, run=str(shown(path)))
     show_result(found, json_path, partial(_print, found))
     # Write the causes to the run's directory and print the path; if they cannot be written, print the reason.
@@ -159,3 +163,30 @@ def _print(found: Causes) -> None:
     SafeConsole().print(causes_view(found))
     for note in found.notes:
         say(note)
+
+
+def causes_view(found: Causes) -> RenderableType:
+    """Return the outcome, what was tried in sentences, and the largest effects."""
+    parts: list[RenderableType] = [
+        Text(f"{found.of}: {number(found.value)} in the run, after {found.ticks:,} ticks", style="bold"),
+        *(Text(f"  {tried_words(each, found.value)}") for each in found.tried),
+        *(Text(f"  {each}") for each in answered_words(found)),
+    ]
+    if found.groups:
+        rows = [(each.group, f"{each.people:,}", interval(each.share)) for each in found.groups]
+        rows.append(("all silent", "", number(found.without_groups or 0.0)))
+        parts.append(table(("group", ">people", ">share [95%]"), rows, f"shares by {printable(found.attribute)}"))
+    if found.causes:
+        has_draws = any(each.other_draws is not None for each in found.causes)
+        effects = [
+            (
+                *(each.kind, each.what, f"{each.tick:,}", signed(each.effect), number(each.value)),
+                *([interval(each.other_draws)] if has_draws else []),
+            )
+            for each in found.causes
+        ]
+        columns = ("kind", "what", ">tick", ">effect", ">without", *(["other draws [95%]"] if has_draws else []))
+        parts.append(table(columns, effects, "what it has added"))
+    elif found.tried:
+        parts.append(Text("  nothing that was undone changes it"))
+    return Group(*parts, Text(f"  {found.futures:,} other futures", style="dim"))

@@ -16,9 +16,9 @@ import anyio
 import click
 import msgspec
 from msgspec.structs import replace
-from rich.table import Table
 
 from actors.cli.forecast import rows as forecast_rows
+from actors.cli.tables import table
 from actors.cli.trust import TRUST
 from actors.display.console import SafeConsole
 from actors.factory.config_file import read_config, read_settings
@@ -61,24 +61,16 @@ def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
     tokens, dollars and hours of the configured run are foretold from a rehearsal without it.
     """
     settings = read_settings(overrides) if config is None else read_config(config, overrides)
-    table = Table(show_header=False, box=None)
-    table.add_row("python", f"{platform.python_version()} ({platform.python_implementation()})")
-    table.add_row("machine", f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores")
-    for package in PACKAGES:
-        table.add_row(package, version(package))
     overriding = sorted(name for name in os.environ if name.startswith("PRISM_"))
-    table.add_row("environment", ", ".join(overriding) or "no PRISM_ variables")
     console = SafeConsole()
-    console.print(table)
-    console.print(_oracle(settings))
-
-
-def _oracle(settings: Config) -> Table:
-    """Return what is known of the oracle, as a table."""
-    table = Table(show_header=False, box=None)
-    for name, value in _rows(settings):
-        table.add_row(name, value)
-    return table
+    installed = [
+        ("python", f"{platform.python_version()} ({platform.python_implementation()})"),
+        ("machine", f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"),
+        *((package, version(package)) for package in PACKAGES),
+        ("environment", ", ".join(overriding) or "no PRISM_ variables"),
+    ]
+    console.print(table(("", ""), installed))
+    console.print(table(("", ""), _rows(settings)))
 
 
 def _rows(settings: Config) -> list[tuple[str, str]]:

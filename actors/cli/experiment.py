@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 from msgspec.structs import replace
-from rich.console import Group, RenderableType
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
 
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.experiment_plan import print_plan
 from actors.cli.experiment_score import score
 from actors.cli.experiment_seal import seal
 from actors.cli.experiment_tables import print_outcome, threshold_said
+from actors.cli.progress import Standing, is_live, progress_shown
 from actors.cli.study_options import (
     EXPERIMENT_OUT,
     EXPERIMENTS,
@@ -36,11 +32,10 @@ from actors.cli.study_options import (
 )
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
-from actors.display.console import SafeConsole, echo
+from actors.display.console import echo
 from actors.display.words import duration
-from actors.logs.output import output, say
+from actors.logs.output import say
 from actors.record.lock import locked
-from actors.studies.experiments.batch import Standing
 from actors.studies.experiments.cells import CELLS, Done, cell_path, count_begun, count_done
 from actors.studies.experiments.driver import Where, cells_to_do, opened, run_batches
 from actors.studies.experiments.outcome import (
@@ -56,8 +51,6 @@ from actors.studies.experiments.processes import room
 from actors.studies.experiments.run_measures import keep_own, measured
 from actors.studies.experiments.seals import register, scores_of_runs
 from actors.studies.experiments.shared_oracle import asking_of, counts_of, gateway_of, use_of_model
-from prism.quoting import printable
-from prism.wording import counted
 
 PROBLEMS_SHOWN = 5
 KEPT = "Cells that are done are kept, and those under way go on where their files end: run the same command again"
@@ -195,18 +188,38 @@ def execute(
         registered = None if made.sealed is None else register(out, made.sealed, count_begun(out))
         record_plan(out, made, count_done(out))
         known = len({cell.key for cell in made.cells}) - len(left)
-        display = ExperimentDisplay(known, quiet=quiet)
-        is_first = iter([True])
-
-        def on_done(cell: Cell, done: Done) -> None:
-            if not done.problem and next(is_first, False):  # a misspelt measure is found now, not after all the others
-                measured(cell_path(out, cell), made.experiment.measures, made.own)
-            display.tell(cell, done)
+        is_first, begun, is_measuring, note = iter([True]), time.monotonic(), False, ""
 
         with ExitStack() as stack:
             gateway = stack.enter_context(gateway_of(asking_of(made), [cell.config for cell in left], out, tape))
             executor = stack.enter_context(opened(replace(where, gateway=gateway)))
             standing = executor.progress.standing
+
+            def shown() -> Standing:
+                now = standing()
+                ended, total, since_s = now.done + now.failed, now.total + known, time.monotonic() - begun
+                left = f", {duration(since_s / ended * (now.total - ended))} left" if 0 < ended < now.total else ""
+                parts = [f"{now.running:,} running, {now.waiting:,} waiting, {now.failed:,} failed"]
+                parts += [f"{reason} {times:,} times" for reason, times in now.losses.items() if times]
+                measuring = ["working out the measures"] if is_measuring else []
+                more = [", ".join(parts), *([now.note] if now.note else []), *measuring]
+                words = f"{ended + known:,} of {total:,} cells, {duration(since_s)}{left}"
+                return Standing(ended + known, total, words, tuple(more))
+
+            def on_done(cell: Cell, done: Done) -> None:
+                nonlocal note
+                if not done.problem and next(is_first, False):  # a misspelt measure is found now, not after all others
+                    measured(cell_path(out, cell), made.experiment.measures, made.own)
+                if quiet or is_live():
+                    return
+                now = standing()
+                if now.note != note:
+                    note = now.note
+                    echo(f"prism: {note}", err=True)
+                place = f"{known + now.done + now.failed:,} of {now.total + known:,}"
+                said = f"{place}: {cell.condition}, seed {cell.seed}: {done.problem or duration(done.wall_s)}"
+                echo(said, err=True)
+
             if metrics_port is not None:
                 # Imported here, because a server takes 0.3 s to import and few experiments are observed.
                 from actors.studies.experiments.endpoint import ExperimentCollector, served  # noqa: PLC0415
@@ -214,12 +227,13 @@ def execute(
                 collector = ExperimentCollector(out.name, where.on.partition(":")[0], known, standing)
                 url = stack.enter_context(served(collector, metrics_port))
                 say(f"metrics at {url}/metrics")
-            stack.enter_context(display.showing(standing))
+            stack.enter_context(progress_shown(shown, quiet=quiet, has_lines=False))
 
             def run_cells(part: Plan) -> Mapping[str, str]:
-                display.measuring(0)
+                nonlocal is_measuring
+                is_measuring = False
                 failed = executor.run(cells_to_do(part, out), out, on_done)
-                display.measuring(len(part.cells))
+                is_measuring = True
                 return failed
 
             part, values, problems, stopped = run_batches(made, out, run_cells)
@@ -233,77 +247,3 @@ def execute(
         outcome = replace(outcome, model=use, stopped=stopped, predictions=scores)
         write_outcome(out, part, values, outcome)
         return Executed(part, outcome, values, problems)
-
-
-REFRESH_PER_S = 2
-
-
-class ExperimentDisplay:
-    """A display on the standard error: live on a terminal, a line a cell elsewhere, nothing if it is to be quiet.
-
-    Args:
-        known: the cells that were done before.
-        quiet: show nothing.
-    """
-
-    def __init__(self, known: int, *, quiet: bool) -> None:
-        self._known, self._quiet = known, quiet
-        self._console = SafeConsole(stderr=True)
-        self._is_live = self._console.is_terminal and not quiet and not output.is_json
-        self._standing: Callable[[], Standing] | None = None
-        self._begun = time.monotonic()
-        self._said = ""
-        self._measuring = ""
-        self._ended = 0
-
-    @contextmanager
-    def showing(self, standing: Callable[[], Standing]) -> Iterator[None]:
-        """Show the standing in the block."""
-        self._standing = standing
-        if not self._is_live:
-            yield
-            return
-        drawn = Live(
-            get_renderable=self._drawn, console=self._console, refresh_per_second=REFRESH_PER_S, transient=True
-        )
-        with drawn:
-            yield
-
-    def tell(self, cell: Cell, done: Done) -> None:
-        """Tell that a cell has ended."""
-        if self._is_live or self._quiet:
-            return
-        note = "" if self._standing is None else self._standing().note
-        if note != self._said:
-            self._said = note
-            echo(f"prism: {note}", err=True)
-        self._ended += 1
-        total = "" if self._standing is None else f" of {self._standing().total + self._known:,}"
-        place = f"{self._known + self._ended:,}{total}: "
-        said = f"{place}{cell.condition}, seed {cell.seed}: {done.problem or duration(done.wall_s)}"
-        echo(said, err=True)
-
-    def measuring(self, cells: int) -> None:
-        """Show that all cells have ended and their measures are worked out; with 0, that cells are run again."""
-        self._measuring = f"working out the measures of {counted(cells, 'cell')}" if cells else ""
-
-    def _drawn(self) -> RenderableType:
-        if self._standing is None:
-            return Text()
-        standing = drawn(self._standing(), self._known, time.monotonic() - self._begun)
-        return Group(standing, Text(self._measuring)) if self._measuring else standing
-
-
-def drawn(now: Standing, known: int, since_s: float) -> RenderableType:
-    """Return the standing as a bar and a line."""
-    ended, total = now.done + now.failed, now.total + known
-    bar = Table.grid(padding=(0, 1))
-    left = f", {duration(since_s / ended * (now.total - ended))} left" if 0 < ended < now.total else ""
-    counted = f"{ended + known:,} of {total:,} cells, {duration(since_s)}{left}"
-    bar.add_row(ProgressBar(max(1, total), ended + known, width=40), Text(counted))
-    parts = [f"{now.running:,} running, {now.waiting:,} waiting, {now.failed:,} failed"]
-    parts += [f"{reason} {times:,} times" for reason, times in now.losses.items() if times]
-    lines: list[RenderableType] = [bar, Text(", ".join(parts), style="dim")]
-    if now.note:
-        lines.append(Text(printable(now.note), style="yellow"))
-    return Group(*lines)

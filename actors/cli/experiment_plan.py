@@ -8,11 +8,11 @@ from pathlib import Path
 from time import perf_counter
 
 from msgspec.structs import replace
-from rich.table import Table
 from rich.text import Text
 
 from actors.cli.experiment_calls import asked_together, run_s, to
 from actors.cli.experiment_tables import twins
+from actors.cli.tables import facts
 from actors.display.console import unwrapped_console
 from actors.display.words import duration
 from actors.runs.forecast import Forecast, forecast
@@ -55,22 +55,19 @@ def print_plan(made: Plan, out: Path, jobs: int) -> None:
     ]
     seeds = f"{len(experiment.seeds):,}" if rule is None else f"{rule.least:,} to {rule.most:,}, {rule}"
     rows = [
-        ("question", printable(experiment.question)),
+        ("question", experiment.question),
         ("conditions", f"{len(experiment.conditions):,}: {_named(experiment)}"),
-        ("seeds", f"{printable(seeds)}, the same for every condition"),
+        ("seeds", f"{seeds}, the same for every condition"),
         ("cells", f"{to(totals)}, {to([f'{len(left):,}' for left in lefts])} of them to do, {jobs:,} at once"),
         ("time", f"about {to(times)} (a rehearsal of {duration(perf_counter() - begun)})"),
     ]
     rows += asked.rows
     if made.sealed is not None:
-        rows.append(("predictions", printable(str(made.sealed))))
-    rows.append(("directory", printable(str(out))))
+        rows.append(("predictions", str(made.sealed)))
+    rows.append(("directory", str(out)))
     rows.append(("plan", made.hash[:16]))
-    table = Table.grid(padding=(0, 2))
-    for name, text in rows:
-        table.add_row(Text(name, style="bold"), Text(text, overflow="fold"))
     console = unwrapped_console()
-    console.print(table)
+    console.print(facts(rows))
     for line in [*_power(made, _together(made, out)), *twins(made)]:
         console.print(line)
 

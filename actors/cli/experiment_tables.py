@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from actors.cli.tables import NONE, interval, table
 from actors.display.console import unwrapped_console
 from actors.display.words import usd
 from actors.studies.experiments.outcome import OUTCOME, RESULTS, Judged, Outcome
 from actors.studies.experiments.plan import Plan
-from actors.studies.experiments.seals import NONE, SCORE_COLUMNS, SCORES_SAID, score_cells
+from actors.studies.experiments.seals import SCORE_COLUMNS, SCORES_SAID, score_cells
 from actors.studies.experiments.shared_oracle import ModelUse
-from prism.experiment import SAMPLED, Comparison, PredictionScores
+from prism.experiment import SAMPLED, PredictionScores
 from prism.quoting import printable
 
 ROWS_SHOWN, EFFECTS_SHOWN, ANSWERS_SHOWN = 60, 60, 12
@@ -24,22 +24,10 @@ ROWS_SHOWN, EFFECTS_SHOWN, ANSWERS_SHOWN = 60, 60, 12
 
 
 def print_outcome(outcome: Outcome, made: Plan, out: Path) -> None:
-    """Print the means, the comparisons, the variance, the effects of factors, and the thresholds."""
+    """Print the answers, the means, the comparisons, the effects of factors, the variance, and the thresholds."""
     console = unwrapped_console()
-    console.print(Text(printable(outcome.question), style="bold"))
-    for line in _answers(outcome, made):
-        console.print(line)
-    console.print(Text())
-    console.print(_means(outcome))
-    if len(outcome.conditions) > ROWS_SHOWN:
-        console.print(Text(f"and {len(outcome.conditions) - ROWS_SHOWN:,} rows more: {out / OUTCOME}", style="dim"))
-    for part in _parts(outcome, made):
-        console.print(Text())
+    for part in _parts(outcome, made, out):
         console.print(part)
-    for line in [*twins(made), *_remarks(outcome)]:
-        console.print(line)
-    console.print(Text(f"table: {out / RESULTS}; outcome: {out / OUTCOME}; plan {made.hash[:16]}", style="dim"))
-    console.print(Text(f"as a page: {page_command(out)}, or prism view {shlex.quote(str(out))}", style="dim"))
 
 
 def page_command(out: Path) -> str:
@@ -47,56 +35,65 @@ def page_command(out: Path) -> str:
     return f"prism report {shlex.quote(str(out))} --out {shlex.quote(f'{out.name}.html')} --force"
 
 
-def _parts(outcome: Outcome, made: Plan) -> Iterator[RenderableType]:
-    if outcome.predictions is not None:
-        yield predictions_table(outcome.predictions)
-    if outcome.comparisons:
-        yield Group(*_comparisons(outcome, made))
-    if outcome.effects:
-        yield _effects(outcome)
-    if outcome.variance:
-        yield _variance(outcome)
-
-
-def _answers(outcome: Outcome, made: Plan) -> Iterator[Text]:
-    """Yield the answers in sentences, each with the number of its hypothesis if there are several, and their limits."""
+def _parts(outcome: Outcome, made: Plan, out: Path) -> Iterator[RenderableType]:
+    yield Text(printable(outcome.question), style="bold")
+    # The answers in sentences, each with the number of its hypothesis if there are several, and their limits.
     numbers = {each.with_test: place for place, each in enumerate(made.experiment.hypotheses, start=1)}
     for answer in outcome.answers[:ANSWERS_SHOWN]:
-        number = f" [H{numbers[answer.hypothesis]}]" if len(numbers) > 1 else ""
-        yield Text(printable(f"{answer.text}{number}"))
+        yield _line(f"{answer.text} [H{numbers[answer.hypothesis]}]" if len(numbers) > 1 else answer.text)
     if len(outcome.answers) > ANSWERS_SHOWN:
-        yield Text(f"and {len(outcome.answers) - ANSWERS_SHOWN:,} answers more: {OUTCOME}", style="dim")
+        yield _line(f"and {len(outcome.answers) - ANSWERS_SHOWN:,} answers more: {OUTCOME}", "dim")
     if outcome.predictions is not None:
-        yield Text(printable(outcome.predictions.text))
-    yield Text(printable(" ".join([*outcome.caveats, str(outcome.made_of)])), style="dim")
-
-
-def _means(outcome: Outcome) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("condition", "measure"):
-        table.add_column(name, overflow="fold")
-    for name in ("mean", "95% interval", "sd", "seeds"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in outcome.conditions[:ROWS_SHOWN]:
-        each = row.over_seeds
-        named = (Text(printable(row.condition)), Text(printable(row.measure)))
-        table.add_row(*named, f"{each.mean:.4g}", interval(each.low, each.high), f"{each.sd:.3g}", f"{each.count:,}")
-    return table
-
-
-def _remarks(outcome: Outcome) -> Iterator[Text]:
+        yield _line(outcome.predictions.text)
+    yield _line(" ".join([*outcome.caveats, str(outcome.made_of)]), "dim")
+    yield Text()
+    means = ((row.condition, row.measure, row.over_seeds) for row in outcome.conditions[:ROWS_SHOWN])
+    yield table(
+        ("condition", "measure", ">mean", ">95% interval", ">sd", ">seeds"),
+        ((*names, f"{n.mean:.4g}", interval(n.low, n.high), f"{n.sd:.3g}", f"{n.count:,}") for *names, n in means),
+    )
+    if len(outcome.conditions) > ROWS_SHOWN:
+        yield _line(f"and {len(outcome.conditions) - ROWS_SHOWN:,} rows more: {out / OUTCOME}", "dim")
+    if outcome.predictions is not None:
+        yield Group(Text(), predictions_table(outcome.predictions))
+    if outcome.comparisons:
+        yield Group(Text(), *_comparisons(outcome, made))
+    if outcome.effects:
+        found = (
+            (
+                *(each.measure, each.factor, each.level or each.kind.replace("_", " ")),
+                *(f"{each.value:.4g}", interval(each.low, each.high)),
+            )
+            for each in outcome.effects[:EFFECTS_SHOWN]
+        )
+        yield Group(Text(), table(("measure", "factor", "effect", ">value", ">95% interval"), found))
+    if outcome.variance:
+        parts = (
+            (each.measure, of.source.replace("_", " "), f"{of.share:.1%}", interval(of.low, of.high, ".1%"))
+            for each in outcome.variance
+            for of in each.shares
+        )
+        yield Group(Text(), table(("measure", "variance of", ">share", ">95% interval"), parts))
+    yield from twins(made)
     for judged in outcome.thresholds:
-        yield Text(printable(threshold_said(judged)), style="green" if judged.is_met else "red")
+        yield _line(threshold_said(judged), "green" if judged.is_met else "red")
     if outcome.stopped is not None:
-        yield Text(printable(f"seeds: {outcome.stopped}"))
-    for line in outcome.remarks:
-        yield Text(printable(f"! {line}"), style="bold yellow")
+        yield _line(f"seeds: {outcome.stopped}")
+    for remark in outcome.remarks:
+        yield _line(f"! {remark}", "bold yellow")
     for note in [*outcome.notes, *(outcome.predictions.notes if outcome.predictions else ())]:
-        yield Text(printable(f"! {note}"), style="yellow")
+        yield _line(f"! {note}", "yellow")
     if outcome.model is not None:
-        yield Text(printable(_use(outcome.model)))
+        yield _line(_use(outcome.model))
     if outcome.missing:
-        yield Text(printable(f"without a result: {_missing(outcome.missing)}"), style="yellow")
+        lost = (f"{name}, seeds {', '.join(map(str, seeds))}" for name, seeds in outcome.missing.items())
+        yield _line(f"without a result: {'; '.join(lost)}", "yellow")
+    yield _line(f"table: {out / RESULTS}; outcome: {out / OUTCOME}; plan {made.hash[:16]}", "dim")
+    yield _line(f"as a page: {page_command(out)}, or prism view {shlex.quote(str(out))}", "dim")
+
+
+def _line(text: str, style: str = "") -> Text:
+    return Text(printable(text), style=style)
 
 
 def threshold_said(judged: Judged) -> str:
@@ -107,76 +104,29 @@ def threshold_said(judged: Judged) -> str:
 
 def _comparisons(outcome: Outcome, made: Plan) -> Iterator[RenderableType]:
     """Yield the hypotheses as lines, each with its effect size, and a table with a row for each."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("")
-    for name in ("difference", "95% interval", "p", "p (Holm)"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("supported", no_wrap=True)
     found = {each.hypothesis.with_test: each for each in outcome.comparisons}
+    rows = []
     for number, hypothesis in enumerate(made.experiment.hypotheses, start=1):
         each = found.get(hypothesis.with_test)
         if each is None:  # not tested: a note says so
             continue
         is_exploratory = hypothesis.with_test in outcome.exploratory
         note = ", exploratory: not planned before the first result" if is_exploratory else ""
-        yield Text(printable(f"H{number}  {hypothesis.with_test}{note}"))
-        yield Text(printable(f"    {_effect_size(each)}"))
+        yield _line(f"H{number}  {hypothesis.with_test}{note}")
+        value = NONE if each.effect_value is None else f"{each.effect_value:.2f}"
+        ends = interval(each.effect_low, each.effect_high, ".2f")
+        yield _line(f"    {each.effect} {value}{'' if ends == NONE else f' ({ends})'}, {each.counted}")
         between = (f"{each.difference.mean:.4g}", interval(each.difference.low, each.difference.high))
-        table.add_row(f"H{number}", *between, f"{each.p:.3g}", f"{each.p_holm:.3g}", "yes" if each.supported else "no")
-    yield table
-    yield Text("an interval is for its difference alone; supported follows from p (Holm)", style="dim")
-
-
-def _effect_size(comparison: Comparison) -> str:
-    """Return the effect size in words, with the number of seeds."""
-    value = NONE if comparison.effect_value is None else f"{comparison.effect_value:.2f}"
-    ends = interval(comparison.effect_low, comparison.effect_high, ".2f")
-    known = "" if ends == NONE else f" ({ends})"
-    return f"{comparison.effect} {value}{known}, {comparison.counted}"
-
-
-def _effects(outcome: Outcome) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("measure", "factor", "effect"):
-        table.add_column(name, overflow="fold")
-    for name in ("value", "95% interval"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for each in outcome.effects[:EFFECTS_SHOWN]:
-        named = (
-            Text(printable(text)) for text in (each.measure, each.factor, each.level or each.kind.replace("_", " "))
-        )
-        table.add_row(*named, f"{each.value:.4g}", interval(each.low, each.high))
-    return table
-
-
-def _variance(outcome: Outcome) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("measure", "variance of"):
-        table.add_column(name, overflow="fold")
-    for name in ("share", "95% interval"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for each in outcome.variance:
-        for share in each.shares:
-            named = (Text(printable(each.measure)), share.source.replace("_", " "))
-            table.add_row(*named, f"{share.share:.1%}", interval(share.low, share.high, ".1%"))
-    return table
+        rows.append((f"H{number}", *between, f"{each.p:.3g}", f"{each.p_holm:.3g}", "yes" if each.supported else "no"))
+    yield table(("", ">difference", ">95% interval", ">p", ">p (Holm)", "supported"), rows)
+    yield _line("an interval is for its difference alone; supported follows from p (Holm)", "dim")
 
 
 def predictions_table(found: PredictionScores) -> RenderableType:
     """Return the predictions beside their outcomes, with what their scores mean."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
     first, *others = SCORE_COLUMNS
-    table.add_column(first, overflow="fold")
-    for name in others:
-        table.add_column(name, justify="right", no_wrap=True)
-    for each in found.scores[:ROWS_SHOWN]:
-        table.add_row(*map(Text, map(printable, score_cells(each))))
-    return Group(table, Text(f"{SCORES_SAID}.", style="dim"))
-
-
-def interval(low: float | None, high: float | None, form: str = ".4g") -> str:
-    """Return an interval in words; `-` if there is none."""
-    return NONE if low is None or high is None else f"{low:z{form}} to {high:z{form}}"
+    rows = map(score_cells, found.scores[:ROWS_SHOWN])
+    return Group(table((first, *(f">{name}" for name in others)), rows), _line(f"{SCORES_SAID}.", "dim"))
 
 
 def twins(made: Plan) -> Iterator[Text]:
@@ -198,10 +148,6 @@ def twins(made: Plan) -> Iterator[Text]:
         if len(names) > 1:
             said = f"! {', '.join(names)}: the same runs, because their settings are equal"
             yield Text(printable(said), style="bold yellow")
-
-
-def _missing(missing: Mapping[str, Sequence[int]]) -> str:
-    return "; ".join(f"{name}, seeds {', '.join(map(str, seeds))}" for name, seeds in missing.items())
 
 
 def _use(model: ModelUse) -> str:

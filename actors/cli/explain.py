@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
 import click
 
-from actors.cli import futures_progress
 from actors.cli.explain_view import (
     added_lines,
     cascade_lines,
@@ -25,6 +24,7 @@ from actors.cli.explain_view import (
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.json_result import print_json
 from actors.cli.options import PACKED_RUN, with_log_options
+from actors.cli.progress import futures_shown
 from actors.cli.run_command import with_progress
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.machine import not_installed
@@ -100,15 +100,25 @@ def explain(  # one for each option
     RUN is the run's directory. Turns are worked out again from the nearest checkpoint, and compared with the journal:
     no model is asked, nothing is written, and a run that is going on is not disturbed.
     """
-    _refuse_misfits(agent, tick, post, quarter, (first, last))
-    _refuse_what_if(change, (agent, tick), has_options=ticks is not None or ask)
-    _refuse_tie(agent, whom, (tick, first, last))
-    _refuse_cause(agent, of, is_cause=is_cause, others=(tick, whom, change, first, last))
+    options = {"--agent": agent, "--post": post, "--quarter": quarter, "--tick": tick, "--first": first, "--last": last}
+    _refuse_misfits(
+        {
+            **options,
+            "--whom": whom,
+            "--cause": is_cause,
+            "--of": of,
+            "--what-if": change,
+            "--ticks": ticks,
+            "--ask": ask,
+        }
+    )
+    if is_cause and find_spec("scipy") is None:
+        raise click.ClickException(not_installed("prism explain --cause has intervals by scipy", "experiments"))
     if agent is None or is_cause or (tick, whom) != (None, None):  # all but the path of an agent, which the journal has
         ask_to_run_code(path)
     show = partial(_show, as_json=as_json)
     if is_cause:
-        added = anyio.run(futures_progress.with_progress, partial(causes_of_agent, path, str(agent), of))
+        added = anyio.run(futures_shown, partial(causes_of_agent, path, str(agent), of))
         _print(added, added_lines(added), as_json=as_json)
     elif change is not None:
         show(partial(what_if, path, str(agent), int(tick or 0), _answer(change), ticks, ask=ask), what_if_lines)
@@ -133,65 +143,42 @@ def _explained(
     return partial(explain_turn, path, agent, int(tick or 0)), explanation_lines
 
 
-def _refuse_what_if(change: str | None, question: tuple[str | None, int | None], *, has_options: bool) -> None:
-    """Refuse --ticks and --ask without --what-if, and --what-if without a question.
-
-    Args:
-        question: the agent and the tick of the question.
-        has_options: whether --ticks or --ask is given.
-    """
-    if change is None and has_options:
-        raise click.UsageError("--ticks and --ask go with --what-if")
-    if change is not None and None in question:
-        raise click.UsageError("--what-if goes with --agent and --tick, which name the question")
-
-
-def _refuse_tie(agent: str | None, whom: str | None, ticks: tuple[int | None, ...]) -> None:
-    """Refuse options that do not go with the other person of a tie.
-
-    Args:
-        ticks: the tick, and the first and the last of a path.
-    """
-    if whom is not None and (agent is None or any(each is not None for each in ticks)):
-        raise click.UsageError("--whom goes with --agent, without --tick, --first and --last")
-
-
-def _refuse_cause(agent: str | None, of: str | None, *, is_cause: bool, others: Sequence[object]) -> None:
-    """Refuse --of without --cause, and --cause without an agent or with options for another answer.
-
-    Args:
-        others: the values of the options for a turn, a tie or a path; each is None if it is not given.
-    """
-    if of is not None and not is_cause:
-        raise click.UsageError("--of goes with --cause")
-    if not is_cause:
-        return
-    if agent is None or any(each is not None for each in others):
-        raise click.UsageError("--cause goes with --agent, without --tick, --whom, --what-if, --first and --last")
-    if find_spec("scipy") is None:
-        raise click.ClickException(not_installed("prism explain --cause has intervals by scipy", "experiments"))
-
-
-def _refuse_misfits(
-    agent: str | None, tick: int | None, post: int | None, quarter: int | None, ticks: tuple[int | None, int | None]
-) -> None:
-    """Refuse options that do not go together.
-
-    Args:
-        ticks: the first and the last of a path.
-    """
-    named = {"--agent": agent, "--post": post, "--quarter": quarter}
-    given = [name for name, value in named.items() if value is not None]
-    if len(given) != 1:
-        got = " and ".join(given) or "none of them"
+def _refuse_misfits(given: Mapping[str, object]) -> None:
+    """Refuse options that do not go together; `given` has the value of each, None or False if it is not given."""
+    options = {name for name, value in given.items() if value is not None and value is not False}
+    things = [name for name in ("--agent", "--post", "--quarter") if name in options]
+    if len(things) != 1:
+        got = " and ".join(things) or "none of them"
         raise click.UsageError(f"expected one of --agent, --post and --quarter, got {got}")
-    if tick is not None and agent is None:
-        raise click.UsageError("--tick goes with --agent")
-    first, last = ticks
-    if ticks != (None, None) and (agent is None or tick is not None):
-        raise click.UsageError("--first and --last choose from the path of an agent, without --tick")
-    if first is not None and last is not None and first > last:
+    for one_of, needed, without, problem in GO_WITH:
+        if options & one_of and (needed - options or options & without):
+            raise click.UsageError(problem)
+    first, last = given["--first"], given["--last"]
+    if isinstance(first, int) and isinstance(last, int) and first > last:
         raise click.BadParameter(f"expected a tick from --first {first} on, got {last}", param_hint="'--last'")
+
+
+PATH = {"--first", "--last"}
+GO_WITH: Final[Sequence[tuple[set[str], set[str], set[str], str]]] = (
+    ({"--tick"}, {"--agent"}, set(), "--tick goes with --agent"),
+    (PATH, {"--agent"}, {"--tick"}, "--first and --last choose from the path of an agent, without --tick"),
+    ({"--ticks", "--ask"}, {"--what-if"}, set(), "--ticks and --ask go with --what-if"),
+    (
+        {"--what-if"},
+        {"--agent", "--tick"},
+        set(),
+        "--what-if goes with --agent and --tick, which name the question",
+    ),
+    ({"--whom"}, {"--agent"}, {"--tick", *PATH}, "--whom goes with --agent, without --tick, --first and --last"),
+    ({"--of"}, {"--cause"}, set(), "--of goes with --cause"),
+    (
+        {"--cause"},
+        {"--agent"},
+        {"--tick", "--whom", "--what-if", *PATH},
+        "--cause goes with --agent, without --tick, --whom, --what-if, --first and --last",
+    ),
+)
+"""`(options, those that they need, those that exclude them, the refusal)`."""
 
 
 def _answer(change: str) -> str:

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from time import perf_counter
 
 import click
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
 
 from actors.cli.options import Directory, PackedOrDirectory
+from actors.cli.progress import Standing, progress_shown
 from actors.cli.trust import TRUST
-from actors.display.console import SafeConsole, echo
-from actors.display.progress import LINE_EVERY_S
+from actors.display.console import echo
 from actors.logs.output import say
 from actors.record.manifest import read_summary
 from actors.results.export import FORMATS, Exported, NoTableError, Progress, export
 from actors.runs.signals import ended_by_signals
 from prism.no_effect import remarks
-
-SHOWN_AFTER_S = 0.5
-"""The duration from which an export shows its progress."""
 
 
 @click.command(name="export")
@@ -51,9 +43,16 @@ def export_command(
     """
     names = [name.strip() for name in tables.split(",") if name.strip()]
     where = out or Path(f"{paths[0].resolve().name if len(paths) == 1 else 'runs'}-{form}")
-    with ended_by_signals(), _progress_shown(quiet=quiet) as on_progress:
+    latest = [Progress(0, 1)]
+
+    def standing() -> Standing:
+        done, whole = latest[0].done, max(1, latest[0].whole)
+        words = f"exporting: {done / 1e6:,.0f} of {whole / 1e6:,.0f} MB read ({100 * done // whole}%)"
+        return Standing(done, whole, words)
+
+    with ended_by_signals(), progress_shown(standing, quiet=quiet):
         try:
-            done = export(paths, form, where, names, on_progress, replaces=force)
+            done = export(paths, form, where, names, partial(latest.__setitem__, 0), replaces=force)
         except NoTableError as error:
             raise click.BadParameter(str(error), param_hint="'--tables'") from None
     if quiet:
@@ -75,47 +74,3 @@ def _lines(done: Exported) -> list[str]:
     rows = ", ".join(f"{table} {count:,}" for table, count in done.rows.items())
     files = "1 table" if len(done.rows) == 1 else f"{len(done.rows)} tables"
     return [*lines, f"{done.path}: {files}, {done.bytes:,} bytes; rows: {rows}"]
-
-
-class _Shown:
-    """The progress as a line."""
-
-    def __init__(self) -> None:
-        self.latest = Progress(0, 1)
-        self.begun = self._told = perf_counter()
-
-    def hear(self, progress: Progress) -> None:
-        """Keep the progress for the terminal."""
-        self.latest = progress
-
-    def say(self, progress: Progress) -> None:
-        """Print the progress now and then."""
-        if (now := perf_counter()) - self._told >= LINE_EVERY_S:
-            self._told = now
-            say(f"exporting: {self._words(progress)}")
-
-    def line(self) -> Table | str:
-        """Return the line; nothing at first, because most exports are quick."""
-        if perf_counter() - self.begun < SHOWN_AFTER_S:
-            return ""
-        line = Table.grid(padding=(0, 2))
-        line.add_row(ProgressBar(max(1, self.latest.whole), self.latest.done, width=40), self._words(self.latest))
-        return line
-
-    @staticmethod
-    def _words(progress: Progress) -> str:
-        share = 100 * progress.done // max(1, progress.whole)
-        return f"{progress.done / 1e6:,.0f} of {progress.whole / 1e6:,.0f} MB read ({share}%)"
-
-
-@contextmanager
-def _progress_shown(*, quiet: bool) -> Iterator[Callable[[Progress], None]]:
-    """Show the progress on standard error: a bar on a terminal, elsewhere a line every five seconds."""
-    console, shown = SafeConsole(stderr=True), _Shown()
-    if quiet:
-        yield lambda _: None
-    elif not console.is_terminal or console.is_dumb_terminal:
-        yield shown.say
-    else:
-        with Live(get_renderable=shown.line, console=console, transient=True, refresh_per_second=4):
-            yield shown.hear

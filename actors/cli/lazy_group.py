@@ -4,33 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 
-class Named(NamedTuple):
-    """A command that is not imported yet.
-
-    Args:
-        place: `module:attribute` of the command.
-        short_help: its line in the help of the group; a test compares it with the command's own help.
-    """
-
-    place: str
-    short_help: str
-
-
 class LazyGroup(click.Group):
-    """A group that knows the place and the help line of each command, so that `--help` imports none of them.
+    """A group that knows the help line of each command, so that `--help` imports none of them.
 
     Args:
-        sections: `{title: {name: its place and its help line}}`, as the help lists them.
+        sections: `{title: {name: its help line}}`, as the help lists them. The command NAME is `NAME_command`, or else
+            `NAME`, in the module `actors.cli.NAME`, with `_` for `-`. A test compares its line with its own help.
     """
 
-    def __init__(self, *, sections: Mapping[str, Mapping[str, Named]], **kwargs: Any) -> None:
+    def __init__(self, *, sections: Mapping[str, Mapping[str, str]], **kwargs: Any) -> None:
         self.sections = sections
-        self.named = {name: named for commands in sections.values() for name, named in commands.items()}
+        self.named = {name: line for commands in sections.values() for name, line in commands.items()}
         # Placeholders: click suggests their names for a name that does not exist.
         super().__init__(commands={name: click.Command(name) for name in self.named}, **kwargs)
 
@@ -42,8 +31,9 @@ class LazyGroup(click.Group):
         """Import and return the command of this name; None if there is none."""
         if cmd_name not in self.named:
             return None
-        module, _, attribute = self.named[cmd_name].place.partition(":")
-        command: click.Command = getattr(import_module(module), attribute)
+        word = cmd_name.replace("-", "_")
+        found = vars(import_module(f"actors.cli.{word}"))
+        command: click.Command = found.get(f"{word}_command") or found[word]
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -57,4 +47,4 @@ class LazyGroup(click.Group):
         width = max(map(len, self.named))
         for title, commands in self.sections.items():
             with formatter.section(title):
-                formatter.write_dl([(name.ljust(width), named.short_help) for name, named in commands.items()])
+                formatter.write_dl([(name.ljust(width), line) for name, line in commands.items()])

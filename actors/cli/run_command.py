@@ -13,8 +13,8 @@ from typing import TypeVar
 import anyio
 
 from actors.cli.building import build_with_progress
+from actors.cli.end_of_run import render
 from actors.cli.exit_codes import EXIT_SPENT
-from actors.cli.report import render
 from actors.core.errors import ungrouped
 from actors.core.phase import FALLBACK_SHARE, SPEND_CAP
 from actors.display.console import SafeConsole, echo

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from actors.cli.exit_codes import EXIT_FAILED
 from actors.cli.options import Directory
+from actors.cli.tables import table
 from actors.core.errors import ActorError, RunDirectoryError
 from actors.core.messages import Decided
 from actors.core.phase import Phase
@@ -65,32 +66,27 @@ def runs(root: Path, question: str | None) -> None:
     if not lines:
         echo(f"{root}: no runs")
         return
-    table = _table(lines)
+    listed = _table(lines)
     console = SafeConsole()
-    width = console.measure(table, options=console.options.update(max_width=WIDEST)).maximum
+    width = console.measure(listed, options=console.options.update(max_width=WIDEST)).maximum
     if console.is_terminal and width > console.width:
         echo("\n".join(_block(line, console.width) for line in lines))
     else:
-        SafeConsole(width=width).print(table)
+        SafeConsole(width=width).print(listed)
 
 
 def _table(lines: list[ListedRun]) -> Table:
-    """Return a table with a row for each run; no cell is shortened."""
-    table = Table(box=None, pad_edge=False)
-    for title in ("run", "state", "resumable", "ticks", "of", "agents", "digest", "note"):
-        table.add_column(title, justify="right" if title in {"ticks", "of", "agents"} else "left", no_wrap=True)
-    for line in lines:
-        table.add_row(
-            printable(str(line.path)),
-            _state(line),
-            _resumable(line),
-            f"{line.ticks:,}",
-            f"{line.length:,}",
-            f"{line.agents:,}",
-            line.digest,
-            _note(line),
-        )
-    return table
+    """Return a table with a row for each run."""
+    return table(
+        ("run", "state", "resumable", ">ticks", ">of", ">agents", "digest", "note"),
+        (
+            (
+                *(str(line.path), _state(line), _resumable(line)),
+                *(f"{line.ticks:,}", f"{line.length:,}", f"{line.agents:,}", line.digest, _note(line)),
+            )
+            for line in lines
+        ),
+    )
 
 
 def _block(line: ListedRun, width: int) -> str:

@@ -6,18 +6,17 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import anyio
 import click
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.json_result import print_json
 from actors.cli.options import RUN, set_option, with_log_options
 from actors.cli.run_command import with_progress
+from actors.cli.tables import table
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.display.console import SafeConsole, echo
 from actors.record.lock import locked
@@ -25,10 +24,9 @@ from actors.record.manifest import read_manifest
 from actors.record.shadow import SHADOW, ShadowSummary
 from actors.runs.directory import RunDirectory
 from actors.runs.shadow import shadow
-from prism.divergence import EMBEDDED, ORACLE, RULE, Divergence
+from prism.divergence import EMBEDDED, ORACLE, RULE
 
 NOTHING_TO_ASK = "none: no rule settled a turn on which the oracle could be asked"
-_PLAIN: Any = {"title_justify": "left", "title_style": "bold", "box": None, "padding": (0, 1)}
 
 
 def _check_share(_: click.Context, __: click.Parameter, share: float) -> float:
@@ -86,29 +84,27 @@ def shadow_table(shadow: ShadowSummary) -> RenderableType:
     outcomes = ", ".join(f"{name} {count:,}" for name, count in shadow.outcomes.items()) or NOTHING_TO_ASK
     if not shadow.outcomes and shadow.share < 1.0:
         outcomes += f", in a share of {shadow.share:g} of such turns"
-    agreed = sum(each.agreement * each.questions for each in told) / max(1, sum(each.questions for each in told))
-    line = Text(f"  shadow questions: {outcomes}" + (f"; as the rule did: {agreed:.1%}" if told else ""))
-    return Group(*_tables(told), line) if told else line
-
-
-def _tables(told: Sequence[Divergence]) -> tuple[Table, Table]:
-    """Return the distances, and for each option the oracle's rate divided by that of the rules."""
-    distances = Table(title="distance of the oracle from rules, on shadow questions, in bits", **_PLAIN)
-    distances.add_column("trigger", min_width=18)
-    for name in ("questions", "from rule", "from embedded choice"):
-        distances.add_column(name, justify="right")
-    ratios = Table(title="how often the oracle takes an option, over the rule", **_PLAIN)
-    for name in ("trigger", "option"):
-        ratios.add_column(name)
-    for name in ("oracle", "rule", "ratio [95%]"):
-        ratios.add_column(name, justify="right", no_wrap=True)
+    line = f"  shadow questions: {outcomes}"
+    if not told:
+        return Text(line)
+    agreed = sum(each.agreement * each.questions for each in told) / sum(each.questions for each in told)
     states = Counter(each.trigger for each in told)
+    distances, ratios = [], []
     for each in told:
         name = each.trigger if states[each.trigger] == 1 else f"{each.trigger} ({each.state})"
         found = [each.against.get(against) for against in (RULE, EMBEDDED)]
-        bits = ["-" if one is None else f"{one.bits:.3f} [{one.low:.3f}, {one.high:.3f}]" for one in found]
-        distances.add_row(name, f"{each.questions:,}", *bits)
+        bits = ("-" if one is None else f"{one.bits:.3f} [{one.low:.3f}, {one.high:.3f}]" for one in found)
+        distances.append((name, f"{each.questions:,}", *bits))
         for option, ratio in each.ratios[RULE].items():
             shares = (f"{each.choices[who][option] / each.questions:.2%}" for who in (ORACLE, RULE))
-            ratios.add_row(name, option, *shares, f"{ratio.ratio:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]")
-    return distances, ratios
+            ratios.append((name, option, *shares, f"{ratio.ratio:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"))
+    columns = ("trigger", ">questions", ">from rule", ">from embedded choice")
+    return Group(
+        table(columns, distances, "distance of the oracle from rules, on shadow questions, in bits"),
+        table(
+            ("trigger", "option", ">oracle", ">rule", ">ratio [95%]"),
+            ratios,
+            "how often the oracle takes an option, over the rule",
+        ),
+        Text(f"{line}; as the rule did: {agreed:.1%}"),
+    )

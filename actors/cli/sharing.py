@@ -13,16 +13,16 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from actors.cli.futures_progress import with_progress
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.json_result import json_option, show_result
 from actors.cli.options import PACKED_RUN, shown, with_log_options
+from actors.cli.progress import futures_shown
+from actors.cli.tables import table
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.display.console import SafeConsole
 from actors.logs.output import say
 from actors.studies.causes.shared_outcomes import FUTURES, LEAST, AskedEach, SharedOutcomes, shared_outcomes
 from actors.studies.causes.words import number
-from prism.quoting import printable
 
 DIGITS = 3
 
@@ -67,7 +67,7 @@ def sharing(path: Path, *, of: str, futures: int, jobs: int, json_path: Path | N
     """
     ask_to_run_code(path)
     measures = tuple(each.strip() for each in of.split(",") if each.strip())
-    found: SharedOutcomes = anyio.run(with_progress, partial(shared_outcomes, path, measures, futures, jobs))
+    found: SharedOutcomes = anyio.run(futures_shown, partial(shared_outcomes, path, measures, futures, jobs))
     found = msgspec.structs.replace(found, run=str(shown(path)))
     show_result(found, json_path, partial(_print, found))
 
@@ -94,18 +94,14 @@ def shared_outcomes_view(found: SharedOutcomes) -> RenderableType:
     )
 
 
-def _table(title: str, rows: Sequence[AskedEach]) -> Table:
+def _table(title: str, outcomes: Sequence[AskedEach]) -> Table:
     """Return numbers with their intervals. A number outside of its interval has a mark: sharing has changed it."""
-    table = Table(box=None, padding=(0, 1))
-    table.add_column(title, overflow="fold")
-    for name in ("as shared", "asked [95%]"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("")
-    for each in rows:
+    rows = []
+    for each in outcomes:
         ends = f"{number(each.mean, DIGITS)} [{number(each.low, DIGITS)}, {number(each.high, DIGITS)}]"
-        mark, style = ("*", "yellow") if _is_changed(each) else ("", "")
-        table.add_row(Text(printable(each.name)), number(each.shared), ends, mark, style=style)
-    return table
+        mark = Text("*", style="yellow") if _is_changed(each) else ""
+        rows.append((each.name, number(each.shared), ends, mark))
+    return table((title, ">as shared", ">asked [95%]", ""), rows)
 
 
 def _is_changed(each: AskedEach) -> bool:

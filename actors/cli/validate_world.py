@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
 from msgspec.structs import asdict
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.options import PackedOrDirectory
+from actors.cli.tables import NONE, interval, table
 from actors.core.files import write_json
 from actors.display.console import SafeConsole
 from actors.factory.domains import show_of
@@ -26,7 +26,6 @@ from prism.quarter import Period
 from prism.scorecard import Agreement, Fact, macro_facts, social_facts
 
 STYLES = {Agreement.MET: "green", Agreement.MISSED: "red", Agreement.UNKNOWN: "yellow"}
-NOT_SAID = "-"
 WITHOUT_FILES = "shapes, minutes to half and hours are not compared: give files of real figures with --against"
 
 
@@ -94,22 +93,20 @@ def _scores(quarters: Sequence[Figures], config: Config) -> list[Score]:
 
 def _rule_table(scores: Sequence[Score]) -> Group:
     """Return the errors of the policy rule as a table, with an explanation."""
-    title = "\nthe policy rule against the real interest rate"
-    table = Table(title=title, title_justify="left", title_style="bold", box=None)
-    table.add_column("period", no_wrap=True)
-    for name in ("quarters", "RMSE", "no change", "bias", "corr.", "side", "commoner"):
-        table.add_column(name, justify="right")
-    for one in scores:
-        table.add_row(
+    rows = (
+        (
             str(one.period),
             f"{one.quarters:,}",
             Text(f"{one.rmse:.2f}", style="green" if one.rmse < one.no_change_rmse else "yellow"),
             f"{one.no_change_rmse:.2f}",
             f"{one.bias:+.2f}",
-            NOT_SAID if one.correlation is None else f"{one.correlation:.2f}",
-            NOT_SAID if one.direction_share is None else f"{one.direction_share:.0%}",
-            NOT_SAID if one.commoner_direction_share is None else f"{one.commoner_direction_share:.0%}",
+            _told(one.correlation, ".2f"),
+            _told(one.direction_share, ".0%"),
+            _told(one.commoner_direction_share, ".0%"),
         )
+        for one in scores
+    )
+    columns = ("period", ">quarters", ">RMSE", ">no change", ">bias", ">corr.", ">side", ">commoner")
     beaten = sum(one.rmse < one.no_change_rmse for one in scores)
     notes = Text(
         f"\none quarter ahead the rule is nearer than no change in {beaten} of {len(scores)} periods\n"
@@ -118,37 +115,26 @@ def _rule_table(scores: Sequence[Score]) -> Group:
         "direction would have told",
         style="dim",
     )
-    return Group(table, notes)
+    return Group(table(columns, rows, "\nthe policy rule against the real interest rate"), notes)
+
+
+def _told(value: float | None, form: str) -> str:
+    return NONE if value is None else f"{value:{form}}"
 
 
 def _table(facts: Iterable[Fact], paths: Sequence[Path]) -> Group:
-    table = Table(box=None, pad_edge=False, header_style="bold", title_justify="left")
-    table.add_column("fact", overflow="fold")
-    for name in ("real", "run", "interval", "distance"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in ("limit", "agrees"):
-        table.add_column(name, no_wrap=True)
-    notes: dict[str, list[str]] = {}
+    rows, notes = [], dict[str, list[str]]()
     for fact in facts:
-        interval = NOT_SAID if fact.low is None or fact.high is None else f"{fact.low:.3g} to {fact.high:.3g}"
-        table.add_row(
-            fact.name.replace("_", " "),
-            *(NOT_SAID if value is None else f"{value:.3g}" for value in (fact.real, fact.simulated)),
-            interval,
-            NOT_SAID if fact.distance is None else f"{fact.distance:.2f}",
-            fact.limit,
-            Text(fact.agreement, style=STYLES[fact.agreement]),
-        )
-        notes.setdefault(f"{fact.source}{fact.note and '. '}{fact.note[:1].upper()}{fact.note[1:]}", []).append(
-            fact.name.replace("_", " ")
-        )
+        name = fact.name.replace("_", " ")
+        numbers = (_told(fact.real, ".3g"), _told(fact.simulated, ".3g"), interval(fact.low, fact.high, ".3g"))
+        agrees = Text(fact.agreement, style=STYLES[fact.agreement])
+        rows.append((name, *numbers, _told(fact.distance, ".2f"), fact.limit, agrees))
+        note = f"{fact.source}{fact.note and '. '}{fact.note[:1].upper()}{fact.note[1:]}"
+        notes.setdefault(note, []).append(name)
     runs = f"{paths[0]}" if len(paths) == 1 else f"{len(paths)} runs, {paths[0]} and others"
-    return Group(Text(runs, style="bold"), table, Text(), *_notes(notes))
-
-
-def _notes(notes: Mapping[str, Sequence[str]]) -> Iterator[Text]:
-    """Yield each note with the facts that it is about; a note on most facts names no fact."""
+    columns = ("fact", ">real", ">run", ">interval", ">distance", "limit", "agrees")
+    # A note on most facts names no fact.
     most = max(map(len, notes.values()))
-    for note, names in notes.items():
-        about = "" if len(names) == most > 1 else f"{', '.join(names)}: "
-        yield Text(f"{about}{note}", style="dim")
+    about = {note: "" if len(names) == most > 1 else f"{', '.join(names)}: " for note, names in notes.items()}
+    lines = (Text(f"{about[note]}{note}", style="dim") for note in notes)
+    return Group(Text(runs, style="bold"), table(columns, rows), Text(), *lines)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from actors.cli.report import Sparklines
+from actors.cli.end_of_run import Sparklines
 from prism.answers.measure_words import INDICATORS as NAMES
 from tests.catalogue import catalogue
 from tests.command import Ended, run_prism
@@ -47,7 +47,7 @@ def rows(run: str) -> list[dict[str, str]]:
 
 
 def test_the_shipped_economy_shows_the_path_of_every_indicator(prism: Prism) -> None:
-    ended = prism("run", "configs/economy.yaml", "--out", "run")
+    ended = prism("run", "configs/economy.yaml", "--details", "--out", "run")
     assert ended.code == 0
     lines = ended.out.splitlines()
     assert max(map(len, lines)) <= 80

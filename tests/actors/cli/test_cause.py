@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from actors.cli import cause as command
-from actors.cli.cause_view import causes_view
+from actors.cli.cause import causes_view
 from actors.display.console import SafeConsole
 from actors.studies.causes.record import Cause, Causes, Tried, kept_causes
 from prism.experiment.intervals import Interval

@@ -6,10 +6,11 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from actors.results.export import Progress
+from actors.results.export import Exported, Progress, export
 from tests.catalogue import catalogue
 from tests.command import Ended
 from tests.durability.test_full_disk import SmallDisk
@@ -146,7 +147,10 @@ def test_ctrl_c_leaves_nothing(form: str, run: Path, prism: Prism, monkeypatch: 
         if progress.done > progress.whole / 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("actors.cli.export._Shown.say", lambda _, progress: interrupt(progress))
+    def exporting(*given: Any, **more: Any) -> Exported:
+        return export(*given[:4], interrupt, **more)
+
+    monkeypatch.setattr("actors.cli.export.export", exporting)
     assert prism("export", str(run), "--to", form).code == 130
     assert left(Path.cwd()) == []
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from actors.cli.report import render
+from actors.cli.end_of_run import render
 from actors.runs.summary import Summary, summarise
 from prism.config import Config
 from prism.llm import OracleStatistics

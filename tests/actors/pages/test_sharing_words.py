@@ -7,7 +7,7 @@ from io import StringIO
 from msgspec.structs import replace
 from rich.console import Console
 
-from actors.cli.sharing_table import sharing_table
+from actors.cli.end_of_run import sharing_table
 from actors.pages.sharing_words import sharing_notice
 from prism.sharing.audit import Estimate
 from prism.sharing.summary import SharedShares, SharingSummary
