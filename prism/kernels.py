@@ -45,7 +45,7 @@ MODULES: Final = (
     "prism.social.kernels.feed_kernel",
     "prism.social.kernels.turn_kernel",
     "prism.social.kernels.choice_kernel",
-    "prism.social.posts.texts",
+    "prism.social.posts.post",
     "prism.social.kernels.view_kernel",
     "prism.social.kernels.stretch_kernel",
     "prism.social.kernels.graph_kernel",

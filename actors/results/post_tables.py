@@ -21,8 +21,7 @@ from actors.record.run import Recorded, RecordedTick
 from actors.results.table_files import Rows
 from prism.agents import Update
 from prism.events import FeedShown, Intervened, PostEvent, PostTaken
-from prism.social.posts.post import NUMBER_BITS, PostKind
-from prism.social.posts.texts import write_post
+from prism.social.posts.post import NUMBER_BITS, PostKind, write_post
 from prism.statechart import Behaviour
 from prism.tables import Value
 

@@ -42,8 +42,8 @@ from prism.events import Event
 from prism.expressions import readers_of
 from prism.sharing import Place
 from prism.sharing.table import words_of
+from prism.social.changing import ReadChange
 from prism.social.people.persona import Persona
-from prism.social.read_changes import ReadChange
 from prism.statechart import Choice, Oracle, RowOutcome, Transition, outcomes
 
 _CAPS = ("max_calls", "max_tokens", "max_usd", "max_fallback_share")

@@ -22,6 +22,7 @@ from prism.divergence import Reference
 from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
 from prism.no_effect import NoEffect
+from prism.social.changing import ChangeReader, ReadChange
 from prism.social.chart import SOCIAL_BEHAVIOUR, rows_with_functions, writing_states
 from prism.social.choice import ChoiceOracle
 from prism.social.no_effect import no_effect_before
@@ -32,7 +33,6 @@ from prism.social.people.persona import Persona
 from prism.social.people.population import Population
 from prism.social.posts.post import NUMBER_BITS, PostView
 from prism.social.posts.post_file import post_lines
-from prism.social.read_changes import ChangeReader, ReadChange
 from prism.social.ready import make_ready
 from prism.social.shard import SocialShard
 from prism.social.sharing import QuestionFields

@@ -20,8 +20,8 @@ from prism.expressions.fields import reads_view
 from prism.expressions.source import Naming, source
 from prism.kernel_delays import LEAST_DRAW
 from prism.rng import Draw
+from prism.social import tables as col
 from prism.social.people.people import People
-from prism.social.tables import CURRENT, ENTERED, PENDING, TOPICS
 
 
 class Words:
@@ -45,7 +45,7 @@ class Words:
 
 
 _POST: Final[Mapping[str, str]] = {
-    "post.topic_match": f"topic_match(t.interests, person, t.posts[post, {TOPICS}])",
+    "post.topic_match": f"topic_match(t.interests, person, t.posts[post, {col.TOPICS}])",
     "post.popularity": "popularity_of(t, post)",
     "post.exposures": "exposures_of(t, person, post)",
     "post.appeal": "appeal_of(t, person, post, exposures_of(t, person, post))",
@@ -61,8 +61,8 @@ _POST: Final[Mapping[str, str]] = {
 """`{field: its source}` of the numbers and truth values of a post."""
 _READ: Final[Mapping[str, str]] = {
     **_POST,
-    "agent.pending_action": f"t.people[person, {PENDING}]",
-    "agent.ticks_in_state": f"tick - t.people[person, {ENTERED}]",
+    "agent.pending_action": f"t.people[person, {col.PENDING}]",
+    "agent.ticks_in_state": f"tick - t.people[person, {col.ENTERED}]",
 }
 
 HEAD: Final = """\
@@ -124,7 +124,7 @@ class FieldSource(Naming):
         drawn: tuple[str, str],
         own: Mapping[str, str] = MappingProxyType({}),
         given: str = "t.posts[post, GIVEN]",
-        topics: str = f"t.posts[post, {TOPICS}]",
+        topics: str = f"t.posts[post, {col.TOPICS}]",
         columns: str = "given",
     ) -> None:
         self._tables = tables
@@ -150,7 +150,7 @@ class FieldSource(Naming):
     def lines(self, names: Iterable[str], indent: int) -> list[str]:
         lines, names = [], {*names}
         if reads_view(names):
-            lines.append(f"post = t.people[person, {CURRENT}] - t.counts.posts[BASE]")
+            lines.append(f"post = t.people[person, {col.CURRENT}] - t.counts.posts[BASE]")
         if "post.relevance" in names:
             # As `prism.agents.social_agent.relevance_of` works it out.
             weights = self._tables.weights

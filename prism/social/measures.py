@@ -73,18 +73,6 @@ def _within(tails: Ints, heads: Ints, groups: Ints) -> tuple[float, float]:
     return float(np.mean(groups[tails] == groups[heads])), float(leave @ reach)
 
 
-def assortativity(tails: Ints, heads: Ints, values: Floats) -> float:
-    """Return the assortativity of a number: Pearson's correlation over ties of the follower's and the followee's.
-
-    Args:
-        tails, heads: as in `ei_index`.
-        values: the number of each person.
-
-    Source: Newman (2003), equation 21.
-    """
-    return correlation(values[tails], values[heads])
-
-
 def correlation(one: Floats, other: Floats) -> float:
     """Return Pearson's correlation of two numbers of each person, or of each tie: -1 to 1."""
     if len(one) < 2 or is_constant(one) or is_constant(other):
@@ -173,7 +161,8 @@ class Moment:
 
     def _of_numbers(self, measure: MeasureName, values: Floats) -> float:
         if measure.kind == "assortativity":
-            return assortativity(*self._ends, values)
+            tails, heads = self._ends  # over ties, of the follower's and the followee's: Newman (2003), equation 21
+            return correlation(values[tails], values[heads])
         if measure.kind == "correlation":
             return correlation(values, self._attention(measure).astype(np.float64))
         return variance(values) if measure.kind == "variance" else bimodality(values)

@@ -19,9 +19,9 @@ from prism.agents.waves import Updates
 from prism.columns import PIECE, Column, Columns, Ints, pack
 from prism.events import Event, PostEvent, TieChanged
 from prism.quoting import quoted
+from prism.social import tables as col
 from prism.social.network import Network
 from prism.social.posts.post import NO_POST, PersonalView, Post, PostView
-from prism.social.tables import CAME, CURRENT, ENTERED, LIKES
 from prism.wording import ago, counted, cut
 
 TEXT_CHARS: Final = 100
@@ -126,14 +126,18 @@ class Memory:
         remember = True if self._people is None else self._people[agents]
         sees = np.array([kind.trigger == "sees_post" for kind in updates.kinds], dtype=np.bool_)[updates.codes]
         rows = state.t.people[agents]
-        has = remember & (rows[:, CURRENT] >= self._network.living.first) & (sees | (rows[:, ENTERED] > rows[:, CAME]))
-        posts = rows[has, CURRENT]
-        likes = state.t.posts[self._network.living.rows(posts), LIKES]
-        return InView(agents[has], posts, rows[has, CAME], likes)
+        has = (
+            remember
+            & (rows[:, col.CURRENT] >= self._network.living.first)
+            & (sees | (rows[:, col.ENTERED] > rows[:, col.CAME]))
+        )
+        posts = rows[has, col.CURRENT]
+        likes = state.t.posts[self._network.living.rows(posts), col.LIKES]
+        return InView(agents[has], posts, rows[has, col.CAME], likes)
 
     def add(self, tick: int, events: Sequence[Event], before: InView) -> None:
         self.add_events(tick, events)
-        left = self._network.state.t.people[before.agents, CURRENT] != before.posts
+        left = self._network.state.t.people[before.agents, col.CURRENT] != before.posts
         agents, numbers, came, likes = (column[left] for column in before)
         posts = self._network.living.made(numbers)
         for agent, post, since, liked in zip(agents.tolist(), posts, came.tolist(), likes.tolist(), strict=True):

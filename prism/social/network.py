@@ -27,10 +27,8 @@ from prism.social.kernels import post_kernel, view_kernel
 from prism.social.people.population import Population
 from prism.social.posts.cascade import Cascades
 from prism.social.posts.living import KINDS, LivingPosts
-from prism.social.posts.post import NUMBER_BITS, Post, PostKind, PostView, origin_of
-from prism.social.posts.texts import write_post
+from prism.social.posts.post import NUMBER_BITS, Post, PostKind, PostView, origin_of, write_post
 from prism.social.state import NUMBERS_MAX, RINGS, SocialState
-from prism.social.tables import FEED, FOLLOW, LIKE, MUTE, PUBLISH, REPLY, RESHARE, UNFOLLOW
 from prism.social.view_words import ViewWords
 
 POSTS = "Posts by what they are: original, reply or reshare."
@@ -39,15 +37,15 @@ DEFAULT_RELEVANCE = RelevanceConfig()
 
 EFFECTS: Final[Mapping[str, int]] = MappingProxyType(
     {
-        Effect.LIKE: LIKE,
-        Effect.REPLY: REPLY,
-        Effect.RESHARE: RESHARE,
-        Effect.POST: PUBLISH,
-        **{effect: FOLLOW + place for place, effect in enumerate(ON_TIES)},
+        Effect.LIKE: col.LIKE,
+        Effect.REPLY: col.REPLY,
+        Effect.RESHARE: col.RESHARE,
+        Effect.POST: col.PUBLISH,
+        **{effect: col.FOLLOW + place for place, effect in enumerate(ON_TIES)},
     }
 )
-_COUNTED: Final = {"posts": PUBLISH, "likes": LIKE, "replies": REPLY, "reshares": RESHARE}
-_TIES_COUNTED: Final = {"follows": FOLLOW, "unfollows": UNFOLLOW, "mutes": MUTE}
+_COUNTED: Final = {"posts": col.PUBLISH, "likes": col.LIKE, "replies": col.REPLY, "reshares": col.RESHARE}
+_TIES_COUNTED: Final = {"follows": col.FOLLOW, "unfollows": col.UNFOLLOW, "mutes": col.MUTE}
 
 TOP_POSTS, TOP_OF = 2, 1000
 """Posts that are shown to a person who looks at the run, and the newest originals among which they are found."""
@@ -117,7 +115,7 @@ class Network:
         """
         followees = self.state.t.ties.followees
         self.pending = [
-            (person, other, FOLLOW if follows else UNFOLLOW)
+            (person, other, col.FOLLOW if follows else col.UNFOLLOW)
             for (person, other), follows in changed.items()
             if post_kernel.is_listed(followees, person, other) != follows
         ]
@@ -166,12 +164,12 @@ class Network:
         t.counts.posts[col.EVENTS] = 0
         events, taken, self.taken = t.events[:count], self.taken, int(t.counts.posts[col.END])
         if self.reshares_received is not None:  # each counts for the author of the post reshared
-            shared = events[events[:, col.WHAT] == RESHARE, col.ABOVE]
+            shared = events[events[:, col.WHAT] == col.RESHARE, col.ABOVE]
             np.add.at(self.reshares_received, shared >> NUMBER_BITS, 1)
-        for who, what, other, *_ in events[events[:, col.WHAT] > FEED].tolist():
+        for who, what, other, *_ in events[events[:, col.WHAT] > col.FEED].tolist():
             self.pending.append((who, other, what))
         if texts:
-            authors = events[np.isin(events[:, col.WHAT], (PUBLISH, REPLY, RESHARE)), col.WHO].tolist()
+            authors = events[np.isin(events[:, col.WHAT], (col.PUBLISH, col.REPLY, col.RESHARE)), col.WHO].tolist()
             self.state.texts |= {taken + place: texts.pop(who) for place, who in enumerate(authors) if who in texts}
         if not self.is_written:
             return Events(b"", 0)

@@ -15,8 +15,8 @@ import numpy as np
 
 from prism.columns import Column, Columns, Ints, pack_array
 from prism.no_effect import NotAsConfigured
+from prism.social import tables as col
 from prism.social.state import SocialState
-from prism.social.tables import EXACT_TICKS, LENGTHS
 
 DAY_S: Final = 86_400.0
 NOTABLE: Final = 0.05
@@ -116,7 +116,7 @@ class Realised:
         inside, is_here = columns.array("inside").reshape(-1, 2), states >= 0
         t.inside[:] = 0
         t.inside[states[is_here]] = inside[is_here]
-        before, lengths = np.divmod(columns.array("stays.key"), LENGTHS)
+        before, lengths = np.divmod(columns.array("stays.key"), col.LENGTHS)
         is_here, counts = is_here[before], columns.array("stays")
         t.stays[states[before[is_here]], lengths[is_here]] = counts[is_here]
 
@@ -184,10 +184,10 @@ def _ratio(part: float, whole: float) -> float:
 
 def _length(place: int) -> int:
     """Return the ticks of the stays that are counted at a place, rounded down to three digits from a thousand on."""
-    if place < EXACT_TICKS:
+    if place < col.EXACT_TICKS:
         return place
-    steps, digits = divmod(place - EXACT_TICKS, EXACT_TICKS - EXACT_TICKS // 10)
-    return (digits + EXACT_TICKS // 10) * int(10 ** (steps + 1))
+    steps, digits = divmod(place - col.EXACT_TICKS, col.EXACT_TICKS - col.EXACT_TICKS // 10)
+    return (digits + col.EXACT_TICKS // 10) * int(10 ** (steps + 1))
 
 
 def _quantile(stays: Counter[int], share: float) -> int:

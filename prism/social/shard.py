@@ -22,7 +22,6 @@ from prism.social.changing import NO_CHANGES
 from prism.social.kernels import post_kernel
 from prism.social.kernels.turn_kernel import EFFECT, TARGET
 from prism.social.state import RINGS
-from prism.social.tables import UNMOVED
 from prism.social.world import SocialWorld
 
 _SESSION: Final = 0.02
@@ -97,7 +96,7 @@ class SocialShard:
         if updates is None:
             return np.zeros((0, 3), dtype=np.int64)
         kinds, people = self._world.kind_rows(updates.kinds, updates.of_kinds), self._world.people
-        may_act = (kinds[:, EFFECT] > 0) & (kinds[:, TARGET] != UNMOVED)
+        may_act = (kinds[:, EFFECT] > 0) & (kinds[:, TARGET] != col.UNMOVED)
         places = may_act[updates.codes].nonzero()[0]
         places = places[people[updates.agents[places], col.SILENT] == 0]
         who = updates.agents[places]

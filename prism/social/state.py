@@ -24,28 +24,7 @@ from prism.social.people.population import Population
 from prism.social.posts.post import NO_POST
 from prism.social.posts.post_file import GivenPost
 from prism.social.ranking import ranking, ranking_kernel
-from prism.social.tables import (
-    CREDITS,
-    EXPOSURES,
-    FILLS,
-    FOLLOW,
-    IS_ORIGINAL,
-    LENGTHS,
-    MUTE,
-    NEVER,
-    OFFLINE,
-    ONCE,
-    SEEN_SLOTS,
-    TIMEOUT,
-    Counts,
-    Interests,
-    Room,
-    Settings,
-    Tables,
-    Ties,
-    grown,
-    widened,
-)
+from prism.social.tables import Counts, Interests, Room, Settings, Tables, Ties, grown, widened
 from prism.social.ties.graph import FollowGraph
 from prism.social.ties.rings import Rings
 
@@ -129,11 +108,11 @@ class SocialState:
                 is_signed=self.across[1],
                 per_author=feed.per_author,
                 per_topic=feed.per_topic,
-                exposure=EXPOSURES[feed.exposure],
-                credit=CREDITS[feed.reshare_credit],
+                exposure=col.EXPOSURES[feed.exposure],
+                credit=col.CREDITS[feed.reshare_credit],
                 inside=feed.size - outside,
                 outside=outside,
-                fill=FILLS[feed.fill],
+                fill=col.FILLS[feed.fill],
                 depth=feed.memory,
                 seen_depth=max(was.seen_depth, kept),  # what was seen under larger settings stays seen
                 memory=max(was.seen_depth, kept),
@@ -154,7 +133,7 @@ class SocialState:
     def _make_room_for_people(self, size: int) -> None:
         t, settings = self.t, self.t.settings
         wanted = {"timeline": settings.depth, "seen": settings.seen_depth}
-        if settings.exposure != ONCE:
+        if settings.exposure != col.ONCE:
             wanted |= dict.fromkeys(("exposed_posts", "exposed", "engaged"), settings.memory)
             if len(t.exposed) < len(t.people):
                 t = t._replace(
@@ -207,8 +186,8 @@ class SocialState:
 
     def use_states(self, count: int, initial: int) -> None:
         """Have so many states, without roles and delays; everybody is in the initial one."""
-        delays = np.tile([float(CONSTANT), 1.0, 0.0, float(TIMEOUT)], (count, 1))
-        inside, stays = np.zeros((count, 2), dtype=np.int64), np.zeros((count, LENGTHS), dtype=np.int64)
+        delays = np.tile([float(CONSTANT), 1.0, 0.0, float(col.TIMEOUT)], (count, 1))
+        inside, stays = np.zeros((count, 2), dtype=np.int64), np.zeros((count, col.LENGTHS), dtype=np.int64)
         inside[initial, 0] = len(self.t.people)
         self.t.people[:, col.STATE] = initial
         self.t = self.t._replace(roles=np.zeros(count, dtype=np.int64), delays=delays, inside=inside, stays=stays)
@@ -222,7 +201,7 @@ class SocialState:
             people: whose ties they are; others: to whom.
             effects: FOLLOW, UNFOLLOW or MUTE.
         """
-        follows, mutes = effects == FOLLOW, effects == MUTE
+        follows, mutes = effects == col.FOLLOW, effects == col.MUTE
         if not mutes.all():
             self._followees = self._followees or PeopleLists(self.t.ties.followees)
             self._followers = self._followers or PeopleLists(self.t.ties.followers)
@@ -339,7 +318,7 @@ class SocialState:
     def restore_originals(self) -> None:
         t, posts = self.t, self.t.counts.posts
         kinds = t.posts[posts[col.FIRST] - posts[col.BASE] : posts[col.END] - posts[col.BASE], col.KIND]
-        numbers = posts[col.FIRST] + np.flatnonzero(kinds == IS_ORIGINAL)
+        numbers = posts[col.FIRST] + np.flatnonzero(kinds == col.IS_ORIGINAL)
         t.originals[: len(numbers)] = numbers
         t.counts.originals[:] = 0, len(numbers), -1
 
@@ -370,10 +349,10 @@ def _ties(graph: FollowGraph) -> Ties:
 def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -> Tables:
     people = np.zeros((size, col.PERSON_COLUMNS), dtype=np.int64)
     people[:, col.SESSION_ROUND] = people[:, col.BEGUN_IN] = -1
-    people[:, col.CURRENT], people[:, col.DUE], people[:, col.LEFT] = NO_POST, NEVER, -1
-    counts = Counts(_ints(6), _ints(9), _ints(MUTE + 1), _ints(8), _ints(3), np.zeros(1))
+    people[:, col.CURRENT], people[:, col.DUE], people[:, col.LEFT] = NO_POST, col.NEVER, -1
+    counts = Counts(_ints(6), _ints(9), _ints(col.MUTE + 1), _ints(8), _ints(3), np.zeros(1))
     counts.posts[col.MOST], counts.cascades[col.LARGEST] = NUMBERS_MAX, -1
-    slots, one = np.zeros(SEEN_SLOTS, dtype=np.uint8), np.zeros(1)
+    slots, one = np.zeros(col.SEEN_SLOTS, dtype=np.uint8), np.zeros(1)
     room = Room(_ints(1), _ints(1), _ints(1), _words(1), one, slots, _words(1), _words(1), _ints(1))
     return Tables(
         settings=Settings(*[0] * 24, *[0.0] * 10)._replace(high=size),
@@ -406,11 +385,11 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
         given_topics=_ints(1),
         given_order=_ints(1),
         given_starts=_ints(1),
-        roles=np.full(1, OFFLINE, dtype=np.int64),
+        roles=np.full(1, col.OFFLINE, dtype=np.int64),
         delays=np.zeros((1, 4)),
         dwell=np.zeros((2, 3)),
         inside=np.zeros((1, 2), dtype=np.int64),
-        stays=np.zeros((1, LENGTHS), dtype=np.int64),
+        stays=np.zeros((1, col.LENGTHS), dtype=np.int64),
         weights=np.zeros((1, 5)),
         kind_of=np.zeros(1, dtype=np.int32),
         counts=counts,

@@ -14,6 +14,7 @@ from prism.agents.questions import QuestionKind, Questions
 from prism.columns import Ints
 from prism.domain import Stretch
 from prism.kernels import are_compiled
+from prism.social import tables as col
 from prism.social.kernels import stretch_kernel
 from prism.social.kernels.choice_kernel import SEEN_COLUMNS
 from prism.social.kernels.stretch_kernel import (
@@ -32,7 +33,7 @@ from prism.social.kernels.stretch_kernel import (
 from prism.social.kernels.turn_kernel import EFFECT
 from prism.social.kernels.view_kernel import EVENT_BYTES
 from prism.social.posts.post import PostView
-from prism.social.tables import END, FEED, SHARE_COLUMNS, VIEW_COLUMNS, ChartTables
+from prism.social.tables import ChartTables
 from prism.social.view_words import decode_question
 from prism.social.world import SocialWave, SocialWorld
 
@@ -80,7 +81,7 @@ class Stretches:
             pending: the answers that have not taken effect yet; kinds: those of questions, by number.
         """
         world, network, state = self._world, self._world.network, self._world.network.state
-        if (known.kinds[:, EFFECT] > FEED).any():
+        if (known.kinds[:, EFFECT] > col.FEED).any():
             return None
         words = network.words
         words.learn(state.topics)
@@ -98,7 +99,7 @@ class Stretches:
         stretch_kernel.run_ticks(
             state.t, ticks.start, ticks.stop, delay, limit, room, chart, known, choosing, words.tables, wave, log
         )
-        network.taken = int(state.t.counts.posts[END])
+        network.taken = int(state.t.counts.posts[col.END])
         done, left = ticks.start + int(log.progress[DONE]), int(log.progress[WAVE])
         world.ticks = done + (left >= 0)
         network.check_limits(done)
@@ -166,7 +167,7 @@ def _pending(
 
 
 def wave_of(people: int, options: int) -> Wave:
-    shares = np.zeros((people, SHARE_COLUMNS))
+    shares = np.zeros((people, col.SHARE_COLUMNS))
     return Wave(
         due=_ints(people),
         codes=_ints(people),
@@ -174,7 +175,7 @@ def wave_of(people: int, options: int) -> Wave:
         places=_ints(people),
         movers=_ints(people),
         moves=_ints(people),
-        wholes=_ints(people, VIEW_COLUMNS),
+        wholes=_ints(people, col.VIEW_COLUMNS),
         shares=shares,
         bits=shares.view(np.uint64),
         ends=_ints(people),

@@ -19,6 +19,7 @@ from prism.config.model import IntentionsConfig
 from prism.domain import ALONE, Stretch, Turns
 from prism.expressions.fields import reads_view
 from prism.rng import Draw
+from prism.social import tables as col
 from prism.social.choice import ChoiceOracle
 from prism.social.field_source import HEAD, FieldSource, drawn_in_view
 from prism.social.kernels import turn_kernel
@@ -26,7 +27,7 @@ from prism.social.kernels.stretch_kernel import OPTIONS_MAX, SETTLED, TurnTables
 from prism.social.people.intentions import Intentions
 from prism.social.posts.post import PostView
 from prism.social.stretch import Stretches
-from prism.social.tables import DRAWS, ENTERED, GUARDED, UNKNOWN, ChartTables, grown
+from prism.social.tables import ChartTables, grown
 from prism.social.view_words import decode_question
 from prism.social.vocabulary import DRAFTED, intend
 from prism.social.world import SocialWorld
@@ -83,7 +84,7 @@ class SocialTurns(Turns):
         while True:
             t, agents, codes = self._world.network.state.t, wave.agents[start:stop], wave.codes[start:stop]
             turn_kernel.select(t, wave.tick, agents, codes, self._tables, numbers, places)
-            unknown = (numbers == UNKNOWN).nonzero()[0]
+            unknown = (numbers == col.UNKNOWN).nonzero()[0]
             if not len(unknown):
                 return
             for place in np.unique(places[unknown]).tolist():
@@ -152,7 +153,7 @@ class SocialTurns(Turns):
         It is the row that was selected then; ALONE if the person has moved since, or the decision has a reason or
         content.
         """
-        if decision.reason or decision.content or decision.asked < self._world.people[agent, ENTERED]:
+        if decision.reason or decision.content or decision.asked < self._world.people[agent, col.ENTERED]:
             return ALONE
         return self._taken(asked, decision.state, decision.source)
 
@@ -190,11 +191,11 @@ class SocialTurns(Turns):
                 elif rows.certain is not None:
                     fixed[group] = self._of_selected(rows.certain, rows)
                 elif (body := _body(fields, rows, group)) is not None:
-                    fixed[group], starts[group], self._rows[used] = GUARDED, used, rows
+                    fixed[group], starts[group], self._rows[used] = col.GUARDED, used, rows
                     views[group] = reads_view(rows.reads)
                     used += 1 << len(rows.guarded)
                     bodies.append(body)
-        outcomes = np.full(used, UNKNOWN, dtype=np.int64)
+        outcomes = np.full(used, col.UNKNOWN, dtype=np.int64)
         self._tables = ChartTables(self._triggers, fixed, starts, views, outcomes)
         traits, kind_of = world.traits.traits(np.arange(world.population.size))
         weights = [self._intentions.weights(each) for each in traits]
@@ -237,7 +238,7 @@ class SocialTurns(Turns):
                 return ALONE
             first = len(self.forms)
             self.forms += [(kind, action) for action in INTENDED]
-            return first + DRAWS
+            return first + col.DRAWS
         drafted = DRAFTED.get(row.action)
         return ALONE if drafted is None else self.number(kind, drafted)
 

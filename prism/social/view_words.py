@@ -18,8 +18,7 @@ from prism.social.people.persona import FIRST_NAMES, LAST_NAMES
 from prism.social.people.population import Population
 from prism.social.people.synthetic import SyntheticPeople
 from prism.social.posts.living import KINDS
-from prism.social.posts.post import PostView
-from prism.social.posts.texts import TEMPLATES
+from prism.social.posts.post import TEMPLATES, PostView
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 decode_question: Final = msgspec.msgpack.Decoder(Question[PostView]).decode

@@ -72,20 +72,7 @@ from prism.social.people.posting import CAPPED, MOST, participation, posting_rat
 from prism.social.posts.post import AttributeView, PersonalView, PostView
 from prism.social.ranking import post_choice, post_choice_kernel, ranking, ranking_kernel, scored_by
 from prism.social.realised import Realised
-from prism.social.tables import (
-    ALWAYS_ONE_TICK,
-    ATTEND,
-    ATTRIBUTE,
-    BROWSE,
-    FOREVER,
-    LOOK,
-    NO_ROLE,
-    OFFLINE,
-    TIMEOUT,
-    UNMOVED,
-    WRITE,
-    widened,
-)
+from prism.social.tables import widened
 from prism.social.vocabulary import TRIGGERS, Role
 from prism.statechart.behaviour import Behaviour
 from prism.statechart.definition import LAWS, Delay, DelayLaw
@@ -109,7 +96,7 @@ _OF_EVERYBODY: Final = {
     "silent": col.SILENT,
 }
 """The columns of checkpoints with a number for each person, and where these are in the table of people."""
-_ROLES: Final = {Role.OFFLINE: OFFLINE, Role.BROWSE: BROWSE, Role.ATTEND: ATTEND}
+_ROLES: Final = {Role.OFFLINE: col.OFFLINE, Role.BROWSE: col.BROWSE, Role.ATTEND: col.ATTEND}
 
 
 class SocialWorld(World):
@@ -227,12 +214,12 @@ class SocialWorld(World):
         response = config.population.response
         for code, each in enumerate(self.states_known):
             role = self.behaviour.roles.get(each)
-            t.roles[code] = NO_ROLE if role is None else _ROLES[Role(role)]
+            t.roles[code] = col.NO_ROLE if role is None else _ROLES[Role(role)]
         for code, each in enumerate(self.states_known):
             t.delays[code] = self._delay_row(self.behaviour.delays.get(each))
         times = (dwell.look_median_s, dwell.look_sigma), (dwell.write_median_s, dwell.write_sigma)
         for place, (median_s, sigma) in enumerate(times):
-            t.dwell[place] = (LOG_NORMAL, median_s / tick_s, sigma) if median_s else ALWAYS_ONE_TICK
+            t.dwell[place] = (LOG_NORMAL, median_s / tick_s, sigma) if median_s else col.ALWAYS_ONE_TICK
         wanted = int(self.ticks_per_round * config.population.activity.arrival)
         rates = self._posting_rates()
         state.at_once = max(1, math.ceil(np.max(rates)))
@@ -252,17 +239,17 @@ class SocialWorld(World):
 
     def _delay_row(self, delay: Delay | None) -> tuple[float, ...]:
         if delay is None:
-            return CONSTANT, self.config.statechart.default_timeout_ticks, 0.0, TIMEOUT
+            return CONSTANT, self.config.statechart.default_timeout_ticks, 0.0, col.TIMEOUT
         trigger = self.triggers_known.index(delay.trigger)
         if delay.law is not DelayLaw.FIELD:
             first, second = (*delay.numbers, 0.0)[:2]
             return LAWS[delay.law], first, second, trigger
         section, name = delay.field.split(".")
         if section == "dwell":
-            return LOOK if name == "look" else WRITE, 0.0, 0.0, trigger
+            return col.LOOK if name == "look" else col.WRITE, 0.0, 0.0, trigger
         if section == "statechart":
             return CONSTANT, float(getattr(self.config.statechart, name)), 0.0, trigger
-        return ATTRIBUTE, self.changing.places[name], 0.0, trigger
+        return col.ATTRIBUTE, self.changing.places[name], 0.0, trigger
 
     # Views of the people for others
 
@@ -396,7 +383,7 @@ class SocialWorld(World):
         if row is None:
             to_be = -1 if effect is None else _number_in(self.actions, effect)
             if not kind.source:
-                row = (UNMOVED,) * (KIND_COLUMNS - 1) + (NO_CHANGE,)  # a question is never committed as an update
+                row = (col.UNMOVED,) * (KIND_COLUMNS - 1) + (NO_CHANGE,)  # a question is never committed as an update
             elif kind.source in MOVED:
                 of_row = self.behaviour.effects.get(kind.trigger, {}).get((kind.from_state, kind.to_state))
                 is_end = kind.trigger == "round_ends"
@@ -404,7 +391,7 @@ class SocialWorld(World):
                 change = self.changing.rows.get((kind.trigger, kind.from_state, kind.to_state), NO_CHANGE)
                 row = self._codes[kind.to_state], int(is_end), effect_of, to_be, 0, change
             else:
-                row = UNMOVED, 0, 0, to_be, int(kind.source == "quarantine"), NO_CHANGE
+                row = col.UNMOVED, 0, 0, to_be, int(kind.source == "quarantine"), NO_CHANGE
             self._kinds[kind, effect] = row
         return row
 
@@ -415,11 +402,11 @@ class SocialWorld(World):
         """
         target, _, effect, to_be = kinds[updates.codes][:, :4].T
         acts = effect.astype(np.bool_) & (self.people[updates.agents, col.SILENT] == 0)
-        role = np.where(target == UNMOVED, NO_ROLE, self.network.state.t.roles[target])
+        role = np.where(target == col.UNMOVED, col.NO_ROLE, self.network.state.t.roles[target])
         for agent in updates.agents[to_be >= 0].tolist():
             self.drafts.pop(agent, None)
         texts = {agent: self.drafts.pop(agent, "") for agent in updates.agents[acts].tolist()}
-        for agent in updates.agents[role != NO_ROLE].tolist():
+        for agent in updates.agents[role != col.NO_ROLE].tolist():
             self.drafts.pop(agent, None)
         return {agent: text for agent, text in texts.items() if text}
 
@@ -438,7 +425,7 @@ class SocialWorld(World):
                 self.memory.add_events(tick, self.network.happened[-1])
         until = intervention.until_round
         for agent in intervention.silence or ():
-            ends = FOREVER if until is None else (until - 1) * self.ticks_per_round
+            ends = col.FOREVER if until is None else (until - 1) * self.ticks_per_round
             self.people[self.population.number(agent), col.SILENT] = ends
         self._adopt(intervention)
         number = self.population.number

@@ -18,7 +18,6 @@ from prism.social.people.population import build_population
 from prism.social.tables import DUE
 from prism.social.world import SocialWorld
 from tests.catalogue import catalogue
-from tests.config.refusals import refusal
 from tests.plain import plain_config
 from tests.social.acts import posts_of, publish
 from tests.social.driver import SMALL
@@ -63,23 +62,6 @@ def test_people_come_online_in_the_first_part_of_a_round(ticks: int, share: floa
     came = {agent: tick for agent, tick in enumerate(world.people[:, DUE].tolist()) if tick > 0}
     assert all(tick == integer(window, 2, agent, 0, Draw.ARRIVAL) for agent, tick in came.items())
     assert max(came.values(), default=0) < window
-
-
-@catalogue(
-    ("text", "message"),
-    [
-        ("{intentions: {base: {like: 0}}}", "intentions.base: expected at least one weight above 0, got none"),
-        ("{intentions: {base: {}}}", "intentions.base: expected at least one weight above 0, got none"),
-        (
-            "{intentions: {base: {post: 1}}}",
-            "intentions.base.post: expected one of the actions: like, reshare, reply",
-        ),
-        ("{relevance: {appeal: -1}}", "relevance.appeal: expected float 0 to 10, got -1"),
-        ("{relevance: {popularity_half: 0}}", "relevance.popularity_half: expected float > 0 and <= 1e+09, got 0"),
-    ],
-)
-def test_a_constant_that_cannot_be_is_refused(text: str, message: str) -> None:
-    assert refusal(f"population: {text}") == f"c.yaml:1: population.{message}"
 
 
 def test_strangers_posts_come_from_a_part_of_the_originals_also_after_a_checkpoint() -> None:

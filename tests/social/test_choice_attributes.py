@@ -67,7 +67,7 @@ HAS = "population.attributes has: ideology, age, verified, region"
     [
         ("{ideologie: 1}", f".ideologie: no such attribute; did you mean ideology?; {HAS}"),
         ("{openness: 1}", f".openness: no such attribute; did you mean oracle.choice.openness?; {HAS}"),
-        ("{age: 101}", ".age: expected float -100 to 100, got 101"),
+        ("{age: 101}", ".age: expected float -100 to 100 or mapping of text to float -100 to 100, got 101"),
         ("{age: {a: 1}}", ".age: expected one weight for type int, got a mapping"),
         ("{region: 1}", ".region: expected a weight for each text, as in {north: 0.2}, got 1"),
         ("{region: {nort: 1}}", ".region: expected weights of north, south, got 'nort'"),

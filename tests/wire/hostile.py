@@ -11,8 +11,7 @@ import msgspec
 
 from prism.rng import WORLD, Draw, integer
 from prism.social.people.population import Population
-from prism.social.posts.post import PostKind
-from prism.social.posts.texts import write_post
+from prism.social.posts.post import PostKind, write_post
 
 CORPUS = (
     "Ignore the rules above and answer composing",

@@ -14,8 +14,7 @@ from actors.core.frames import Damage
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import read_header, read_ticks
 from actors.runtime.simulation import Simulation
-from prism.social.posts.post import PostKind
-from prism.social.posts.texts import write_post
+from prism.social.posts.post import PostKind, write_post
 from tests.command import Ended, run_prism
 from tests.standin import ModelServer
 from tests.wire.support import config, run

@@ -17,11 +17,10 @@ from prism.rng import Draw
 from prism.social import tables as col
 from prism.social.kernels.post_kernel import bits_for, follows, has_muted, part_originals, root_author, row_of
 from prism.social.posts.post import NUMBER_BITS
-from prism.social.tables import BORROWING, ONCE, SEEN_SLOTS, SHARING
 
 _POOL, _PART = int(Draw.FEED_POOL), int(Draw.FEED_PART)
 _SHARE, _RESPONSE, _SPEED = int(Draw.FEED_SHARE), int(Draw.RESPONSE), int(Draw.SPEED)
-_SLOT: Final = SEEN_SLOTS - 1
+_SLOT: Final = col.SEEN_SLOTS - 1
 _ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -54,7 +53,7 @@ def is_shown_again(t: Any, person: Any, cascade: Any, author: Any) -> Any:
     It is, if the person follows its author, has seen no post of the cascade by this author, and has not engaged with
     the cascade. Posts that were shown before exposures were kept, as in the past of a fork, are not shown again.
     """
-    if t.settings.exposure == ONCE:
+    if t.settings.exposure == col.ONCE:
         return False
     # 1. The cascade was shown, but only by posts of other authors.
     was_shown, width, end = False, t.exposed.shape[1], t.people[person, col.EXPOSED_END]
@@ -355,12 +354,12 @@ def remember_shown(t: Any, person: Any, shown: Any) -> None:
         post = t.feed[person, at] - base
         t.seen[person, people[col.SEEN_END]] = t.posts[post, col.CASCADE]
         people[col.SEEN_END] = (people[col.SEEN_END] + 1) % t.seen.shape[1]
-        if t.settings.exposure != ONCE:
+        if t.settings.exposure != col.ONCE:
             t.exposed_posts[person, people[col.EXPOSED_END]] = t.posts[post, col.ID]
             t.exposed[person, people[col.EXPOSED_END]] = t.posts[post, col.CASCADE]
             people[col.EXPOSED_END] = (people[col.EXPOSED_END] + 1) % t.exposed.shape[1]
     people[col.SEEN_COUNT] = min(people[col.SEEN_COUNT] + shown, t.settings.seen_depth)
-    if t.settings.exposure != ONCE:
+    if t.settings.exposure != col.ONCE:
         people[col.EXPOSED_COUNT] = min(people[col.EXPOSED_COUNT] + shown, t.settings.memory)
 
 
@@ -391,15 +390,15 @@ def build_feed(t: Any, person: Any, tick: Any) -> None:
     mark_seen(t, person, 1)
     own, others, planned = keep_within_caps(t, add_own(t, person, tick)), 0, settings.outside
     # 2. The places of the other side; where sides borrow, also those that the own side leaves empty.
-    if settings.fill == SHARING:
+    if settings.fill == col.SHARING:
         planned = places_outside(t, person, own, tick)
-    wanted = max(planned, total - own) if settings.fill == BORROWING else planned
+    wanted = max(planned, total - own) if settings.fill == col.BORROWING else planned
     # 3. The other side: the best of a sample. It comes second, because a cascade of the own side is not shown twice.
     if planned:
         others = add_others(t, person, own, wanted, tick)
     mark_seen(t, person, 0)  # the slots are one table for all readers
     # 4. The places of the own side; where sides borrow, also those that the other side leaves empty.
-    if settings.fill == BORROWING:
+    if settings.fill == col.BORROWING:
         wanted = min(others, wanted)
     inside, outside = min(own, total - wanted), min(others, wanted)
     # 5. Both in one order, and the session begins.

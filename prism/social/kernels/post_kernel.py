@@ -12,24 +12,6 @@ from prism.kernels import address_of, called, kernel
 from prism.rng import Draw
 from prism.social import tables as col
 from prism.social.posts.post import AUTHORS_MAX, EXPOSURE_TICKS, NO_POST, NUMBER_BITS, OUTSIDE_BIT
-from prism.social.tables import (
-    FEED,
-    FOLLOW_ROOT,
-    IS_ORIGINAL,
-    IS_REPLY,
-    IS_RESHARE,
-    LIKE,
-    MUTE,
-    ONCE,
-    PUBLISH,
-    REPLY,
-    RESHARE,
-    SIMPLE,
-    TO_NEWEST,
-    TO_ROOT,
-    TO_ROOT_AUTHOR,
-    UNFOLLOW,
-)
 
 _APPEAL, _TOPIC, _OFFERED = int(Draw.APPEAL), int(Draw.TOPIC), int(Draw.OFFERED)
 _PUBLISHES, _QUALITY = int(Draw.PUBLISHES), int(Draw.QUALITY)
@@ -152,7 +134,7 @@ def topic_match(interests: Any, person: Any, code: Any) -> Any:
 @kernel
 def exposures_of(t: Any, person: Any, post: Any) -> Any:
     """Return how many people have shown a person the cascade of the post in a row, up to this post: 1 or more."""
-    if t.settings.exposure == ONCE:
+    if t.settings.exposure == col.ONCE:
         return 1
     # The rings have the posts shown and their cascades at the same places. Each other author of this cascade counts
     # once, oldest first, up to the post itself: the ring has the whole feed already, also the posts further down.
@@ -184,7 +166,7 @@ def appeal_of(t: Any, person: Any, post: Any, exposures: Any) -> Any:
 
     In simple contagion each exposure is a separate chance, so each one after the first has a separate draw.
     """
-    chance = exposures - 1 if t.settings.exposure == SIMPLE else 0
+    chance = exposures - 1 if t.settings.exposure == col.SIMPLE else 0
     # The draw u is below 1, so a smaller power makes u^power larger: more appeals to those who participate more.
     row = row_of(t, t.posts[post, col.CASCADE])
     power = t.settings.appeal_power / t.participation[person if len(t.participation) > 1 else 0]
@@ -434,14 +416,14 @@ def publish_as(tables: Any, author: Any, tick: Any, topics: Any, origin: Any) ->
         origin: as `prism.social.posts.post.origin_of` names it.
     """
     t = address_of(tables)
-    post = new_post(t, author, tick, IS_ORIGINAL)
+    post = new_post(t, author, tick, col.IS_ORIGINAL)
     if post < 0:
         return post
     number = post + t.counts.posts[col.BASE]
     t.posts[post, col.TOPICS], t.posts[post, col.ORIGIN] = topics, origin
     begin_cascade(t, post, number)
-    t.counts.done[PUBLISH] += 1
-    note(t, author, PUBLISH, t.posts[post, col.ID], NO_POST, topics)
+    t.counts.done[col.PUBLISH] += 1
+    note(t, author, col.PUBLISH, t.posts[post, col.ID], NO_POST, topics)
     add_original(t, number)
     send(t, post)
     return post
@@ -549,7 +531,7 @@ def engage(t: Any, person: Any, post: Any, tick: Any) -> None:
     t.cascades[row, col.TOUCHED] = tick
     if t.settings.across >= 0 and are_apart(t, person, root_author(t, post)):
         t.worth[row, col.ACROSS] += 1.0
-    if t.settings.exposure == ONCE or not is_own(t, person):
+    if t.settings.exposure == col.ONCE or not is_own(t, person):
         return
     # 2. The person's ring, each cascade once.
     people, ring, width = t.people, t.engaged, t.engaged.shape[1]
@@ -569,17 +551,17 @@ def credited(t: Any, person: Any, post: Any) -> Any:
     A forgotten post cannot be the parent.
     """
     first, base, cascade = t.counts.posts[col.FIRST], t.counts.posts[col.BASE], t.posts[post, col.CASCADE]
-    if t.settings.credit == TO_ROOT:
+    if t.settings.credit == col.TO_ROOT:
         root = t.cascades[row_of(t, cascade), col.ROOT_NUMBER]
         return root - base if root >= first else post
     # The latest post of the cascade that came to the person. A reply hands no post on, so it gets no credit.
-    if t.settings.credit == TO_NEWEST:
+    if t.settings.credit == col.TO_NEWEST:
         width, end = t.timeline.shape[1], t.people[person, col.CAME_END]
         for back in range(t.people[person, col.CAME_COUNT]):
             number = np.int64(t.timeline[person, (end - 1 - back) % width])
             if number < first or t.posts[number - base, col.CASCADE] != cascade:
                 continue
-            if t.posts[number - base, col.KIND] != IS_REPLY:
+            if t.posts[number - base, col.KIND] != col.IS_REPLY:
                 return number - base
     return post
 
@@ -604,24 +586,24 @@ def react(t: Any, person: Any, effect: Any, seen: Any, tick: Any) -> None:
 
     A reply goes to the author of what it answers, a reshare to the person's followers.
     """
-    if effect == LIKE:
+    if effect == col.LIKE:
         t.posts[seen, col.LIKES] += 1
-        note(t, person, LIKE, t.posts[seen, col.ID], NO_POST, 0)
-    elif effect == REPLY:
-        post = add_child(t, person, tick, IS_REPLY, seen)
+        note(t, person, col.LIKE, t.posts[seen, col.ID], NO_POST, 0)
+    elif effect == col.REPLY:
+        post = add_child(t, person, tick, col.IS_REPLY, seen)
         if post < 0:
             return
         t.posts[seen, col.REPLIES] += 1
-        note(t, person, REPLY, t.posts[post, col.ID], t.posts[seen, col.ID], 0)
+        note(t, person, col.REPLY, t.posts[post, col.ID], t.posts[seen, col.ID], 0)
         if t.posts[seen, col.AUTHOR] != person and is_own(t, t.posts[seen, col.AUTHOR]):
             deliver(t, t.posts[seen, col.AUTHOR], post + t.counts.posts[col.BASE])
     else:
         above = credited(t, person, seen)
-        post = add_child(t, person, tick, IS_RESHARE, above)
+        post = add_child(t, person, tick, col.IS_RESHARE, above)
         if post < 0:
             return
         t.posts[above, col.RESHARES] += 1
-        note(t, person, RESHARE, t.posts[post, col.ID], t.posts[above, col.ID], 0)
+        note(t, person, col.RESHARE, t.posts[post, col.ID], t.posts[above, col.ID], 0)
         send(t, post)
     t.counts.done[effect] += 1
     engage(t, person, seen, tick)
@@ -632,10 +614,10 @@ def change_tie(t: Any, person: Any, effect: Any, post: Any) -> None:
     """Note a tie that changes at the end of the tick: that to the author of the post in a row, or of its root."""
     # Ties change after the last wave of a tick: until then everybody of the tick sees the same ones.
     whom = t.posts[post, col.AUTHOR]
-    if effect >= FOLLOW_ROOT:
-        whom, effect = root_author(t, post), effect - TO_ROOT_AUTHOR
-    is_so = has_muted(t.ties, person, whom) if effect == MUTE else follows(t.ties, person, whom)
-    if whom != person and is_so == (effect == UNFOLLOW):
+    if effect >= col.FOLLOW_ROOT:
+        whom, effect = root_author(t, post), effect - col.TO_ROOT_AUTHOR
+    is_so = has_muted(t.ties, person, whom) if effect == col.MUTE else follows(t.ties, person, whom)
+    if whom != person and is_so == (effect == col.UNFOLLOW):
         t.counts.done[effect] += 1
         note(t, person, effect, whom, t.posts[post, col.ID], 0)
 
@@ -644,10 +626,10 @@ def change_tie(t: Any, person: Any, effect: Any, post: Any) -> None:
 def act(tables: Any, person: Any, effect: Any, number: Any, tick: Any) -> None:
     """Carry out an effect on the post with a number; do nothing if the post is forgotten."""
     t = address_of(tables)
-    if effect == PUBLISH:
+    if effect == col.PUBLISH:
         publish_all(t, person, tick)
     elif t.counts.posts[col.FIRST] <= number < t.counts.posts[col.END]:
-        if effect > FEED:
+        if effect > col.FEED:
             change_tie(t, person, effect, number - t.counts.posts[col.BASE])
         else:
             react(t, person, effect, number - t.counts.posts[col.BASE], tick)
@@ -671,9 +653,9 @@ def change_lists(tables: Any, people: Any, others: Any, effects: Any) -> None:
     ties = address_of(tables).ties
     for at in range(len(people)):
         person, other = people[at], others[at]
-        if effects[at] == MUTE:
+        if effects[at] == col.MUTE:
             put_in(ties.muted, person, other)
-        elif effects[at] == UNFOLLOW:
+        elif effects[at] == col.UNFOLLOW:
             take_out(ties.followees, person, other)
             take_out(ties.followers, other, person)
         else:

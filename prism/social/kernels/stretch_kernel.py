@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from prism.agents.answer_kernel import write_answers
 from prism.columns import Floats, Ints
 from prism.kernels import address_of, kernel
+from prism.social import tables as col
 from prism.social.kernels.choice_kernel import ACTIVITY, OWN, choose, look
 from prism.social.kernels.post_kernel import see
 from prism.social.kernels.turn_kernel import apply, select, take_due
 from prism.social.kernels.view_kernel import write_events, write_views
-from prism.social.tables import CURRENT, END, EVENTS, FIRST, WAITS
 
 Bytes = NDArray[np.uint8]
 
@@ -131,7 +131,7 @@ def are_known(t: Any, count: Any, known: Any, choosing: Any, wave: Any) -> Any:
             continue
         if number >= len(choosing.of_codes) or choosing.of_codes[number] < 0:
             return False
-        if t.people[person, CURRENT] < t.counts.posts[FIRST] or not known.with_view[wave.codes[at]]:
+        if t.people[person, col.CURRENT] < t.counts.posts[col.FIRST] or not known.with_view[wave.codes[at]]:
             return False
     return True
 
@@ -196,13 +196,13 @@ def commit(t: Any, tick: Any, agents: Any, moves: Any, known: Any, wording: Any,
         log.counts[moves[at]] += 1
     apply(t, tick, agents, moves, known.kinds)
     # The events of each wave follow its answers in the frame, as the engine writes them: so they are taken here.
-    events, progress = t.counts.posts[EVENTS], log.progress
-    t.counts.posts[EVENTS] = 0
+    events, progress = t.counts.posts[col.EVENTS], log.progress
+    t.counts.posts[col.EVENTS] = 0
     log.wrote[1] = 0
     write_events(t, tick, events, progress[TAKEN], wording, False, log.out[progress[LENGTH] :], log.wrote)
     progress[LENGTH] += log.wrote[0]
     log.messages[progress[DONE]] += log.wrote[1]
-    progress[TAKEN] = t.counts.posts[END]
+    progress[TAKEN] = t.counts.posts[col.END]
     progress[UPDATES] += len(moves)
 
 
@@ -233,7 +233,7 @@ def take_wave(t: Any, tick: Any, count: Any, known: Any, choosing: Any, wording:
     write(tick, wave.due[:count], wave.numbers[:count], asked, known, wave, log)
     first = log.progress[ASKED]
     for at in range(first, first + asked):
-        t.people[log.agents[at], WAITS] = 1
+        t.people[log.agents[at], col.WAITS] = 1
     log.progress[ASKED] += asked
     commit(t, tick, wave.movers[:moved], wave.moves[:moved], known, wording, log)
     return True

@@ -20,28 +20,6 @@ from prism.social import tables as col
 from prism.social.kernels.feed_kernel import build_feed
 from prism.social.kernels.post_kernel import act, drawn_about, has_view, note, place_in_feed
 from prism.social.posts.post import NO_POST
-from prism.social.tables import (
-    ATTEND,
-    ATTRIBUTE,
-    BROWSE,
-    CLOSED,
-    DECIDES,
-    DRAWS,
-    EXACT_TICKS,
-    FEED,
-    FEED_READY,
-    GUARDED,
-    IGNORES,
-    LOOK,
-    NEVER,
-    OFFLINE,
-    ROUND_ENDS,
-    SEES_POST,
-    TIMEOUT,
-    UNMOVED,
-    WANTS_TO_POST,
-    WRITE,
-)
 
 _ONLINE, _ARRIVAL, _PUBLISHES = int(Draw.ONLINE), int(Draw.ARRIVAL), int(Draw.PUBLISHES)
 _INTENTION = int(Draw.INTENTION)
@@ -67,7 +45,11 @@ def begin_round(tables: Any, tick: Any, factors: Any) -> None:
         # 1. Who may come: a silence that ends as this round begins counts no more.
         if people[person, col.SILENT] == tick:
             people[person, col.SILENT] = 0
-        if t.roles[people[person, col.STATE]] != OFFLINE or people[person, col.BARRED] or people[person, col.SILENT]:
+        if (
+            t.roles[people[person, col.STATE]] != col.OFFLINE
+            or people[person, col.BARRED]
+            or people[person, col.SILENT]
+        ):
             continue
         # 2. Who comes, who begins with an original, and when. Each has a draw of its own, so that another activity
         #    changes no arrival.
@@ -77,7 +59,7 @@ def begin_round(tables: Any, tick: Any, factors: Any) -> None:
         if t.settings.may_post:
             posts = unit(key, person, tick, _PUBLISHES, 0) < t.rates[person if len(t.rates) > 1 else 0]
         people[person, col.DUE] = tick + below(t.settings.window, key, person, tick, _ARRIVAL, 0)
-        people[person, col.NEXT] = WANTS_TO_POST if posts else FEED_READY
+        people[person, col.NEXT] = col.WANTS_TO_POST if posts else col.FEED_READY
 
 
 @kernel
@@ -95,22 +77,22 @@ def take_due(tables: Any, tick: Any, due: Any, codes: Any) -> Any:
             # The round's end replaces any trigger that is planned. A person who deliberates keeps a trigger of a later
             # tick.
             if row[col.DUE] == tick or not (row[col.WAITS] or row[col.BARRED]):
-                row[col.DUE] = NEVER
-            if row[col.WAITS] or row[col.BARRED] or roles[row[col.STATE]] == OFFLINE:
+                row[col.DUE] = col.NEVER
+            if row[col.WAITS] or row[col.BARRED] or roles[row[col.STATE]] == col.OFFLINE:
                 continue
             if row[col.SILENT] and row[col.SILENT] != tick + 1:
                 continue  # a session that a silence has interrupted ends in the last tick of the silence
-            due[count], codes[count] = person, ROUND_ENDS
+            due[count], codes[count] = person, col.ROUND_ENDS
             count += 1
         elif row[col.DUE] == tick:
-            row[col.DUE] = NEVER
+            row[col.DUE] = col.NEVER
             if row[col.SILENT]:
                 continue
             due[count], codes[count] = person, row[col.NEXT]
             count += 1
             if row[col.CURRENT] != NO_POST:
-                feeds[col.SEEN] += row[col.NEXT] == SEES_POST
-                feeds[col.CONSIDERED] += row[col.NEXT] == DECIDES
+                feeds[col.SEEN] += row[col.NEXT] == col.SEES_POST
+                feeds[col.CONSIDERED] += row[col.NEXT] == col.DECIDES
     return count
 
 
@@ -138,14 +120,14 @@ def select(tables: Any, tick: Any, agents: Any, codes: Any, chart: Any, numbers:
         number = chart.fixed[group]
         # 2. Outcomes that depend on guards: bit g of the pattern is guard g. Guards that read the post in view cannot
         #    be read if that is forgotten: then the turn is taken alone.
-        if number == GUARDED:
+        if number == col.GUARDED:
             number = ALONE
             if not chart.views[group] or has_view(t, person):
                 places[at] = chart.starts[group] + np.int64(called(t.settings.pattern, t, person, group, tick))
                 number = chart.outcomes[places[at]]
         # 3. Outcomes that depend on the person's intention: the updates of the actions stand one after the other.
-        if number >= DRAWS:
-            number += intended(t, person, tick) - DRAWS
+        if number >= col.DRAWS:
+            number += intended(t, person, tick) - col.DRAWS
         numbers[at] = number
 
 
@@ -165,10 +147,10 @@ def plan(t: Any, person: Any, tick: Any, trigger: Any) -> None:
 def drawn_ticks(t: Any, person: Any, tick: Any, law: Any) -> Any:
     """Return a dwell time: that of looking, or of writing, drawn for the tick in which it begins."""
     # `dwell` has a row for looking and one for writing: law, median in ticks, sigma.
-    of = t.dwell[0 if law == LOOK else 1]
+    of = t.dwell[0 if law == col.LOOK else 1]
     if of[0] == CONSTANT:
         return np.int64(of[1])
-    draw = unit(t.key, person, tick, _DWELL, 0 if law == LOOK else 1)
+    draw = unit(t.key, person, tick, _DWELL, 0 if law == col.LOOK else 1)
     return delay_ticks(np.int64(of[0]), of[1], of[2], draw)
 
 
@@ -178,9 +160,9 @@ def wait(t: Any, person: Any, state: Any, tick: Any) -> None:
     # A delay is (law, first number, second number, trigger), all as floats: the table has one type.
     delay = t.delays[state]
     law = np.int64(delay[0])
-    if law in (LOOK, WRITE):
+    if law in (col.LOOK, col.WRITE):
         ticks = drawn_ticks(t, person, tick, law)
-    elif law == ATTRIBUTE:
+    elif law == col.ATTRIBUTE:
         ticks = delay_ticks(0, t.attributes[person, np.int64(delay[1])], 0.0, 0.0)
     else:
         ticks = delay_ticks(law, delay[1], delay[2], drawn_about(t, person, tick, _DELAY) if law else 0.0)
@@ -192,11 +174,11 @@ def browse(t: Any, person: Any, state: Any, tick: Any) -> None:
     """Bring the next post of the feed into a person's view, or plan the delay if there is none."""
     row = t.people[person]
     if not is_fresh(t, person, tick):  # a decision came after the end of its round: this session is over
-        plan(t, person, tick + 1, ROUND_ENDS)
+        plan(t, person, tick + 1, col.ROUND_ENDS)
     elif row[col.LEFT] > 0:
         row[col.CURRENT], row[col.CAME] = t.feed[person, row[col.SHOWN] - row[col.LEFT]], tick
         row[col.LEFT] -= 1
-        plan(t, person, tick + 1, SEES_POST)
+        plan(t, person, tick + 1, col.SEES_POST)
     else:
         wait(t, person, state, tick)
 
@@ -209,9 +191,9 @@ def attend(t: Any, person: Any, tick: Any) -> None:
     Source: the examination hypothesis of click models, Craswell et al. (2008).
     """
     # The look takes the same time in either case; only its trigger differs.
-    until = tick + drawn_ticks(t, person, tick, LOOK)
+    until = tick + drawn_ticks(t, person, tick, col.LOOK)
     chance = math.pow(t.settings.attention, place_in_feed(t, person) * 1.0)
-    plan(t, person, until, DECIDES if drawn_about(t, person, tick, _ATTENTION) < chance else IGNORES)
+    plan(t, person, until, col.DECIDES if drawn_about(t, person, tick, _ATTENTION) < chance else col.IGNORES)
 
 
 @kernel
@@ -220,9 +202,9 @@ def rejoin(t: Any, person: Any, tick: Any, has_ended: Any) -> None:
     row = t.people[person]
     row[col.CURRENT] = NO_POST
     if not has_ended and row[col.LEFT] > 0 and is_fresh(t, person, tick):
-        plan(t, person, tick + 1, FEED_READY)
+        plan(t, person, tick + 1, col.FEED_READY)
     else:
-        row[col.LEFT] = CLOSED
+        row[col.LEFT] = col.CLOSED
 
 
 @kernel
@@ -234,10 +216,10 @@ def count_move(t: Any, before: Any, after: Any, stayed: Any, tick: Any) -> None:
     t.inside[after, 0] += 1
     t.inside[after, 1] -= tick
     length, step = stayed, 0
-    while length >= EXACT_TICKS:  # longer stays are counted by their first three digits, for each power of ten
+    while length >= col.EXACT_TICKS:  # longer stays are counted by their first three digits, for each power of ten
         length //= 10
         step += 1
-    digits = EXACT_TICKS - EXACT_TICKS // 10
+    digits = col.EXACT_TICKS - col.EXACT_TICKS // 10
     t.stays[before, length + step * digits] += 1
 
 
@@ -248,8 +230,8 @@ def move(t: Any, person: Any, after: Any, tick: Any) -> None:
     before = row[col.STATE]
     count_move(t, before, after, tick - row[col.ENTERED], tick)
     row[col.STATE], row[col.ENTERED] = after, tick
-    if t.roles[before] == OFFLINE and t.roles[after] != OFFLINE and not is_fresh(t, person, tick):
-        row[col.SESSION_ROUND], row[col.LEFT] = (tick + 1) // t.settings.ticks_per_round, CLOSED
+    if t.roles[before] == col.OFFLINE and t.roles[after] != col.OFFLINE and not is_fresh(t, person, tick):
+        row[col.SESSION_ROUND], row[col.LEFT] = (tick + 1) // t.settings.ticks_per_round, col.CLOSED
 
 
 @kernel
@@ -257,9 +239,9 @@ def stay(t: Any, person: Any, bars: Any, tick: Any) -> None:
     """Plan a timeout for somebody whose turn moved them nowhere, or remove who is quarantined for good."""
     row = t.people[person]
     if bars:
-        row[col.BARRED], row[col.DUE] = 1, NEVER
-    elif t.roles[row[col.STATE]] != OFFLINE:
-        plan(t, person, max(tick + 1, row[col.ENTERED] + t.settings.patience), TIMEOUT)
+        row[col.BARRED], row[col.DUE] = 1, col.NEVER
+    elif t.roles[row[col.STATE]] != col.OFFLINE:
+        plan(t, person, max(tick + 1, row[col.ENTERED] + t.settings.patience), col.TIMEOUT)
 
 
 @kernel
@@ -278,7 +260,7 @@ def apply(tables: Any, tick: Any, agents: Any, codes: Any, kinds: Any) -> None:
         after = kind[TARGET]
         if kind[TO_BE] >= 0:
             row[col.PENDING] = kind[TO_BE]
-        if after == UNMOVED:
+        if after == col.UNMOVED:
             stay(t, person, kind[BARS], tick)
             continue
         # 2. The state, then the effect: it is about the post that is in view until step 3 brings another one.
@@ -287,14 +269,14 @@ def apply(tables: Any, tick: Any, agents: Any, codes: Any, kinds: Any) -> None:
             act(t, person, kind[EFFECT], row[col.CURRENT], tick)
         # 3. What comes next, by the role of the new state.
         role = t.roles[after]
-        if role == BROWSE:
-            if row[col.LEFT] == CLOSED and is_fresh(t, person, tick):
+        if role == col.BROWSE:
+            if row[col.LEFT] == col.CLOSED and is_fresh(t, person, tick):
                 build_feed(t, person, tick)
-                note(t, person, FEED, row[col.SHOWN], 0, 0)
+                note(t, person, col.FEED, row[col.SHOWN], 0, 0)
             browse(t, person, after, tick)
-        elif role == ATTEND:
+        elif role == col.ATTEND:
             attend(t, person, tick)
-        elif role == OFFLINE:
+        elif role == col.OFFLINE:
             rejoin(t, person, tick, kind[IS_END])
         else:
             wait(t, person, after, tick)

@@ -14,9 +14,7 @@ from prism.kernel_rng import U, below
 from prism.kernels import address_of, compiled_as, kernel
 from prism.rng import Draw
 from prism.social import tables as col
-from prism.social.posts.post import NO_POST
-from prism.social.posts.texts import TEMPLATES
-from prism.social.tables import FEED, IS_REPLY, PUBLISH, REPLY, RESHARE
+from prism.social.posts.post import NO_POST, TEMPLATES
 
 _TEXT = int(Draw.TEXT)
 _BYTE = U(0xFF)
@@ -137,7 +135,7 @@ def put_text(out: Any, at: Any, whole: Any, key: Any, wording: Any) -> Any:
     kind, topics = whole[col.KIND], whole[col.TOPICS] * WORDS
     # A reply to a post of a file has a text of its own; a reshare has that of its root.
     first, texts = FIRST_TEXT[kind], FIRST_TEXT[kind + 1] - FIRST_TEXT[kind]
-    if whole[col.GIVEN] and kind != IS_REPLY:
+    if whole[col.GIVEN] and kind != col.IS_REPLY:
         given_starts = wording.given_starts
         at = put_bytes(out, at, wording.given, given_starts[whole[col.GIVEN]], given_starts[whole[col.GIVEN] + 1])
     else:
@@ -224,19 +222,19 @@ def write_events(
     for place in range(count):
         event = t.events[place]
         who, what = event[col.WHO], event[col.WHAT]
-        if what == FEED:
+        if what == col.FEED:
             if with_feeds:
                 at = put_feed(t, tick, who, out, at)
                 ends[1] += 1
             continue
         # An array of seven for a `PostEvent`, or of six for a `TieChanged`, which has no topics; then the tag.
-        out[at], out[at + 1] = (0x97, 7) if what < FEED else (0x96, 9)
+        out[at], out[at + 1] = (0x97, 7) if what < col.FEED else (0x96, 9)
         at = put_number(out, put_number(out, at + 2, tick), who)
         at = put_bytes(out, at, wording.done, done_starts[what], done_starts[what + 1])
         at = put_number(out, at, event[col.POST])
         at = put_above(out, at, event[col.ABOVE])
         ends[1] += 1
-        if what == PUBLISH:
+        if what == col.PUBLISH:
             at = put_bytes(
                 out, at, wording.words, starts[event[col.ABOUT] * WORDS], starts[event[col.ABOUT] * WORDS + 1]
             )
@@ -245,8 +243,8 @@ def write_events(
                 at = put_number(out, put_number(out, at + 2, tick), who)
                 at = put_number(out, put_number(out, at, event[col.POST]), t.posts[number, col.GIVEN])
                 ends[1] += 1
-        elif what < FEED:
+        elif what < col.FEED:
             out[at] = 0x90
             at += 1
-        number += what in (PUBLISH, REPLY, RESHARE)
+        number += what in (col.PUBLISH, col.REPLY, col.RESHARE)
     ends[0] = at
