@@ -116,9 +116,9 @@ class Comparer:
                 found.append(Datum(value=getattr(target, goal), error=target.error or 0.0, side=SIDES[goal]))
         return found
 
-    def count_compared(self, runs: Iterable[Observed]) -> int:
-        """Return the cascades of runs that have enough real ones of their sizes."""
-        return sum(_Beside(each, self._real).count for each in runs)
+    def count_compared(self, observed: Observed) -> int:
+        """Return the cascades that have enough real ones of their sizes."""
+        return _Beside(observed, self._real).count
 
 
 def holdout_targets(targets: Mapping[str, Target], *, has_cascades: bool) -> dict[str, Target]:

@@ -138,13 +138,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     effective: float | None
 
 
-class _Confirmed(msgspec.Struct, kw_only=True):
-    base: list[Observed]
-    fit: list[Observed]
-    predicted: list[Observed]
-    best: Floats
-
-
 def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, runner: Runner) -> Result:
     """Return the result of a calibration."""
     return _Procedure(calibration, base, real, runner).result()
@@ -232,64 +225,80 @@ class _Procedure:
         self._names = [each.setting for each in calibration.parameters]
         self._comparer = Comparer(calibration.targets, real.fitted)
         self._all = Comparer(calibration.compared, real.fitted)
-        self._known: list[tuple[Floats, float]] = []
-        """The places and distances of all runs of the design."""
         self._reach = 1.0
         self._nearest = dict.fromkeys(calibration.compared, float("inf"))
         self._runs = dict.fromkeys(STEPS, 0)
+        # The runs of the last step, and the places of the fit.
+        self._of_base, self._of_fit, self._predicted = list[Observed](), list[Observed](), list[Observed]()
+        self._best = np.full(len(self._names), MIDDLE)
 
     def result(self) -> Result:
-        design, observed = self._design()
-        posterior, ranks, incomparable = self._infer(design, observed)
+        asked, real = self._asked, self._real
+        # The design, in parts, so that the smallest distance so far is known.
+        places = design_places(self._parameters, asked.budget.design, asked.seed)
+        observed, distances = list[Observed](), list[float]()
+        for first in range(0, len(places), DESIGN_BATCH):
+            observed += self._run("design", places[first : first + DESIGN_BATCH])
+            for each in observed[first:]:
+                deviations = self._all.deviations(each)
+                self._nearest = {name: min(self._nearest[name], abs(apart)) for name, apart in deviations.items()}
+                distances.append(root_mean_square(deviations[name] for name in asked.targets))
+            self._runner.tell(min(distances))
+        posterior, ranks, incomparable = self._infer(snapped(self._parameters, places), observed)
         # Choose between the candidates, and run the chosen one and the base under new seeds. So luck in the
         # choice does not lower the distance of the fit. Draws of the posterior get the remaining runs.
-        nearest = min(self._known, key=lambda each: each[1])[0] if self._known else np.full(len(self._names), MIDDLE)
-        candidates = [nearest] if posterior is None else [nearest, np.round(posterior.mean(), PLACE_DIGITS)]
-        trials, times = _split_confirm(self._asked.budget.confirm, len(candidates))
-        distances = [
-            self._apart(self._run("confirm", np.tile(each, (trials, 1)), range(trials))) for each in candidates
-        ]
-        chosen = int(np.argmin(distances)) if trials else 0
+        candidates = [places[int(np.argmin(distances))] if distances else self._best]
+        candidates += [] if posterior is None else [np.round(posterior.mean(), PLACE_DIGITS)]
+        trials, times = _split_confirm(asked.budget.confirm, len(candidates))
+        tried = [self._apart(self._run("confirm", np.tile(each, (trials, 1)), range(trials))) for each in candidates]
+        self._best = candidates[int(np.argmin(tried)) if trials else 0]
         seeds = range(trials, trials + times)
-        first = self._asked.seed * 10 * SEEDS_A_STEP + STEPS["confirm"] * SEEDS_A_STEP + 1
-        base = self._made("confirm", [Point(values=dict(self._base), seed=first + seed) for seed in seeds])
-        fit = self._run("confirm", np.tile(candidates[chosen], (times, 1)), seeds)
-        left = self._asked.budget.confirm - self._runs["confirm"]
-        drawn = np.empty((0, len(self._names))) if posterior is None else posterior.draws(left, self._asked.seed)
-        predicted = self._run("confirm", drawn, range(seeds.stop, seeds.stop + len(drawn)))
-        confirmed = _Confirmed(base=base, fit=fit, predicted=predicted, best=candidates[chosen])
-        return self._judged(posterior, ranks, confirmed, incomparable)
+        of_base = [Point(values=dict(self._base), seed=self._seed("confirm", seed)) for seed in seeds]
+        self._of_base = self._made("confirm", of_base)
+        self._of_fit = self._run("confirm", np.tile(self._best, (times, 1)), seeds)
+        left = asked.budget.confirm - self._runs["confirm"]
+        drawn = np.empty((0, len(self._names))) if posterior is None else posterior.draws(left, asked.seed)
+        self._predicted = self._run("confirm", drawn, range(seeds.stop, seeds.stop + len(drawn)))
+        # What came out.
+        apart = pairs_apart(self._comparer, self._of_fit)
+        out = holdout_targets(asked.targets, has_cascades=bool(real.holdout))
+        compared = self._compared(out)
+        steps = required_steps(asked, real, incomparable)
+        effective = None if posterior is None else posterior.effective
+        of_fitted_part = [each.fit for each in compared if each.target in out and each.fit is not None]
+        result = Result(
+            is_reported=not any(step.left_out for step in steps),
+            steps=steps,
+            estimates=self._estimates(posterior),
+            compared=compared,
+            fit=self._apart(self._of_fit) if self._of_fit else None,
+            base=self._apart(self._of_base) if self._of_base else None,
+            holdout=root_mean_square(each.holdout for each in compared if each.holdout is not None) if out else None,
+            fitted_alike=root_mean_square(of_fitted_part) if out else None,
+            floor=float(np.median(apart)) if apart else None,
+            halves=halves_apart(asked.targets, real.fitted, asked.seed) if real.fitted else None,
+            ranks=ranks,
+            doubts=self._doubts(compared, ranks, effective),
+            warnings=[],
+            runs=self._runs,
+            cascades=(len(real.fitted), len(real.holdout), self._comparer.count_compared(pooled(self._of_fit))),
+            incomparable=incomparable,
+            effective=effective,
+        )
+        return msgspec.structs.replace(result, warnings=self._warnings(result))
+
+    def _seed(self, step: str, number: int) -> int:
+        return self._asked.seed * 10 * SEEDS_A_STEP + STEPS[step] * SEEDS_A_STEP + 1 + number
 
     def _run(self, step: str, places: Floats, seeds: Sequence[int] | None = None) -> list[Observed]:
         """Run places; seeds are counted within the step, and by default each run has one of its own."""
-        first = self._asked.seed * 10 * SEEDS_A_STEP + STEPS[step] * SEEDS_A_STEP + 1
         own = range(self._runs[step], self._runs[step] + len(places)) if seeds is None else seeds
-        points = [point_at(self._parameters, each, first + seed) for each, seed in zip(places, own, strict=True)]
-        return self._made(step, points)
+        pairs = zip(places, own, strict=True)
+        return self._made(step, [point_at(self._parameters, each, self._seed(step, seed)) for each, seed in pairs])
 
     def _made(self, step: str, points: Sequence[Point]) -> list[Observed]:
         self._runs[step] += len(points)
         return self._runner.run(step, points) if points else []
-
-    def _distances(self, places: Floats, observed: Sequence[Observed]) -> list[float]:
-        found = []
-        for where, each in zip(places, observed, strict=True):
-            deviations = self._all.deviations(each)
-            for name, deviation in deviations.items():
-                self._nearest[name] = min(self._nearest[name], abs(deviation))
-            found.append(root_mean_square(deviations[name] for name in self._asked.targets))
-            self._known.append((where, found[-1]))
-        self._runner.tell(min(distance for _, distance in self._known))
-        return found
-
-    def _design(self) -> tuple[Floats, list[Observed]]:
-        places = design_places(self._parameters, self._asked.budget.design, self._asked.seed)
-        observed = list[Observed]()
-        for first in range(0, len(places), DESIGN_BATCH):  # in parts, so that the smallest distance so far is known
-            part = places[first : first + DESIGN_BATCH]
-            observed += self._run("design", part)
-            self._distances(part, observed[first:])
-        return snapped(self._parameters, places), observed
 
     def _infer(self, places: Floats, observed: Sequence[Observed]) -> tuple[Posterior | None, list[TruthRanks], int]:
         statistics, wanted = [self._comparer.statistics(each) for each in observed], self._comparer.wanted()
@@ -310,50 +319,11 @@ class _Procedure:
     def _apart(self, runs: Sequence[Observed]) -> float:
         return root_mean_square(self._comparer.deviations(pooled(runs)).values()) if runs else float("inf")
 
-    def _judged(
-        self,
-        posterior: Posterior | None,
-        ranks: list[TruthRanks],
-        confirmed: _Confirmed,
-        incomparable: int,
-    ) -> Result:
-        apart = pairs_apart(self._comparer, confirmed.fit)
-        out = holdout_targets(self._asked.targets, has_cascades=bool(self._real.holdout))
-        compared = self._compared(confirmed, out)
-        estimates = self._estimates(confirmed.best, posterior)
-        steps = required_steps(self._asked, self._real, incomparable)
-        whole = pooled(confirmed.fit)
-        effective = None if posterior is None else posterior.effective
-        result = Result(
-            is_reported=not any(step.left_out for step in steps),
-            steps=steps,
-            estimates=estimates,
-            compared=compared,
-            fit=self._apart(confirmed.fit) if confirmed.fit else None,
-            base=self._apart(confirmed.base) if confirmed.base else None,
-            holdout=root_mean_square(each.holdout for each in compared if each.holdout is not None) if out else None,
-            fitted_alike=root_mean_square(each.fit for each in compared if each.target in out and each.fit is not None)
-            if out
-            else None,
-            floor=float(np.median(apart)) if apart else None,
-            halves=halves_apart(self._asked.targets, self._real.fitted, self._asked.seed)
-            if self._real.fitted
-            else None,
-            ranks=ranks,
-            doubts=self._doubts(compared, ranks, effective),
-            warnings=[],
-            runs=self._runs,
-            cascades=(len(self._real.fitted), len(self._real.holdout), self._comparer.count_compared([whole])),
-            incomparable=incomparable,
-            effective=effective,
-        )
-        return msgspec.structs.replace(result, warnings=self._warnings(result, confirmed))
-
-    def _compared(self, confirmed: _Confirmed, out: Mapping[str, Target]) -> list[Compared]:
-        of_fit = self._all.deviations(pooled(confirmed.fit)) if confirmed.fit else {}
-        of_base = self._all.deviations(pooled(confirmed.base)) if confirmed.base else {}
-        of_out = Comparer(out, self._real.holdout).deviations(pooled(confirmed.fit)) if confirmed.fit and out else {}
-        predicted = [self._all.deviations(each) for each in confirmed.predicted]
+    def _compared(self, out: Mapping[str, Target]) -> list[Compared]:
+        of_fit = self._all.deviations(pooled(self._of_fit)) if self._of_fit else {}
+        of_base = self._all.deviations(pooled(self._of_base)) if self._of_base else {}
+        of_out = Comparer(out, self._real.holdout).deviations(pooled(self._of_fit)) if self._of_fit and out else {}
+        predicted = [self._all.deviations(each) for each in self._predicted]
         found = []
         for name, target in self._asked.compared.items():
             low, high, agrees = _predicted(target, [each[name] for each in predicted])
@@ -374,7 +344,7 @@ class _Procedure:
             )
         return found
 
-    def _estimates(self, best: Floats, posterior: Posterior | None) -> list[Estimate]:
+    def _estimates(self, posterior: Posterior | None) -> list[Estimate]:
         found = []
         limits = None if posterior is None else posterior.quantiles(INTERVAL)
         correlations = None if posterior is None else posterior.correlations()
@@ -383,7 +353,7 @@ class _Procedure:
             estimate = Estimate(
                 parameter=parameter.setting,
                 base=None if base is None else float(base),
-                best=parameter.value_at(float(best[place])),
+                best=parameter.value_at(float(self._best[place])),
             )
             if limits is not None and correlations is not None:
                 low, high = (float(each) for each in limits[place])
@@ -438,11 +408,11 @@ class _Procedure:
                 found.append(f"the target {each.target}{others}")
         return [f"no values in these ranges reach {what}: {WIDEN}" for what in found]
 
-    def _warnings(self, result: Result, confirmed: _Confirmed) -> list[str]:
+    def _warnings(self, result: Result) -> list[str]:
         has_shapes = any(each.shape is not None for each in self._asked.targets.values())
         found = [
             f"{each.parameter} is at a bound of its range: widen the range"
-            for each, parameter, place in zip(result.estimates, self._parameters, confirmed.best, strict=True)
+            for each, parameter, place in zip(result.estimates, self._parameters, self._best, strict=True)
             if result.is_reported
             and (not AT_BOUND < place < 1 - AT_BOUND or parameter.value_at(place) in (parameter.low, parameter.high))
         ]
