@@ -26,28 +26,21 @@ class Agreement(StrEnum):
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
     name: str  # what is measured
-    real: float | None  # the real figure; None where only the limit is known
-    simulated: float | None  # the run's; None if the run has none
+    real: float | None = None  # the real figure; None where only the limit is known
+    simulated: float | None = None  # the run's; None if the run has none
     # low, high: its 95% interval; None if there is none
     low: float | None = None
     high: float | None = None
     # the Kolmogorov-Smirnov or another distance of the two distributions, 0 to 1; None for single numbers
     distance: float | None = None
     limit: str  # what counts as agreement, in words
-    agreement: Agreement  # whether the run agrees
+    agreement: Agreement = Agreement.UNKNOWN  # whether the run agrees
     source: str  # where the real figure is from
     note: str = ""  # what else one must know; may be empty
 
 
 def agreement_of(is_met: bool) -> Agreement:
     return Agreement.MET if is_met else Agreement.MISSED
-
-
-def unknown(name: str, source: str, limit: str, note: str, real: float | None = None) -> Fact:
-    """Return a fact on which a run has too little to tell."""
-    return Fact(
-        name=name, real=real, simulated=None, limit=limit, agreement=Agreement.UNKNOWN, source=source, note=note
-    )
 
 
 RUNS_MIN: Final = 20  # the fewest runs from whose spread a moment is judged
@@ -79,10 +72,7 @@ def macro_facts(
 def _fact(name: str, real: float, values: Sequence[float], source: str) -> Fact:
     known = [value for value in values if math.isfinite(value)]
     if not known or not math.isfinite(real):
-        note = "not defined: something does not vary"
-        return Fact(
-            name=name, real=None, simulated=None, limit=LIMIT, agreement=Agreement.UNKNOWN, source=source, note=note
-        )
+        return Fact(name=name, limit=LIMIT, source=source, note="not defined: something does not vary")
     low, high = interval_of_runs(known)
     is_judged = len(known) >= RUNS_MIN
     return Fact(

@@ -14,7 +14,7 @@ from prism.columns import Floats
 from prism.config.model import DAY_HOURS
 from prism.distribution import effective_number, student
 from prism.scorecard.concentration import MONTH_DAYS, TOP_SHARE, month_interval, month_share, top_share
-from prism.scorecard.facts import Agreement, Fact, agreement_of, unknown
+from prism.scorecard.facts import Agreement, Fact, agreement_of
 from prism.scorecard.matched import FEWEST, INTERVAL, NEIGHBOURS, RESAMPLES, Comparison, Matching
 from prism.scorecard.trees import Tree, TreeShape, shape_of
 from prism.social.people.hours import hour_at
@@ -141,11 +141,18 @@ def _cascade_facts(ours: _Cascades, real: list[TreeShape], doubt: str, seed: int
         note = f"{doubt}; {few}" if doubt else few
         limit = f"distance <= {SHAPE_LIMIT}"
         shapes = [
-            unknown(label, _SHAPE_SOURCES[name] + _MATCHED, limit, note, float(np.median(_column(real, name))))
+            Fact(
+                name=label,
+                real=float(np.median(_column(real, name))),
+                limit=limit,
+                source=_SHAPE_SOURCES[name] + _MATCHED,
+                note=note,
+            )
             for name, label in _SHAPES
         ]
         theirs = rank_correlation(real_sizes, _column(real, "virality"))
-        return [*shapes, unknown("size and virality", _GOEL, f"real +- {CORRELATION_LIMIT}", note, theirs)]
+        limit = f"real +- {CORRELATION_LIMIT}"
+        return [*shapes, Fact(name="size and virality", real=theirs, limit=limit, source=_GOEL, note=note)]
     facts = [
         _shape_fact(
             label,
@@ -209,7 +216,7 @@ def correlation_interval(one: Floats, other: Floats, matching: Matching) -> tupl
 def _single_posts(ours: _Cascades, left_out: int) -> Fact:
     name, limit = "posts without reaction", f"real +- {SINGLE_LIMIT}"
     if not ours.shapes:
-        return unknown(name, _SYSOMOS, limit, "no original is old enough", SINGLE_REAL)
+        return Fact(name=name, real=SINGLE_REAL, limit=limit, source=_SYSOMOS, note="no original is old enough")
     is_single = (_column(ours.shapes, "size") == 1.0).astype(np.float64)
     share, count = float(is_single.mean()), len(ours.shapes)
     low, high = ours.share_interval(is_single) or (None, None)
@@ -233,7 +240,7 @@ def _large_cascades(ours: _Cascades) -> Fact:
     count, needed = len(ours.shapes), LARGE_TIMES * LARGE_PER / LARGE_REAL
     is_large = (_column(ours.shapes, "size") >= LARGE_POSTS).astype(np.float64)
     if not count:
-        return unknown(name, _LARGE, limit, "no original is old enough", LARGE_REAL)
+        return Fact(name=name, real=LARGE_REAL, limit=limit, source=_LARGE, note="no original is old enough")
     is_few = not is_large.any() and count < needed
     share, interval = LARGE_PER * float(is_large.mean()), ours.share_interval(is_large)
     low, high = (None, None) if interval is None else (LARGE_PER * each for each in interval)
@@ -255,23 +262,17 @@ def _engagement(values: Sequence[float | None]) -> Fact:
     name, limit = "engagement per post seen", f"<= {ENGAGEMENT_MOST}"
     known = [value for value in values if value is not None]
     if not known:
-        return unknown(name, _ENGAGEMENT, limit, "no summary says how many posts were seen")
+        return Fact(name=name, limit=limit, source=_ENGAGEMENT, note="no summary says how many posts were seen")
     value = sum(known) / len(known)
-    return Fact(
-        name=name,
-        real=None,
-        simulated=value,
-        limit=limit,
-        agreement=agreement_of(value <= ENGAGEMENT_MOST),
-        source=_ENGAGEMENT,
-    )
+    agreement = agreement_of(value <= ENGAGEMENT_MOST)
+    return Fact(name=name, simulated=value, limit=limit, agreement=agreement, source=_ENGAGEMENT)
 
 
 def _concentration(feeds: Sequence[Feed], random: np.random.Generator) -> Fact:
     name, limit = "posts of the top tenth", f"real +- {TOP_LIMIT}"
     posts = np.array([count for feed in feeds for count in feed.posts_by_person], dtype=np.float64)
     if not posts.sum():
-        return unknown(name, _PEW, limit, "nobody has posted", TOP_REAL)
+        return Fact(name=name, real=TOP_REAL, limit=limit, source=_PEW, note="nobody has posted")
     days = max(feed.days for feed in feeds)
     share = month_share(posts, days)
     low, high = month_interval(posts, days, random)
@@ -295,7 +296,8 @@ def _hours(feeds: Sequence[Feed], accounts: Floats, random: np.random.Generator)
     shares = accounts.sum(axis=0) / accounts.sum()
     counts = sum((_counts_by_hour(feed) for feed in feeds), np.zeros(DAY_HOURS))
     if not counts.sum():
-        return unknown(name, source, limit, "nothing happened in whole simulated days", _busiest(shares))
+        note = "nothing happened in whole simulated days"
+        return Fact(name=name, real=_busiest(shares), limit=limit, source=source, note=note)
     ours = counts / counts.sum()
     apart = float(np.abs(ours - shares).sum() / 2.0)
     halves = []

@@ -18,11 +18,6 @@ from tests.standin import ModelServer
 FEW = ("--of", "likes", "--by", "people", "--budget", "4", "--draws", "0", "--json", "-")
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let these tests block: they read the disk."""
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[ModelServer]:
     with ModelServer() as server:

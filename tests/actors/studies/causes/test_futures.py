@@ -23,11 +23,6 @@ from tests.recorded import ECONOMY, FEW, content, make_run
 MakeRun = Callable[[Path], Path]
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let these tests block: they read the disk."""
-
-
 def forked(place: Path) -> Path:
     """Return a run that was forked off another one within a round, with another feed."""
     parent, child = make_run(place, FEW), place / "child"

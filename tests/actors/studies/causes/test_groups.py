@@ -21,11 +21,6 @@ from tests.recorded import FEW, content
 from tests.tiers import Size
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let these tests block: they read the disk."""
-
-
 def together(coalition: Coalition) -> float:
     """Return an outcome to which group 0 adds 5 alone, 1 and 2 add 8 only together, and 3 nothing."""
     return 2.0 + 5.0 * (0 in coalition) + 8.0 * (coalition >= {1, 2})

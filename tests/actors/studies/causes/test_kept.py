@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from msgspec.structs import replace
 
 from actors.studies.causes.record import Cause, Causes, GroupShare, Tried, keep, kept_causes
@@ -23,11 +22,6 @@ LIKES = Causes(
     kept=0,
     computed=0,
 )
-
-
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let these tests block: they read the disk."""
 
 
 def test_causes_are_read_as_they_were_kept_without_the_place_of_the_run(tmp_path: Path) -> None:

@@ -16,11 +16,6 @@ from actors.studies.causes.search import AgentCauses, causes_of_agent
 from prism.events import PostEvent
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let these tests block: they read the disk."""
-
-
 def added(run: Path, agent: int | str, of: str | None = None) -> AgentCauses:
     return anyio.run(partial(causes_of_agent, run, agent, of))
 

@@ -38,11 +38,6 @@ SEEDS = 100
 NAMED = 0.95
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let these tests block: they read the disk."""
-
-
 def found(run: Path, of: str = "reshares", **settings: Any) -> Causes:
     return anyio.run(partial(causes, run, of, **{"draws": 0, "top": 1000, **settings}))
 

@@ -17,11 +17,6 @@ from tests.recorded import FEW, content, make_run
 MEASURES = "likes", "largest_cascade", "rounds.mean.posts_seen"
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let these tests block: they read the disk."""
-
-
 def sharing_run(place: Path, audit: float, **settings: Any) -> Path:
     """Return a run whose people share judgements of the embedded choice, all of them in one archetype."""
     people = {**FEW["population"], "ambiguity": 0.9}
