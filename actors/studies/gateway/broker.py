@@ -1,109 +1,175 @@
-"""The broker: it answers a cell's request from the tape, from a call under way, or by a call in the cell's turn."""
+"""The broker: it answers a cell's request from the tape, from a call under way, or by a call to a server."""
 
 from __future__ import annotations
 
-import asyncio
 import math
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import anyio
 import anyio.abc
+import httpx
 import msgspec
 from anyio import to_thread
 
 from actors.oracle.pace import Pace
 from actors.studies.gateway.service import GatewayStatistics, Limits, Service, origin
 from actors.studies.gateway.tape import ExperimentTape, Kept
-from actors.studies.gateway.upstream import Request
-from prism.llm.http import retry_after_s
+from prism.llm.body import PLAIN, bound_body
+from prism.llm.failure import Usage
+from prism.llm.http import LIMITS, redacted, retry_after_s
+from prism.llm.reply import read_chat, read_completion
+from prism.llm.spending import Spent, cost_usd
 from prism.llm.tape_file import TapeError
+from prism.llm.tls import verification
 
-
-class _Waiting(NamedTuple):
-    service: str
-    granted: anyio.Event
-
-
-class Places:
-    """Places for calls. A cell that has many requests gets no more places than one that has few."""
-
-    def __init__(self, places: int, rate_per_s: float | None = None) -> None:
-        self.free = places
-        self._bucket = Pace(1, rate_per_s)
-        self._has_waited = False
-        self._queues: dict[str, deque[_Waiting]] = {}
-        """`{cell: its requests}`; the first cell has had no turn for the longest time."""
-        self._paused: dict[str, float] = {}  # `{service: the time until which it wants no calls}`
-        self._timer: asyncio.TimerHandle | None = None
-
-    @property
-    def waiting(self) -> int:
-        return sum(map(len, self._queues.values()))
-
-    async def take(self, cell: str, service: str) -> None:
-        """Wait for a place. It has to be given back."""
-        waiting = _Waiting(service, anyio.Event())
-        self._queues.setdefault(cell, deque()).append(waiting)
-        self._grant()
-        try:
-            await waiting.granted.wait()
-        except BaseException:
-            if waiting.granted.is_set():
-                self.give_back()
-            else:
-                queue = self._queues[cell]
-                queue.remove(waiting)
-                if not queue:
-                    del self._queues[cell]
-            raise
-
-    def give_back(self) -> None:
-        self.free += 1
-        self._grant()
-
-    def pause(self, service: str, seconds: float) -> None:
-        """Start no call of a service for a time, as its server asks for."""
-        until = asyncio.get_running_loop().time() + seconds
-        self._paused[service] = max(until, self._paused.get(service, until))
-
-    def _grant(self) -> None:
-        """Let every request begin that may, and set a timer for the next one."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        loop = asyncio.get_running_loop()
-        while self.free and self._queues:
-            now = loop.time()
-            if (delay_s := self._bucket.delay(now)) > 0.0:
-                self._has_waited = True
-                self._timer = loop.call_later(delay_s, self._grant)
-                return
-            free = (each for each, queue in self._queues.items() if self._paused.get(queue[0].service, now) <= now)
-            cell = next(free, None)
-            if cell is None:
-                first = min(self._paused[queue[0].service] for queue in self._queues.values())
-                self._timer = loop.call_later(max(0.0, first - now), self._grant)
-                return
-            self._bucket.take(now, waited=self._has_waited)
-            self._has_waited = False
-            self.free -= 1
-            queue = self._queues.pop(cell)
-            queue.popleft().granted.set()
-            if queue:
-                self._queues[cell] = queue  # the cell goes behind all others
-
-
+FROM_CELL = ("content-type", "accept", "x-request-id", "traceparent")
+"""The headers of a cell's request that a server gets."""
+TO_CELL = ("retry-after", "date", "location")
+"""The headers of a response that a cell gets, besides those of rate limits and the content type."""
+CONNECT_S = 10.0
 SERVED_MAX = 200_000
 """The most questions whose number of answers is remembered. It is only used if a question is asked again."""
 PAUSE_MAX_S = 900.0
 REFUSALS = frozenset({429, 503})
 
 
-class Caller(Protocol):
-    async def call(self, request: Request, key: str) -> Kept: ...
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """A request of a cell."""
+
+    method: str
+    place: str  # the address that it is for
+    body: bytes
+    headers: dict[str, str]  # by name in lower case
+    service: str
+    cell: str  # the name of the cell
+    process: str
+    question: str  # the id of its question; empty for other requests, as in the check of a server
+    within_s: float  # the time that the call may take
+
+    @property
+    def is_call(self) -> bool:
+        """True if it asks a model; other requests, such as for a list of models, cost nothing."""
+        return self.method == "POST"
+
+
+class Upstream:
+    """The servers of one service."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self._client = httpx.AsyncClient(
+            params=service.query,
+            verify=verification(max(service.origins), service.ca_files),  # an address with https is the largest
+            trust_env=False,
+            limits=LIMITS,
+            timeout=httpx.Timeout(None, connect=CONNECT_S),
+        )
+
+    async def call(self, request: Request, key: str) -> Kept:
+        """Return what became of a request: a response with any status, or the reason why there is none."""
+        try:
+            with anyio.fail_after(request.within_s):
+                return await self._sent(request, key)
+        except (TimeoutError, httpx.TimeoutException):
+            failure, detail = "timeout", f"no whole answer within {request.within_s:g} s"
+        except (httpx.TransportError, OSError) as error:
+            failure, detail = "connection_error", str(error) or type(error).__name__
+        except (ValueError, httpx.HTTPError, httpx.InvalidURL) as error:
+            failure, detail = "invalid_response", str(error) or type(error).__name__
+        text = redacted(self.service.secrets, detail)
+        return Kept(key=key, is_call=request.is_call, asked_by=request.question, failure=failure, body=text)
+
+    async def _sent(self, request: Request, key: str) -> Kept:
+        service = self.service
+        own = {name.lower() for name in service.headers}
+        passed = {name: text for name, text in request.headers.items() if name in FROM_CELL and name not in own}
+        headers = {**PLAIN, **passed, **service.headers}
+        async with self._client.stream(
+            request.method, request.place, content=request.body or None, headers=headers
+        ) as response:
+            bound_body(response)
+            body = await response.aread()
+        usage = usage_of(body) if response.is_success and request.is_call else Usage()
+        spent = Spent("ok", 1, 0.0, usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
+        back = {
+            name: redacted(service.secrets, text)
+            for name, text in ({} if response.is_success else response.headers).items()
+            if name in TO_CELL or "ratelimit" in name
+        }
+        return Kept(
+            key=key,
+            is_call=request.is_call,
+            asked_by=request.question,
+            status=response.status_code,
+            kind=response.headers.get("content-type", ""),
+            body=redacted(service.secrets, body.decode(errors="replace")),
+            headers=back,
+            read=usage.prompt_tokens,
+            cached=usage.cached_tokens,
+            written=usage.completion_tokens,
+            usd=cost_usd((spent,), service.prices) or 0.0,
+        )
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+
+def usage_of(body: bytes) -> Usage:
+    """Return the tokens that an answer took, as far as the answer states them."""
+    for read in (_systemone, read_completion, read_chat):
+        try:
+            found = read(body)
+        except Exception:  # noqa: BLE001, S112  # anything may come from a server, and the client judges it
+            continue
+        usage = found if isinstance(found, Usage) else found.usage
+        if usage != Usage():
+            return usage
+    return Usage()
+
+
+def _systemone(body: bytes) -> Usage:
+    found = msgspec.json.decode(body)["usage"]
+    return Usage(int(found["input_tokens"]), int(found.get("output_tokens", 0)))
+
+
+class Places:
+    """Places for calls, in the order of the requests: a cell has no more requests than its own limit."""
+
+    def __init__(self, places: int, rate_per_s: float | None = None) -> None:
+        self._free = anyio.Semaphore(places)
+        self._pace = Pace(1, rate_per_s)
+        self._paused: dict[str, float] = {}
+        """`{service: the time until which it wants no calls}`."""
+        self.waiting = 0
+
+    async def take(self, service: str) -> None:
+        """Wait for a place. It has to be given back."""
+        self.waiting += 1
+        try:
+            has_waited = False
+            while True:
+                await self._free.acquire()
+                now = anyio.current_time()
+                rate_s, pause_s = self._pace.delay(now), self._paused.get(service, now) - now
+                if max(rate_s, pause_s) <= 0.0:
+                    self._pace.take(now, waited=has_waited)
+                    return
+                self._free.release()  # other services may go on
+                has_waited = rate_s > 0.0
+                await anyio.sleep(max(rate_s, pause_s))
+        finally:
+            self.waiting -= 1
+
+    def give_back(self) -> None:
+        self._free.release()
+
+    def pause(self, service: str, seconds: float) -> None:
+        """Start no call of a service for a time, as its server asks for."""
+        until = anyio.current_time() + seconds
+        self._paused[service] = max(until, self._paused.get(service, until))
 
 
 class _Flight:
@@ -120,7 +186,7 @@ class Broker:
 
     Args:
         services: `{name: service}` of those that cells may ask.
-        callers: `{name: its servers}`; not used by a replay.
+        callers: `{name: the `call` of its servers}`; not used by a replay.
         tasks: the group in which calls run: a call that was begun is finished, also if its cell is gone.
     """
 
@@ -129,7 +195,7 @@ class Broker:
         limits: Limits,
         tape: ExperimentTape,
         services: Mapping[str, Service],
-        callers: Mapping[str, Caller],
+        callers: Mapping[str, Callable[[Request, str], Any]],
         tasks: anyio.abc.TaskGroup,
     ) -> None:
         self._limits = limits
@@ -166,7 +232,7 @@ class Broker:
             return await self._replayed(request, key)
         if not request.is_call:
             # Ask at once, without a place and without a price, and keep a changed reply for a replay.
-            kept = await self._callers[request.service].call(request, key)
+            kept: Kept = await self._callers[request.service](request, key)
             recorded = msgspec.structs.replace(kept, key="", asked_by="")
             if kept.is_answer and recorded != await self._read(self._tape.latest, key):
                 return await self._keep(kept)
@@ -198,10 +264,11 @@ class Broker:
         different ways, that would be part of their results.
         """
         whose: list[str] = []
+        parts_of_id = request.question.split("-")  # the tick, the agent, digits of its own
         if request.question and not self._limits.ask_once:
-            whose = [request.cell, _sampled(request.question, digits=True)]
+            whose = [request.cell, "-".join(parts_of_id[:3])]
         elif request.question and not _names_its_draw(request):
-            whose = [_sampled(request.question, digits=False)]
+            whose = ["-".join(parts_of_id[:2])]
         path = "/" + request.place.partition("://")[2].partition("/")[2]
         parts = [self._services[request.service].key, request.method, path, whose]
         return blake2b(msgspec.json.encode(parts) + request.body, digest_size=16).hexdigest()
@@ -216,8 +283,7 @@ class Broker:
 
     async def _replayed(self, request: Request, key: str) -> Kept:
         """Return what is on the tape: the answers in their order, or the failures if there was never an answer."""
-        served = (request.process, request.question, key)
-        number = self._served.get(served, 0)
+        number = self._served.get((request.process, request.question, key), 0)
         kept = await self._read(self._tape.answer, key, number)
         if kept is None and await self._read(self._tape.latest, key) is None:
             kept = await self._read(self._tape.failure, key, number)
@@ -230,44 +296,42 @@ class Broker:
 
     async def _fly(self, request: Request, key: str, number: int, flight: _Flight) -> None:
         """Take the reply from the tape, or else call in its turn and keep the reply; tell all who wait for it."""
-        flight.reply = await self._read(self._tape.answer, key, number)
-        if flight.reply is not None:
-            flight.is_recorded = flight.reply.is_answer
-            del self._flights[key, number]
-            flight.ended.set()
-            return
-        await self._places.take(request.cell, request.service)
-        statistics = self._statistics
-        statistics.under_way += 1
-        statistics.under_way_max = max(statistics.under_way_max, statistics.under_way)
+        statistics, reply = self._statistics, await self._read(self._tape.answer, key, number)
         try:
-            spent = self._spent()
-            if statistics.problem:
-                flight.reply = _stop(key, "tape", statistics.problem)
-            elif spent:
-                statistics.refused += 1
-                flight.reply = _stop(key, "spent", spent)
-            else:
-                flight.reply = await self._keep(await self._counted(request, key))
-                kept = flight.reply
-                if kept.status in REFUSALS and (pause_s := min(retry_after_s(kept.headers), PAUSE_MAX_S)) > 0.0:
-                    self._places.pause(request.service, pause_s)
+            if reply is not None:
+                flight.is_recorded = reply.is_answer
+                flight.reply = reply
+                return
+            await self._places.take(request.service)
+            statistics.under_way += 1
+            statistics.under_way_max = max(statistics.under_way_max, statistics.under_way)
+            try:
+                flight.reply = await self._called(request, key)
+            finally:
+                statistics.under_way -= 1
+                self._places.give_back()
         finally:
-            statistics.under_way -= 1
-            self._places.give_back()
             del self._flights[key, number]
             flight.ended.set()
 
-    async def _counted(self, request: Request, key: str) -> Kept:
-        """Make a call. It counts from its beginning on, unless it reaches no server."""
-        self._calls += request.is_call
+    async def _called(self, request: Request, key: str) -> Kept:
+        """Make a call and keep its reply. It counts from its beginning on, unless it reaches no server."""
+        statistics = self._statistics
+        if statistics.problem:
+            return _stop(key, "tape", statistics.problem)
+        if spent := self._spent():
+            statistics.refused += 1
+            return _stop(key, "spent", spent)
+        self._calls += 1
         has_reached = True
         try:
-            kept = await self._callers[request.service].call(request, key)
+            kept: Kept = await self._callers[request.service](request, key)
             has_reached = kept.has_reached_a_server
-            return kept
         finally:
-            self._calls -= request.is_call and not has_reached
+            self._calls -= not has_reached
+        if kept.status in REFUSALS and (pause_s := min(retry_after_s(kept.headers), PAUSE_MAX_S)) > 0.0:
+            self._places.pause(request.service, pause_s)
+        return await self._keep(kept)
 
     def _spent(self) -> str:
         """Return the message about a spent budget; empty if some budget is left."""
@@ -301,11 +365,6 @@ def _stop(key: str, failure: str, detail: str) -> Kept:
     return Kept(key=key, failure=failure, body=detail)
 
 
-def _sampled(question: str, *, digits: bool) -> str:
-    """Return the part of a question's id that names its tick and agent; with `digits`, its own digits, too."""
-    return "-".join(question.split("-")[: 3 if digits else 2])
-
-
 def _names_its_draw(request: Request) -> bool:
     """Return whether equal bodies mean equal draws: by a seed, a temperature of 0, or since they ask for probabilities.
 
@@ -319,4 +378,4 @@ def _names_its_draw(request: Request) -> bool:
     except (msgspec.DecodeError, AttributeError):
         return False
     found = {**body, **options} if isinstance(options, dict) else body
-    return "seed" in found or "random_seed" in found or found.get("temperature") == 0.0 or bool(found.get("logprobs"))
+    return "seed" in found or found.get("temperature") == 0.0 or bool(found.get("logprobs"))

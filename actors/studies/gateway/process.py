@@ -34,10 +34,9 @@ from actors.http.connection import STILL_THERE, ServerOptions
 from actors.http.server import Server, address_of, listen
 from actors.logs.failure_log import log_failure
 from actors.logs.setup import logging_to
-from actors.studies.gateway.broker import Broker
+from actors.studies.gateway.broker import Broker, Request, Upstream
 from actors.studies.gateway.service import GatewayPlace, GatewayStatistics, Limits, Service
 from actors.studies.gateway.tape import ExperimentTape, Kept
-from actors.studies.gateway.upstream import Request, Upstream
 from prism.llm.gateway import CELL, FAILURE, HEARTBEAT_S, PLACE, PROCESS, SERVICE, TOKEN, WITHIN
 from prism.llm.question_id import REQUEST_ID
 from prism.llm.tape_file import TapeError
@@ -279,7 +278,8 @@ def serve(
         callers = {name: Upstream(service) for name, service in plan.services.items()}
         try:
             async with anyio.create_task_group() as tasks:
-                yield Broker(plan.limits, tape, plan.services, callers, tasks)
+                calls = {name: caller.call for name, caller in callers.items()}
+                yield Broker(plan.limits, tape, plan.services, calls, tasks)
                 tasks.cancel_scope.cancel()
         except Exception as error:
             log_failure("gateway_failed", error, "gateway")

@@ -11,10 +11,9 @@ import msgspec
 import pytest
 from anyio import to_thread
 
-from actors.studies.gateway.broker import Broker
+from actors.studies.gateway.broker import Broker, Request
 from actors.studies.gateway.service import Limits, Service
 from actors.studies.gateway.tape import ExperimentTape, Kept
-from actors.studies.gateway.upstream import Request
 from prism.config.model import PricesConfig
 from tests.actors.studies.gateway.conftest import Tapes
 
@@ -69,7 +68,7 @@ Open = Callable[..., AbstractAsyncContextManager[Broker]]
 async def broker_of(tape: ExperimentTape, server: Server, **limits: object) -> AsyncIterator[Broker]:
     async with anyio.create_task_group() as tasks:
         chosen = msgspec.convert({"max_concurrency": 4, **limits}, Limits)
-        yield Broker(chosen, tape, {"s": SERVICE}, {"s": server}, tasks)
+        yield Broker(chosen, tape, {"s": SERVICE}, {"s": server.call}, tasks)
 
 
 async def told(broker: Broker, request: Request) -> str:

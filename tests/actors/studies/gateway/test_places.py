@@ -1,8 +1,6 @@
-"""The places for calls in virtual time: never too many, and for every cell in turn."""
+"""The places for calls in virtual time."""
 
 from __future__ import annotations
-
-from collections import Counter
 
 import anyio
 
@@ -19,7 +17,7 @@ class Server:
         self.under_way = self.most = 0
 
     async def ask(self, cell: str, service: str = "s") -> None:
-        await self.places.take(cell, service)
+        await self.places.take(service)
         self.begun.append((anyio.current_time(), cell))
         self.under_way += 1
         self.most = max(self.most, self.under_way)
@@ -28,22 +26,6 @@ class Server:
         finally:
             self.under_way -= 1
             self.places.give_back()
-
-
-@in_schedules(10)
-async def test_a_cell_with_many_requests_gets_as_many_places_as_one_with_few() -> None:
-    server = Server(Places(2))
-    async with anyio.create_task_group() as tasks:
-        for _ in range(40):
-            tasks.start_soon(server.ask, "greedy")
-        await anyio.wait_all_tasks_blocked()
-        for cell in "ab":
-            for _ in range(5):
-                tasks.start_soon(server.ask, cell)
-    assert server.most == 2
-    assert server.places.waiting == 0
-    served = Counter(cell for time, cell in server.begun if 1.0 <= time < 7.0)
-    assert served == {"greedy": 4, "a": 4, "b": 4}
 
 
 @in_schedules(5)
