@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
-import httpx
 import pytest
 
 from prism.errors import OracleUnavailableError
-from prism.llm import Distribution, LanguageModel, LLMConfig, LLMFailureException, OllamaChatClient, OpenAICompatClient
+from prism.llm import LLMConfig, LLMFailureException, OllamaChatClient, OpenAICompatClient
 from tests.catalogue import catalogue
 from tests.llm.support import (
     ADDRESS_IN_USE_BY_NOBODY,
     BACKENDS,
     CHOICE,
-    CHOICE_REASONS,
     KEY,
     OPTIONS,
     REASONS,
@@ -34,64 +30,6 @@ from tests.llm.support import (
 )
 from tests.patience import HANG_S
 from tests.standin import Broken, Fault, Latency, ModelServer, ServerSettings, SystemOne
-
-REAL = {"real-ollama": "OLLAMA_HOST", "real-openai": "PRISM_TEST_OPENAI_URL"}
-
-
-def real_model(backend: str) -> LanguageModel:
-    """A model on the server that the environment names: the one it names, or the first one listed."""
-    host = os.environ.get(REAL[backend])
-    if not host:
-        pytest.skip(f"{REAL[backend]} names no server")
-    address = (host if "://" in host else f"http://{host}").rstrip("/").removesuffix("/v1")
-    name = os.environ.get("PRISM_TEST_MODEL")
-    key = os.environ.get("PRISM_LLM_API_KEY")
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    name = name or httpx.get(f"{address}/v1/models", headers=headers).json()["data"][0]["id"]
-    return BACKENDS[backend.removeprefix("real-")](LLMConfig(host=host, model=name, temperature=0.0), os.environ)
-
-
-@pytest.fixture(params=["ollama", "openai", *REAL])
-async def model(request: pytest.FixtureRequest) -> AsyncIterator[LanguageModel]:
-    backend = request.param
-    if backend in REAL:
-        real = real_model(backend)
-        try:
-            yield real
-        finally:
-            await real.aclose()
-        return
-    async with serving(backend) as (_, double):
-        yield double
-
-
-async def test_a_check_says_who_answers_and_how_fast(model: LanguageModel) -> None:
-    health = await model.check()
-    assert health.backend in model.name
-    assert health.model
-    assert health.latency_s > 0
-    assert health.note
-
-
-async def test_a_completion_is_within_its_schema_and_counted(model: LanguageModel) -> None:
-    await model.check()
-    said = await model.complete(asking("You are bored on a social network. Choose your next state as JSON."))
-    assert json.loads(said.text)["next_state"] in OPTIONS
-    assert min(said.prompt_tokens, said.completion_tokens) > 0
-    assert said.latency_s > 0
-
-
-async def test_a_choice_has_a_weight_for_each_option_or_is_not_offered(model: LanguageModel) -> None:
-    await model.check()
-    found = await model.choose(CHOICE)
-    assert not isinstance(found, Distribution) or list(found.probabilities) == list(CHOICE.options)
-
-
-async def test_a_cancelled_call_leaves_the_next_one_unharmed(model: LanguageModel) -> None:
-    await model.check()
-    with anyio.move_on_after(0.001):
-        await model.complete(asking("A call that nobody waits for."))
-    assert (await model.complete(asking())).text
 
 
 async def test_a_prompt_is_answered_with_json_text() -> None:
@@ -161,13 +99,6 @@ async def test_a_server_that_gives_no_probabilities_is_asked_for_them_once(mode:
         assert [request.path for request in server.requests].count("/v1/systemone") == 1
 
 
-async def test_probabilities_can_be_switched_off() -> None:
-    async with serving("ollama", systemone="off") as (server, model):
-        await model.check()
-        assert await model.choose(CHOICE) is None
-        assert "/v1/systemone" not in [request.path for request in server.requests]
-
-
 @pytest.mark.parametrize("count", [1, 27])
 async def test_a_question_that_systemone_does_not_take_is_left_to_chat(count: int) -> None:
     options: dict[str, str | None] = {f"option {i}": None for i in range(count)}
@@ -209,29 +140,6 @@ async def test_a_fault_of_the_server_has_a_reason_and_leaves_no_connection(fault
 async def test_an_answer_outside_the_schema_is_for_whoever_asked_to_judge(fault: Fault, backend: str) -> None:
     async with serving(backend, failing(fault)) as (_, model):
         assert (await model.complete(asking())).text
-
-
-@catalogue("fault", CHOICE_REASONS)
-async def test_a_faulty_choice_has_a_reason_too(fault: Fault | Broken) -> None:
-    async with serving("ollama", failing(fault), timeout_s=timeout_s(fault)) as (_, model):
-        with pytest.raises(LLMFailureException) as caught:
-            await model.choose(CHOICE)
-        assert caught.value.reason == CHOICE_REASONS[fault]
-        assert await model.choose(CHOICE) is not None
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-async def test_a_call_ends_at_the_timeout_and_says_so(backend: str) -> None:
-    async with serving(backend, failing(Fault.HANG), timeout_s=0.05) as (_, model):
-        with pytest.raises(LLMFailureException, match=r"timeout .*: no whole answer within 0\.05 s"):
-            await model.complete(asking())
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-async def test_a_cut_answer_is_an_error_that_says_what_to_raise(backend: str) -> None:
-    async with serving(backend, num_predict=2) as (_, model):
-        with pytest.raises(LLMFailureException, match=r"the answer was cut at 2 tokens; raise llm.num_predict$"):
-            await model.complete(asking())
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

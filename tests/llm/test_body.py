@@ -15,7 +15,7 @@ import pytest
 from prism.llm import LLMConfig, LLMFailureException
 from prism.llm.body import LARGEST_ANSWER_BYTES
 from tests.catalogue import catalogue
-from tests.llm.support import BACKENDS, asking, unavailable
+from tests.llm.support import BACKENDS, asking
 from tests.patience import HANG_S
 from tests.tiers import Size
 
@@ -129,13 +129,6 @@ async def test_an_error_with_an_endless_body_keeps_its_status(backend: str) -> N
     async with pouring(endless, "Content-Encoding: br", status=503) as sent:
         refused = await failure(backend, sent.host)
         assert (refused.reason, refused.status_code) == ("overloaded", 503)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-async def test_a_check_refuses_an_endless_body_in_one_line(backend: str) -> None:
-    async with pouring(endless) as sent:
-        said = await unavailable(BACKENDS[backend](LLMConfig(host=sent.host, timeout_s=HANG_S), {}))
-    assert "answer larger than 1 MB" in said
 
 
 @catalogue(

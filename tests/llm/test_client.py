@@ -57,18 +57,6 @@ async def test_what_may_pass_is_tried_exactly_once_more(
     assert isinstance(failure, OracleError)
 
 
-@catalogue("fault", [fault for fault in (*F, *Broken) if fault is not F.WRONG_STATE])
-async def test_a_second_attempt_makes_up_for_any_fault(fault: Fault | Broken) -> None:
-    async with serving("ollama", failing(fault), timeout_s=timeout_s(fault)) as (server, model):
-        call = await LLMClient(model, sleep=no_sleep).call_recorded("What now?", Decision)
-        assert server.statistics().calls == 2
-    assert call.retry_count == 1
-    assert msgspec.json.decode(call.response, type=Decision) == call.value
-    assert (call.prompt, call.model) == ("What now?", "llama3.2")
-    assert call.duration_ms >= 0
-    assert min(call.prompt_tokens, call.completion_tokens) > 0
-
-
 @catalogue(
     ("status", "reason", "attempts"),
     [

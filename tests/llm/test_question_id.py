@@ -8,11 +8,9 @@ from itertools import product
 import pytest
 
 from prism.config import RequestConfig
-from prism.llm import LLMFailureException
 from prism.llm.question_id import ASKED, Asked, TraceIds, call_span, find_id, question_id
 from tests.catalogue import catalogue
-from tests.llm.support import CHOICE, asking, failing, serving, timeout_s
-from tests.standin import Fault
+from tests.llm.support import CHOICE, asking, serving
 
 W3C = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-0[01]")
 
@@ -82,16 +80,6 @@ async def test_a_request_names_the_question_that_is_asked_and_a_check_names_none
     assert names == [f"340-12-9f86d081884c7d65-3-{number}-5f3a9c" for number in range(1, len(names) + 1)]
     assert len(names) == asked.requests >= 2
     assert parents == {f"00-{'a' * 32}-{call_span(asked.question, 3)}-01"}
-
-
-@pytest.mark.parametrize("backend", ["ollama", "openai"])
-async def test_a_request_that_fails_was_named_too(backend: str) -> None:
-    async with serving(backend, failing(Fault.ERROR), timeout_s=timeout_s(Fault.ERROR)) as (server, model):
-        token = ASKED.set(Asked("340-12-9f86d081884c7d65", "a" * 32, 1, "5f3a9c"))
-        with pytest.raises(LLMFailureException):
-            await model.complete(asking())
-        ASKED.reset(token)
-        assert [each.request_id for each in server.calls] == ["340-12-9f86d081884c7d65-1-1-5f3a9c"]
 
 
 @pytest.mark.parametrize("backend", ["ollama", "openai"])

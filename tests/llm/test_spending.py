@@ -42,14 +42,6 @@ def test_the_cost_is_that_of_fresh_cached_and_written_tokens() -> None:
     assert cost_usd((), PRICES) == 0.0
 
 
-def test_without_a_price_of_cached_tokens_they_cost_as_others() -> None:
-    assert cost_usd((OK,), PricesConfig(input=2.0, output=10.0)) == pytest.approx(5.0)
-
-
-def test_without_prices_there_is_no_cost() -> None:
-    assert cost_usd((OK,), PricesConfig()) is None
-
-
 def test_a_meter_counts_the_calls_in_its_context_alone() -> None:
     counters = CallCounters()
     counters.count("ok", 1.0, Usage(10, 1))

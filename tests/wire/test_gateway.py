@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from actors.studies.experiments.shared_oracle import asking_of, limits_of, use_o
 from actors.studies.gateway.process import read_statistics
 from prism.errors import ConfigError
 from tests.standin import Fault, FaultPlan, Latency, ModelServer, ServerSettings
-from tests.wire.gateways import gateway, journals, of_one_seed, planned, records, run_cell, run_cells
+from tests.wire.gateways import gateway, journals, of_one_seed, planned, run_cell, run_cells
 
 CHECKS = 2
 """The calls that the check of a server makes; all cells share them."""
@@ -123,25 +122,6 @@ def test_a_spent_budget_stops_cells_without_fallbacks_and_a_larger_one_lets_them
     assert journals(whole, tmp_path / "out") == journals(whole, tmp_path / "whole")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", [Fault.BUSY, Fault.ERROR, Fault.RESET, Fault.CUT, Fault.NOT_JSON])
-def test_a_server_that_fails_now_and_then_changes_nothing(tmp_path: Path, fault: Fault) -> None:
-    with ModelServer() as server:
-        plan = planned(tmp_path, server.url)
-        cell = plan.cells[0]
-        run_cell(cell, tmp_path / "calm", None)
-        server.settings = ServerSettings(
-            faults=FaultPlan(at={server.statistics().calls + each: fault for each in (6, 9)})
-        )
-        with gateway(plan, tmp_path / "tape") as place:
-            assert run_cell(cell, tmp_path / "out", place).problem == ""
-    name = f"cells/{cell.key}/journal.prism"
-    same = (tmp_path / "out" / name).read_bytes() == (tmp_path / "calm" / name).read_bytes()
-    assert same or fault is Fault.NOT_JSON, "only an answer of another seed may be another one"
-    failed = [line for line in records(tmp_path / "tape") if line.get("failure") or line.get("status") != 200]
-    assert bool(failed) == (fault is not Fault.NOT_JSON)
-
-
 def summary(cell: Cell, out: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((cell_path(out, cell) / "summary.json").read_text())
     return found
@@ -159,32 +139,6 @@ def test_a_wait_for_a_place_is_no_part_of_a_deadline(tmp_path: Path) -> None:
     found = summary(cell, tmp_path)
     assert found["fallbacks_by_reason"] == {}
     assert found["latency_s_p95"] > 0.09, "questions did wait for each other"
-
-
-@pytest.mark.slow
-def test_a_pause_that_the_server_asks_of_one_cell_is_kept_by_all(tmp_path: Path) -> None:
-    with ModelServer(ServerSettings(rate_per_s=12.0, says_when=True)) as server:
-        plan = planned(tmp_path, server.url)
-        with gateway(plan, tmp_path / "tape") as place, ThreadPoolExecutor(2) as threads:
-            done = list(threads.map(lambda cell: run_cell(cell, tmp_path, place), of_one_seed(plan)))
-        statuses = server.statistics().statuses
-    assert [each.problem for each in done] == ["", ""]
-    refused = [line for line in records(tmp_path / "tape") if line.get("status") == 429]
-    assert statuses[429] == len(refused) > 0
-    assert all("retry-after" in str(line["headers"]) for line in refused)
-    assert [summary(cell, tmp_path)["fallbacks_by_reason"] for cell in of_one_seed(plan)] == [{}, {}]
-
-
-@pytest.mark.slow
-def test_a_server_that_hangs_is_a_timeout_of_the_call(tmp_path: Path) -> None:
-    with ModelServer(ServerSettings(faults=FaultPlan(at={5: Fault.HANG}))) as server:
-        plan = planned(tmp_path, server.url)
-        cell = plan.cells[0]
-        brief = msgspec.structs.replace(cell.config, oracle=msgspec.structs.replace(cell.config.oracle, deadline_s=0.5))
-        with gateway(plan, tmp_path / "tape") as place:
-            assert run_cell(msgspec.structs.replace(cell, config=brief), tmp_path, place).problem == ""
-    assert [line["failure"] for line in records(tmp_path / "tape") if line.get("failure")] == ["timeout"]
-    assert summary(cell, tmp_path)["retries_by_reason"] == {"timeout": 1}
 
 
 def test_a_server_that_is_down_is_named_by_its_own_address(tmp_path: Path) -> None:
@@ -206,30 +160,6 @@ def test_a_key_that_the_server_repeats_is_on_no_tape_and_in_no_cell(
             problem = run_cell(plan.cells[0], tmp_path, place).problem
     assert problem == f"{server.url} refuses the key in $PRISM_LLM_API_KEY; set another one"
     assert b"another secret" not in (tmp_path / "tape").read_bytes()
-
-
-@pytest.mark.slow
-def test_a_disk_that_is_full_for_a_while_costs_what_was_under_way_and_no_result(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = sqlite3.connect
-
-    def connect(*place: Any, **options: Any) -> sqlite3.Connection:
-        file: sqlite3.Connection = real(*place, **options)
-        file.execute("PRAGMA max_page_count = 4")
-        return file
-
-    with ModelServer() as server:
-        plan = planned(tmp_path, server.url)
-        run_cells(plan, tmp_path / "calm", None)
-        monkeypatch.setattr(sqlite3, "connect", connect)
-        with gateway(plan, tmp_path / "tape") as place:
-            problems = [done.problem for done in run_cells(plan, tmp_path / "out", place)]
-        assert all("database or disk is full; what was under way is lost" in problem for problem in problems)
-        monkeypatch.undo()
-        with gateway(plan, tmp_path / "tape") as place:
-            assert [done.problem for done in run_cells(plan, tmp_path / "out", place)] == ["", ""]
-    assert journals(plan, tmp_path / "out") == journals(plan, tmp_path / "calm")
 
 
 @pytest.mark.slow

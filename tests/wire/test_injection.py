@@ -93,19 +93,6 @@ async def test_a_hostile_post_changes_no_turn_of_anybody(monkeypatch: pytest.Mon
 
 
 @pytest.mark.slow
-async def test_a_hostile_profile_changes_no_turn_of_its_owner_or_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, before = await witness(ObedientModel())
-    monkeypatch.setattr("prism.social.network.write_post", write_hostile_post)
-    model = ObedientModel()
-    summary, turns = await witness(model, hostile_people=True)
-    expect_known_states(summary)
-    assert sum(read.is_hostile_person for read in model.read) > 5, "hostile people asked"
-    assert [read for read in model.read if read.obeyed] == []
-    assert turns == before
-    assert summary.fallbacks_by_reason == {}
-
-
-@pytest.mark.slow
 @pytest.mark.usefixtures("_hostile_posts")
 async def test_a_model_that_repeats_hostile_texts_around_its_answer_reaches_no_other_state() -> None:
     model = ObedientModel(echoes=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import Ended, run_prism
-from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
+from tests.standin import Fault, FaultPlan, ModelServer
 
 Prism = Callable[..., Ended]
 
@@ -63,19 +63,6 @@ def test_a_run_with_memory_is_resumed_forked_replayed_and_run_from_its_tape_with
     for run_directory in ("whole", "part", "fork"):
         digest = json.loads((tmp_path / run_directory / "summary.json").read_text())["digest"]
         assert prism("replay", run_directory).out.strip() == digest
-    assert prism("run", "memory.yaml", *tape_of("whole"), "--out", "again").out == whole
-
-
-@pytest.mark.slow
-def test_the_tape_of_a_run_whose_server_failed_now_and_then_gives_the_same_run_without_it(
-    prism: Prism, tmp_path: Path
-) -> None:
-    with ModelServer(ServerSettings(faults=FAULTS)) as server:
-        (tmp_path / "memory.yaml").write_text(SETTINGS.format(host=server.url))
-        whole = prism("run", "memory.yaml", "--out", "whole").out
-        assert remembering(server) > 20
-        assert any(each.fault for each in server.requests)
-    assert prism("replay", "whole").out == whole
     assert prism("run", "memory.yaml", *tape_of("whole"), "--out", "again").out == whole
 
 

@@ -11,9 +11,9 @@ from anyio import to_thread
 
 from actors.runtime.simulation import Simulation
 from tests.command import Prism, run_prism
-from tests.llm.support import GIVES_UP_S, timeout_s
+from tests.llm.support import GIVES_UP_S
 from tests.patience import HANG_S
-from tests.standin import Exchange, Fault, FaultPlan, ModelServer, ServerSettings
+from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.wire.support import config, run
 
 LARGEST_PAUSE_S = 30.0
@@ -86,33 +86,6 @@ def test_a_server_that_stays_away_stops_the_run_and_a_resumed_one_ends_as_if_und
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["fallbacks_by_reason"] == {}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("backend", ["ollama", pytest.param("openai", marks=pytest.mark.slow)])
-def test_a_server_that_loses_its_model_stops_the_run_and_a_resumed_one_ends_as_if_undisturbed(
-    backend: str, prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sections = {"oracle": {"backend": backend}, "llm": {"systemone": "off"}}
-    with ModelServer() as server:
-        undisturbed = prism(server.url, out="undisturbed", **sections).out
-
-    def lose(exchange: Exchange) -> None:
-        if exchange.call == 60:
-            lossy.settings = ServerSettings(models=("another",))
-
-    with ModelServer(on_exchange=lose) as lossy:
-        ended = prism(lossy.url, **sections)
-        assert (ended.code, ended.out) == (5, "")
-        (line,) = [each for each in ended.err.splitlines() if each.startswith("prism: ")]
-        assert line.startswith("prism: the server refuses every question, first that of agent ")
-        (row,) = run_prism(monkeypatch, capsys, "runs", "run").out.splitlines()[1:]
-        assert (row.split()[1:3], row.endswith("by refused (client_error)")) == (["stopped", "yes"], True)
-        lossy.settings = ServerSettings()
-        resumed = run_prism(monkeypatch, capsys, "resume", "run", "--quiet")
-    assert (resumed.code, resumed.out) == (0, undisturbed)
-    assert json.loads((tmp_path / "run" / "summary.json").read_text())["fallbacks_by_reason"] == {}
-    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["stopped"] is None
-
-
 FEW = {"population": {"size": 200}}
 """A population that has some fifty questions: ten seconds, at five calls a second."""
 
@@ -135,24 +108,6 @@ async def test_a_server_that_takes_five_calls_a_second_costs_no_choice_and_chang
         refused = server.statistics().statuses[429]
     assert (limited.digest, limited.fallbacks_by_reason) == (undisturbed.digest, {})
     assert limited.retries_by_reason == {"overloaded": refused}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", Fault)
-async def test_each_fault_in_a_tenth_of_the_calls_costs_at_most_one_choice_in_a_hundred(
-    fault: Fault, tmp_path: Path
-) -> None:
-    with ModelServer() as server:
-        chosen = config(server.url, llm={"systemone": "off", "timeout_s": timeout_s(fault)})
-
-        def spoil(_: Simulation) -> None:
-            server.settings = ServerSettings(faults=FaultPlan(shares={fault: 0.1}))
-
-        with anyio.fail_after(HANG_S):
-            summary = await run(chosen, tmp_path, ready=spoil)
-        failed = server.statistics().faults[fault]
-    assert summary.fallback_share <= 0.01
-    assert summary.oracle_retries + summary.fallbacks == failed > 0
 
 
 @pytest.mark.everyday(1)

@@ -18,7 +18,7 @@ import pytest
 from tests.command import Ended, Prism, run_prism
 from tests.paths import ROOT
 from tests.patience import HANG_S
-from tests.standin import Fault, FaultPlan, Latency, ModelServer, ServerSettings
+from tests.standin import Latency, ModelServer, ServerSettings
 
 SECTIONS: dict[str, Any] = {
     "simulation": {"rounds": 2},
@@ -85,25 +85,6 @@ def test_an_embedded_run_can_be_put_to_a_model(prism: Prism, command: Command) -
     assert oracles[0] != oracles[1]
 
 
-@pytest.mark.slow
-def test_a_call_that_fails_is_counted_and_only_another_command_makes_it_again(prism: Prism, command: Command) -> None:
-    with ModelServer() as server:
-        assert prism(server.url, **SECTIONS).code == 0
-        assert command("shadow", "run", "--share", "0.3").code == 0
-        whole = figures("run")
-        (Path("run") / "shadow.sqlite").unlink()
-        calls = len(server.calls)
-        server.settings = ServerSettings(faults=FaultPlan(at={calls + 10: Fault.ERROR, calls + 20: Fault.ERROR}))
-        assert command("shadow", "run", "--share", "0.3").code == 0
-        assert figures("run")["outcomes"] == {"answered": whole["questions"] - 2, "failed": 2}
-        assert figures("run")["divergence"][0]["fallbacks"] == 2
-        server.settings = ServerSettings()
-        calls = len(server.calls)
-        assert command("shadow", "run", "--share", "0.3").code == 0
-        assert 2 <= len(server.calls) - calls < 2 + CHECKS
-        assert figures("run") == whole
-
-
 def test_a_server_that_is_not_there_is_named_before_anything_is_asked(prism: Prism, command: Command) -> None:
     with ModelServer() as server:
         assert prism(server.url, **SECTIONS).code == 0
@@ -111,24 +92,6 @@ def test_a_server_that_is_not_there_is_named_before_anything_is_asked(prism: Pri
     assert ended.code == 5
     assert server.url in ended.err
     assert not Path("run/shadow.json").exists()
-
-
-@pytest.mark.slow
-def test_a_server_that_goes_away_ends_the_command_and_its_answers_stay(prism: Prism, command: Command) -> None:
-    with ModelServer() as server:
-        assert prism(server.url, **SECTIONS).code == 0
-        first = len(server.calls) + 20
-        server.settings = ServerSettings(faults=FaultPlan(at=dict.fromkeys(range(first, first + 10_000), Fault.ERROR)))
-        ended = command("shadow", "run", "--share", "1", "--set", "oracle.outage_patience_s=0.5")
-        assert ended.code == 5
-        assert "`prism shadow run` goes on with them once it is back" in ended.err
-        assert not Path("run/shadow.json").exists()
-        server.settings = ServerSettings()
-        calls = len(server.calls)
-        assert command("shadow", "run", "--share", "1").code == 0
-        found = figures("run")
-        assert found["outcomes"] == {"answered": found["questions"]}
-        assert len(server.calls) - calls < found["questions"] - 10
 
 
 @pytest.mark.slow

@@ -130,17 +130,6 @@ def is_near(expected: float, found: float) -> bool:
 
 
 @pytest.mark.slow
-def test_many_people_are_foretold_from_few(tmp_path: Path) -> None:
-    text = yaml.safe_dump({**PEOPLE, "oracle": {"backend": "ollama"}})
-    few, many = (
-        forecast(load_config(text, "x", environment={}, overrides=(f"population.size={size}", "simulation.rounds=2")))
-        for size in (300, 3_000_000)
-    )
-    assert (few.agents, many.agents, few.ticks) == (300, 300, 48)
-    assert many.calls == pytest.approx(10_000 * few.calls, rel=0.001)
-
-
-@pytest.mark.slow
 def test_validate_and_doctor_foretell_what_a_run_asks(prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:
         name = write(tmp_path, server.url, PEOPLE, max_usd=0.001)

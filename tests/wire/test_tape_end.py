@@ -34,19 +34,6 @@ async def test_a_replay_does_not_miss_what_the_recorded_run_did_not_wait_for(tmp
     assert replayed.digest == recorded.digest
 
 
-@pytest.mark.slow
-async def test_a_tape_that_was_recorded_twice_replays_the_second_run(tmp_path: Path) -> None:
-    tape = {"tape": "record", "tape_path": str(tmp_path / "tape.sqlite")}
-    with ModelServer(ServerSettings(latency=Latency(mean_s=0.1))) as server:
-        hasty = {**tape, "deadline_s": 0.15, "max_concurrency": 4}
-        first = await run(config(server.url, **SHORT, oracle=hasty), tmp_path)
-        server.settings = ServerSettings()
-        second = await run(config(server.url, **SHORT, oracle=tape), tmp_path)
-    replayed = await run(config(server.url, **SHORT, oracle={**tape, "tape": "replay"}), tmp_path)
-    assert "deadline" in first.fallbacks_by_reason
-    assert replayed.digest == second.digest
-
-
 CHECKS = 3
 """Questions by which a start finds out whether the server can be asked."""
 
@@ -108,14 +95,3 @@ async def test_the_tape_of_a_run_that_was_stopped_by_its_cap_goes_on_without_the
         await expect_it_goes_on(server, tape)
     assert (stopped.status, stopped.oracle_calls) == ("stopped", 40)
     assert again.ticks == stopped.ticks, "recorded answers count towards the cap as well"
-
-
-@pytest.mark.slow
-async def test_past_a_cap_that_is_a_fallback_the_tape_has_the_fallbacks(tmp_path: Path) -> None:
-    tape = tmp_path / "tape.sqlite"
-    with ModelServer() as server:
-        capped = {"max_calls": 40, "when_spent": "fallback", "max_fallback_share": 1.0}
-        recorded = await run(config(server.url, **on_tape(tape, "record", **capped)), tmp_path)
-    replayed = await run(config(server.url, **on_tape(tape, "replay", max_fallback_share=1.0)), tmp_path)
-    assert recorded.fallbacks_by_reason.keys() == {"spent"}
-    assert replayed.digest == recorded.digest

@@ -78,13 +78,6 @@ async def test_replies_and_comments_have_the_texts_of_the_model_and_originals_th
 
 
 @pytest.mark.slow
-async def test_without_the_setting_no_text_is_asked_for(tmp_path: Path) -> None:
-    posts = await posts_of({**LIVELY, "llm": {}}, tmp_path)
-    assert posts
-    assert all(text == usual for _, text, usual in posts.values())
-
-
-@pytest.mark.slow
 def test_a_run_with_texts_can_be_replayed_resumed_forked_and_run_from_its_tape(prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:
         (tmp_path / "texts.yaml").write_text(SETTINGS.format(host=server.url))
