@@ -26,6 +26,7 @@ from actors.oracle.queue import WaitingQuestion
 from prism.agents import Question, Source
 from prism.config import OracleConfig
 from prism.errors import OracleOutageError, OracleSpentError
+from prism.llm.failure import reasons_to
 from prism.llm.gateway import GATEWAY
 from prism.rng import Draw, uniform
 from prism.statechart import Oracle
@@ -34,13 +35,12 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 
 BUSY = frozenset({"overloaded", "loading"})
 """Failures by which a server asks for time. An answer to a small question would not show that it has time for all."""
-NOT_COUNTED = BUSY | {"connection_error"}
-"""Failures that are not due to the question, unless the server answers others: it is asked again for as long as its
-deadline allows."""
-COUNTED = frozenset({"timeout", "deadline", "server_error", "invalid_response"})
-"""Failures that may pass, and that may come from the question: it is asked `oracle.max_attempts` times."""
-FINAL = "client_error"
-"""The failure that every question would have."""
+NOT_COUNTED = reasons_to("hold")
+"""Failures that are not due to the question, unless the server answers others."""
+COUNTED = reasons_to("retry") | {"deadline"}
+"""Failures that may pass, and that may come from the question."""
+FINAL = reasons_to("stop")
+"""The failures that every question would have."""
 
 LEAST_FAILURES, MOST_FAILURES = 3, 5
 """The fewest and most failures in a row that open the breaker where questions are held; between them,
@@ -329,7 +329,7 @@ class Admission:
 
     def must_stop(self, answer: Answer) -> bool:
         """Return whether a failure ends the run: no retry can help, and the configuration allows no fallback for it."""
-        return answer.reason == FINAL and self.holds and self._counts_waiting
+        return answer.reason in FINAL and self.holds and self._counts_waiting
 
     def _note(self, call: Call, answer: Answer, now: float) -> None:
         # 1. An answer ends the outage, if the breaker has closed: an answer to an old call does not close it.

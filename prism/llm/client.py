@@ -119,14 +119,6 @@ class LLMClient:
             LLMFailureException: no usable answer, after a second attempt where one could help.
             OracleUnavailableError: a tape is replayed that has no answer to this.
         """
-        call = await self.call_recorded(prompt, response_model, sample=sample, asked_by=asked_by, agent_name=agent_name)
-        if record is not None:
-            record(call)
-        return call.value
-
-    async def call_recorded(
-        self, prompt: str, response_model: type[T], *, sample: int = 0, asked_by: str = "", agent_name: str = ""
-    ) -> Call[T]:
         schema = schema_of(response_model)
         for attempt in range(self._attempts):
             # A second attempt is another sample: the same one would give the same answer again, live or from a tape.
@@ -145,7 +137,19 @@ class LLMClient:
             except LLMFailureException as error:
                 await self._fail_or_wait(error, attempt + 1, sample, agent_name)
                 continue
-            return _call(value, prompt, completion, attempt)
+            if record is not None:
+                call = Call(
+                    value=value,
+                    prompt=prompt,
+                    response=completion.text,
+                    retry_count=attempt,
+                    duration_ms=round(completion.latency_s * 1000),
+                    model=completion.model,
+                    prompt_tokens=completion.prompt_tokens,
+                    completion_tokens=completion.completion_tokens,
+                )
+                record(call)
+            return value
         raise AssertionError("the last attempt answers or raises")
 
     async def _attempt(self, request: ChatRequest, response_model: type[T]) -> tuple[Completion, T]:
@@ -218,19 +222,6 @@ def _parse(completion: Completion, response_model: type[T], component: str) -> T
             detail=f"{error}: {completion.text[:120]!r}",
             latency_s=completion.latency_s,
         ) from error
-
-
-def _call(value: T, prompt: str, completion: Completion, retry_count: int) -> Call[T]:
-    return Call(
-        value=value,
-        prompt=prompt,
-        response=completion.text,
-        retry_count=retry_count,
-        duration_ms=round(completion.latency_s * 1000),
-        model=completion.model,
-        prompt_tokens=completion.prompt_tokens,
-        completion_tokens=completion.completion_tokens,
-    )
 
 
 _LISTS = ("anyOf", "prefixItems")

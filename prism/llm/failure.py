@@ -20,7 +20,31 @@ Reason = Literal[
 REASONS: tuple[Reason, ...] = get_args(Reason)
 """The reasons of a failed call. `refused` is about one question; with `client_error` every other would fail, too."""
 
-FINAL: frozenset[Reason] = frozenset({"refused", "client_error"})
+After = Literal["hold", "retry", "refuse", "stop"]
+AFTER: dict[Reason, After] = {
+    "timeout": "retry",
+    "overloaded": "hold",
+    "loading": "hold",
+    "server_error": "retry",
+    "connection_error": "hold",
+    "invalid_response": "retry",
+    "refused": "refuse",
+    "client_error": "stop",
+}
+"""`{reason: what follows}`, in a run that waits for its server.
+
+hold: the server is to blame; the question is asked again for as long as its deadline allows, and deadlines stop in an
+outage. retry: the question may be to blame; it is asked `oracle.max_attempts` times, and then gets a fallback. refuse:
+as retry, but it says nothing about the server. stop: every question would fail; the run ends with a checkpoint.
+"""
+
+
+def reasons_to(*after: After) -> frozenset[str]:
+    """Return the reasons that are followed by one of these."""
+    return frozenset(reason for reason, what in AFTER.items() if what in after)
+
+
+FINAL = reasons_to("refuse", "stop")
 """The reasons after which the same request fails again; after any other it may succeed."""
 
 _DETAIL_CHARS = 300

@@ -7,7 +7,7 @@ import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -26,7 +26,6 @@ from prism.llm.port import (
     SEEDS,
     ChatRequest,
     ChoiceRequest,
-    Completion,
     Distribution,
     HostState,
     LanguageModel,
@@ -150,22 +149,27 @@ class ModelOracle(Oracle[S]):
             self.counters.count("cancelled", perf_counter() - begun_s)
             raise
 
-    @contextmanager
-    def _counted(self, request: ChatRequest) -> Iterator[CountedCall]:
-        """Provide the client for one chat, and count its answer: as unreadable unless the block reads it.
+    async def _told(self, request: ChatRequest, prompt: str, schema: dict[str, Any], read: Callable[[str], T]) -> T:
+        """Return what is read from the model's answer, which is counted as unreadable if nothing can be read.
 
         Args:
             request: the request, but for its messages and its schema.
         """
-        call = CountedCall(self._model, request)
+        # The text that is the same for all people comes first, as the system message, so that a server reads it once.
+        rules, _, situation = prompt.partition(UNTRUSTED)
+        messages = (
+            Message(role="system", content=f"{rules}{UNTRUSTED}"),
+            Message(role="user", content=situation.strip()),
+        )
+        said = await self._model.complete(replace(request, messages=messages, schema=schema))
         outcome: Outcome = "invalid_response"
         try:
-            yield call
+            found = read(said.text)
             outcome = "ok"
         finally:
-            if call.said is not None:
-                self._answers[request.model] += 1
-                self.counters.count(outcome, call.said.latency_s, call.said.usage)
+            self._answers[request.model] += 1
+            self.counters.count(outcome, said.latency_s, said.usage)
+        return found
 
     @abstractmethod
     def asker_name(self, agent: Any, trigger: str, context: Any) -> str:
@@ -272,9 +276,7 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         """Return the shares of the options among so many answers; at temperature 0, of the only answer."""
         counts = dict.fromkeys(options, 0)
         for number in range(samples):
-            with self._call(agent, number=number) as call:
-                said = await call.chat(prompt, schema=options_schema(options))
-                counts[read_choice(said, options)[0]] += 1
+            counts[(await self._named(agent, prompt, options, number))[0]] += 1
         shares = tuple(count / samples for count in counts.values())
         return Judgement(shares, self.method, 0 if self._config.temperature == 0.0 else samples)
 
@@ -296,17 +298,24 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
             return self._drawn(agent, found, options)
         if isinstance(found, Undecided):
             self.counters.count("invalid_response", found.latency_s, found.usage)
-        with self._call(agent) as call:
-            said = await call.chat(prompt, schema=options_schema(options))
-            state, method = read_choice(said, options)
+        state, method = await self._named(agent, prompt, options)
         return Answer(state, method=method)
+
+    async def _named(
+        self, agent: Asker, prompt: str, options: Sequence[AgentState], number: int = 0
+    ) -> tuple[AgentState, str]:
+        """Return the option that the model names, and the method; `number` as in `_request`."""
+        request = self._request(agent, number=number)
+        return await self._told(request, prompt, options_schema(options), lambda said: read_choice(said, options))
 
     async def _written(
         self, agent: Asker, prompt: str, options: Sequence[AgentState], writers: Sequence[AgentState]
     ) -> Answer:
-        with self._call(agent, max(self._config.num_predict, WRITING_TOKENS)) as call:
-            said = await call.chat(prompt, schema=writing_schema(options))
-            (state, written), method = _read(said, options, lambda part: parse_written(part, options, writers))
+        def read(said: str) -> tuple[tuple[AgentState, Any], str]:
+            return _read(said, options, lambda part: parse_written(part, options, writers))
+
+        request = self._request(agent, max(self._config.num_predict, WRITING_TOKENS))
+        (state, written), method = await self._told(request, prompt, writing_schema(options), read)
         return Answer(state, msgspec.json.encode(written).decode(), method=method)
 
     def asker_name(self, agent: Asker, trigger: str, context: Any) -> str:  # noqa: ARG002  # one question a tick
@@ -343,24 +352,20 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         weights = [found.probabilities[option.value] for option in options]
         return Answer(options[self.drawn(weights, agent.agent_id, agent.tick)], method=found.method)
 
-    def _call(
-        self, agent: Asker, max_tokens: int | None = None, number: int = 0
-    ) -> AbstractContextManager[CountedCall]:
-        """Return the client for one question.
+    def _request(self, agent: Asker, max_tokens: int | None = None, number: int = 0) -> ChatRequest:
+        """Return the request of one question, but for its messages and its schema.
 
         Args:
             number: of the answer, among several to one question.
         """
-        return self._counted(
-            ChatRequest(
-                messages=(),
-                seed=self._request_seed(agent, number),
-                sample=0 if self._config.temperature == 0.0 else (agent.tick << 32) | agent.agent_id,
-                max_tokens=max_tokens,
-                asked_by=_asked_by(agent),
-                attempt=ATTEMPT.get(),
-                model=self._model_of(agent),
-            )
+        return ChatRequest(
+            messages=(),
+            seed=self._request_seed(agent, number),
+            sample=0 if self._config.temperature == 0.0 else (agent.tick << 32) | agent.agent_id,
+            max_tokens=max_tokens,
+            asked_by=_asked_by(agent),
+            attempt=ATTEMPT.get(),
+            model=self._model_of(agent),
         )
 
     def _request_seed(self, agent: Asker, number: int) -> int:
@@ -373,30 +378,6 @@ def model_named(config: LLMConfig, attributes: Mapping[str, Any]) -> str:
     """Return the name of the model that is asked about a person with these attributes; empty for `llm.model`."""
     named = config.model if config.by.attribute is None else config.by.model_of(attributes)
     return "" if named == config.model else named
-
-
-class CountedCall:
-    """A chat client for one question: it asks the model as a run does, and keeps what it said.
-
-    Args:
-        request: the request, but for its messages and its schema.
-    """
-
-    def __init__(self, model: LanguageModel, request: ChatRequest) -> None:
-        self.said: Completion | None = None
-        self._model = model
-        self._request = request
-
-    async def chat(self, prompt: str, *, schema: dict[str, Any]) -> str:
-        """Return the text of the model's answer."""
-        # The text that is the same for all people comes first, as the system message, so that a server reads it once.
-        rules, _, situation = prompt.partition(UNTRUSTED)
-        messages = (
-            Message(role="system", content=f"{rules}{UNTRUSTED}"),
-            Message(role="user", content=situation.strip()),
-        )
-        self.said = await self._model.complete(replace(self._request, messages=messages, schema=schema))
-        return self.said.text
 
 
 def read_choice(text: str, options: Sequence[S], key: str = NEXT_STATE) -> tuple[S, str]:

@@ -112,13 +112,15 @@ class SurveyOracle(ModelOracle[Any]):
                 return Answer(options[pick(weights, unit)], method=found.method)
             if isinstance(found, Undecided):
                 self.counters.count("invalid_response", found.latency_s, found.usage)
-        with self._counted(self._request(agent, attempt, is_open=is_open)) as call:
-            prompt = prompt_of(agent)
-            if is_open:
-                said = await call.chat(prompt, schema=_TEXT_SCHEMA)
-                return Answer(options[0], read_answer(said, _text, (OracleResponseError,)))
-            said = await call.chat(prompt, schema=options_schema(options, KEY))
-            chosen, method = read_choice(said, options, KEY)
+        request, prompt = self._request(agent, attempt, is_open=is_open), prompt_of(agent)
+        if is_open:
+            text = await self._told(
+                request, prompt, _TEXT_SCHEMA, lambda said: read_answer(said, _text, (OracleResponseError,))
+            )
+            return Answer(options[0], text)
+        chosen, method = await self._told(
+            request, prompt, options_schema(options, KEY), lambda said: read_choice(said, options, KEY)
+        )
         return Answer(chosen, method=method)
 
     def _request(self, agent: Interview, attempt: int, *, is_open: bool) -> ChatRequest:
