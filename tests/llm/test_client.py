@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from prism.errors import OracleError
 from prism.llm import LLMClient, LLMConfig, LLMFailureException, OllamaChatClient, schema_of
-from prism.llm.client import backoff_s
+from prism.llm.client import Call, backoff_s
 from tests.catalogue import catalogue
 from tests.llm.support import canned, config_for, failing, no_sleep, serving, timeout_s
 from tests.patience import HANG_S
@@ -121,10 +121,11 @@ async def test_a_client_can_be_made_from_settings() -> None:
 @catalogue("text", [ANSWER, f"I think:\n```json\n{ANSWER}\n```\nOr {{}}.", f'{{see}} {{"a" {ANSWER} b'])
 async def test_json_is_found_in_the_text_around_it(text: str) -> None:
     async with serving("ollama", ServerSettings(reply=lambda *_: text)) as (server, model):
-        call = await LLMClient(model, sleep=no_sleep).call_recorded("What now?", Decision)
+        calls: list[Call[Decision]] = []
+        found = await LLMClient(model, sleep=no_sleep).call_with_retry("What now?", Decision, record=calls.append)
         assert server.statistics().calls == 1
-    assert call.value == Decision(action="wait", confidence=0.5)
-    assert call.response == text
+    assert found == calls[0].value == Decision(action="wait", confidence=0.5)
+    assert calls[0].response == text
 
 
 @catalogue("text", ['{"action": "wait"}', '{"action": "wait", "confidence": 2}', "[]", "{" * 5000])

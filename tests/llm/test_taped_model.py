@@ -23,6 +23,7 @@ from prism.llm import (
     TapedModel,
     TapeMissError,
 )
+from prism.llm.client import Call
 from prism.llm.tape_file import FORMAT
 from prism.llm.taped_model import key_of
 from tests.blocking import nothing_blocks
@@ -126,11 +127,13 @@ async def test_off_asks_the_model_and_needs_no_tape() -> None:
 async def test_a_retried_call_replays_with_both_attempts(path: Path) -> None:
     async with serving("ollama", failing(Fault.NOT_JSON)) as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
-        recorded = await LLMClient(taped, sleep=no_sleep).call_recorded("What now?", Decision)
-        assert (recorded.retry_count, server.statistics().calls) == (1, 2)
+        calls: list[Call[Decision]] = []
+        await LLMClient(taped, sleep=no_sleep).call_with_retry("What now?", Decision, record=calls.append)
+        assert (calls[0].retry_count, server.statistics().calls) == (1, 2)
         await taped.aclose()
     replay = TapedModel(None, Tape(path, "replay"), "replay")
-    assert await LLMClient(replay, sleep=no_sleep).call_recorded("What now?", Decision) == recorded
+    await LLMClient(replay, sleep=no_sleep).call_with_retry("What now?", Decision, record=calls.append)
+    assert calls[1] == calls[0]
     await replay.aclose()
 
 
