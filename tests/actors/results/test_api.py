@@ -41,7 +41,7 @@ from actors.metrics.observation import UNOBSERVED, Observation
 from actors.record.lock import holder_of
 from actors.runs.execute import Host, execute_in_memory
 from actors.runs.summary import summarise
-from prism import Config, ConfigError, Oracle, OracleError, SettingError
+from prism import Config, ConfigError, OracleError, SettingError
 from tests.actors.oracles import ScriptedOracle
 from tests.actors.social_runs import SMALL, with_oracle, with_simulation
 from tests.catalogue import catalogue
@@ -288,25 +288,6 @@ def test_an_oracle_of_ones_own_is_asked_and_an_observer_of_ones_own_is_told(tmp_
     assert len(oracle.asked) == result.summary.oracle_calls > 0
     assert observer.ticks == 36
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["oracle"] == "ScriptedOracle"
-
-
-class Hasty(Oracle[Any]):
-    """An oracle whose `ask` is not async."""
-
-    def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
-        return options[0]
-
-
-async def mistaken(*_: Any) -> Any:
-    return "amber"
-
-
-@catalogue(("oracle", "reason"), [(ScriptedOracle(mistaken), "not_an_option"), (Hasty(), "error")])
-def test_mistakes_of_an_oracle_of_ones_own_are_fallbacks_and_the_run_goes_on(oracle: Oracle[Any], reason: str) -> None:
-    summary = run(SMALL, oracle=oracle).summary
-    assert summary.status == "done_with_fallbacks"
-    assert summary.fallbacks_by_reason == {reason: summary.oracle_calls}
-    assert summary.oracle_retries == 0 < summary.oracle_calls
 
 
 def test_standard_error_is_protected_while_a_run_is_under_way_and_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
