@@ -109,8 +109,6 @@ class Show:
     """The numbers that charts show; without any they show every number of the world."""
     compared: Sequence[str] = ()
     """The measures, by their places, by which runs are compared in sentences; without any there are no sentences."""
-    sections: Collection[str] = ()
-    """The sections of the configuration that it reads and another domain does not; without any, this is not known."""
     tables: Sequence[Table] = ()
     """Its own tables, whose rows `gatherer` gathers."""
     agent_columns: Sequence[Column] = ()

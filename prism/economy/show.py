@@ -118,7 +118,6 @@ class EconomyShow(Show):
     pictures = ("quarters",)  # at the end of a quarter all nations are in the same state
     numbers = tuple(Number(column=name, name=each.name, unit=each.unit) for name, each in INDICATORS.items())
     compared = ("rounds.mean.inflation", "rounds.mean.unemployment")
-    sections = ("economy",)
     tables = (CHAINS, QUARTERS)
     agent_columns = (column("economic_strength", NUMBER, "strength of a nation"),)
 

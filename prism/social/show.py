@@ -26,7 +26,6 @@ class SocialShow(Show):
     pictures = ("states", "network", "cascades")
     numbers = tuple(Number(column=name, name=name.replace("_", " "), is_total=True) for name in _ACTS)
     compared = ("largest_cascade.size", "behaviour.engagement_per_post_seen")
-    sections = ("population", "feed", "statechart")
     agent_columns = (
         column("external_id", TEXT, "id of the person in the files, or the number"),
         column("interests", JSON, "liked topics, in order"),
