@@ -75,17 +75,13 @@ def make_model(config: Config) -> LanguageModel:
 
 def _pool(config: Config) -> LanguageModel:
     """Return a client for each of several hosts, as one."""
-    llm = config.llm
     return HostPool(
-        [
-            Host(address, make_model(_at(config, address)), weight, config.oracle.max_concurrency)
-            for address, weight in zip(llm.hosts, llm.host_weights or [1.0] * len(llm.hosts), strict=True)
-        ]
+        [Host(address, make_model(_at(config, address)), config.oracle.max_concurrency) for address in config.llm.hosts]
     )
 
 
 def _at(config: Config, address: str) -> Config:
-    llm = replace(config.llm, host=address, hosts=(), host_weights=())
+    llm = replace(config.llm, host=address, hosts=())
     return replace(config, llm=llm)
 
 

@@ -1,4 +1,4 @@
-"""Several servers of one model: each call goes to the one with the fewest calls under way for its weight.
+"""Several servers of one model: each call goes to the one with the fewest calls under way.
 
     question -> HostPool -> the host that is up and least used -> answer
                          -> connection lost, overloaded, server error: the next host
@@ -46,14 +46,12 @@ class Host:
     """One server of a pool, with the state that its calls have shown.
 
     Args:
-        weight: its share of the calls, relative to the others'.
         most: the most calls under way on it.
     """
 
-    def __init__(self, address: str, model: LanguageModel, weight: float, most: int) -> None:
+    def __init__(self, address: str, model: LanguageModel, most: int) -> None:
         self.address = address
         self.model = model
-        self.weight = weight
         self.pace = Pace(most)
         self.breaker = CircuitBreaker(OPENS_AFTER)
         self.in_flight = self.calls = self.failures = 0
@@ -80,9 +78,9 @@ class Host:
         return self.in_flight < self.pace.limit
 
     @property
-    def use(self) -> tuple[float, float]:
-        """Two ratios: the calls under way, with one more, to its weight; and all of its calls to its weight."""
-        return (self.in_flight + 1) / self.weight, self.calls / self.weight
+    def use(self) -> tuple[int, int]:
+        """The calls under way, and all of its calls."""
+        return self.in_flight, self.calls
 
     def begun(self) -> bool:
         """Note that a call has started; return whether it tests if the host is back."""

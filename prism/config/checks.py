@@ -431,12 +431,7 @@ def _host_conflicts(llm: LLMConfig) -> Iterator[Conflict]:
     if repeated is not None:
         yield Conflict(
             keys=("llm.hosts",),
-            problem=f"expected addresses that differ, got {repeated!r} more than once; more calls: llm.host_weights",
-        )
-    if llm.host_weights and len(llm.host_weights) != len(llm.hosts):
-        yield Conflict(
-            keys=("llm.host_weights", "llm.hosts"),
-            problem=f"expected a weight for each of llm.hosts, got {len(llm.host_weights)} for {len(llm.hosts)} hosts",
+            problem=f"expected addresses that differ, got {repeated!r} more than once",
         )
 
 

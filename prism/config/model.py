@@ -764,10 +764,6 @@ class LLMConfig(Section, frozen=True, kw_only=True):
         str | None,
         Meta(description="PEM file of certificates to trust besides the public ones"),
     ] = None
-    host_weights: Annotated[
-        tuple[Annotated[float, Meta(gt=0.0, le=1e6)], ...],
-        Meta(description="shares of the calls for llm.hosts; empty: equal"),
-    ] = ()
     model: Annotated[
         str,
         Meta(

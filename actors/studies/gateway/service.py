@@ -53,10 +53,7 @@ def service_of(config: Config, environment: Mapping[str, str] | None) -> Service
     llm = config.llm
     if environment is None:
         llm, environment = msgspec.structs.replace(llm, request=RequestConfig(path=llm.request.path)), {}
-    found = [
-        address_of(msgspec.structs.replace(llm, host=each, hosts=(), host_weights=()), environment)
-        for each in llm.addresses
-    ]
+    found = [address_of(msgspec.structs.replace(llm, host=each, hosts=()), environment) for each in llm.addresses]
     headers = dict(found[0].headers)
     secrets = set(found[0].secrets)
     own = environment.get("OLLAMA_API_KEY", "").strip() if config.oracle.backend == "ollama" else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import anyio
 import msgspec
@@ -74,13 +74,8 @@ class Server:
         self.asked.append(float("inf"))
 
 
-def pool_of(*servers: Server, weights: Sequence[float] = (), limit: int = 100) -> HostPool:
-    shares = weights or [1.0] * len(servers)
-    hosts = [
-        Host(f"host-{number}", server, weight, limit)
-        for number, (server, weight) in enumerate(zip(servers, shares, strict=True))
-    ]
-    return HostPool(hosts)
+def pool_of(*servers: Server, limit: int = 100) -> HostPool:
+    return HostPool([Host(f"host-{number}", server, limit) for number, server in enumerate(servers)])
 
 
 async def ask(pool: HostPool, count: int, *, at_once: int) -> Counter[str]:
@@ -103,13 +98,13 @@ async def ask(pool: HostPool, count: int, *, at_once: int) -> Counter[str]:
 
 
 @in_schedules(16)
-async def test_calls_are_shared_out_by_weight() -> None:
+async def test_calls_are_shared_out_equally() -> None:
     servers = Server(), Server()
-    pool = pool_of(*servers, weights=[1.0, 3.0])
+    pool = pool_of(*servers)
     await pool.check()
     assert await ask(pool, 400, at_once=8) == {"ok": 400}
-    assert (servers[0].most, servers[1].most) == (2, 6)
-    assert [len(server.asked) for server in servers] == [pytest.approx(100, abs=10), pytest.approx(300, abs=10)]
+    assert [server.most for server in servers] == [4, 4]
+    assert [len(server.asked) for server in servers] == [pytest.approx(200, abs=10)] * 2
 
 
 @in_schedules(16)
@@ -296,7 +291,7 @@ async def test_a_host_that_refuses_gets_fewer_calls_at_once() -> None:
             return await super().complete(request)
 
     full, large = Full(), Server()
-    pool = HostPool([Host(name, server, 1.0, 32) for name, server in (("full", full), ("large", large))])
+    pool = HostPool([Host(name, server, 32) for name, server in (("full", full), ("large", large))])
     await pool.check()
     await ask(pool, 1_000, at_once=32)
     limits = {host.address: host.limit for host in pool.hosts()}
