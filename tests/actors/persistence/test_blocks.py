@@ -6,15 +6,17 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.core.frames import tick_payload
+from actors.persistence import blocks
 from actors.persistence.blocks import WHOLE, Field, Form, pack, unpack
 from actors.persistence.streams import Stream
 from prism.agents import Question, Update
 from prism.events import FeedShown, Intervened, PostEvent
 from tests.catalogue import catalogue
+from tests.tiers import size
 
 encode = msgspec.msgpack.encode
 AGENTS = st.one_of(st.integers(0, 2**31 - 1), st.sampled_from([0, 127, 128, 255, 256, 65535, 65536]))
@@ -46,13 +48,16 @@ def runs(draw: st.DrawFn) -> tuple[int, list[bytes]]:
     return first, [tick_payload(first + number, [encode(each) for each in tick]) for number, tick in enumerate(ticks)]
 
 
-@pytest.mark.slow
 @given(runs())
+@settings(max_examples=size()(150, everyday=6))
 def test_every_tick_comes_back_byte_for_byte_and_in_columns(run: tuple[int, list[bytes]]) -> None:
     first, payloads = run
-    forms, blocks = pack(first, lambda: payloads)
-    assert WHOLE not in blocks
-    assert [*unpack(first, forms, blocks)] == payloads
+    forms, columns = pack(first, lambda: payloads)
+    assert WHOLE not in columns
+    with pytest.MonkeyPatch.context() as patch:
+        for together in (3, 1 << 17):  # in several parts, and in one
+            patch.setattr(blocks, "_TOGETHER", together)
+            assert [*unpack(first, forms, columns)] == payloads
 
 
 @catalogue(
@@ -75,18 +80,18 @@ def test_every_tick_comes_back_byte_for_byte_and_in_columns(run: tuple[int, list
 )
 def test_a_tick_of_any_other_form_is_kept_as_it_is(payload: bytes) -> None:
     good = tick_payload(1, [encode(Update[Any](1, 2, "clock", "red", "green", "rule"))])
-    forms, blocks = pack(0, lambda: [payload, good])
-    assert list(blocks) == [WHOLE]
-    assert [*unpack(0, forms, blocks)] == [payload, good]
+    forms, columns = pack(0, lambda: [payload, good])
+    assert list(columns) == [WHOLE]
+    assert [*unpack(0, forms, columns)] == [payload, good]
 
 
 def test_many_updates_of_few_kinds_take_next_to_nothing() -> None:
     updates = [encode(Update[Any](7, agent, "clock", "red", "green", "rule")) for agent in range(5_000)]
     payload = tick_payload(7, updates)
-    forms, blocks = pack(7, lambda: [payload])
+    forms, columns = pack(7, lambda: [payload])
     assert forms == [Form(0x99, 2, (Field("s", ()),))]
-    assert msgspec.msgpack.decode(blocks["0.0.values"]) == [["clock", "red", "green", "rule", None, ""]]
-    assert [*unpack(7, forms, blocks)] == [payload]
+    assert msgspec.msgpack.decode(columns["0.0.values"]) == [["clock", "red", "green", "rule", None, ""]]
+    assert [*unpack(7, forms, columns)] == [payload]
 
 
 def view(agent: int, post: int) -> list[Any]:
@@ -100,8 +105,8 @@ def test_a_field_that_follows_from_another_is_kept_once_for_each_value_of_it() -
         encode(Question(4, agent, "decides", "evaluating", ("a", "b"), view(agent, post))) for agent, post in posts
     ]
     payload = tick_payload(4, asked)
-    forms, blocks = pack(4, lambda: [payload])
-    assert [*unpack(4, forms, blocks)] == [payload]
+    forms, columns = pack(4, lambda: [payload])
+    assert [*unpack(4, forms, columns)] == [payload]
     (form,) = forms
     said, length, post, author, name, text, topics, age, of_post, own = form.items
     assert (said, length) == (Field("s", ()), 8)
@@ -111,4 +116,4 @@ def test_a_field_that_follows_from_another_is_kept_once_for_each_value_of_it() -
     assert {text, of_post} == {Field("t", (Stream(1, keys=(2, 3)),))}
     assert (topics, age) == (Field("t", (Stream(0),)), Field("n", (Stream(1),)))
     assert own == Field("f", (Stream(8),))
-    assert len(blocks["0.5"]) == 7
+    assert len(columns["0.5"]) == 7

@@ -52,7 +52,6 @@ def test_whoever_says_whatever_is_told_exactly(ticks: list[list[tuple[int, int]]
             assert_told(said(ticks), SYMBOLS)
 
 
-@pytest.mark.slow
 def test_people_with_a_routine_are_named_when_they_come_and_not_again() -> None:
     messages = routine(60, seed=1)
     blocks = assert_told(messages, SYMBOLS)
