@@ -43,7 +43,7 @@ from prism.llm.spending import cost_usd, metered
 from prism.statechart import ATTEMPT, Oracle
 
 AT_ONCE = 64
-"""Record that are computed before the event loop gets a turn: about 5 ms."""
+"""Answers that are computed before the event loop gets a turn: about 5 ms."""
 
 AWAITED_EVERY_S = 0.1
 """The time between two looks at whether the tick can end, while a run is to stop."""

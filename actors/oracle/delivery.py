@@ -25,7 +25,7 @@ from prism.sharing import Judged
 from prism.statechart import Oracle
 
 SENT_AT_ONCE = 512
-"""Record that are sent before the event loop gets a turn."""
+"""Answers that are sent before the event loop gets a turn."""
 
 
 @unique

@@ -25,7 +25,7 @@ from prism import bundles
 from prism.bundles import Bundles
 from prism.columns import Columns
 from prism.config import Config
-from prism.config.model import ActivityConfig, GraphConfig, PopulationConfig, SimulationConfig
+from prism.config.model import ActivityConfig, FeedConfig, GraphConfig, PopulationConfig, SimulationConfig
 from prism.llm import LanguageModel
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.domain import SocialDomain
@@ -138,10 +138,11 @@ def test_people_publish_their_own_posts_in_their_own_hours_in_every_way() -> Non
     rows = "".join(f"\nNote {number},{('ada', 'bo', 'cy')[number % 3]}" for number in range(30))
     people = built(posts=f"text,author{rows}", hours=hours(ada=24, bo=24, cy=1, di=24))
     config = Config(
-        simulation=SimulationConfig(rounds=5, ticks_per_round=12),
+        simulation=SimulationConfig(rounds=5, ticks_per_round=12, seed=1),
         population=PopulationConfig(
             posts_per_session=0.9, activity=ActivityConfig(mean=0.9), graph=GraphConfig(path="x")
         ),
+        feed=FeedConfig(horizon_rounds=5),  # all posts stay in view
     )
     world = World(config, SOCIAL_BEHAVIOUR, people)
 
