@@ -82,7 +82,11 @@ class Comparer:
         parts = []
         for target in self.targets.values():
             if target.shape is not None:
-                parts.append(_ranks_apart(ours.ranks(target.shape), theirs.ranks(target.shape)) / target.unit)
+                ranks = [each.ranks(target.shape) for each in (ours, theirs)]
+                whole = [np.ones(len(each)) for each in ranks]
+                has_both = all(map(len, ranks))
+                apart = distance_of(ranks[0], whole[0], ranks[1], whole[1]) if has_both else WORST
+                parts.append(apart / target.unit)
             else:
                 first, second = (each.numbers[str(target.measure)] for each in (one, other))
                 if target.value is None:
@@ -208,9 +212,3 @@ class _Beside:
 def _of_ranks(ranks: Floats) -> list[float]:
     """Return the mean of ranks, and of their distance from 1/2; NaN without any."""
     return [float(ranks.mean()), float(np.abs(ranks - 0.5).mean())] if len(ranks) else [math.nan, math.nan]
-
-
-def _ranks_apart(one: Floats, other: Floats) -> float:
-    if not len(one) or not len(other):
-        return WORST
-    return distance_of(one, np.ones(len(one)), other, np.ones(len(other)))

@@ -59,7 +59,12 @@ class Posterior(msgspec.Struct, frozen=True, kw_only=True):
 
     def quantiles(self, shares: tuple[float, ...]) -> Floats:
         """Return the quantiles of each parameter; (parameters, shares)."""
-        return np.array([_quantiles(column, self.weights, shares) for column in self.places.T])
+        found = []
+        for values in self.places.T:
+            order = np.argsort(values, kind="stable")
+            reached = np.cumsum(self.weights[order]) - self.weights[order] / 2.0
+            found.append(np.interp(shares, reached / self.weights.sum(), values[order]))
+        return np.array(found)
 
     def mean(self) -> Floats:
         found: Floats = self.weights @ self.places
@@ -224,13 +229,6 @@ def _drawn_near(places: Floats, weights: Floats, count: int, random: np.random.G
 def _covariance(places: Floats, weights: Floats) -> Floats:
     apart = places - weights @ places
     found: Floats = (apart * weights[:, None]).T @ apart
-    return found
-
-
-def _quantiles(values: Floats, weights: Floats, shares: tuple[float, ...]) -> Floats:
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weights[order]) - weights[order] / 2.0
-    found: Floats = np.interp(shares, reached / weights.sum(), values[order])
     return found
 
 

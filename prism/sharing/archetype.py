@@ -46,19 +46,33 @@ def grouping(name: str, text: str, known: Mapping[str, tuple[Field, Reader]]) ->
     full = _full_name(name, known)
     field, read = known[full]
     if field.kind == "texts":
-        raise ExpressionError(text, 1, _of_texts(full, known))
+        single = [each for each, (one, _) in sorted(known.items()) if one.kind != "texts"]
+        close = get_close_matches(full, single, n=1, cutoff=NEAR)
+        instead = f"name another field, such as {close[0]}" if close else "leave it out, or name another field"
+        raise ExpressionError(
+            text, 1, f"{full} has several texts at a time, and groups are of single values: {instead}"
+        )
     if text == EXACT:
-        return Grouping(full, text, read, _same, in_words)
-    if text == LOG2 and _is_counted(field):
-        return Grouping(full, text, read, _log2, _log2_words)
-    bins = _BINS.fullmatch(text)
-    if bins is not None and field.is_number and _is_bounded(field) and int(bins[1]) <= BINS_MAX:
-        low, high = field.bounds
-        return Grouping(full, text, read, _binning(low, high, int(bins[1])), _bin_words(low, high, int(bins[1])))
+        return Grouping(full, text, read, lambda value: value, in_words)
+    # Below 2 a number has no groups by its logarithm but 0 and 1.
+    is_counted = field.is_number and field.low >= 0.0 and field.bounds[1] >= LOG2_FROM
+    if text == LOG2 and is_counted:  # 0 below 1, and then 1 for 1, 2 for 2 to 3, 3 for 4 to 7, and so on
+        return Grouping(full, text, read, lambda value: int(value).bit_length(), _log2_words)
+    is_binned = field.is_number and _is_bounded(field)
+    found = _BINS.fullmatch(text)
+    if found is not None and is_binned and (bins := int(found[1])) <= BINS_MAX:
+        low, width = field.bounds[0], (field.bounds[1] - field.bounds[0]) / bins
+        return Grouping(
+            full,
+            text,
+            read,
+            lambda value: min(bins - 1, max(0, int((value - low) / width))) if width else 0,
+            lambda group: f"{low + group * width:.4g} to {low + (group + 1) * width:.4g}",
+        )
     ways = [EXACT]
-    if _is_counted(field):
+    if is_counted:
         ways.append(LOG2)
-    if field.is_number and _is_bounded(field):
+    if is_binned:
         ways.append(f"1 to {BINS_MAX} bins, such as `{DEFAULT_BINS} bins`")
     raise ExpressionError(text, 1, f"{full} is grouped by {' or '.join(ways)}, got {text!r}")
 
@@ -148,37 +162,6 @@ def _is_bounded(field: Field) -> bool:
     return math.isfinite(field.low) and math.isfinite(field.high) and field.high - field.low <= BINS_MAX
 
 
-def _is_counted(field: Field) -> bool:
-    """Return whether a field is a number with groups by its logarithm: below 2 there are none but 0 and 1."""
-    return field.is_number and field.low >= 0.0 and field.bounds[1] >= LOG2_FROM
-
-
-def _of_texts(name: str, known: Mapping[str, tuple[Field, Reader]]) -> str:
-    single = [each for each, (field, _) in sorted(known.items()) if field.kind != "texts"]
-    close = get_close_matches(name, single, n=1, cutoff=NEAR)
-    instead = f"name another field, such as {close[0]}" if close else "leave it out, or name another field"
-    return f"{name} has several texts at a time, and groups are of single values: {instead}"
-
-
-def _same(value: Value) -> Value:
-    return value
-
-
-def _log2(value: float) -> int:
-    """Return 0 below 1, and then 1 for 1, 2 for 2 to 3, 3 for 4 to 7, and so on."""
-    return int(value).bit_length()
-
-
 def _log2_words(group: int) -> str:
     low, high = 2 ** (group - 1) if group else 0, 2**group - 1
     return f"{low}" if low == high else f"{low} to {high}"
-
-
-def _bin_words(low: float, high: float, bins: int) -> Callable[[int], str]:
-    width = (high - low) / bins
-    return lambda group: f"{low + group * width:.4g} to {low + (group + 1) * width:.4g}"
-
-
-def _binning(low: float, high: float, bins: int) -> Callable[[float], int]:
-    width = (high - low) / bins
-    return lambda value: min(bins - 1, max(0, int((value - low) / width))) if width else 0

@@ -91,11 +91,6 @@ def _by_number(item: Item, value: float) -> Answered:
     return number if item.scale is not None else item.options[number - 1]
 
 
-def _by_truth(item: Item, value: bool) -> Answered:  # the value that was worked out
-    """Return the first of two options if the condition holds, else the second."""
-    return item.options[0 if value else 1]
-
-
 def _by_text(item: Item, value: str) -> Answered:
     if item.options:
         return value if value in item.options else None
@@ -104,7 +99,7 @@ def _by_text(item: Item, value: str) -> Answered:
 
 _TAKEN: Mapping[ValueKind, Callable[[Item, Any], Answered]] = {
     "number": _by_number,
-    "bool": _by_truth,
+    "bool": lambda item, value: item.options[0 if value else 1],  # the first of two options if the condition holds
     "text": _by_text,
 }
 """`{type of an expression: what its value answers}`."""

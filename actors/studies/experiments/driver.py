@@ -57,22 +57,13 @@ def opened(where: Where) -> Iterator[Executor]:
     if where.on == PROCESSES:
         executor = Processes(where.jobs, where.gateway)
     else:
-        refuse_unless_ray(where.on)
+        if where.on != "ray" and re.fullmatch(r"(ray://)?[^\s/:]+:\d{1,5}", where.on) is None:
+            raise PlaceError(f"--on {where.on}: expected processes, ray, ray://HOST:PORT or HOST:PORT")
         from actors.studies.experiments.on_ray import OnRay  # noqa: PLC0415  # an extra
 
         executor = OnRay(where.on, where.jobs, where.shared, where.gateway)
     with executor:
         yield executor
-
-
-def refuse_unless_ray(on: str) -> None:
-    """Refuse a place that is not the address of a Ray cluster."""
-    if not is_ray(on):
-        raise PlaceError(f"--on {on}: expected processes, ray, ray://HOST:PORT or HOST:PORT")
-
-
-def is_ray(on: str) -> bool:
-    return on == "ray" or re.fullmatch(r"(ray://)?[^\s/:]+:\d{1,5}", on) is not None
 
 
 RunCells = Callable[[Plan], Mapping[str, str]]

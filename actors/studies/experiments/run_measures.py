@@ -37,7 +37,6 @@ from actors.runs.rounds_csv import columns_of_rounds
 from actors.runs.summary import Summary
 from prism.config import Config, PopulationConfig
 from prism.config.measures import measure_name, unknown_measure
-from prism.domain import Domain
 from prism.errors import PrismError, SettingError
 from prism.expectations import guess
 
@@ -124,12 +123,19 @@ class KnownMeasures:
     """The measures of the runs of a configuration."""
 
     def __init__(self, config: Config) -> None:
-        domain = _small(config)
+        # A domain that is shipped counts the same with any settings, so a small one is built.
+        built = config
+        if not is_own(config):
+            plain = replace(Config().simulation, domain=config.simulation.domain)
+            built = replace(Config(), simulation=plain, population=PopulationConfig(size=AGENTS))
+        domain = build_domain(built).domain
         totals = domain.world.totals()
         measures = config.population.measures
         self._columns = (*columns_of_rounds(domain), *measures)
         self._attributes = config.population.attributes
-        world = _own_entries(totals) if is_own(config) else _entries(totals, "")
+        world = _entries(totals, "")
+        if is_own(config):  # an entry that is no number now may change by the end of a run
+            world = {name: NUMBER if isinstance(each, int | float) else ANYTHING for name, each in totals.items()}
         self._is_social = "cascade_sizes" in totals
         self._summary: Entries = {**_fields(inspect.type_info(Summary)), **world, **dict.fromkeys(measures, NUMBER)}
 
@@ -158,17 +164,15 @@ class KnownMeasures:
             if name not in found:
                 if self._is_social and measure_name(place) is not None:
                     return unknown_measure(place, (), self._attributes)
-                return f"no measure {place!r}: {self._meant(place, path[:depth], found, others)}"
+                # The name that was probably meant is at this depth, or stands for itself.
+                here = [".".join([*path[:depth], one]) for one, kind in found.items() if kind not in _OTHERS.values()]
+                cascades = CASCADES_KNOWN if "cascade_sizes" in found and place.startswith("cascade") else ()
+                known = [*here, *others, *cascades, *(() if depth else SHORT)]
+                return f"no measure {place!r}: {guess(place, known)}"
             found = found[name]
         if isinstance(found, Mapping):
             return f"{place} is no number: expected one of {', '.join(f'{place}.{name}' for name in found)}"
         return "" if found in (NUMBER, ANYTHING) else f"{place} is {found}, and no number"
-
-    def _meant(self, place: str, above: Sequence[str], known: Entries, others: Sequence[str]) -> str:
-        """Return the name that was probably meant: one at this depth, or one that stands for itself."""
-        here = [".".join([*above, name]) for name, kind in known.items() if kind not in _OTHERS.values()]
-        cascades = CASCADES_KNOWN if "cascade_sizes" in known and place.startswith("cascade") else ()
-        return guess(place, [*here, *others, *cascades, *(() if above else SHORT)])
 
 
 def known_measures(config: Config) -> KnownMeasures | None:
@@ -177,14 +181,6 @@ def known_measures(config: Config) -> KnownMeasures | None:
         return KnownMeasures(config)
     except PrismError:
         return None
-
-
-def _small(config: Config) -> Domain:
-    """Return the domain of a configuration. One that is shipped counts the same with any settings, so it is small."""
-    if not is_own(config):
-        plain = replace(Config().simulation, domain=config.simulation.domain)
-        config = replace(Config(), simulation=plain, population=PopulationConfig(size=AGENTS))
-    return build_domain(config).domain
 
 
 def _fields(kind: inspect.Type) -> Any:
@@ -208,8 +204,3 @@ def _entries(value: Any, place: str) -> Any:
     if isinstance(value, Mapping):
         return {name: _entries(each, f"{place}.{name}".lstrip(".")) for name, each in value.items()}
     return NUMBER if isinstance(value, int | float) and not isinstance(value, bool) else "a text"
-
-
-def _own_entries(totals: Mapping[str, Any]) -> Entries:
-    """Return the entries of a user's own domain: an entry that is no number now may change by the end of a run."""
-    return {name: NUMBER if isinstance(each, int | float) else ANYTHING for name, each in totals.items()}
