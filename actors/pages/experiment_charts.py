@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from actors.pages.card import Chart, Table
-from actors.pages.picture import LINE, WIDTH, WORDS, figure, label, log_numbers, number, plain_numbers, wrapped
+from actors.pages.picture import LINE, figure, label, log_numbers, number, plain_numbers, wrapped
 from actors.pages.rows import MINUS, ROWS_MAX, Row, more_rows, pages_number, rows_axes, rows_picture, span
 from actors.pages.series import GROUP_DASHES, color_of, dashes_note, draw_seeds, mark_places
 from actors.pages.words import count
@@ -26,15 +25,10 @@ LINES_MAX = 4
 """The most conditions whose lines are drawn in one picture."""
 JOINED_MAX = 8
 """The most conditions whose pairs are joined by lines."""
-LEVEL_LETTERS = 14
-"""The letters in which a level's name is written, on several lines if it is longer."""
 LEVELS_MAX = 9
 """The most levels of a factor that are drawn one by one; more are taken together in as many ranges."""
 TEXTS_MAX = 4 * LEVELS_MAX
 """The most levels of a factor that are texts, which cannot be taken together."""
-LEVELS_PAD = 7
-"""The room between an axis and the names of levels, in points: the first name may reach below the lowest number."""
-FACTORS_MAX = 6
 MEASURES_MAX = 6
 """The most measures that have pictures of their own."""
 
@@ -247,48 +241,26 @@ def _mean(record: ExperimentRecord, conditions: Sequence[str], seed: int, measur
 
 
 def _effects(record: ExperimentRecord, measure: str, effects: Mapping[str, _Levels], seeds: Collection[int]) -> Chart:
-    kept = {name: levels.kept for name, levels in list(effects.items())[:FACTORS_MAX]}
-    drawn, panes = figure(WIDTH, 30 + 118 * len(kept)), list[Axes]()
-    for place, (factor, levels) in enumerate(kept.items()):
-        axes = drawn.add_subplot(len(kept), 1, place + 1, sharey=panes[0] if panes else None)
-        panes.append(axes)
-        for at, (_, each) in enumerate(levels):
-            if each.low is not None and each.high is not None:
-                axes.plot([at, at], [each.low, each.high], color=BLUE, linewidth=2.2)
-        axes.plot(range(len(levels)), [each.mean for _, each in levels], color=BLUE, marker="o", markersize=5, lw=1.0)
-        axes.set_xlim(-0.4, len(levels) - 0.6)
-        # Name every level, or every second or third where the names would touch; long names wrap.
-        letters = min(max(len(name) for name, _ in levels) + 2, LEVEL_LETTERS)
-        step = max(1, math.ceil(len(levels) * letters / WORDS))
-        room = max(1, WORDS // math.ceil(len(levels) / step) - 2)
-        axes.set_xticks(range(0, len(levels), step), [wrapped(name, room) for name, _ in levels[::step]])
-        axes.tick_params(axis="x", pad=LEVELS_PAD)
-        plain_numbers(axes.yaxis, ticks=4)
-        label(axes, y=wrapped(factor))
+    levels = [(factor, *level) for factor, each in effects.items() for level in each.kept]
+    bars = [Row(f"{factor}: {name}", each.mean, each.low, each.high) for factor, name, each in levels]
     of = len({cell.seed for cell in record.cells})
     only = (
         f" Only the {len(seeds):,} of {of:,} seeds with a result in every condition count: with others, levels would "
         "mix unequal conditions."
     )
-    left = len(effects) - len(kept)
-    more = f" The first {FACTORS_MAX} of {len(effects)} factors are drawn." if left > 0 else ""
     cut_off = "".join(
-        f" Of {factor} the first {len(levels.kept)} levels are shown, and {levels.left_out:,} more are not: "
+        f" Of {factor} the first {len(each.kept)} levels are shown, and {each.left_out:,} more are not: "
         "results.csv has all."
-        for factor, levels in effects.items()
-        if levels.left_out
+        for factor, each in effects.items()
+        if each.left_out
     )
     reading = (
         f"The mean of {measure} at each level, over the conditions that have it, with its 95% interval over the "
-        f"seeds.{only if len(seeds) < of else ''}{more}{cut_off}"
+        f"seeds.{only if len(seeds) < of else ''}{more_rows(bars)}{cut_off}"
     )
-    rows = [
-        (factor, name, pages_number(each.mean), span(each.low, each.high))
-        for factor, levels in effects.items()
-        for name, each in levels.kept
-    ]
+    rows = [(factor, name, pages_number(each.mean), span(each.low, each.high)) for factor, name, each in levels]
     table = Table(("factor", "level", f"mean of {measure}", "95% interval"), rows, frozenset({0, 1}))
-    return Chart(f"Main effects on {measure}", drawn, reading, table)
+    return Chart(f"Main effects on {measure}", rows_picture(bars, measure, has_zero=False), reading, table)
 
 
 SEEDS_AND_BANDS = "A thin line is a seed, a thick one the median; bands hold nine of ten seeds."

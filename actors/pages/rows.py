@@ -58,13 +58,19 @@ def more_rows(rows: Sequence[object]) -> str:
     return f" The first {ROWS_MAX} of {len(rows):,} are drawn." if len(rows) > ROWS_MAX else ""
 
 
-def rows_picture(rows: Sequence[Row], unit: str, *, margin: float | None = None) -> Figure:
-    """Return a figure of the first rows; `margin`: a range on both sides of 0 that is shaded."""
+def rows_picture(rows: Sequence[Row], unit: str, *, margin: float | None = None, has_zero: bool = True) -> Figure:
+    """Return a figure of the first rows.
+
+    Args:
+        margin: a range on both sides of 0 that is shaded.
+        has_zero: whether the axis has a line at 0.
+    """
     kept = rows[:ROWS_MAX]
     drawn, axes, ys = rows_axes([row.words for row in kept], wrapped(unit))
     if margin is not None:
         axes.axvspan(-margin, margin, color=ORANGE, alpha=0.18, linewidth=0)
-    axes.axvline(0.0, color=LINE, linewidth=1.0)
+    if has_zero:
+        axes.axvline(0.0, color=LINE, linewidth=1.0)
     for y, row in zip(ys, kept, strict=True):
         if row.bar is not None:
             axes.plot([0.0, row.bar], [y, y], color=BLUE, linewidth=BAR, solid_capstyle="butt")
