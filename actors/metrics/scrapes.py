@@ -10,9 +10,6 @@ from threading import Condition, current_thread, main_thread
 
 WANTED = 2
 """The scrapes after the end: a single one may be lost."""
-INTERVALS = 2.5
-"""The intervals between scrapes within which two of them come."""
-MARGIN_S = 1.0
 
 
 class Scrapes:
@@ -28,37 +25,25 @@ class Scrapes:
         self._clock = clock
         self._changed = Condition()
         self._count = 0
-        self._latest: float | None = None
-        self._interval_s = 0.0
+        self._latest = float("-inf")
         self._is_given_up = False
 
     def add(self) -> None:
         """Note a scrape."""
-        now = self._clock()
         with self._changed:
-            if self._latest is not None:
-                self._interval_s = now - self._latest
-            self._latest = now
+            self._latest = self._clock()
             self._count += 1
             self._changed.notify_all()
 
-    def patience_s(self, longest_s: float) -> float:
-        """Return the seconds within which two more scrapes should come, at most `longest_s`.
-
-        The result is 0 if nobody has scraped, or if the scraper has missed two scrapes and so seems gone. After a
-        single scrape the interval is not known, and the result is `longest_s`.
-        """
-        if self._latest is None:
-            return 0.0
-        expected_s = longest_s if self._count == 1 else INTERVALS * self._interval_s + MARGIN_S
-        return 0.0 if self._clock() - self._latest > expected_s else min(longest_s, expected_s)
-
     def wait_for(self, longest_s: float) -> None:
-        """Wait for two more scrapes, only as long as they should take, at most `longest_s`. A signal ends the wait."""
-        wanted, patience_s = self._count + WANTED, self.patience_s(longest_s)
-        if patience_s:
+        """Wait for two more scrapes, at most `longest_s`. A signal ends the wait.
+
+        Do not wait if nobody has scraped for that time.
+        """
+        wanted = self._count + WANTED
+        if self._clock() - self._latest <= longest_s:
             with _on_signal(self._give_up), self._changed:
-                self._changed.wait_for(lambda: self._is_given_up or self._count >= wanted, patience_s)
+                self._changed.wait_for(lambda: self._is_given_up or self._count >= wanted, longest_s)
 
     def _give_up(self) -> None:
         self._is_given_up = True

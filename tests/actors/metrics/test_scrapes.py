@@ -24,15 +24,9 @@ def scraped_at(*times: float, ended: float) -> Scrapes:
     return scrapes
 
 
-def test_a_scraper_that_has_scraped_once_is_waited_for_because_its_interval_is_not_known() -> None:
-    assert scraped_at(0.0, ended=0.5).patience_s(60.0) == 60.0
-    assert scraped_at(0.0, ended=60.5).patience_s(60.0) == 0.0
-
-
-def test_a_scraper_that_has_missed_two_scrapes_is_gone() -> None:
-    assert scraped_at(0.0, 15.0, ended=53.0).patience_s(60.0) > 0.0
-    assert scraped_at(0.0, 15.0, ended=54.6).patience_s(60.0) == 0.0
-    assert scraped_at(*(index / 1000.0 for index in range(1000)), ended=3.8).patience_s(60.0) == 0.0
+def test_nobody_waits_for_a_scraper_that_is_gone_or_was_never_there() -> None:
+    scraped_at(ended=0.0).wait_for(60.0)
+    scraped_at(0.0, 15.0, ended=75.1).wait_for(60.0)
 
 
 def test_the_wait_ends_with_the_second_scrape_after_the_end() -> None:
