@@ -15,7 +15,7 @@ from actors.pages.page_frame import Section, document, drawn, figures, grid, lea
 from actors.pages.picture import style
 from actors.pages.sharing_charts import sharing_charts
 from actors.pages.state_charts import chart_with_counts, flow_table, only_state, states_chart
-from actors.pages.words import count, listed, plural
+from actors.pages.words import listed, plural
 from actors.pages.world_charts import economy_charts, measures_chart, world_chart
 from actors.results.beside import compared_runs, made_of, read_beside, side_in_words
 from actors.results.observed import Real
@@ -51,17 +51,9 @@ def report(
     lead = _lead(groups, differences)
     questions = list(dict.fromkeys(run.config.run.question for run in runs if run.config.run.question))
     asked = [tag("p", question, class_="question") for question in questions[:3]]
-    if not asked:
-        asked = [
-            tag(
-                "p",
-                "No question is set. Put it into run.question of the configuration, and it stands here.",
-                class_="quiet",
-            )
-        ]
     warned = [tag("p", text, class_="notice") for text in _warnings(runs, groups)]
     named = tag("p", listed([run.name for run in runs], 12), class_="quiet") if len(runs) > 1 else None
-    header = tag("header", tag("h1", title), named, *asked, lead, *warned, _figures(runs, groups))
+    header = tag("header", tag("h1", title), named, *asked, lead, *warned)
     return document(title, header, sections)
 
 
@@ -96,36 +88,6 @@ def _lead(groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Elem
         sides[side_in_words(group.label or "these runs", settings)] = [run.path for run in group.runs]
     compared = compared_runs(first.show.compared, sides)
     return lead_of(compared.answers, compared.limits) if compared.answers else None
-
-
-def _figures(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Element:
-    """Return the few numbers that say what was run."""
-    first = runs[0]
-    course, simulation = first.course, first.config.simulation
-    kind = first.show.agents
-    states = [run_tables.state_in_words(run) for run in runs]
-    counted = [f"{states.count(each)} {each}" for each in dict.fromkeys(states)]
-    told = [
-        ("state", states[0] if len(runs) == 1 else listed(counted)),
-        (kind, _range([run.course.header.agents for run in runs])),
-        ("ticks", _range([run.course.ticks for run in runs])),
-        ("simulated time", run_tables.simulated(course.ticks * simulation.tick_seconds)),
-        ("questions", _range([run.course.questions for run in runs])),
-        (
-            "cost",
-            run_tables.cost(first) if len(runs) == 1 else listed(list(dict.fromkeys(map(run_tables.cost, runs))), 2),
-        ),
-    ]
-    seeds = list(dict.fromkeys(str(run.course.header.seed) for run in runs))
-    told.append(("seeds" if len(seeds) > 1 else "seed", listed(seeds, 4)))
-    if len(groups) > 1:
-        told.append(("configurations", str(len(groups))))
-    return figures(told)
-
-
-def _range(values: Sequence[int]) -> str:
-    low, high = min(values), max(values)
-    return count(low) if low == high else f"{count(low)} to {count(high)}"
 
 
 def _sections(

@@ -137,15 +137,6 @@ def cost(run: RunRecord) -> str:
     return "no prices set" if spent is None else f"{usd(spent)} so far"
 
 
-def simulated(seconds: float) -> str:
-    """Return simulated time in its largest unit."""
-    for size, unit in ((365.25 * 86_400, "year"), (86_400, "day"), (3600, "hour"), (60, "minute")):
-        if seconds >= size:
-            value = seconds / size
-            return f"{value:,.1f} {unit}s" if value >= 1.05 else f"1 {unit}"
-    return f"{seconds:,.0f} s"
-
-
 def comparison(groups: Sequence[RunGroup]) -> Table:
     """Return the ends of runs side by side: the median of each group with its range."""
     numbers: dict[str, list[list[float]]] = {}
