@@ -21,7 +21,6 @@ from tests.catalogue import catalogue
             ),
         ),
         ("llm.request.path=/a/../b", "llm.request.path: expected a path such as /v1/chat/completions, got '/a/../b'"),
-        ("llm.request.path=/a b", "llm.request.path: expected a path such as /v1/chat/completions, got '/a b'"),
         ("llm.request.headers={a b: c}", "llm.request.headers.a b: expected the name of a header, such as api-key"),
         ("llm.request.headers={Host: c}", "llm.request.headers.Host: is set by PRISM itself; leave it out"),
         ('llm.request.headers={a: "b\\nc"}', "llm.request.headers.a: expected printable ASCII characters, at"),
@@ -33,11 +32,8 @@ from tests.catalogue import catalogue
             "llm.request.query={key: abc123}",
             "llm.request.query.key: expected an environment variable such as $API_KEY, because a run keeps its",
         ),
-        ("llm.request.headers=[a]", "llm.request.headers: expected mapping of text to text, got ['a']"),
         ("llm.request.query={a: [b]}", "llm.request.query.a: expected text"),
-        ("llm.request.headers={a: {b: c}}", "llm.request.headers.a: expected text"),
         ("llm.request.extra_body={model: b}", "llm.request.extra_body.model: is set by PRISM itself; leave it out"),
-        ("llm.request.extra_body={a: .nan}", "llm.request.extra_body"),
         ("llm.request.extra_body={a: 2024-01-01}", "llm.request.extra_body.a: expected a value that JSON has, got "),
         ("llm.request.extra_body={a: {b: .inf}}", "llm.request.extra_body.a: expected a value that JSON has, got a"),
     ],
@@ -57,20 +53,7 @@ def test_a_version_may_look_like_a_date_or_a_number() -> None:
     assert config.headers == {"X-Tries": "3", "api-key": "$K"}
 
 
-@catalogue(
-    "name",
-    [
-        "Authorization",
-        "api-key",
-        "x-api-key",
-        "apikey",
-        "X-Auth",
-        "accessToken",
-        "Cookie",
-        "X_SECRET",
-        "Subscription-Key",
-    ],
-)
+@catalogue("name", ["Authorization", "x-api-key", "apikey", "accessToken", "Cookie", "X_SECRET"])
 def test_a_secret_header_may_not(name: str) -> None:
     with pytest.raises(SettingError, match="expected an environment variable"):
         RequestConfig(headers={name: "text"})

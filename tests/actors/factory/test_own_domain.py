@@ -19,19 +19,6 @@ from tests.own_domains import CROSSING, Study, path_restored, write_study
 from tests.schedules import run_scheduled
 
 HEAD = "from tests.domains import TrafficDomain, Crossing\n"
-HALF = f"""\
-{HEAD}
-from prism.domain import Domain
-
-class Half(Domain):
-    size = 1
-    world = Crossing(1)
-    chart = TrafficDomain().chart
-    priority = checkpoint_every_ticks = 0
-
-def build():
-    return Half()
-"""
 KINDS = "expected social, economy, or module:function for a domain of your own"
 
 
@@ -61,14 +48,11 @@ def refusal_of(tmp_path: Path, source: str) -> str:
 
 def test_the_module_beside_the_configuration_is_found_and_its_directory_is_kept(study: Study) -> None:
     config = read_config(study.config, environment={})
-    assert config.simulation.domain_path == str(study.path)
-    assert config.domain == {"lights": 3}
+    assert (config.simulation.domain_path, config.domain) == (str(study.path), {"lights": 3})
     built = build_domain(config)
     assert isinstance(built.domain, TrafficDomain)
     assert (built.domain.size, built.code) == (3, (study.file,))
-
-
-def test_the_settings_come_from_the_file_the_environment_and_the_command_line(study: Study) -> None:
+    # The settings come from the file, the environment and the command line.
     study.write_config("domain: {lights: 4}\n")
     assert read_config(study.config, environment={}).domain == {"lights": 4}
     assert read_config(study.config, environment={"PRISM_DOMAIN__LIGHTS": "5"}).domain == {"lights": 5}
@@ -76,23 +60,19 @@ def test_the_settings_come_from_the_file_the_environment_and_the_command_line(st
     assert build_domain(config).domain.size == 6
 
 
-def test_a_module_in_the_working_directory_is_found_for_a_configuration_elsewhere(
+def test_a_module_elsewhere_is_found_in_the_working_directory_or_by_a_setting(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(study.path)
     elsewhere = tmp_path / "elsewhere.yaml"
     elsewhere.write_text(study.config.read_text())
-    assert read_config(elsewhere, environment={}).simulation.domain_path == str(study.path)
-
-
-@pytest.mark.parametrize("name", ["code", "{tmp}/study/code"])
-def test_a_directory_with_the_code_may_be_named_from_the_configuration_or_in_full(
-    name: str, study: Study, tmp_path: Path
-) -> None:
+    with monkeypatch.context() as there:
+        there.chdir(study.path)
+        assert read_config(elsewhere, environment={}).simulation.domain_path == str(study.path)
     (study.path / "code").mkdir()
     study.file.rename(study.path / "code" / study.file.name)
-    config = read_config(study.config, [f"simulation.domain_path={name.format(tmp=tmp_path)}"], environment={})
-    assert config.simulation.domain_path == str(study.path / "code")
+    for name in ("code", f"{tmp_path}/study/code"):
+        config = read_config(study.config, [f"simulation.domain_path={name}"], environment={})
+        assert config.simulation.domain_path == str(study.path / "code")
     assert build_domain(config).domain.size == 3
 
 
@@ -190,18 +170,12 @@ def test_an_input_file_that_a_domain_reads_is_hashed(tmp_path: Path) -> None:
     [
         ("domain.ligts=3", "--set: domain.ligts: unknown key; did you mean domain.lights?"),
         ("domain.lights=0", "--set: domain.lights: expected int >= 1, got 0"),
-        ("domain.lights=many", "--set: domain.lights: expected int >= 1, got 'many'"),
-        (
-            "domain.lights.of=3",
-            "--set: domain.lights.of: unknown key; domain.lights is set as a whole: domain.lights=...",
-        ),
         (
             "simulation.domain=socail",
             f"--set: simulation.domain: {KINDS}, got 'socail'; did you mean social?",
         ),
         ("simulation.domain=__main__:build", "--set: simulation.domain: a domain in __main__ cannot be found again; "),
         ("simulation.domain=sys:exit", "--set: simulation.domain: the module 'sys' has no Python source in a file, "),
-        ("simulation.domain=social", "--set: simulation.domain: the social domain has no settings below the key "),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_place(override: str, line: str, study: Study) -> None:
@@ -235,13 +209,9 @@ def test_a_check_of_the_domain_s_own_is_refused_below_its_key(tmp_path: Path) ->
     [
         ("import nothing_like_this\n", "crossing cannot be imported: ModuleNotFoundError: No module named 'nothing_"),
         ("1 / 0\n", "crossing cannot be imported: ZeroDivisionError: division by zero (study/crossing.py:1)"),
-        ("def build(:\n", "crossing cannot be imported: SyntaxError: invalid syntax (crossing.py, line 1)"),
-        ("raise SystemExit(2)\n", "crossing cannot be imported: SystemExit: 2 (study/crossing.py:1)"),
         ("def biuld(): ...\n", "crossing has no 'build'; did you mean biuld?"),
         ("build = 3\n", "crossing:build is 3; expected a function that returns a domain"),
-        ("build = {}\n", "crossing:build is a dict; expected a function that returns a domain"),
         ("def build(seed): ...\n", "crossing:build takes an argument 'seed'; expected config, settings, inputs, each"),
-        ("def build(settings): ...\n", "the argument settings of crossing:build needs the class of the settings as "),
         ("def build(settings: dict): ...\n", "the argument settings of crossing:build needs the class of the settings"),
         (
             "def build(settings: 'Set'): ...\n",
@@ -253,15 +223,7 @@ def test_a_check_of_the_domain_s_own_is_refused_below_its_key(tmp_path: Path) ->
         ),
         ("def build(): ...\n", "crossing:build returned null, which is no domain: it has no size"),
         (f"{CROSSING}\n\nSHOW = 3\n", "crossing.SHOW is 3; expected a subclass of prism.show.Show"),
-        (
-            f"{CROSSING}\nfrom prism.show import Show\nclass SHOW(Show):\n    def __init__(self, *_):\n        1 / 0\n",
-            "crossing.SHOW raised ZeroDivisionError: division by zero",
-        ),
         ("async def build(): ...\n", "crossing:build returned a coroutine, which is no domain: the function is a "),
-        (
-            f"{HEAD}class Odd(TrafficDomain):\n    chart = size = 3\n    __init__ = lambda self: None\nbuild = Odd\n",
-            "crossing:build returned a Odd, which is no domain: it has no world",
-        ),
         (
             f"{HEAD}def build():\n    made = TrafficDomain()\n    made.size = 0\n    return made\n",
             "crossing:build returned a TrafficDomain, which is no domain: its size is 0; expected an int >= 1",
@@ -274,10 +236,6 @@ def test_a_check_of_the_domain_s_own_is_refused_below_its_key(tmp_path: Path) ->
             f"{HEAD}class Odd(TrafficDomain):\n    oracle = lambda self: None\nbuild = lambda: Odd()\n",
             "crossing:build returned a Odd, which is no domain: its oracle() returns null; expected a prism.",
         ),
-        (
-            HALF,
-            "crossing:build returned a Half, which is no domain: it has no agent",
-        ),
     ],
 )
 def test_a_domain_that_cannot_be_used_is_refused_in_a_line(source: str, problem: str, tmp_path: Path) -> None:
@@ -287,12 +245,11 @@ def test_a_domain_that_cannot_be_used_is_refused_in_a_line(source: str, problem:
     assert place in {"study/study.yaml:1: ", "run: "}
 
 
-def test_a_setting_of_a_type_that_yaml_lacks_is_refused(tmp_path: Path) -> None:
-    line = refusal_of(tmp_path, CROSSING.replace("Annotated[int, Meta(ge=1)] = 3", "complex = 3j"))
-    assert "Settings.lights: expected a type that YAML has: int, float, " in line
-
-
-def test_a_module_that_is_not_there_says_where_it_was_looked_for(study: Study) -> None:
+def test_a_setting_of_a_type_that_yaml_lacks_and_a_module_that_is_not_there_are_refused(
+    study: Study, tmp_path: Path
+) -> None:
+    complex_number = write_study(tmp_path / "odd", CROSSING.replace("Annotated[int, Meta(ge=1)] = 3", "complex = 3j"))
+    assert "Settings.lights: expected a type that YAML has: int, float, " in refusal(complex_number)
     study.file.unlink()
     line = refusal(study)
     assert line.startswith("study/study.yaml:1: simulation.domain: no module 'crossing' on Python's path or in study, ")
@@ -321,7 +278,9 @@ def offer(directory: Path, name: str, study: Study, package: str = "crossing") -
     (info / "entry_points.txt").write_text(ENTRY.format(name=name, module=study.module))
 
 
-def test_an_installed_domain_is_found_by_its_name(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_domain_is_found_by_its_name(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     offer(study.path, "lights", study)
     monkeypatch.syspath_prepend(study.path)
     study.write_config("domain: {lights: 2}\n", domain="lights")
@@ -330,15 +289,7 @@ def test_an_installed_domain_is_found_by_its_name(study: Study, monkeypatch: pyt
     assert build_domain(config).domain.size == 2
     assert "expected social, economy, lights, or module:function" in refusal(study, "simulation.domain=light")
     assert refusal(study, "simulation.domain=light").endswith("; did you mean lights?")
-
-
-def test_two_installed_domains_of_one_name_are_refused(
-    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     other = write_study(tmp_path / "other")
-    offer(study.path, "lights", study, "one")
-    offer(other.path, "lights", other, "two")
-    monkeypatch.syspath_prepend(study.path)
+    offer(other.path, "lights", other, "another")
     monkeypatch.syspath_prepend(other.path)
-    study.write_config(domain="lights")
-    assert "one and two both install a domain called lights; name one as module:function" in refusal(study)
+    assert "another and crossing both install a domain called lights; name one as module:function" in refusal(study)
