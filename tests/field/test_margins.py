@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from prism.config.model import PopulationConfig
-from prism.errors import InputError, SettingError
+from prism.errors import InputError
 from prism.social.people.margins import DrawnMargins, Margins, parse_margin
 from prism.social.people.synthetic import SyntheticPeople
 from tests.catalogue import catalogue
@@ -95,11 +95,8 @@ def test_who_has_which_values_is_drawn_and_the_rest_is_as_without_margins() -> N
     assert [*first[0]] == [*ATTRIBUTES]
     regions = [person["region"] for person in first]
     assert 100 < sum(one != next_one for one, next_one in pairwise(regions)) < 200
-
-
-def test_the_values_are_the_same_on_every_machine() -> None:
-    attributes = drawn(TABLES | MEMBER, 50)[3].attributes
-    assert attributes == {"age": 19, "region": "north", "leaning": "left", "member": False, "zeal": attributes["zeal"]}
+    one = drawn(TABLES | MEMBER, 50)[3].attributes  # the same on every machine
+    assert one == {"age": 19, "region": "north", "leaning": "left", "member": False, "zeal": one["zeal"]}
 
 
 @catalogue(
@@ -109,18 +106,9 @@ def test_the_values_are_the_same_on_every_machine() -> None:
             {"a.csv": "age,share\n18-29,0.2\n30+,0.5\n"},
             ("a.csv: share: expected figures that add up to 1, got 0.7; is a row missing, or is it a count?"),
         ),
-        (
-            {"a.csv": 'age,share\n18-29,"0,2"\n30+,0.8\n'},
-            "a.csv:2: share: expected a number of 0 or more, such as 1200 or 20.5, got '0,2'",
-        ),
         ({"a.csv": "age,share\n18-29,0.2\n18-29,0.8\n"}, "a.csv:3: is the row of line 2 again"),
         ({"a.csv": "age,share\n18-29,0.2\n29+,0.8\n"}, "a.csv: age: has 18-29 and 29-90: expected bands apart"),
-        (
-            {"a.csv": "age,share\n10-29,0.2\n30+,0.8\n"},
-            ("a.csv:2: age: expected int 18 to 90, or a band such as 18-29 or 65+ in it, got '10-29'"),
-        ),
         ({"a.csv": "region,share\nNorth,1\n"}, "a.csv:2: region: expected one of: north, south, got 'North'"),
-        ({"a.csv": "member,share\nmaybe,1\n"}, "a.csv:2: member: expected true or false, got 'maybe'"),
         (
             {"a.csv": "age,weight\n18+,1\n"},
             (
@@ -142,7 +130,6 @@ def test_the_values_are_the_same_on_every_machine() -> None:
                 "expected one for each combination, with 0 where nobody is"
             ),
         ),
-        ({"a.csv": "age,share\n"}, "a.csv: share: holds no shares: expected figures above 0"),
         (
             {"a.csv": AGE, "b.csv": "age,region,share\n18-39,north,0.5\n18-39,south,0\n40+,north,0\n40+,south,0.5\n"},
             ("b.csv: age: expected the values of a.csv (18-29, 30-64, 65-90), got 18-39, 40-90"),
@@ -187,11 +174,6 @@ def test_tables_that_differ_by_rounding_are_brought_together_and_the_difference_
     assert "(they add up to 1.003 and are scaled to 1)" in second
 
 
-def test_an_attribute_that_nothing_gives_is_refused() -> None:
-    with pytest.raises(SettingError, match=r"population\.attributes\.leaning: has no values"):
-        margins({"age.csv": AGE} | MEMBER)
-
-
 def test_what_was_asked_beside_what_came_out_is_printed_and_recorded(prism: Prism) -> None:
     Path("study").mkdir()
     for name, text in (TABLES | MEMBER).items():
@@ -217,11 +199,5 @@ def test_what_was_asked_beside_what_came_out_is_printed_and_recorded(prism: Pris
     assert recorded["age.csv"][0] == {"row": "age 18-29", "asked": 0.2, "came_out": 0.2}
     inputs = json.loads(Path("out/manifest.json").read_text())["inputs"]
     assert {Path(name).name for name in inputs} == {*recorded}
-    verified = prism("verify", "out")
-    assert verified.code == 0, verified.out
-
-
-def test_people_come_from_profiles_or_from_margins(prism: Prism) -> None:
     ended = prism("validate", "--set", "population.margins=[age.csv]", "--set", "population.profiles=p.csv")
-    assert ended.code == 3
-    assert "people come from profiles or from margins: expected only one of them" in ended.err
+    assert (ended.code, "people come from profiles or from margins: expected only one" in ended.err) == (3, True)

@@ -17,7 +17,7 @@ from tests.catalogue import catalogue
 from tests.paths import FIELD, ROOT
 
 SMALL = (
-    "population.size=200",
+    "population.size=100",
     "oracle.backend=choice",
     "oracle.tape=off",
     "oracle.when_spent=fallback",
@@ -47,7 +47,7 @@ def named(result: RunResult) -> list[NoEffect]:
 
 @catalogue("path", CONFIGS)
 def test_nothing_in_a_shipped_configuration_is_without_effect(path: Path) -> None:
-    length = () if path.stem == "economy" else ("simulation.rounds=8",)
+    length = () if path.stem == "economy" else ("simulation.rounds=4",)
     assert named(run(read_config(path, [*SMALL, *length]))) == []
 
 
@@ -64,7 +64,7 @@ def test_no_condition_of_a_shipped_experiment_has_a_part_without_effect(
         given = {key: value for key, value in given.items() if not key.startswith(GRAPH)}  # one of them is from afar
         texts = {key: yaml.safe_dump(value, default_flow_style=True) for key, value in given.items()}
         overrides = [f"{key}={text.strip().removesuffix('...').strip()}" for key, text in texts.items()]
-        config = read_config(path.parent / document["base"], [*overrides, "population.size=400"])
+        config = read_config(path.parent / document["base"], [*overrides, "population.size=100"])
         assert no_effect_of(config, build_domain(config).domain) == []
 
 
@@ -72,6 +72,6 @@ def test_no_condition_of_a_shipped_experiment_has_a_part_without_effect(
 @catalogue("path", FILES or [FIELD])
 def test_nothing_is_without_effect_where_a_file_that_people_have_sent_is_run(path: Path, tmp_path: Path) -> None:
     config = tmp_path / "study.yaml"
-    config.write_text(yaml.safe_dump({"simulation": {"rounds": 6}, "population": {"size": 100}}))
+    config.write_text(yaml.safe_dump({"simulation": {"rounds": 4}, "population": {"size": 60}}))
     dealt = ["population.join=draw"] if path.parent.name == "profiles" else []
     assert named(run(read_config(config, [f"{SENT[path.parent.name]}={path}", *dealt]))) == []

@@ -94,24 +94,21 @@ def test_lists_of_followers_are_ties_the_other_way_round() -> None:
     assert "`followers_list` holds user names of people who follow the person" in profiles.understood[1]
 
 
-@catalogue(("name", "kind"), [("p.csv", "profiles"), ("p.json", "watts_strogatz")])
-def test_each_shape_runs_and_says_what_was_understood(prism: Prism, name: str, kind: str) -> None:
+def test_each_shape_runs_and_says_what_was_understood(prism: Prism) -> None:
     people = list(csv.DictReader(io.StringIO(TWITTER)))
-    texts = {"p.csv": TWITTER, "p.json": json.dumps({"data": people})}
-    Path(name).write_text(texts[name])
-    join = "id" if kind == "profiles" else "draw"
-    Path("c.yaml").write_text(
-        f"simulation: {{rounds: 1, ticks_per_round: 4}}\n"
-        f"population: {{profiles: {name}, size: 8, join: {join}, graph: {{kind: {kind}, degree: 2}}}}\n"
-    )
-    checked = prism("validate", "c.yaml")
-    assert checked.code == 0
-    assert f"{name}: 3 profiles from " in checked.out
-    assert "holds numbers of rows, from 0 (population.follow_lists: row); 5 follows" in checked.out
-    assert ("they make ties only with" in checked.out) is (kind != "profiles")
-    ran = prism("run", "c.yaml", "--out", f"{name}.out")
-    assert ran.code == 0
-    assert f"{name}: 3 profiles from " in ran.err
+    Path("p.csv").write_text(TWITTER)
+    Path("p.json").write_text(json.dumps({"data": people}))
+    for name, kind, join in (("p.csv", "profiles", "id"), ("p.json", "watts_strogatz", "draw")):
+        Path("c.yaml").write_text(
+            f"simulation: {{rounds: 1, ticks_per_round: 4}}\n"
+            f"population: {{profiles: {name}, size: 8, join: {join}, graph: {{kind: {kind}, degree: 2}}}}\n"
+        )
+        checked = prism("validate", "c.yaml")
+        assert (checked.code, f"{name}: 3 profiles from " in checked.out) == (0, True)
+        assert "holds numbers of rows, from 0 (population.follow_lists: row); 5 follows" in checked.out
+        assert ("they make ties only with" in checked.out) is (kind != "profiles")
+        ran = prism("run", "c.yaml", "--out", f"{name}.out")
+        assert (ran.code, f"{name}: 3 profiles from " in ran.err) == (0, True)
 
 
 # Who is meant.
@@ -146,29 +143,12 @@ def test_ids_that_have_lost_digits_name_nobody(ids: tuple[str, str]) -> None:
         assert "has lost its last digits" in refusal(f"{head}{ids[0]},Ira,[{ids[1]}]\n{ids[1]},Bo,[]\n")
 
 
-@catalogue(
-    ("value", "text"),
-    [
-        ("7", "7"),
-        ("7.0", "7"),
-        (7.0, "7"),
-        ("7.5", "7.5"),
-        ("1.5E+01", "15"),
-        (None, ""),
-        ("nan", ""),
-        (float("nan"), ""),
-        (True, ""),
-        (10**18 + 1, "1000000000000000001"),
-    ],
-)
-def test_a_whole_number_is_one_id_however_it_is_written(value: object, text: str) -> None:
-    assert id_text(value) == text
-
-
-@catalogue("value", ["1.31E+18", "1.5e+02", 1.31e18, "2E5"])
-def test_a_number_without_its_last_digits_is_no_id(value: object) -> None:
-    with pytest.raises(LostDigitsError):
-        id_text(value)
+def test_a_whole_number_is_one_id_however_it_is_written() -> None:
+    for value, text in (("7.0", "7"), (7.0, "7"), ("7.5", "7.5"), ("1.5E+01", "15"), (True, ""), (float("nan"), "")):
+        assert id_text(value) == text
+    for lost in ("1.31E+18", 1.31e18, "2E5"):
+        with pytest.raises(LostDigitsError):
+            id_text(lost)
 
 
 # Lists as programs print them.
@@ -184,21 +164,7 @@ PRINTED: dict[str, Callable[[Sequence[str]], str]] = {
     "numpy array": lambda ids: f"array([{', '.join(ids)}])" if ids else "array([], dtype=int64)",
     "pandas": lambda ids: f"Index([{', '.join(ids)}], dtype='int64')",
 }
-NOBODY = (
-    "",
-    "nan",
-    "NaN",
-    "None",
-    "null",
-    "<NA>",
-    "[]",
-    "[ ]",
-    "()",
-    "{}",
-    "[nan]",
-    "[None]",
-    "array([], dtype=float64)",
-)
+NOBODY = ("", "nan", "None", "<NA>", "[]", "[ ]", "()", "{}", "[nan]", "[None]", "array([], dtype=float64)")
 
 
 @catalogue("way", PRINTED)
@@ -236,11 +202,9 @@ def test_columns_may_be_separated_otherwise(separator: str) -> None:
     ("name", "text"),
     [
         ("p.jsonl", '{"persona": "bakes"}\n\n{"persona": "rows"}\n'),
-        ("p.json", '{"persona": "bakes"}\n{"persona": "rows"}'),
         ("p.ndjson", '{"persona": "bakes"}\r\n{"persona": "rows"}\r\n'),
         ("p.jsonl", '[\n{"persona": "bakes"}, {"persona": "rows"}]'),
         ("p.json", '{"version": 1, "result": {"users": [{"persona": "bakes"}, {"persona": "rows"}], "more": []}}'),
-        ("p.csv", "persona\nbakes\nrows\n"),
         ("p.csv.gz", '[{"user_char": "bakes"}, {"bio": "rows"}]'),
         ("p.tsv", "Persona\tName \nbakes\t\nrows\tnan\n"),
     ],
@@ -267,7 +231,6 @@ def test_personas_alone_are_people_named_by_number(name: str, text: str) -> None
             '{"name": "Ira", "follows": [{"name": "Bo"}]}',
             "p.json: expected a list of profiles, got an object",
         ),
-        ("p.json", '{"name": {"0": "Ira"}}', "p.json: expected a list of profiles, got an object"),
         ("p.csv", "name,Name\nIra,Bo\n", "p.csv:1: Name: stands twice: expected one column 'name'"),
         (
             "p.csv",
@@ -302,8 +265,6 @@ WORDS = "name,user_char\nZoë,Aime les cafés\n"
         ),
         ("utf-16", "p.csv: expected utf-8 text, got utf-16, by the byte order mark: set population.encoding: utf-16"),
         ("utf-16-le", "p.csv: expected utf-8 text, got utf-16-le, by its zeros: set population.encoding: utf-16-le"),
-        ("utf-16-be", "p.csv: expected utf-8 text, got utf-16-be, by its zeros: set population.encoding: utf-16-be"),
-        ("utf-32", "p.csv: expected utf-8 text, got utf-32, by the byte order mark: set population.encoding: utf-32"),
     ],
 )
 def test_another_encoding_is_named_and_read_once_it_is_set(encoding: str, message: str) -> None:
@@ -313,9 +274,9 @@ def test_another_encoding_is_named_and_read_once_it_is_set(encoding: str, messag
     assert (profile.name, profile.personality) == ("Zoë", "Aime les cafés")
 
 
-@catalogue("encoding", ["cp1252", "utf-16", "utf-8-sig", "UTF8", "latin-1"])
+@catalogue("encoding", ["cp1252", "utf-16", "utf-8-sig"])
 def test_a_file_in_utf8_is_never_read_as_anything_else(encoding: str) -> None:
-    if encoding in ("utf-8-sig", "UTF8"):
+    if encoding == "utf-8-sig":
         assert read(WORDS, encoding=encoding)[0].name == "Zoë"
     else:
         assert "got utf-8: set population.encoding: utf-8" in refusal(WORDS, encoding=encoding)

@@ -203,6 +203,7 @@ run("study.yaml", out="run")
 """
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_while_its_inputs_are_kept_can_be_started_again(tmp_path: Path) -> None:
     study = write_study(tmp_path / "study").parent
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
