@@ -86,12 +86,10 @@ class Pace:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the start."""
         return self._clock() - self._begun
 
     @property
     def phase_s(self) -> float:
-        """Seconds since the phase began."""
         return self._clock() - self._changed
 
     def eta_s(self, progress: Progress) -> float | None:
@@ -263,11 +261,9 @@ class StateName:
         self._style = style
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the line."""
         mark = "" if options.ascii_only else f"{self._style.text} "
         yield Text.assemble((mark, self._style.color), self._name)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        """Return the width of the line."""
         width = len(self._name) if options.ascii_only else len(self._name) + 2
         return Measurement(width, width)

@@ -32,7 +32,6 @@ class Sparkline:
         self._values = values
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the line, as wide as there is room."""
         signs = ASCII_BLOCKS if options.ascii_only else BLOCKS
         shown = self._values[-options.max_width :]
         most, top = max(shown, default=0.0) or 1.0, len(signs) - 1
@@ -40,5 +39,4 @@ class Sparkline:
         yield Segment(line.rjust(options.max_width), console.get_style("cyan"))
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        """Return the whole available width."""
         return Measurement(1, options.max_width)

@@ -110,7 +110,6 @@ class Client(H11Protocol):
         self._timer = self.loop.call_later(REQUEST_MAX_S, self.drop)
 
     def leave(self) -> None:
-        """Give the place back."""
         self._clients.waiting.pop(self, None)
         self._clients.answered.discard(self)
         if self._timer is not None:
@@ -123,13 +122,11 @@ class Client(H11Protocol):
             self._socket.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to read: an unencrypted connection, or one whose handshake is over."""
         if self._socket is None:
             self.arrive(transport)
         super().connection_made(transport)  # type: ignore[arg-type]
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Give the place back."""
         self.leave()
         super().connection_lost(exc)
 
@@ -182,12 +179,10 @@ class _Handshake(SSLProtocol):
         self._client = client
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
         self._client.arrive(transport)
         super().connection_made(transport)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Give the place back, even if the handshake was not over."""
         self._client.leave()
         super().connection_lost(exc)
 

@@ -100,7 +100,6 @@ class _Uvicorn(uvicorn.Server):
         self._clients = clients
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop listening, and end."""
         asyncio.get_running_loop().call_later(CLOSED_WITHIN_S, self._clients.drop_all)
         await super().shutdown(sockets)
 

@@ -35,7 +35,6 @@ class Output:
 
     @property
     def is_json(self) -> bool:
-        """True if messages are JSON."""
         return self.format == "json"
 
 

@@ -56,5 +56,4 @@ class Redaction:
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether a value of this name is a secret."""
     return _SECRET_NAME.search(name) is not None

@@ -125,7 +125,6 @@ class RunLog:
         self._processors: list[Processor] = [self._limit, *self._written, _drop_file_only, render]
 
     def process(self, logger: WrappedLogger, method: str, event: EventDict) -> Any:
-        """Return an event as the line to print."""
         processed: Any = event
         for processor in self._processors:
             processed = processor(logger, method, processed)
@@ -156,7 +155,6 @@ class RunLog:
             _logging.leave(self)
 
     def close(self) -> None:
-        """Close the file."""
         if self._file is not None:
             self._file.close()
 
@@ -175,7 +173,6 @@ class _Logging:
         self._level = logging.NOTSET
 
     def enter(self, log: RunLog) -> None:
-        """Log a run, too."""
         with self._lock:
             self._logs.append(log)
             if len(self._logs) == 1:
@@ -196,7 +193,6 @@ class _Logging:
             self._logs[-1].note(muted)
 
     def process(self, logger: WrappedLogger, method: str, event: EventDict) -> Any:
-        """Return an event as its run prints it. In a thread that is no run's own it belongs to the latest run."""
         if not self._logs:
             raise structlog.DropEvent
         return _current.get(self._logs[-1]).process(logger, method, event)

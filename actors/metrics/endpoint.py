@@ -77,7 +77,6 @@ class Endpoint:
         yield metrics
 
     def hear(self, event: Event) -> None:
-        """Note an event of the run."""
         self._lifecycle.hear(event)
 
     def close(self) -> None:

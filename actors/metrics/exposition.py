@@ -44,7 +44,6 @@ class Exposition(Collector):
         registry.register(self)
 
     def add_run(self, metrics: Metrics) -> None:
-        """Add the metrics of a run."""
         self._metrics = metrics
 
     def render(self, accept: str = "") -> tuple[str, bytes]:
@@ -52,7 +51,6 @@ class Exposition(Collector):
         return rendered(self._registry, accept)
 
     def close(self) -> None:
-        """Close the files of the process metrics."""
         self._process.close()
 
     def describe(self) -> Sequence[Metric]:
@@ -100,7 +98,6 @@ def _family(name: str, kind: str, text: str, labels: Sequence[str], series: Seri
 
 
 def histogram_family(name: str, text: str, labels: Sequence[str], series: Mapping[tuple[str, ...], Counts]) -> Metric:
-    """Return a histogram as a metric."""
     family = HistogramMetricFamily(name, text, labels=labels)
     for values, counts in series.items():
         family.add_metric(values, _buckets(counts), counts.total)

@@ -60,7 +60,6 @@ class Histogram:
             self._examples[bucket] = Example(tick, value, time.time())
 
     def clear(self) -> None:
-        """Forget all observations."""
         self._counts = [0] * len(self._counts)
         self._examples = [None] * len(self._counts)
         self._total = 0.0

@@ -61,7 +61,6 @@ class MetricsServer:
         """Its address for a client on this machine."""
 
     def close(self) -> None:
-        """Stop listening. Answers under way get a moment."""
         self._server.close()
 
 

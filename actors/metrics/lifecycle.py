@@ -41,7 +41,6 @@ class Lifecycle:
         self._latest: deque[tuple[float, Event]] = deque(maxlen=KEPT)
 
     def hear(self, event: Event) -> None:
-        """Note an event."""
         before, time_s = self.now, time.time()
         self._latest.append((time_s, event))
         counts = {**before.events, event.name(): before.events[event.name()] + 1}

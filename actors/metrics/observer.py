@@ -112,7 +112,6 @@ class Metrics(Observer):
             waits.clear()
 
     def asked(self, waited_s: float) -> None:
-        """Count the wait of a question."""
         self._queue_wait.observe(waited_s)
 
     def answered(self, reason: str, duration_s: float, tick: int) -> None:
@@ -147,7 +146,6 @@ class Metrics(Observer):
         self._ticks_recorded = ticks
 
     def checkpointed(self) -> None:
-        """Note the time of the latest checkpoint."""
         self._checkpoint_s = time.time()
 
     def _on_beat(self) -> None:

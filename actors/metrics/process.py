@@ -33,7 +33,6 @@ class ProcessMetrics(Collector):
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metrics now."""
         if self._memory is None:
             return
         yield from self._fixed
@@ -45,7 +44,6 @@ class ProcessMetrics(Collector):
         yield GaugeMetricFamily("process_open_fds", "Open file descriptors.", _open_descriptors())
 
     def close(self) -> None:
-        """Close the file."""
         if self._memory is not None:
             os.close(self._memory)
             self._memory = None

@@ -29,7 +29,6 @@ class Scrapes:
         self._is_given_up = False
 
     def add(self) -> None:
-        """Note a scrape."""
         with self._changed:
             self._latest = self._clock()
             self._count += 1

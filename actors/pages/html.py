@@ -58,7 +58,6 @@ def tag(name: str, /, *children: Node | None, **attributes: str | int | float | 
 
 
 def rendered(node: Node) -> str:
-    """Return a part of a page as HTML."""
     return "".join(_parts(node))
 
 

@@ -49,7 +49,6 @@ def line_of(group: RunGroup, values: Values) -> Line:
 
 
 def color_of(place: int) -> str:
-    """Return the colour of a group by its place."""
     return GROUP_COLORS[place % len(GROUP_COLORS)]
 
 

@@ -78,7 +78,6 @@ _LISTED = """
 
 
 def tables_css() -> str:
-    """Return the style rules of tables."""
     return _TABLES + "".join(_LISTED.format(width=room - 1, room=room) for room in ROOMS)
 
 
@@ -190,5 +189,4 @@ svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica
 
 
 def report_css() -> str:
-    """Return the style rules of a report."""
     return theme_css() + GRID + tables_css() + _RULES

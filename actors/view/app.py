@@ -193,7 +193,6 @@ class Site:
         )
 
     def course(self, request: Request) -> Any:
-        """Return the states over time."""
         return {"counted_names": COUNTED, **self._journal(request).course()._asdict()}
 
     def states(self, request: Request) -> bytes:
@@ -247,28 +246,23 @@ class Site:
         return self.explainer.get(run.path, agent, tick)
 
     def oracle(self, request: Request) -> Any:
-        """Return the oracle's counts, latencies and cost."""
         return self._opened(request)[1].oracle.now()
 
     def outcomes(self, request: Request) -> Outcomes:
-        """Return the outcomes of a run, by round."""
         run, opened = self._opened(request)
         return outcomes_of(run.path, opened.config, self._journal(request).header.inputs)
 
     def causes(self, request: Request) -> ShownCauses:
-        """Return the causes that the run keeps."""
         run, opened = self._opened(request)
         return run.causes.shown(opened.config, self._journal(request).ticks)
 
     def council(self, request: Request) -> Any:
-        """Return the council of nations in one quarter."""
         _, opened = self._opened(request)
         tick = _number(request, "tick")
         messages = [decoded(each) for _, found in self._journal(request).messages(tick, tick) for each in found]
         return show_of(opened.config).council(tick, messages)
 
     def comparison(self, request: Request) -> Any:
-        """Return the comparison of two runs."""
         left, right = (self._of_name(request.query_params.get(side, "")) for side in ("left", "right"))
         for run in (left, right):
             run.follow()

@@ -44,7 +44,6 @@ class OracleCourse:
         self._latencies = array("d")
 
     def now(self) -> OracleNow:
-        """Return the counts, with what has been appended since."""
         with self._lock:
             for record, end in logged_after(self._path, self._end):
                 self._end = end

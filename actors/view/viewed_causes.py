@@ -68,7 +68,6 @@ class ViewedCauses:
             return 0.0
 
     def shown(self, config: Config, ticks: int) -> ShownCauses:
-        """Return the causes as the page shows them."""
         return self._drawn.get((self.mark, ticks), lambda: self._draw(config, ticks))
 
     def _draw(self, config: Config, ticks: int) -> ShownCauses:

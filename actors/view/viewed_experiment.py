@@ -54,7 +54,6 @@ class ViewedExperiment:
         self._drawn = Redrawn[list[Any]]()
 
     def now(self) -> ExperimentPage:
-        """Return the states of the cells."""
         plan = current_plan(self.path)
         counts = dict.fromkeys(CellState, 0)
         conditions: dict[str, list[ShownCell]] = {each.name: [] for each in plan.experiment.conditions}

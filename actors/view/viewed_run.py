@@ -57,7 +57,6 @@ class ViewedRun:
 
     @property
     def is_reading(self) -> bool:
-        """True while the journal is being read."""
         return self._reader is not None and self._reader.is_alive()
 
     def follow(self) -> None:
@@ -77,7 +76,6 @@ class ViewedRun:
             self._reader.start()
 
     def wait(self) -> None:
-        """Wait until the reading thread has ended."""
         reader = self._reader
         if reader is not None:
             reader.join()

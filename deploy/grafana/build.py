@@ -28,7 +28,6 @@ def render(layout: Layout) -> str:
 
 
 def main() -> None:
-    """Write a file for each dashboard."""
     for layout in LAYOUTS:
         (DASHBOARDS / f"{layout.uid}.json").write_text(render(layout), encoding="utf-8")
 

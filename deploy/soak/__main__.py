@@ -284,7 +284,6 @@ def _before(options: argparse.Namespace) -> Path:
 
 
 def summary_of(run: Path) -> dict[str, Any]:
-    """Return the summary of a run; empty if it has left none."""
     path = run / "summary.json"
     return dict(msgspec.json.decode(path.read_bytes())) if path.exists() else {}
 
@@ -330,7 +329,6 @@ def _options() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Soak, report, and exit with the result."""
     options: Any = _options()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a script's background jobs begin with SIGINT ignored
     observations, outcome = soak(options)

@@ -47,7 +47,6 @@ class _Route(NamedTuple):
 
 
 def svg(chart: Outline) -> str:
-    """Return the picture as an SVG document."""
     picture = _Picture(chart)
     return "\n".join(picture.lines()) + "\n"
 
