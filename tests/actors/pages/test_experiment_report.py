@@ -98,7 +98,7 @@ def outcome_with(path: Path, *comparisons: Mapping[str, Any]) -> str:
             "The interval leaves out 0 for this hypothesis alone; over all 3 that are corrected together, it is not",
         ),
         (
-            {"alternative": "two-sided", "test": "permutation"},
+            {"alternative": "two-sided", "test": "t"},
             {"p": 0.067, "p_holm": 0.067},
             "The interval leaves out 0, but the test decides.",
         ),

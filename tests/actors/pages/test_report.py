@@ -171,7 +171,7 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_run(place, {**SMALL, "simulation": {**times, "ticks": 1}}, "tick")
     make_run(place, {**SMALL, **asked, "population": {**people, "posts_per_session": 0}}, "silent")
     make_run(place, {**SMALL, "simulation": {**times, "seed": 6}}, "seed")
-    make_run(place, {**SMALL, "feed": {"algorithm": "hot"}}, "feed")
+    make_run(place, {**SMALL, "feed": {**SMALL["feed"], "algorithm": "hot"}}, "feed")
     make_run(place, {"simulation": {"domain": "economy", "rounds": 14, "ticks_per_round": 1}}, "economy")
     return place
 
