@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from itertools import chain
-
-import msgspec
+from typing import NamedTuple
 
 from prism.checked import field_types
 from prism.clock import SimulatedClock
@@ -46,7 +45,7 @@ _INDICATORS = ("interest_rate", "inflation", "gdp_growth", "unemployment", "tota
 """The settings of `economy.initial` that a file replaces."""
 
 
-class Conflict(msgspec.Struct, frozen=True, kw_only=True):
+class Conflict(NamedTuple):
     """Settings that are each valid and contradict each other.
 
     Args:
@@ -78,20 +77,16 @@ def find_conflicts(  # noqa: PLR0913  # each section that others contradict
             _population_conflicts(population),
             _column_conflicts(population),
             _attribute_conflicts(population),
-            _posts_conflicts(population),
             _graph_conflicts(population) if simulation.domain == "social" else (),
             _homophily_conflicts(population),
             _measure_conflicts(population, simulation),
             _turn_conflicts(oracle, statechart) if simulation.domain == "economy" else (),
-            _method_conflicts(simulation, llm),
             _choice_conflicts(population, oracle),
             _exposure_conflicts(population, feed, oracle),
             _hour_conflicts(population, simulation),
             _oracle_conflicts(oracle, population, run),
-            _archetype_conflicts(oracle),
             _sharing_conflicts(oracle, llm),
-            _llm_conflicts(llm, oracle),
-            _host_conflicts(llm),
+            _llm_conflicts(llm, oracle, simulation),
             _models_conflicts(llm, population, oracle, simulation),
             _economy_conflicts(economy),
             _history_conflicts(economy),
@@ -103,8 +98,8 @@ def find_conflicts(  # noqa: PLR0913  # each section that others contradict
 def _domain_conflicts(simulation: SimulationConfig, domain: Mapping[str, object]) -> Iterator[Conflict]:
     if domain and simulation.domain in SHIPPED_DOMAINS:
         yield Conflict(
-            keys=(*sorted(places_of(domain), key=lambda place: -place.count(".")), "simulation.domain"),
-            problem=f"the {simulation.domain} domain has no settings below the key domain, which is for domains of "
+            (*sorted(places_of(domain), key=lambda place: -place.count(".")), "simulation.domain"),
+            f"the {simulation.domain} domain has no settings below the key domain, which is for domains of "
             f"your own, got {', '.join(domain)}",
         )
 
@@ -112,8 +107,8 @@ def _domain_conflicts(simulation: SimulationConfig, domain: Mapping[str, object]
 def _time_conflicts(simulation: SimulationConfig) -> Iterator[Conflict]:
     if simulation.domain == "social" and simulation.ticks_per_round < SESSION_TICKS:
         yield Conflict(
-            keys=("simulation.ticks_per_round", "simulation.domain"),
-            problem=f"expected ticks_per_round >= {SESSION_TICKS} in the social domain, where a session takes as many, "
+            ("simulation.ticks_per_round", "simulation.domain"),
+            f"expected ticks_per_round >= {SESSION_TICKS} in the social domain, where a session takes as many, "
             f"got {simulation.ticks_per_round}",
         )
     ticks = simulation.length
@@ -122,8 +117,8 @@ def _time_conflicts(simulation: SimulationConfig) -> Iterator[Conflict]:
             SimulatedClock(simulation.epoch, simulation.tick_seconds).at(tick)
     except OverflowError:
         yield Conflict(
-            keys=_CALENDAR,
-            problem=f"expected all of the run between the years 1 and 9999, got {ticks} ticks of "
+            _CALENDAR,
+            f"expected all of the run between the years 1 and 9999, got {ticks} ticks of "
             f"{simulation.tick_seconds:g} s from {simulation.epoch.isoformat()}",
         )
 
@@ -136,8 +131,8 @@ def _exposure_conflicts(population: PopulationConfig, feed: FeedConfig, oracle: 
     for key, weight in weights.items():
         if weight and feed.exposure != "complex":
             yield Conflict(
-                keys=(key, "feed.exposure"),
-                problem=f"{key} needs feed.exposure: complex, which shows a cascade again, got {feed.exposure}",
+                (key, "feed.exposure"),
+                f"{key} needs feed.exposure: complex, which shows a cascade again, got {feed.exposure}",
             )
 
 
@@ -145,8 +140,8 @@ def _hour_conflicts(population: PopulationConfig, simulation: SimulationConfig) 
     round_s = simulation.ticks_per_round * simulation.tick_seconds
     if population.activity.hours is not None and round_s > HOUR_S:
         yield Conflict(
-            keys=("population.activity.hours", "simulation.ticks_per_round", "simulation.tick_seconds"),
-            problem=f"activity by hours needs rounds of an hour at most: expected ticks_per_round * tick_seconds <= "
+            ("population.activity.hours", "simulation.ticks_per_round", "simulation.tick_seconds"),
+            f"activity by hours needs rounds of an hour at most: expected ticks_per_round * tick_seconds <= "
             f"{HOUR_S}, got {simulation.ticks_per_round} * {simulation.tick_seconds:g} = {round_s:g} s",
         )
 
@@ -155,65 +150,70 @@ def _population_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
     topics, wanted = population.topics, population.interests_per_person
     repeated = next((topic for index, topic in enumerate(topics) if topic in topics[:index]), None)
     if repeated is not None:
-        yield Conflict(
-            keys=("population.topics",), problem=f"expected topics that differ, got {repeated!r} more than once"
-        )
+        yield Conflict(("population.topics",), f"expected topics that differ, got {repeated!r} more than once")
     # Profiles bring interests of their own, so the topics of synthetic people go unused.
     if population.profiles is None and wanted > len(topics):
         yield Conflict(
-            keys=("population.interests_per_person", "population.topics"),
-            problem=f"expected interests_per_person <= the number of topics, got {wanted} and {len(topics)}",
+            ("population.interests_per_person", "population.topics"),
+            f"expected interests_per_person <= the number of topics, got {wanted} and {len(topics)}",
         )
     if population.profiles is not None and population.margins:
         yield Conflict(
-            keys=("population.margins", "population.profiles"),
-            problem="people come from profiles or from margins: expected only one of them",
+            ("population.margins", "population.profiles"),
+            "people come from profiles or from margins: expected only one of them",
         )
     try:
         "a".encode(population.encoding)
     except (LookupError, ValueError):
         yield Conflict(
-            keys=("population.encoding",),
-            problem=f"expected an encoding of texts, such as utf-8, utf-16 or cp1252, got {population.encoding!r}",
+            ("population.encoding",),
+            f"expected an encoding of texts, such as utf-8, utf-16 or cp1252, got {population.encoding!r}",
         )
     if population.join != "id" and population.profiles is None:
         yield Conflict(
-            keys=("population.join", "population.profiles"),
-            problem=f"{population.join} joins people to a profile file in population.profiles, got null",
+            ("population.join", "population.profiles"),
+            f"{population.join} joins people to a profile file in population.profiles, got null",
         )
     has_ids = population.join == "id" and population.profiles is not None and population.graph.path is not None
     others = population.posts.file, population.activity.hours
     if population.unmatched is not None and not has_ids and not any(isinstance(each, str) for each in others):
         yield Conflict(
-            keys=("population.unmatched", "population.join", "population.profiles", "population.graph.path"),
-            problem=f"{population.unmatched} is about people in one of two files: expected population.profiles and "
+            ("population.unmatched", "population.join", "population.profiles", "population.graph.path"),
+            f"{population.unmatched} is about people in one of two files: expected population.profiles and "
             "population.graph.path, joined by id, or posts or hours of people",
         )
     # A graph file overrides the kind, which then asks for nothing.
     if population.graph.kind == "profiles" and population.profiles is None and population.graph.path is None:
         yield Conflict(
-            keys=("population.graph.kind", "population.profiles", "population.graph.path"),
-            problem="graph.kind is profiles, which needs a profile file in population.profiles, got null",
+            ("population.graph.kind", "population.profiles", "population.graph.path"),
+            "graph.kind is profiles, which needs a profile file in population.profiles, got null",
         )
 
 
 def _column_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
-    """Yield columns that cannot be read. The profile file itself is read later."""
+    """Yield columns and attributes of files that cannot be read. The files themselves are read later."""
     columns = {name: getattr(population.columns, name) for name in field_types(ColumnsConfig)}
     for name in ("low_threshold", "high_threshold"):
         if columns[name] is not None and columns["engagement_threshold"] is None:
             yield Conflict(
-                keys=(f"population.columns.{name}", "population.columns.engagement_threshold"),
-                problem=f"a column for {name} needs one for engagement_threshold, got null",
+                (f"population.columns.{name}", "population.columns.engagement_threshold"),
+                f"a column for {name} needs one for engagement_threshold, got null",
             )
     named = {f"population.columns.{name}": column for name, column in columns.items()}
     named |= {f"{PLACE}.{name}.column": declared.column for name, declared in population.attributes.items()}
     for key, column in named.items():
         if column is not None and population.profiles is None:
             yield Conflict(
-                keys=(key, "population.profiles"),
-                problem="a column needs a profile file in population.profiles, got null",
+                (key, "population.profiles"), "a column needs a profile file in population.profiles, got null"
             )
+    posts = population.posts
+    for name, declared in posts.attributes.items():
+        if posts.file is None:
+            problem = "an attribute of posts needs a file of posts in population.posts.file, got null"
+            yield Conflict((f"{POSTS_PLACE}.{name}", "population.posts.file"), problem)
+        elif declared.is_drawn:
+            problem = "attributes of posts are read and not drawn: expected type, min, max, values, default or column"
+            yield Conflict((f"{POSTS_PLACE}.{name}",), problem)
 
 
 def _attribute_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
@@ -223,22 +223,10 @@ def _attribute_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
     for name, declaration in population.attributes.items():
         if population.profiles is None and declaration.column is None and not declaration.is_complete:
             yield Conflict(
-                keys=(f"{PLACE}.{name}", "population.profiles"),
-                problem="has no values: expected a profile file in population.profiles, or a way to draw them: "
+                (f"{PLACE}.{name}", "population.profiles"),
+                "has no values: expected a profile file in population.profiles, or a way to draw them: "
                 f"{declaration.ways}",
             )
-
-
-def _posts_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
-    """Yield the attributes of posts that no file can give."""
-    posts = population.posts
-    for name, declared in posts.attributes.items():
-        if posts.file is None:
-            problem = "an attribute of posts needs a file of posts in population.posts.file, got null"
-            yield Conflict(keys=(f"{POSTS_PLACE}.{name}", "population.posts.file"), problem=problem)
-        elif declared.is_drawn:
-            problem = "attributes of posts are read and not drawn: expected type, min, max, values, default or column"
-            yield Conflict(keys=(f"{POSTS_PLACE}.{name}",), problem=problem)
 
 
 def _choice_conflicts(population: PopulationConfig, oracle: OracleConfig) -> Iterator[Conflict]:
@@ -252,11 +240,11 @@ def _choice_conflicts(population: PopulationConfig, oracle: OracleConfig) -> Ite
             meant = elsewhere or (f"; did you mean {close[0]}?" if close else "")
             there = ", ".join(declared) or "none"
             problem = f"no such attribute{meant}; population.attributes has: {there}"
-            yield Conflict(keys=(key, PLACE), problem=problem)
+            yield Conflict((key, PLACE), problem)
             continue
         problem = _weight_problem(declared[name], weight)
         if problem:
-            yield Conflict(keys=(key, f"{PLACE}.{name}"), problem=problem)
+            yield Conflict((key, f"{PLACE}.{name}"), problem)
 
 
 def _weight_problem(declared: AttributeConfig, weight: float | dict[str, float]) -> str:
@@ -274,7 +262,7 @@ def _graph_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
     if population.graph.path is None and population.graph.kind != "profiles":
         misfit = find_misfit(population.graph, population.size)
         if misfit is not None:
-            yield Conflict(keys=misfit.keys, problem=misfit.problem)
+            yield Conflict(misfit.keys, misfit.problem)
 
 
 def _homophily_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
@@ -284,21 +272,20 @@ def _homophily_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
     if (by is None) != (share is None):
         given, missing = ("share", "by") if by is None else ("by", "share")
         yield Conflict(
-            keys=(f"{key}.{given}", f"{key}.{missing}"),
-            problem=f"expected both by and share, or neither: {missing} is missing",
+            (f"{key}.{given}", f"{key}.{missing}"), f"expected both by and share, or neither: {missing} is missing"
         )
     if by is None or share is None:
         return
     if by not in population.attributes:
         known = guess(by, list(population.attributes)) if population.attributes else f"{PLACE} declares none"
-        yield Conflict(keys=(f"{key}.by", PLACE), problem=f"no attribute {by!r}: {known}")
+        yield Conflict((f"{key}.by", PLACE), f"no attribute {by!r}: {known}")
     elif (kind := population.attributes[by].type) not in GROUPS:
         problem = f"expected an attribute of type {' or '.join(GROUPS)}, got {by} of type {kind}"
-        yield Conflict(keys=(f"{key}.by", f"{PLACE}.{by}"), problem=problem)
+        yield Conflict((f"{key}.by", f"{PLACE}.{by}"), problem)
     if graph.path is not None or graph.kind == "profiles":
         source = "population.graph.path" if graph.path is not None else "population.graph.kind"
         problem = "homophily is for generated ties: expected none of it, because the ties come from a file"
-        yield Conflict(keys=(f"{key}.by", source), problem=problem)
+        yield Conflict((f"{key}.by", source), problem)
 
 
 def _measure_conflicts(population: PopulationConfig, simulation: SimulationConfig) -> Iterator[Conflict]:
@@ -306,54 +293,51 @@ def _measure_conflicts(population: PopulationConfig, simulation: SimulationConfi
     for place, name in enumerate(population.measures):
         key = f"{MEASURES}[{place}]"
         if problem := measure_problem(name, population.attributes):
-            yield Conflict(keys=(key, PLACE), problem=problem)
+            yield Conflict((key, PLACE), problem)
         elif name in population.measures[:place]:
-            yield Conflict(keys=(key,), problem=f"expected measures that differ, got {name} more than once")
+            yield Conflict((key,), f"expected measures that differ, got {name} more than once")
     if population.measures and simulation.domain != "social":
         problem = f"expected no measures of people in the domain {simulation.domain}, which has no follow ties"
-        yield Conflict(keys=(MEASURES, "simulation.domain"), problem=problem)
+        yield Conflict((MEASURES, "simulation.domain"), problem)
 
 
 def _turn_conflicts(oracle: OracleConfig, statechart: StatechartConfig) -> Iterator[Conflict]:
     """Yield the settings that a turn of an economy does not allow: it is complete in its tick and has no fallback."""
     if oracle.mode != "pace":
         yield Conflict(
-            keys=("oracle.mode", "simulation.domain"),
-            problem="an economy waits for every answer, since none can be made up: expected mode pace, got realtime",
+            ("oracle.mode", "simulation.domain"),
+            "an economy waits for every answer, since none can be made up: expected mode pace, got realtime",
         )
     if not statechart.oracle_enabled:
         yield Conflict(
-            keys=("statechart.oracle_enabled", "simulation.domain"),
-            problem="an economy has no policy without its oracle: expected oracle_enabled true, got false",
+            ("statechart.oracle_enabled", "simulation.domain"),
+            "an economy has no policy without its oracle: expected oracle_enabled true, got false",
         )
     if oracle.when_spent == "fallback" and (oracle.max_calls is not None or oracle.max_tokens is not None):
         yield Conflict(
-            keys=("oracle.when_spent", "oracle.max_calls", "oracle.max_tokens", "simulation.domain"),
-            problem="an economy has no fallback once the cap is reached: expected when_spent stop, got fallback",
+            ("oracle.when_spent", "oracle.max_calls", "oracle.max_tokens", "simulation.domain"),
+            "an economy has no fallback once the cap is reached: expected when_spent stop, got fallback",
         )
 
 
 def _oracle_conflicts(oracle: OracleConfig, population: PopulationConfig, run: RunConfig) -> Iterator[Conflict]:
     if oracle.mode == "realtime" and not (run.tick_s and population.deliberation_minutes):
         yield Conflict(
-            keys=("oracle.mode", "run.tick_s", "population.deliberation_minutes"),
-            problem="realtime needs run.tick_s and population.deliberation_minutes above 0, or every answer would be "
-            "too late",
+            ("oracle.mode", "run.tick_s", "population.deliberation_minutes"),
+            "realtime needs run.tick_s and population.deliberation_minutes above 0, or every answer would be too late",
         )
     if oracle.tape != "off" and oracle.backend == "choice":
         yield Conflict(
-            keys=("oracle.tape",),
-            problem=f"{oracle.tape} needs a backend that asks a model: ollama or openai, got choice",
+            ("oracle.tape",), f"{oracle.tape} needs a backend that asks a model: ollama or openai, got choice"
         )
     if oracle.tape != "off" and oracle.mode == "realtime":
         yield Conflict(
-            keys=("oracle.tape", "oracle.mode"),
-            problem="a tape does not know which answers came too late for realtime: expected mode pace, got realtime",
+            ("oracle.tape", "oracle.mode"),
+            "a tape does not know which answers came too late for realtime: expected mode pace, got realtime",
         )
     if oracle.tape == "replay" and oracle.tape_path is None:
         yield Conflict(
-            keys=("oracle.tape", "oracle.tape_path"),
-            problem="replay needs the tape's file in oracle.tape_path, got null",
+            ("oracle.tape", "oracle.tape_path"), "replay needs the tape's file in oracle.tape_path, got null"
         )
 
 
@@ -372,66 +356,52 @@ def _shard_conflicts(
     }
     for key, (is_so, expected) in needed.items():
         if run.shards > 1 and not is_so:
-            yield Conflict(keys=(key, "run.shards"), problem=f"with run.shards, {key} must be {expected}")
-
-
-def _archetype_conflicts(oracle: OracleConfig) -> Iterator[Conflict]:
-    """Yield the fields of archetypes if questions share nothing, or share by their prompts."""
-    sharing = oracle.sharing
-    if sharing.archetype and sharing.by != "archetype":
-        yield Conflict(
-            keys=("oracle.sharing.archetype", "oracle.sharing.by"),
-            problem="the fields say which questions are an archetype, and none is used: expected "
-            f"oracle.sharing.by=archetype, or oracle.sharing.archetype={{}}, got {sharing.by}",
-        )
+            yield Conflict((key, "run.shards"), f"with run.shards, {key} must be {expected}")
 
 
 def _sharing_conflicts(oracle: OracleConfig, llm: LLMConfig) -> Iterator[Conflict]:
     sharing = oracle.sharing
+    if sharing.archetype and sharing.by != "archetype":
+        yield Conflict(
+            ("oracle.sharing.archetype", "oracle.sharing.by"),
+            "the fields say which questions are an archetype, and none is used: expected "
+            f"oracle.sharing.by=archetype, or oracle.sharing.archetype={{}}, got {sharing.by}",
+        )
     if sharing.by == "none":
         return
     if oracle.mode == "realtime":
         yield Conflict(
-            keys=("oracle.sharing.by", "oracle.mode"),
-            problem="in realtime a late answer would decide who shares: expected sharing.by none or mode pace, got "
+            ("oracle.sharing.by", "oracle.mode"),
+            "in realtime a late answer would decide who shares: expected sharing.by none or mode pace, got "
             f"{sharing.by} and realtime",
         )
     if llm.writes:
         yield Conflict(
-            keys=("oracle.sharing.by", "llm.writes"),
-            problem=f"a text that a model writes is one person's: expected sharing.by none, got {sharing.by}",
+            ("oracle.sharing.by", "llm.writes"),
+            f"a text that a model writes is one person's: expected sharing.by none, got {sharing.by}",
         )
 
 
-def _llm_conflicts(llm: LLMConfig, oracle: OracleConfig) -> Iterator[Conflict]:
+def _llm_conflicts(llm: LLMConfig, oracle: OracleConfig, simulation: SimulationConfig) -> Iterator[Conflict]:
     prices = llm.prices
     if (prices.input is None) != (prices.output is None):
         yield Conflict(
-            keys=("llm.prices.input", "llm.prices.output"),
-            problem="expected both prices, input and output, or neither, got "
+            ("llm.prices.input", "llm.prices.output"),
+            "expected both prices, input and output, or neither, got "
             f"{_or_null(prices.input)} and {_or_null(prices.output)}",
         )
     if oracle.max_usd is not None and prices.input is None:
         yield Conflict(
-            keys=("oracle.max_usd", "llm.prices.input"),
-            problem="a cap in US dollars needs the model's prices in llm.prices.input and llm.prices.output, got null",
+            ("oracle.max_usd", "llm.prices.input"),
+            "a cap in US dollars needs the model's prices in llm.prices.input and llm.prices.output, got null",
         )
-
-
-def _method_conflicts(simulation: SimulationConfig, llm: LLMConfig) -> Iterator[Conflict]:
-    if simulation.domain == "economy" and llm.method == "probabilities":
-        yield Conflict(
-            keys=("llm.method", "simulation.domain"),
-            problem="the policies of an economy are numbers, not options: expected auto or json, got probabilities",
-        )
-
-
-def _host_conflicts(llm: LLMConfig) -> Iterator[Conflict]:
     repeated = next((host for index, host in enumerate(llm.hosts) if host in llm.hosts[:index]), None)
     if repeated is not None:
+        yield Conflict(("llm.hosts",), f"expected addresses that differ, got {repeated!r} more than once")
+    if simulation.domain == "economy" and llm.method == "probabilities":
         yield Conflict(
-            keys=("llm.hosts",),
-            problem=f"expected addresses that differ, got {repeated!r} more than once",
+            ("llm.method", "simulation.domain"),
+            "the policies of an economy are numbers, not options: expected auto or json, got probabilities",
         )
 
 
@@ -443,18 +413,18 @@ def _models_conflicts(
     if (by is None) != (not models):
         given, missing = ("models", "attribute") if by is None else ("attribute", "models")
         problem = f"expected both attribute and models, or neither: {missing} is missing"
-        yield Conflict(keys=(f"llm.by.{given}", f"llm.by.{missing}"), problem=problem)
+        yield Conflict((f"llm.by.{given}", f"llm.by.{missing}"), problem)
     if by is None or not models:
         return
     if simulation.domain != "social":
         problem = f"only people on a feed have models of their own: expected the domain social, got {simulation.domain}"
-        yield Conflict(keys=("llm.by.attribute", "simulation.domain"), problem=problem)
+        yield Conflict(("llm.by.attribute", "simulation.domain"), problem)
     else:
         yield from _model_attribute_conflicts(by, models, population.attributes)
     if oracle.sharing.by == "archetype":
         yield Conflict(
-            keys=("llm.by.attribute", "oracle.sharing.by"),
-            problem="people of one archetype would share the judgements of different models: expected "
+            ("llm.by.attribute", "oracle.sharing.by"),
+            "people of one archetype would share the judgements of different models: expected "
             "oracle.sharing.by none, got archetype",
         )
 
@@ -465,37 +435,35 @@ def _model_attribute_conflicts(
     """Yield why an attribute, or a value of it, does not say which model is asked."""
     if by not in declared:
         known = guess(by, list(declared)) if declared else f"{PLACE} declares none"
-        yield Conflict(keys=("llm.by.attribute", PLACE), problem=f"no attribute {by!r}: {known}")
+        yield Conflict(("llm.by.attribute", PLACE), f"no attribute {by!r}: {known}")
     elif declared[by].type != "text":
         problem = f"expected an attribute of type text, got {by} of type {declared[by].type}"
-        yield Conflict(keys=("llm.by.attribute", f"{PLACE}.{by}"), problem=problem)
+        yield Conflict(("llm.by.attribute", f"{PLACE}.{by}"), problem)
     elif declared[by].values:
         for value in models:
             if value not in declared[by].values:
                 problem = f"{by} is never {value!r}: {guess(value, declared[by].values)}"
-                yield Conflict(keys=(f"llm.by.models.{value}", f"{PLACE}.{by}"), problem=problem)
+                yield Conflict((f"llm.by.models.{value}", f"{PLACE}.{by}"), problem)
 
 
 def _economy_conflicts(economy: EconomyConfig) -> Iterator[Conflict]:
     nations, taylor = economy.nations, economy.taylor
     repeated = next((name for index, name in enumerate(nations) if name in nations[:index]), None)
     if repeated is not None:
-        yield Conflict(
-            keys=("economy.nations",), problem=f"expected names that differ, got {repeated!r} more than once"
-        )
+        yield Conflict(("economy.nations",), f"expected names that differ, got {repeated!r} more than once")
     # Names stand in prompts and in log lines, where a line end would begin something new.
     strange = next((name for name in nations if not name.isprintable() or not name.strip()), None)
     if strange is not None:
-        yield Conflict(keys=("economy.nations",), problem=f"expected names on one line, got {strange!r}")
+        yield Conflict(("economy.nations",), f"expected names on one line, got {strange!r}")
     if len(economy.strengths) != len(nations):
         yield Conflict(
-            keys=("economy.strengths", "economy.nations"),
-            problem=f"expected a strength for each nation, got {len(economy.strengths)} for {len(nations)} nations",
+            ("economy.strengths", "economy.nations"),
+            f"expected a strength for each nation, got {len(economy.strengths)} for {len(nations)} nations",
         )
     if taylor.rate_step > taylor.rate_step_max:
         yield Conflict(
-            keys=("economy.taylor.rate_step", "economy.taylor.rate_step_max"),
-            problem=f"expected rate_step <= rate_step_max, got {taylor.rate_step:g} and {taylor.rate_step_max:g}",
+            ("economy.taylor.rate_step", "economy.taylor.rate_step_max"),
+            f"expected rate_step <= rate_step_max, got {taylor.rate_step:g} and {taylor.rate_step_max:g}",
         )
 
 
@@ -504,25 +472,25 @@ def _history_conflicts(economy: EconomyConfig) -> Iterator[Conflict]:
     if initial.quarter is not None:
         if initial.path is None:
             yield Conflict(
-                keys=("economy.initial.quarter", "economy.initial.path"),
-                problem=f"the quarter {initial.quarter} needs a file in economy.initial.path, got null",
+                ("economy.initial.quarter", "economy.initial.path"),
+                f"the quarter {initial.quarter} needs a file in economy.initial.path, got null",
             )
         try:
             Quarter.parse(initial.quarter)
         except ValueError as error:
-            yield Conflict(keys=("economy.initial.quarter",), problem=str(error))
+            yield Conflict(("economy.initial.quarter",), str(error))
     for name in _INDICATORS if initial.path is not None else ():
         given = getattr(initial, name)
         if given != getattr(InitialConfig(), name):
             yield Conflict(
-                keys=(f"economy.initial.{name}", "economy.initial.path"),
-                problem=f"a file in path takes the place of {name}: expected one of the two, got {given:g}",
+                (f"economy.initial.{name}", "economy.initial.path"),
+                f"a file in path takes the place of {name}: expected one of the two, got {given:g}",
             )
     for period in economy.backtest.periods:
         try:
             Period.parse(period)
         except ValueError as error:
-            yield Conflict(keys=("economy.backtest.periods",), problem=str(error))
+            yield Conflict(("economy.backtest.periods",), str(error))
 
 
 def _or_null(price: float | None) -> str:

@@ -50,7 +50,7 @@ def _people_conflicts(interventions: Sequence[InterventionConfig], population: P
     for place, agent in placed_agents(interventions):
         if isinstance(agent, int) and agent >= population.size:
             problem = not_numbered(agent, population.size, "people")
-            yield Conflict(keys=(place,), problem=problem)
+            yield Conflict((place,), problem)
 
 
 def _crowded_conflicts(interventions: Sequence[InterventionConfig], ticks_per_round: int) -> Iterator[Conflict]:
@@ -64,7 +64,7 @@ def _crowded_conflicts(interventions: Sequence[InterventionConfig], ticks_per_ro
                 problem = (
                     f"expected at most {PUBLISHED_AT_ONCE} posts of an author in a tick: take other authors or ticks"
                 )
-                yield Conflict(keys=(f"{PLACE}[{index}].publish.author",), problem=problem)
+                yield Conflict((f"{PLACE}[{index}].publish.author",), problem)
 
 
 def _nation_conflicts(interventions: Sequence[InterventionConfig], economy: EconomyConfig) -> Iterator[Conflict]:
@@ -72,21 +72,20 @@ def _nation_conflicts(interventions: Sequence[InterventionConfig], economy: Econ
         try:
             numbered_nation(agent, economy.nations)
         except LookupError as error:
-            yield Conflict(keys=(place,), problem=str(error.args[0]))
+            yield Conflict((place,), str(error.args[0]))
 
 
 def _conflicts(place: str, simulation: SimulationConfig, each: InterventionConfig) -> Iterator[Conflict]:
     tick = each.at(simulation.ticks_per_round)
     if tick >= simulation.length:
         yield Conflict(
-            keys=(f"{place}.{each.when}",),
-            problem=f"expected an intervention before the end of the run, at tick {simulation.length:,}, got "
+            (f"{place}.{each.when}",),
+            f"expected an intervention before the end of the run, at tick {simulation.length:,}, got "
             + (f"tick {tick:,}" if each.round is None else f"round {each.round:,}, which begins at tick {tick:,}"),
         )
     if each.until_round is not None and (each.until_round - 1) * simulation.ticks_per_round <= tick:
         yield Conflict(
-            keys=(f"{place}.until_round",),
-            problem=f"expected a round that begins after tick {tick:,}, got round {each.until_round}",
+            (f"{place}.until_round",), f"expected a round that begins after tick {tick:,}, got round {each.until_round}"
         )
     yield from _kind_conflicts(place, simulation, each)
 
@@ -97,18 +96,17 @@ def _kind_conflicts(place: str, simulation: SimulationConfig, each: Intervention
         for path in each.set or ():
             if not path.startswith(f"{DOMAIN}."):
                 yield Conflict(
-                    keys=(join(f"{place}.set", path),),
-                    problem=f"expected a setting of the run's own domain, such as {DOMAIN}.NAME",
+                    (join(f"{place}.set", path),), f"expected a setting of the run's own domain, such as {DOMAIN}.NAME"
                 )
         return
     if each.kind not in KINDS_OF[domain]:
         yield Conflict(
-            keys=(f"{place}.{each.kind}",),
-            problem=f"the {domain} domain has no {each.kind}: expected one of {', '.join(KINDS_OF[domain])}",
+            (f"{place}.{each.kind}",),
+            f"the {domain} domain has no {each.kind}: expected one of {', '.join(KINDS_OF[domain])}",
         )
     for path in each.set or ():
         if path not in CHANGEABLE[domain]:
             yield Conflict(
-                keys=(join(f"{place}.set", path),),
-                problem="cannot change while a run goes on: expected one of " + ", ".join(CHANGEABLE[domain]),
+                (join(f"{place}.set", path),),
+                "cannot change while a run goes on: expected one of " + ", ".join(CHANGEABLE[domain]),
             )
