@@ -43,16 +43,38 @@ def load_chart(config: Config) -> LoadedChart:
     if not looked.functions:
         return looked
     refuse_unknown(_located(config, looked.functions))
-    functions = _Functions(config.simulation.domain_path, _beside(config))
-    behaviour = _behaviour(config, functions.find)[0]
-    return looked._replace(behaviour=behaviour, code=tuple(functions.files))
+    files, beside = dict[Path, None](), _beside(config)
+
+    def imported(name: str) -> Any:
+        named = SimulationConfig(domain=name, domain_path=config.simulation.domain_path)
+        try:
+            code, function = find_domain_code(named, beside)
+        except ConfigError as error:
+            raise StatechartError(f"{name}: {error.problem}") from error
+        if not callable(function) or is_deferred(function):
+            raise StatechartError(f"{name}: expected a function (agent, context) that is not async")
+        files.update(dict.fromkeys(code.files))
+        return function
+
+    behaviour = _behaviour(config, imported)[0]
+    return looked._replace(behaviour=behaviour, code=tuple(files))
 
 
 def look_at_chart(config: Config) -> LoadedChart:
     """Return the behaviour of people to look at: functions stand in it by their names, and are not imported."""
-    named = _Named()
-    behaviour, inputs = _behaviour(config, named.find)
-    return LoadedChart(behaviour, inputs, tuple(named.names))
+    names = dict[str, None]()
+
+    def looked_at(name: str) -> Any:
+        names[name] = None
+
+        def stand_in(_: object, __: object) -> None:
+            raise StatechartError(f"{name}: is only looked at, and not run")
+
+        stand_in.__name__ = name
+        return stand_in
+
+    behaviour, inputs = _behaviour(config, looked_at)
+    return LoadedChart(behaviour, inputs, tuple(names))
 
 
 def _behaviour(config: Config, function: Callable[[str], Any]) -> tuple[Behaviour[Any], dict[str, str]]:
@@ -109,45 +131,3 @@ def _located(config: Config, functions: tuple[str, ...]) -> list[OwnCode]:
         with suppress(ConfigError):
             found.append(locate_code(SimulationConfig(domain=name, domain_path=config.simulation.domain_path), beside))
     return found
-
-
-class _Named:
-    """The Python functions that a chart names, none of which is imported."""
-
-    def __init__(self) -> None:
-        self.names: dict[str, None] = {}
-
-    def find(self, name: str) -> Any:
-        """Return a function that stands for `module:name`, and cannot be called."""
-        self.names[name] = None
-
-        def stand_in(_: object, __: object) -> None:
-            raise StatechartError(f"{name}: is only looked at, and not run")
-
-        stand_in.__name__ = name
-        return stand_in
-
-
-class _Functions:
-    """The Python functions that a chart names, and the files that they come from.
-
-    Args:
-        directory: `simulation.domain_path`.
-        beside: the directory of the chart's file, in which modules are looked for, too.
-    """
-
-    def __init__(self, directory: str | None, beside: Path) -> None:
-        self.files: dict[Path, None] = {}
-        self._directory = directory
-        self._beside = beside
-
-    def find(self, name: str) -> Any:
-        """Return the function `module:name`."""
-        try:
-            code, function = find_domain_code(SimulationConfig(domain=name, domain_path=self._directory), self._beside)
-        except ConfigError as error:
-            raise StatechartError(f"{name}: {error.problem}") from error
-        if not callable(function) or is_deferred(function):
-            raise StatechartError(f"{name}: expected a function (agent, context) that is not async")
-        self.files.update(dict.fromkeys(code.files))
-        return function

@@ -385,12 +385,9 @@ def _contents(name: str, bytes_max: int) -> Input:
     digest, kept = hashlib.sha256(raw).hexdigest(), kept_sha256(name)
     if kept not in {None, digest}:
         raise InputError(name, f"is not what the run has kept: its SHA-256 is {digest[:12]}; {BRING_ALONG}")
-    data = _unpack(raw, name, bytes_max) if _is_packed(name, raw) else raw
+    is_packed = name.lower().endswith(".gz") or raw.startswith(GZIP)
+    data = _unpack(raw, name, bytes_max) if is_packed else raw
     return Input(name=name, data=data, sha256=digest)
-
-
-def _is_packed(name: str, raw: bytes) -> bool:
-    return name.lower().endswith(".gz") or raw.startswith(GZIP)
 
 
 def _unpack(raw: bytes, name: str, bytes_max: int) -> bytes:

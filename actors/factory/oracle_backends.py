@@ -57,7 +57,8 @@ def make_model(config: Config) -> LanguageModel:
     The API key comes from the environment.
     """
     if config.llm.hosts and config.oracle.backend != "choice":
-        return _pool(config)
+        most = config.oracle.max_concurrency
+        return HostPool([Host(each, make_model(_at(config, each)), most) for each in config.llm.hosts])
     llm = config.llm
     if config.simulation.domain == "economy":
         llm = replace(llm, method="json")  # its answers are no options, so nobody would ask for probabilities
@@ -71,13 +72,6 @@ def make_model(config: Config) -> LanguageModel:
 
         return OpenAICompatClient(llm, os.environ)
     raise ValueError(f"backend {config.oracle.backend!r} is no language model")
-
-
-def _pool(config: Config) -> LanguageModel:
-    """Return a client for each of several hosts, as one."""
-    return HostPool(
-        [Host(address, make_model(_at(config, address)), config.oracle.max_concurrency) for address in config.llm.hosts]
-    )
 
 
 def _at(config: Config, address: str) -> Config:

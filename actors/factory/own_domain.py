@@ -131,7 +131,14 @@ def _settings_type(function: Callable[..., Any], reference: str) -> type[Section
             f"the argument settings of {reference} needs the class of the settings as its annotation: "
             f"expected a subclass of prism.config.Section, got {got}"
         )
-    _refuse_types_without_words(kind)
+    # Types that YAML cannot express are refused: no error could name them.
+    for section in sections_of(kind).values():
+        for name, of_setting in field_types(section).items():
+            try:
+                _ = is_section(of_setting) or expectation(of_setting)
+            except TypeError:
+                problem = "expected a type that YAML has: int, float, bool, str, datetime, an enum, a list or a section"
+                raise domain_error(f"{section.__name__}.{name}: {problem}, got {of_setting}") from None
     return kind
 
 
@@ -144,48 +151,28 @@ def _annotated(function: Any) -> Any:
     return function if inspect.isroutine(function) else type(function).__call__
 
 
-def _refuse_types_without_words(settings: type[Section]) -> None:
-    """Refuse types that YAML cannot express: no error could name them."""
-    for section in sections_of(settings).values():
-        for name, kind in field_types(section).items():
-            try:
-                _ = is_section(kind) or expectation(kind)
-            except TypeError:
-                problem = "expected a type that YAML has: int, float, bool, str, datetime, an enum, a list or a section"
-                raise domain_error(f"{section.__name__}.{name}: {problem}, got {kind}") from None
-
-
 def _misfit(domain: Any, *, asks_embedded: bool) -> str | None:
     """Return why an object is no domain, in words; None if it is one."""
     if inspect.iscoroutine(domain):
         domain.close()
         return "the function is a coroutine; expected a plain one"
-    problem = _misfit_of_members(domain) or _misfit_of_world(domain.world)
-    if problem is None:
-        try:
-            Codec(domain.context_type, domain.effect_type)
-        except (TypeError, ValueError) as error:
-            problem = f"its context_type or effect_type cannot be encoded: {error}"
-    if problem is None and asks_embedded and not isinstance(oracle := domain.oracle(), Oracle):
-        problem = f"its oracle() returns {_named(oracle)}; expected a prism.statechart.Oracle"
-    return problem
-
-
-def _misfit_of_members(domain: Any) -> str | None:
     missing = _missing(domain, (*_VALUES, "world", "context_type", "effect_type")) or _missing(domain, _METHODS, Domain)
     if missing is not None:
         return f"it has no {missing}"
     for name, (expected, is_right) in _VALUES.items():
         if not is_right(value := getattr(domain, name)):
             return f"its {name} is {_named(value)}; expected {expected}"
-    return None
-
-
-def _misfit_of_world(world: Any) -> str | None:
-    if (missing := _missing(world, _WORLD, World)) is not None:
-        return f"its world, {_named(world)}, has no {missing}"
-    if (missing := _missing(world, _WORLD_DEFAULTS)) is not None:
-        return f"its world, {_named(world)}, has no {missing}, which subclasses of prism.domain.World have"
+    world = f"its world, {_named(domain.world)}"
+    if (missing := _missing(domain.world, _WORLD, World)) is not None:
+        return f"{world}, has no {missing}"
+    if (missing := _missing(domain.world, _WORLD_DEFAULTS)) is not None:
+        return f"{world}, has no {missing}, which subclasses of prism.domain.World have"
+    try:
+        Codec(domain.context_type, domain.effect_type)
+    except (TypeError, ValueError) as error:
+        return f"its context_type or effect_type cannot be encoded: {error}"
+    if asks_embedded and not isinstance(oracle := domain.oracle(), Oracle):
+        return f"its oracle() returns {_named(oracle)}; expected a prism.statechart.Oracle"
     return None
 
 
