@@ -148,7 +148,7 @@ def test_ctrl_c_leaves_nothing(form: str, run: Path, prism: Prism, monkeypatch: 
             raise KeyboardInterrupt
 
     def exporting(*given: Any, **more: Any) -> Exported:
-        return export(*given[:4], interrupt, **more)
+        return export(*given[:4], **{**more, "on_progress": interrupt})
 
     monkeypatch.setattr("actors.cli.export.export", exporting)
     assert prism("export", str(run), "--to", form).code == 130
