@@ -16,6 +16,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
+
 from tests.actors.studies.experiments.cluster import HEAD, node, until
 from tests.durability.sharded_runs import STARTS_S, begun, events, wait_for
 
@@ -36,7 +38,7 @@ def a_node_is_killed() -> Found:
     """Kill the node of a shard: the others are enough."""
     _, *workers = nodes = [head(), worker(), worker()]
     process = run_in(3)
-    homes = homes_of_shards()
+    homes = {*shards_now().values()}
     victim = next(each for each in workers if homes & processes_of(each))
     killed(victim)
     said, seconds = end_of(process, 0)
@@ -128,39 +130,17 @@ def killed(victim: Node) -> None:
 
 def processes_of(victim: Node) -> set[int]:
     """Return the processes of a node."""
-    parents, found = parents_now(), [victim.pid]
-    for parent in found:
-        found += [each for each, its in parents.items() if its == parent]
-    return set(found)
-
-
-def parents_now() -> dict[int, int]:
-    """Return `{process: its parent}` of all processes."""
-    found = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            found[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+    found = {victim.pid}
+    with suppress(psutil.NoSuchProcess):
+        found |= {each.pid for each in psutil.Process(victim.pid).children(recursive=True)}
     return found
 
 
-def name_of(pid: int) -> str:
-    """Return the name of a process; empty if it has ended."""
-    with suppress(OSError):
-        text = Path(f"/proc/{pid}/stat").read_text()
-        name, state = text.partition("(")[2].rpartition(")")[0], text.rpartition(")")[2].split()[0]
-        return "" if state == "Z" else name
-    return ""
-
-
-def shards_now() -> set[int]:
-    """Return the processes of shards."""
-    return {each for each in parents_now() if name_of(each).startswith("ray::_ShardAct")}
-
-
-def homes_of_shards() -> set[int]:
-    """Return the processes, one a node, that have begun the shards."""
-    parents = parents_now()
-    return {parents[each] for each in shards_now()}
+def shards_now() -> dict[int, int]:
+    """Return `{process: its parent}` of the processes of shards; a node is one parent."""
+    found = [each.info for each in psutil.process_iter(["pid", "ppid", "name", "status"])]
+    shards = [each for each in found if str(each["name"]).startswith("ray::_ShardAct")]
+    return {each["pid"]: each["ppid"] for each in shards if each["status"] != psutil.STATUS_ZOMBIE}
 
 
 if __name__ == "__main__":
