@@ -6,7 +6,6 @@
     |   +-- InputError              a graph, profile or other input file      (exit 3)
     +-- StatechartError             a chart or a row that cannot work         (also a ValueError)
     +-- ExpressionError             a text that is no expression            (also a ValueError)
-    +-- PostLimitError              a run that would make more posts than it can number
     +-- OracleError                 an oracle that cannot answer
     |   +-- OracleResponseError     an answer that names no option            (also a ValueError)
     |   |   +-- NotAnOptionError    a state that is none of the options
@@ -118,23 +117,6 @@ class ExpressionError(PrismError, ValueError):
         self.column = column
         self.problem = problem
         super().__init__(f"column {column} of {cut(text, 60)!a}: {problem}")
-
-
-class PostLimitError(PrismError):
-    """A run that would make more posts than it can number.
-
-    Args:
-        limit: the posts that it has made.
-        tick: the tick of the next post.
-    """
-
-    def __init__(self, limit: int, tick: int) -> None:
-        self.limit = limit
-        self.tick = tick
-        super().__init__(
-            f"the run has made its limit of {limit:,} posts; its whole ticks are kept, and no tick from {tick:,} on is "
-            "possible; take fewer people (population.size) or fewer posts of each (population.posts_per_session)"
-        )
 
 
 class OracleError(PrismError):

@@ -18,9 +18,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from hashlib import sha256
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from shutil import rmtree
 from threading import Lock
@@ -128,7 +130,7 @@ def are_compiled() -> bool:
 def are_wanted(person_ticks: int) -> bool:
     """Return whether a run of so many person-ticks is to compile its kernels, or to load what is compiled."""
     wanted = os.environ.get(SWITCH, "")
-    if wanted == "0" or not _has_numba():
+    if wanted == "0" or find_spec("numba") is None:
         return False
     return _is_compiled or wanted == "1" or person_ticks >= (WORTH_LOADING if is_kept() else WORTH_COMPILING)
 
@@ -179,27 +181,24 @@ def compile_kernels() -> None:
     """Let all kernels be machine code from now on, in every module that knows them."""
     global _is_compiled  # noqa: PLW0603  # it holds for the process, as the functions do
     with _compiling:
-        if not _is_compiled:
-            _compile_all()
-            _is_compiled = True
-
-
-def _compile_all() -> None:
-    for name in MODULES:
-        import_module(name)
-    if (place := directory()) is not None:
-        forget_unused(place)
-    elif not _failures:
-        _failures.append("; ".join(_refused))
-        _log.warning("compiled kernels are kept nowhere, so each run compiles them anew: %s", _failures[0])
-    jitted = _compiler()
-    made = {function: jitted(other) for function, other in _kernels.items()}
-    made[address_of] = import_module("prism.kernel_pointer").address_of
-    made[called] = import_module("prism.kernel_pointer").called
-    for module in [each for name, each in sys.modules.items() if name.partition(".")[0] in ("prism", "actors")]:
-        for name, value in list(vars(module).items()):
-            if type(value) is _FUNCTION and value in made:
-                setattr(module, name, made[value])
+        if _is_compiled:
+            return
+        for name in MODULES:
+            import_module(name)
+        if (place := directory()) is not None:
+            forget_unused(place)
+        elif not _failures:
+            _failures.append("; ".join(_refused))
+            _log.warning("compiled kernels are kept nowhere, so each run compiles them anew: %s", _failures[0])
+        jitted = _compiler()
+        made = {function: jitted(other) for function, other in _kernels.items()}
+        made[address_of] = import_module("prism.kernel_pointer").address_of
+        made[called] = import_module("prism.kernel_pointer").called
+        for module in [each for name, each in sys.modules.items() if name.partition(".")[0] in ("prism", "actors")]:
+            for name, value in list(vars(module).items()):
+                if type(value) is _FUNCTION and value in made:
+                    setattr(module, name, made[value])
+        _is_compiled = True
 
 
 def generated(name: str, text: str) -> ModuleType:
@@ -270,14 +269,6 @@ def _options() -> dict[str, Any]:
     }
 
 
-def _has_numba() -> bool:
-    try:
-        version("numba")
-    except PackageNotFoundError:
-        return False
-    return True
-
-
 def directory() -> Path | None:
     """Return the directory for what is compiled, which the user owns and nobody else may write; None if none can be.
 
@@ -285,7 +276,7 @@ def directory() -> Path | None:
     are executed, so a directory in which others can write is not used.
     """
     _refused.clear()
-    for above in (_cache_home, _temporary):
+    for above in (_cache_home, lambda: Path(tempfile.gettempdir()) / f"prism-{os.getuid()}"):
         try:
             place = above()
             for each in (place, place / _name()):
@@ -306,10 +297,6 @@ def _cache_home() -> Path:
     return home / "prism"
 
 
-def _temporary() -> Path:
-    return Path(tempfile.gettempdir()) / f"prism-{os.getuid()}"
-
-
 def forget_unused(place: Path) -> None:
     """Remove what was compiled for other versions and not used for long; `place` is used now."""
     with suppress(OSError):
@@ -322,17 +309,13 @@ def forget_unused(place: Path) -> None:
                     rmtree(other)
 
 
-_names: list[str] = []
-
-
+@cache
 def _name() -> str:
     """Return the name of the directory: by the text of the kernels, and by the versions."""
-    if not _names:
-        root = Path(__file__).parent.parent
-        text = b"".join((root / f"{name.replace('.', '/')}.py").read_bytes() for name in MODULES)
-        about = f"{version('numba')} {version('llvmlite')} {version('numpy')} {sys.version_info} {_CHECKS}".encode()
-        _names.append(f"kernels-{sha256(text + about).hexdigest()[:16]}")
-    return _names[0]
+    root = Path(__file__).parent.parent
+    text = b"".join((root / f"{name.replace('.', '/')}.py").read_bytes() for name in MODULES)
+    about = f"{version('numba')} {version('llvmlite')} {version('numpy')} {sys.version_info} {_CHECKS}".encode()
+    return f"kernels-{sha256(text + about).hexdigest()[:16]}"
 
 
 def _refuse_unless_ours(directory: Path) -> None:

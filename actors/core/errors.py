@@ -3,14 +3,10 @@
 PrismError
 +-- ActorError
     +-- MailboxClosedError     a message for a mailbox that is closed
-    +-- MailboxReaderError     a second reader of one mailbox
-    +-- RestartLimitError      an actor that crashed too often to be restarted
     +-- RunningLoopError       a run that would hold up the event loop it is begun in
     +-- RunDirectoryError      a run directory that cannot be used                  (exit 2)
     |   +-- NoMeasureError     a number that a run does not have                    (exit 2)
     |   +-- RunLockedError     a run directory in use by another process            (exit 2)
-    |   +-- ResumeRefusedError a run whose code, settings or input files changed    (exit 2)
-    |       +-- ForkRefusedError a fork that would have another past                (exit 2)
     +-- UntrustedCodeError     a user's own code that its user has not allowed      (exit 2)
     +-- InterruptedRunError    a run stopped by a signal in the middle of a tick    (exit 129, 130, 143)
     +-- AddressError           an address that cannot be listened on                (exit 2)
@@ -18,17 +14,16 @@ PrismError
     +-- JournalError           a record that cannot be written or read
         +-- DiskFailedError    a full or broken disk, found when a file of a run is created or replaced
         +-- DamagedError       a file whose content is not what was written
-        +-- ForeignCheckpointError a checkpoint with the world of another version
         +-- DivergedError      a tick that was run again with another result
 """
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from prism.errors import PrismError
 
@@ -127,42 +122,6 @@ class MailboxClosedError(ActorError):
         super().__init__(f"mailbox {mailbox!r} is closed and takes no more messages")
 
 
-class MailboxReaderError(ActorError):
-    """A second task tried to read a mailbox."""
-
-    def __init__(self, mailbox: str) -> None:
-        self.mailbox = mailbox
-        super().__init__(f"mailbox {mailbox!r} has a reader already; one actor reads one mailbox")
-
-
-class RestartLimitError(ActorError):
-    """An actor crashed more often than its restart intensity allows."""
-
-    def __init__(self, actor: str, crashes: int, period_ticks: int, error: BaseException) -> None:
-        self.actor = actor
-        self.crashes = crashes
-        self.period_ticks = period_ticks
-        self.error = error
-        super().__init__(
-            f"actor {actor!r} crashed {crashes} times within {period_ticks} ticks, last with "
-            f"{type(error).__name__}: {error}"
-        )
-
-
-class DeliberatesError(ActorError):
-    """A world has sent a trigger to an agent that waits for its decision."""
-
-    def __init__(self, agent: int, tick: int, asked: int) -> None:
-        self.agent = agent
-        self.tick = tick
-        self.asked = asked
-        super().__init__(
-            f"agent {agent} asked a question in tick {tick:,}, and its question of tick {asked:,} has no decision yet: "
-            "a world sends no trigger to an agent that deliberates (World.deliberates); with "
-            "population.deliberation_minutes=0 decisions take effect in the tick of their questions"
-        )
-
-
 class RunningLoopError(ActorError, RuntimeError):
     """A run that cannot wait for its end here, because the event loop of its caller would stand still."""
 
@@ -189,28 +148,6 @@ class RunLockedError(RunDirectoryError):
         self.path = path
         self.holder = holder
         super().__init__(f"{path}: is in use by {holder}; one process at a time may work on a run")
-
-
-class ResumeRefusedError(RunDirectoryError):
-    """A run that cannot be resumed: its code, settings or input files are not those that it began with.
-
-    Args:
-        changes: what has changed, in words.
-    """
-
-    refusal: ClassVar[str] = "cannot continue"
-
-    def __init__(self, path: Path, changes: Sequence[str], remedy: str) -> None:
-        self.path = path
-        self.changes = tuple(changes)
-        self.remedy = remedy
-        super().__init__(f"{path}: {self.refusal}: {'; '.join(changes)}. {remedy}")
-
-
-class ForkRefusedError(ResumeRefusedError):
-    """A fork that cannot be made from this run."""
-
-    refusal = "cannot be forked"
 
 
 class InterruptedRunError(ActorError):
@@ -251,22 +188,6 @@ class DamagedError(JournalError):
         self.problem = problem
         self.remedy = remedy
         super().__init__(f"{file}: damaged at byte {offset}: {problem}{f'; {remedy}' if remedy else ''}")
-
-
-class ForeignCheckpointError(JournalError):
-    """A checkpoint that holds the world of another version.
-
-    Args:
-        problem: what is not as this version has it.
-    """
-
-    def __init__(self, name: str, problem: str) -> None:
-        self.name = name
-        self.problem = problem
-        super().__init__(
-            f"{name}: holds the world of another version, which {problem}; resume with that version, or move the "
-            "checkpoints away, and `prism resume` runs all of it again"
-        )
 
 
 class DivergedError(JournalError):

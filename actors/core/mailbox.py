@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from actors.core.errors import MailboxClosedError, MailboxReaderError
+from actors.core.errors import ActorError, MailboxClosedError
 
 T = TypeVar("T")
 
@@ -122,10 +122,10 @@ class Mailbox(Generic[T]):
         It is a bare future and not a coroutine, because it is awaited once for every message of every agent.
 
         Raises:
-            MailboxReaderError: another reader waits already.
+            ActorError: another reader waits already.
         """
         if self._reader is not None and not self._reader.done():
-            raise MailboxReaderError(self.name)
+            raise ActorError(f"mailbox {self.name!r} has a reader already; one actor reads one mailbox")
         # To look the loop up each time costs as much as the future itself; its `create_future` costs a third of that.
         if self._new_future is None:
             self._new_future = partial(asyncio.Future, loop=get_running_loop())

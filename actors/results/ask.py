@@ -113,7 +113,7 @@ class Survey:
         RunDirectoryError: there is no such run, round, tick or person; it has no people; a setting is not one of the
             oracle; or `out` holds other files than the answers to the same questions.
         ConfigError: the questionnaire or a setting is wrong, or a question needs a model.
-        JournalError, InputError, ResumeRefusedError, UntrustedCodeError: as for `OpenRun`.
+        JournalError, InputError, RunDirectoryError, UntrustedCodeError: as for `OpenRun`.
     """
 
     def __init__(  # one for each option of the command

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import anyio
 import msgspec
 
-from actors.core.errors import ForeignCheckpointError
+from actors.core.errors import JournalError
 from actors.core.state import RunState
 from actors.persistence.checkpoint import Checkpoint, Position
 from actors.persistence.checkpoint_writer import CheckpointWriter
@@ -89,7 +89,7 @@ def restore(simulation: Simulation, checkpoint: Checkpoint | None) -> None:
     """Restore a simulation from a checkpoint; without one it stays at tick 0.
 
     Raises:
-        ForeignCheckpointError: the world has other columns, for instance of another version.
+        JournalError: the world has other columns, for instance of another version.
     """
     if checkpoint is None:
         return
@@ -101,7 +101,10 @@ def restore(simulation: Simulation, checkpoint: Checkpoint | None) -> None:
     if unread := columns.unread:
         problem = problem or f"has {', '.join(unread)} besides"
     if problem:
-        raise ForeignCheckpointError(checkpoint.name, problem)
+        raise JournalError(
+            f"{checkpoint.name}: holds the world of another version, which {problem}; resume with that version, or "
+            "move the checkpoints away, and `prism resume` runs all of it again"
+        )
 
 
 async def scatter(simulation: Simulation, checkpoint: Checkpoint | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from actors.core.errors import ResumeRefusedError, RunDirectoryError
+from actors.core.errors import RunDirectoryError
 from actors.factory.domains import BuiltDomain
 from actors.persistence.journal import FREE_SETTINGS, LENGTH_SETTINGS, METRICS_SECTION, PLACES, Header
 from actors.record.manifest import Manifest
@@ -54,7 +54,7 @@ def refuse_unless_compatible(
         accept_settings: accept settings that cannot change the past, now and at every later resume.
 
     Raises:
-        ResumeRefusedError: it may not be resumed; the message names every difference.
+        RunDirectoryError: it may not be resumed; the message names every difference.
     """
     settings = list(unaccepted(header, manifest, config))
     harmless = [change for key, change in settings if is_safe(key)]
@@ -62,9 +62,11 @@ def refuse_unless_compatible(
     if risky:
         changes = [*(change for key, change in settings if key in risky), *harmless]
         is_past = any(key.startswith(PAST) for key in risky)
-        raise ResumeRefusedError(path, changes, PUT_IT_BACK if is_past else BRANCH_OFF)
+        remedy = PUT_IT_BACK if is_past else BRANCH_OFF
+        raise RunDirectoryError(f"{path}: cannot continue: {'; '.join(changes)}. {remedy}")
     if harmless and not accept_settings:
-        raise ResumeRefusedError(path, harmless, "Put it back, or continue anyway with --accept-settings.")
+        remedy = "Put it back, or continue anyway with --accept-settings."
+        raise RunDirectoryError(f"{path}: cannot continue: {'; '.join(harmless)}. {remedy}")
     new = manifest_of(config, built.inputs, built.code)
     now = _settings(msgspec.to_builtins(config))
     return msgspec.structs.replace(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from actors.core.errors import ForkRefusedError
+from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
 from actors.core.messages import QuestionName
 from actors.factory.config_file import with_interventions
@@ -70,7 +70,7 @@ async def fork(  # one for each option of the command
 
     Raises:
         ConfigError: a setting is wrong, or an added intervention.
-        ForkRefusedError: a setting, an intervention or an input file that the past depends on would change.
+        RunDirectoryError: a setting, an intervention or an input file that the past depends on would change.
         RunDirectoryError: the parent has fewer ticks.
         JournalError: its replay differs.
     """
@@ -87,10 +87,10 @@ async def fork(  # one for each option of the command
         past = Simulation(begun, build_domain(begun).domain)
     if config.simulation.length < tick:
         problem = f"it would end after {config.simulation.length:,} ticks, before the {tick:,} that it has in common"
-        raise ForkRefusedError(parent.path, [problem], f"Ask for --ticks {tick} or more.")
+        raise _refusal(parent, problem, f"Ask for --ticks {tick} or more.")
     if (now := built.domain.size) != (before := past.domain.size):
         problem = f"it would have {now:,} agents, and its past has {before:,}"
-        raise ForkRefusedError(parent.path, [problem], "A fork has its parent's agents; begin a new run instead.")
+        raise _refusal(parent, problem, "A fork has its parent's agents; begin a new run instead.")
     inputs = inputs_of(config, built.inputs, built.code)
     future = Simulation(inputs.config, built.domain, built.domain.oracle())
     await copy_state(past, future)
@@ -123,9 +123,7 @@ def _config_of_fork(parent: RunDirectory, tick: int, overrides: Sequence[str], t
     settings = dict(changed_settings(header, config))
     changed = [change for key, change in settings.items() if key.startswith(PAST)]
     if changed:
-        raise ForkRefusedError(
-            parent.path, changed, "A fork has its parent's people and time; begin a new run instead."
-        )
+        raise _refusal(parent, "; ".join(changed), "A fork has its parent's people and time; begin a new run instead.")
     before, per_round = (
         Config.taken(INTERVENTIONS, header.config.get(INTERVENTIONS, [])),
         config.simulation.ticks_per_round,
@@ -135,14 +133,18 @@ def _config_of_fork(parent: RunDirectory, tick: int, overrides: Sequence[str], t
         problem = (
             f"{INTERVENTIONS} has {len(has):,} before tick {tick:,}, and they are not the {len(had):,} of the past"
         )
-        raise ForkRefusedError(parent.path, [problem], f"Leave those before tick {tick} as they were.")
+        raise _refusal(parent, problem, f"Leave those before tick {tick} as they were.")
     # A setting that an intervention of the past has set would keep that value.
     for at, each in planned(config.interventions, per_round):
         set_then = [path for path in each.set or () if at < tick and path in settings]
         if set_then:
             problem = f"{set_then[0]} was set by an intervention at tick {at:,}, so another --set has no effect"
-            raise ForkRefusedError(parent.path, [problem], f"Set it with --intervene, at tick {tick} or later.")
+            raise _refusal(parent, problem, f"Set it with --intervene, at tick {tick} or later.")
     return config
+
+
+def _refusal(parent: RunDirectory, problem: str, remedy: str) -> RunDirectoryError:
+    return RunDirectoryError(f"{parent.path}: cannot be forked: {problem}. {remedy}")
 
 
 def _config_until(parent: RunDirectory, tick: int) -> str:

@@ -97,7 +97,7 @@ async def replay(  # where to begin, where to end, and who is told
 
     Raises:
         DivergedError: a tick has another result.
-        ResumeRefusedError: settings or input files are not those of the run.
+        RunDirectoryError: settings or input files are not those of the run.
         RunDirectoryError: the journal does not have so many ticks.
         JournalError: the journal cannot be read.
     """
@@ -171,7 +171,7 @@ async def run_parts(  # each thing that a run needs once
 
     Raises:
         DivergedError: a tick has another result.
-        ForeignCheckpointError: the checkpoint holds the world of another version.
+        JournalError: the checkpoint holds the world of another version.
     """
     simulation: Simulation | None = None
     for part in parts:

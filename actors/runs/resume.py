@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 from anyio import to_thread
 
-from actors.core.errors import DamagedError, PlaceError, ResumeRefusedError, RunDirectoryError, ShardLostError
+from actors.core.errors import DamagedError, PlaceError, RunDirectoryError, ShardLostError
 from actors.core.phase import SPEND_CAP
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.metrics.observation import Observation
@@ -147,11 +147,9 @@ def plan_resume(
     if changes := changed_code(plan.before, plan.manifest):
         run = _run_of(plan, plan.recover(disk, repair=False))
         if run.recorded.ticks and not run.is_done:
-            raise ResumeRefusedError(
-                path,
-                changes,
-                "Resume it with the code that it was run with, or branch off with `prism fork`, which does its ticks "
-                "again with this code.",
+            raise RunDirectoryError(
+                f"{path}: cannot continue: {'; '.join(changes)}. Resume it with the code that it was run with, or "
+                "branch off with `prism fork`, which does its ticks again with this code."
             )
     return plan
 
@@ -182,31 +180,28 @@ def _run_of(plan: ResumePlan, recovered: Recovered) -> Run:
     """Return the run that continues where its files end.
 
     Raises:
-        ResumeRefusedError: it would end before its journal does, stop again at once, or is a fork without a checkpoint.
+        RunDirectoryError: it would end before its journal does, stop again at once, or is a fork without a checkpoint.
     """
     path, config, manifest, recorded = plan.directory.path, plan.config, plan.manifest, recovered.recorded
     if recorded.ticks > config.simulation.length:
-        raise ResumeRefusedError(
-            path,
-            [f"it has {recorded.ticks:,} ticks already, and was to end after {config.simulation.length:,}"],
-            f"Ask for --ticks {recorded.ticks} or more.",
+        raise RunDirectoryError(
+            f"{path}: cannot continue: it has {recorded.ticks:,} ticks already, and was to end after "
+            f"{config.simulation.length:,}. Ask for --ticks {recorded.ticks} or more."
         )
     at = 0 if recovered.checkpoint is None else recovered.checkpoint.position.tick
     if manifest.forks and (recovered.checkpoint is None or at < manifest.forks[-1].tick):
         origin = manifest.forks[-1]  # its first ticks were run with other settings than it has
-        raise ResumeRefusedError(
-            path,
-            [f"it branched off {origin.parent} after {origin.tick} ticks, and no checkpoint from then on can be used"],
-            f"Branch off again with: prism fork {origin.parent} --at {origin.tick}",
+        raise RunDirectoryError(
+            f"{path}: cannot continue: it branched off {origin.parent} after {origin.tick} ticks, and no checkpoint "
+            f"from then on can be used. Branch off again with: prism fork {origin.parent} --at {origin.tick}"
         )
     # At the same spend cap it would only stop again.
     stopped, oracles = plan.before.stopped, (read_resolved(path / CONFIG).oracle, config.oracle)
     caps = [(each.max_calls, each.max_tokens, each.max_usd, each.when_spent) for each in oracles]
     if stopped is not None and (stopped.reason, stopped.tick) == (SPEND_CAP, recorded.ticks) and caps[0] == caps[1]:
-        raise ResumeRefusedError(
-            path,
-            ["its spend cap is reached"],
-            "Raise it with --accept-settings --set oracle.max_calls=..., or max_tokens, or max_usd.",
+        raise RunDirectoryError(
+            f"{path}: cannot continue: its spend cap is reached. Raise it with --accept-settings --set "
+            "oracle.max_calls=..., or max_tokens, or max_usd."
         )
     # Whole: no file of a run with all its ticks is such that a resume could write it again.
     rows, whole_rounds = plan.rows, recorded.ticks // config.simulation.ticks_per_round

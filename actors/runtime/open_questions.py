@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any
 
-from actors.core.errors import DeliberatesError
+from actors.core.errors import ActorError
 from actors.core.mailbox import Mailbox
 from actors.core.messages import LATE, Codec, Decided, QuestionName
 from actors.core.state import EngineState
@@ -59,10 +59,15 @@ class OpenQuestions:
         """Add a question whose agent deliberates until the tick `due`.
 
         Raises:
-            DeliberatesError: the agent deliberates already.
+            ActorError: the agent deliberates already.
         """
         if (before := self._asked.get(question.agent)) is not None:
-            raise DeliberatesError(question.agent, question.tick, before.tick)
+            raise ActorError(
+                f"agent {question.agent} asked a question in tick {question.tick:,}, and its question of tick "
+                f"{before.tick:,} has no decision yet: a world sends no trigger to an agent that deliberates "
+                "(World.deliberates); with population.deliberation_minutes=0 decisions take effect in the tick "
+                "of their questions"
+            )
         self._asked[question.agent] = question
         self._due.setdefault(due, []).append(question.agent)
 

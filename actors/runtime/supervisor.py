@@ -13,7 +13,7 @@ from typing import Any
 
 import structlog
 
-from actors.core.errors import JournalError, MailboxClosedError, RestartLimitError, first_error
+from actors.core.errors import ActorError, JournalError, MailboxClosedError, first_error
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.core.state import SupervisorState
@@ -145,7 +145,7 @@ class Supervisor:
         """Run a service: an actor that all agents share. It is run again after each crash.
 
         Raises:
-            RestartLimitError: it crashed too often.
+            ActorError: it crashed too often.
             OracleUnavailableError: there is no oracle to ask, so a restart would not help.
             JournalError: an answer cannot be recorded, so a restart would not help.
         """
@@ -157,9 +157,11 @@ class Supervisor:
                 raise  # a restart would meet the same error
             except Exception as error:  # any error of a service is handled here
                 if self.intensity.add_crash(name, tick()):
+                    crashes, period = self.intensity.limit + 1, self.intensity.period_ticks
                     cause = first_error(error, Exception) if isinstance(error, BaseExceptionGroup) else error
-                    raise RestartLimitError(
-                        name, self.intensity.limit + 1, self.intensity.period_ticks, cause or error
+                    last = f"{type(cause).__name__}: {cause}"
+                    raise ActorError(
+                        f"actor {name!r} crashed {crashes} times within {period} ticks, last with {last}"
                     ) from error
                 self.service_restarts += 1
                 log.exception("actor_restarted", actor=name)

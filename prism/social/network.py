@@ -17,7 +17,7 @@ from prism.config import FeedConfig
 from prism.config.attributes import Value
 from prism.config.interventions import PublishConfig
 from prism.config.model import RelevanceConfig
-from prism.errors import PostLimitError
+from prism.errors import PrismError
 from prism.events import Events
 from prism.kernel_rng import keys_of
 from prism.measure import Measure
@@ -156,7 +156,7 @@ class Network:
             with_feeds: whether the feeds that were shown are events, too.
 
         Raises:
-            PostLimitError: the run has made `NUMBERS_MAX` posts.
+            PrismError: the run has made `NUMBERS_MAX` posts.
             ValueError: a person has made as many posts as ids allow.
         """
         self.check_limits(tick)
@@ -188,12 +188,16 @@ class Network:
         """Refuse to go on if a kernel could not make a post.
 
         Raises:
-            PostLimitError: the run has as many posts as it can have.
+            PrismError: the run has as many posts as it can have.
             ValueError: a person has as many posts as one can have.
         """
         refused = int(self.state.t.counts.posts[col.REFUSED])
         if refused == 1:
-            raise PostLimitError(NUMBERS_MAX, tick)
+            raise PrismError(
+                f"the run has made its limit of {NUMBERS_MAX:,} posts; its whole ticks are kept, and no tick from "
+                f"{tick:,} on is possible; take fewer people (population.size) or fewer posts of each "
+                "(population.posts_per_session)"
+            )
         if refused:
             most = 1 << NUMBER_BITS
             raise ValueError(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from actors import resume
-from actors.core.errors import ResumeRefusedError
+from actors.core.errors import RunDirectoryError
 from actors.record.manifest import MANIFEST, read_manifest
 from actors.runs.directory import RunDirectory
 from prism.social.kernels import feed_kernel
@@ -84,7 +84,7 @@ def test_other_code_is_refused_in_one_line_and_nothing_changes(
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
     assert ended.err.startswith(f"prism: begun: cannot continue: {told}")
     assert ended.err.endswith(REMEDY)
-    with pytest.raises(ResumeRefusedError, match="cannot continue"):
+    with pytest.raises(RunDirectoryError, match="cannot continue"):
         resume(begun, ticks=72)
     assert contents(begun) == was
 

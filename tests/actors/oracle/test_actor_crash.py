@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from actors.core.errors import RestartLimitError
+from actors.core.errors import ActorError
 from actors.core.ports import Record
 from actors.oracle.actor import OracleActor
 from actors.runtime.supervisor import RestartIntensity, Supervisor
@@ -95,7 +95,7 @@ async def test_an_actor_that_keeps_crashing_ends_with_a_restart_limit_and_its_la
     bench = Bench(FaultyKey(agent=0, times=1000))
     with pytest.raises(ExceptionGroup) as caught:
         await supervise(bench, 3, question(0))
-    assert caught.group_contains(RestartLimitError, match="'oracle' crashed 4 times within 100 ticks")
+    assert caught.group_contains(ActorError, match="'oracle' crashed 4 times within 100 ticks")
 
 
 @in_schedules(30)

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 from structlog.typing import EventDict
 
-from actors.core.errors import MailboxClosedError, RestartLimitError
+from actors.core.errors import ActorError, MailboxClosedError
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.runtime.supervisor import RestartIntensity, Supervisor
@@ -128,7 +128,7 @@ async def test_a_service_is_run_again_unless_it_crashes_too_often_or_has_nobody_
     assert service.runs == 3
     assert [event["event"] for event in logged] == ["actor_restarted"] * 2
     service = Service(crashes=9, error=ValueError("x"))
-    with pytest.raises(RestartLimitError, match="'oracle' crashed 3 times within 100 ticks, last with ValueError: x"):
+    with pytest.raises(ActorError, match="'oracle' crashed 3 times within 100 ticks, last with ValueError: x"):
         await supervisor().run_service("oracle", service.run, lambda: 0)
     assert service.runs == 3
     service = Service(crashes=1, error=OracleUnavailableError("no backend"))
