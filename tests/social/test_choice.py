@@ -1,3 +1,5 @@
+"""The embedded choice: its probabilities, and the weights of traits and of attributes of one's own."""
+
 from __future__ import annotations
 
 import math
@@ -5,15 +7,24 @@ from collections import Counter
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism.config import ChoiceConfig
+from prism.agents.social_agent import SocialAgent
+from prism.config import ChoiceConfig, Config, PopulationConfig, load_config
+from prism.config.attributes import TRAITS
+from prism.errors import InputError, SettingError
 from prism.social.choice import ChoiceOracle
+from prism.social.domain import SocialDomain
+from prism.social.people.persona import NEUTRAL, Traits
+from prism.social.people.population import build_population
+from prism.social.people.profiles import parse_profiles, personas_from_profiles
 from prism.social.posts.post import PostView
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
+from tests.config.refusals import refusal
 from tests.social.people import chances, person, persona, utility, view
 
 SCROLLING, COMPOSING = AgentState.SCROLLING, AgentState.COMPOSING
@@ -88,3 +99,122 @@ async def test_seed_person_and_tick_each_change_the_draws(change: str) -> None:
         ]
 
     assert await answers() != await answers(**{change: 1000})
+
+
+STUDY = """\
+population:
+  attributes:
+    ideology: {type: float, min: -1, max: 1}
+    age: {type: int, min: 13, max: 99}
+    verified: {type: bool, probability: 0.1}
+    region: {type: text, values: [north, south]}
+oracle:
+  choice:
+    attributes:
+      ideology: 0.3
+      verified: 0.5
+      region: {north: 0.2}
+"""
+VALUES = st.fixed_dictionaries(
+    {
+        "ideology": st.floats(-1, 1),
+        "age": st.integers(13, 99),
+        "verified": st.booleans(),
+        "region": st.sampled_from(["north", "south"]),
+    }
+)
+
+
+@given(VALUES)
+def test_an_attribute_counts_in_every_option_that_engages_by_its_weight(values: dict[str, Any]) -> None:
+    oracle = ChoiceOracle(load_config(STUDY).oracle.choice, 0)
+    plain = ChoiceOracle(ChoiceConfig(), 0)
+    agent, post = SocialAgent(persona=persona(attributes=values)), view(topic_match=0.5)
+    expected = 0.3 * values["ideology"] + 0.5 * values["verified"] + (0.2 if values["region"] == "north" else 0.0)
+    for option in (AgentState.ENGAGING_LIKE, AgentState.ENGAGING_RESHARE, AgentState.COMPOSING):
+        gained = utility(oracle, agent, option, post) - utility(plain, agent, option, post)
+        assert gained == pytest.approx(expected, abs=1e-9)
+
+
+def with_weights(text: str) -> str:
+    return STUDY.partition("oracle:")[0] + f"oracle: {{choice: {{attributes: {text}}}}}"
+
+
+PLACE = "c.yaml:7: oracle.choice.attributes"
+HAS = "population.attributes has: ideology, age, verified, region"
+
+
+@catalogue(
+    ("text", "message"),
+    [
+        ("{ideologie: 1}", f".ideologie: no such attribute; did you mean ideology?; {HAS}"),
+        ("{openness: 1}", f".openness: no such attribute; did you mean oracle.choice.openness?; {HAS}"),
+        ("{age: 101}", ".age: expected float -100 to 100 or mapping of text to float -100 to 100, got 101"),
+        ("{age: {a: 1}}", ".age: expected one weight for type int, got a mapping"),
+        ("{region: 1}", ".region: expected a weight for each text, as in {north: 0.2}, got 1"),
+        ("{region: {nort: 1}}", ".region: expected weights of north, south, got 'nort'"),
+        ("{region: {north: .inf}}", ".region.north: expected float -100 to 100, got .inf"),
+    ],
+)
+def test_a_weight_that_does_not_fit_is_refused_by_its_key(text: str, message: str) -> None:
+    assert refusal(with_weights(text)) == f"{PLACE}{message}"
+
+
+def test_weights_may_be_numbers_of_other_classes_and_survive_a_round_trip() -> None:
+    choice: Any = {"attributes": {"zeal": np.float64(0.5), "n": np.int64(2)}}
+    people: Any = {"attributes": {name: {"type": "int", "default": 1} for name in ("zeal", "n")}}
+    config = Config(oracle={"choice": choice}, population=people)  # type: ignore[arg-type]
+    assert config.oracle.choice.attributes == {"zeal": 0.5, "n": 2.0}
+    assert msgspec.json.decode(msgspec.json.encode(config), type=Config) == config
+    with pytest.raises(SettingError, match=r"^ChoiceConfig: oracle\.choice\.attributes\.n: expected float"):
+        ChoiceConfig(attributes={"n": 10**400})
+
+
+TRAIT = st.floats(-1.0, 1.0)
+ANY_TRAITS = st.builds(Traits, **dict.fromkeys(TRAITS, TRAIT))
+
+
+@catalogue("value", [1.5, -1.01, math.nan, "high", True])
+def test_a_trait_out_of_range_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"^openness: expected float -1 to 1, got "):
+        Traits(openness=value)
+
+
+def test_traits_come_from_columns_and_a_blank_one_is_0() -> None:
+    config = PopulationConfig(columns={"openness": "O", "extraversion": "E"})  # type: ignore[arg-type]
+    table = b"user_id,name,following_agentid_list,user_char,O,E\n1,Ada,[],,0.5,-1\n2,Bo,[],,,1\n"
+    ada, bo = personas_from_profiles(parse_profiles(table, "p.csv", config), 7, config)
+    assert ada.traits == Traits(openness=0.5, extraversion=-1.0)
+    assert bo.traits == Traits(extraversion=1.0)
+    assert personas_from_profiles(parse_profiles(table, "p.csv"), 7, PopulationConfig())[0].traits == NEUTRAL
+    with pytest.raises(InputError, match=r"^p\.csv:2: O: expected float -1 to 1, got '5'$"):
+        parse_profiles(table.replace(b"0.5", b"5"), "p.csv", config)
+
+
+@given(ANY_TRAITS, st.dictionaries(st.sampled_from(TRAITS), st.floats(-3, 3)))
+def test_a_trait_counts_in_every_option_that_engages_by_its_weight(traits: Traits, weights: dict[str, float]) -> None:
+    post = view(topic_match=0.5)
+    flat = dict.fromkeys(TRAITS, 0.0)
+    agent, plain = SocialAgent(persona=persona(traits=traits)), SocialAgent(persona=persona())
+    oracle = ChoiceOracle(ChoiceConfig(**{**flat, **weights}), 0)  # type: ignore[arg-type]
+    expected = math.fsum(weight * getattr(traits, trait) for trait, weight in weights.items())
+    for option in (LIKE, AgentState.ENGAGING_RESHARE, AgentState.COMPOSING, AgentState.ENGAGING_REPLY):
+        gained = utility(oracle, agent, option, post) - utility(oracle, plain, option, post)
+        assert gained == pytest.approx(expected, abs=1e-9)
+
+
+def test_people_of_a_trait_intend_what_its_coefficient_says() -> None:
+    config = Config(population={"intentions": {"extraversion": {"reply": 2.0}}, "size": 20})  # type: ignore[arg-type]
+    domain = SocialDomain(config, build_population(config.population, 1))
+    counts: dict[float, Counter[str | None]] = {-1.0: Counter(), 1.0: Counter()}
+    for trait, counted in counts.items():
+        for tick in range(2000):
+            agent = domain.agent(0)
+            agent.persona = persona(traits=Traits(extraversion=trait))
+            agent.tick = tick
+            agent.intend()
+            counted[agent.pending_action] += 1
+    low, high = counts[-1.0]["reply"] / 2000, counts[1.0]["reply"] / 2000
+    reply, others = 0.35, 0.65
+    assert low == pytest.approx(reply * math.exp(-2) / (reply * math.exp(-2) + others), abs=0.02)
+    assert high == pytest.approx(reply * math.exp(2) / (reply * math.exp(2) + others), abs=0.045)

@@ -1,5 +1,8 @@
+"""Follow graphs: from ties, from files, from generators, and with a share of ties between equals."""
+
 from __future__ import annotations
 
+import gzip
 import random
 import subprocess
 import sys
@@ -11,12 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prism.config import Config
 from prism.config.model import GraphConfig
-from prism.errors import ConfigError
+from prism.errors import ConfigError, InputError, SettingError
 from prism.rng import GraphRandom
 from prism.social.kernels.graph_kernel import friendships
-from prism.social.ties.graph import FollowGraph, generate
+from prism.social.people.homophily import wired
+from prism.social.ties.edges import parse_edges
+from prism.social.ties.graph import FollowGraph, generate, is_mutual
 from tests.catalogue import catalogue
+from tests.paths import real_path
 
 PAIRS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)))
 GENERATORS: list[Any] = ["barabasi_albert", "stochastic_block", "watts_strogatz"]
@@ -133,3 +140,120 @@ assert PLOTTING_LIBRARIES.isdisjoint(sys.modules)
 import matplotlib
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def parse(text: str, source: str = "ties.txt", *, directed: bool = True) -> FollowGraph:
+    return parse_edges(text.encode(), source, GraphConfig(directed=directed))
+
+
+def real_file(name: str) -> bytes:
+    return gzip.decompress(real_path(name).read_bytes())
+
+
+def test_integer_ids_are_ordered_by_value_and_kept_as_written() -> None:
+    assert parse("900 10\n9 900\n-5 007").names == ("-5", "007", "9", "10", "900")
+
+
+def test_other_ids_are_ordered_by_first_appearance() -> None:
+    assert parse("zoe 10\nada zoe\n9 ada").names == ("zoe", "10", "ada", "9")
+
+
+@catalogue(
+    ("source", "data", "message"),
+    [
+        ("t.txt", b"1 2\n\n3\n", "t.txt:3: expected two ids with spaces or a tab between them, got '3'"),
+        ("t.csv", b"1,2\n3,\n", "t.csv:2: expected two ids with a comma between them, got '3,'"),
+        ("t.csv", b"1,2\n3 4\n", "t.csv:2: expected two ids with a comma between them, got '3 4'"),
+        ("t.csv", b'1,2\n"3,4\n5,6\n', "t.csv:2: expected two ids with a comma between them, got '\"3,4'"),
+        (
+            "t.txt",
+            b"x" * 70,
+            f"t.txt:1: expected two ids with spaces or a tab between them, got '{'x' * 60}...'",
+        ),
+        ("t.txt", b"", "t.txt: holds no ties: expected lines with two different ids"),
+        ("t.txt", b"# nothing\n\n", "t.txt: holds no ties: all its lines begin with # or %, and are comments"),
+        ("t.txt", b"1 1\n2 2\n", "t.txt: holds no ties: expected lines with two different ids"),
+        ("t.txt", b"1 2\n3 \xff\n", "t.txt:2: expected UTF-8 text, got byte 0xff"),
+        ("t.txt", b"\xef\xbb\xbf1 2\n3 \xe9\n", "t.txt:2: expected UTF-8 text, got byte 0xe9"),
+    ],
+)
+def test_a_bad_file_is_one_clear_line(source: str, data: bytes, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_edges(data, source, GraphConfig(directed=True))
+    assert str(caught.value) == message
+
+
+def test_ego_facebook_has_its_published_people_and_friendships() -> None:
+    graph = parse_edges(real_file("snap-ego-facebook.txt.gz"), "snap-ego-facebook.txt", GraphConfig())
+    assert (graph.size, graph.edges) == (4039, 2 * 88234)
+    assert (graph.duplicates, graph.self_loops) == (0, 0)
+    assert graph.names == tuple(map(str, range(4039)))
+
+
+KINDS: list[Any] = ["barabasi_albert", "power_law", "stochastic_block", "watts_strogatz"]
+PARTIES: dict[str, Any] = {"party": {"type": "text", "values": ["left", "right", "centre"], "weights": [5, 3, 2]}}
+FEW = st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), max_size=60)
+
+
+def tie_list(graph: FollowGraph) -> list[tuple[int, int]]:
+    return list(zip(*(ends.tolist() for ends in graph.ties()), strict=True))
+
+
+def degrees_of(graph: FollowGraph) -> tuple[list[int], list[int]]:
+    tails, heads = graph.ties()
+    return np.bincount(tails, minlength=graph.size).tolist(), np.bincount(heads, minlength=graph.size).tolist()
+
+
+def share_within(graph: FollowGraph, values: Any) -> float:
+    tails, heads = graph.ties()
+    return float(np.mean(values[tails] == values[heads]))
+
+
+@catalogue("kind", KINDS)
+@catalogue("share", [0.2, 0.6, 0.9])
+def test_the_share_comes_out_and_everybody_keeps_their_numbers(kind: Any, share: float) -> None:
+    config = GraphConfig(kind=kind, degree=10)
+    before = generate(config, 600, 3)
+    values = np.array(["left", "right", "centre"])[np.random.default_rng(1).choice(3, 600, p=[0.5, 0.3, 0.2])]
+    after, found = wired(before, values, "party", share, 3, mutual=is_mutual(config))
+    assert degrees_of(after) == degrees_of(before)
+    assert share_within(after, values) == pytest.approx(share, abs=0.001) == found.realised
+    assert found.by_chance == pytest.approx(share_within(before, values))
+
+
+@given(pairs=FEW, share=st.floats(0, 1), mutual=st.booleans(), groups=st.integers(1, 4), seed=st.integers(0, 5))
+def test_swaps_keep_every_degree_and_never_lead_away_from_the_share(
+    pairs: list[tuple[int, int]], share: float, mutual: bool, groups: int, seed: int
+) -> None:
+    before = FollowGraph(15, [one for one, _ in pairs], [other for _, other in pairs], mutual=mutual)
+    values = np.arange(15) % groups
+    after, found = wired(before, values, "group", share, seed, mutual=mutual)
+    assert degrees_of(after) == degrees_of(before)
+    assert (after.edges, after.self_loops, after.duplicates) == (before.edges, 0, 0)
+    assert not mutual or {(head, tail) for tail, head in tie_list(after)} == {*tie_list(after)}
+    assert round(abs(found.realised - share), 9) <= round(abs(found.by_chance - share), 9)
+
+
+def test_a_share_that_cannot_be_reached_is_told() -> None:
+    graph = FollowGraph(4, [0, 1], [2, 3], mutual=True)
+    _, found = wired(graph, np.array([True, True, False, True]), "member", 1.0, 1, mutual=True)
+    assert str(found) == (
+        "population.graph.homophily: ties within the same member: asked 100.0%, came out 50.0%; by chance 50.0%"
+    )
+
+
+@catalogue(
+    ("graph", "problem"),
+    [
+        ({"homophily": {"by": "party"}}, "expected both by and share, or neither: share is missing"),
+        ({"homophily": {"by": "partie", "share": 0.5}}, "no attribute 'partie': did you mean party?"),
+        ({"homophily": {"by": "age", "share": 0.5}}, "expected an attribute of type text or bool, got age of type int"),
+        ({"homophily": {"by": "party", "share": 0.5}, "path": "ties.csv"}, "because the ties come from a file"),
+    ],
+)
+def test_a_homophily_that_cannot_be_is_refused(graph: dict[str, Any], problem: str) -> None:
+    attributes = {**PARTIES, "age": {"type": "int", "min": 1, "max": 9}}
+    sections: dict[str, Any] = {"population": {"attributes": attributes, "graph": graph}}
+    with pytest.raises(SettingError) as refused:
+        Config(**sections)
+    assert problem in str(refused.value)

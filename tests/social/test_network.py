@@ -1,26 +1,34 @@
+"""A network without a world: posts, cascades, timelines and samples."""
+
 from __future__ import annotations
 
+import math
+import random
+from collections import Counter
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
-from prism.columns import Columns
+from prism.columns import Columns, Ints, Rows
 from prism.config import FeedConfig, RelevanceConfig
 from prism.errors import PrismError
 from prism.events import PostEvent
 from prism.social.network import Network
 from prism.social.people.population import Population
+from prism.social.posts.cascade import CascadeSize
 from prism.social.posts.post import NO_POST, NUMBER_BITS, Post
 from prism.social.state import NUMBERS_MAX
-from prism.social.tables import BASE, END, FIRST, LEFT, MADE, SHOWN
+from prism.social.tables import BASE, END, ENGAGEMENTS, FIRST, LEFT, MADE, SHOWN, TOUCHED
 from prism.social.ties.graph import FollowGraph
+from prism.social.ties.rings import Rings
 from tests.catalogue import catalogue
-from tests.social.acts import cascades_of, like, post_id, posts_of, publish, reply, reshare
-from tests.social.in_view import columns_of, view_of
+from tests.social.acts import Cascade, cascades_of, like, post_id, posts_of, publish, reply, reshare, roots_of
+from tests.social.in_view import columns_of, opened, view_of
 from tests.social.people import persona
-from tests.social.scalar_feed import feed_for
+from tests.social.scalar_feed import feed_for, pool_of, roots_in
 
 ADA, BO, CY, DI = range(4)
 TIES = [(BO, ADA), (CY, ADA), (DI, BO)]
@@ -193,3 +201,151 @@ def test_a_person_can_make_no_more_posts_than_their_ids_can_tell_apart() -> None
         with pytest.raises(ValueError, match="person 3 has made 16,777,216 posts"):
             react(net, 3, post.id, 1)
     assert [each.id for each in net.living] == [post.id]
+
+
+def two() -> Network:
+    people = Population(personas=(persona(),) * 2, graph=FollowGraph(2, [], []))
+    return Network(people, FeedConfig(), seed=1, ticks_per_round=10)
+
+
+def answer(net: Network, post: int, tick: int = 0) -> int:
+    """Let Bo answer a post, and return the id of the answer."""
+    reply(net, BO, post, tick)
+    *_, made = net.living
+    return made.id
+
+
+def engage(net: Network, cascades: Ints, tick: int) -> None:
+    """Engage cascades, by number, as a like of each does."""
+    rows = net.state.cascade_rows(cascades)
+    net.state.t.cascades[rows, TOUCHED] = tick
+    net.state.t.cascades[rows, ENGAGEMENTS] += 1
+
+
+def test_more_posts_make_a_larger_cascade_then_more_depth() -> None:
+    net = two()
+    first, second = (publish(net, ADA, 0).id for _ in range(2))
+    assert net.cascades.largest == CascadeSize(-1, 0, 0)
+    answer(net, first)
+    child = answer(net, second)
+    assert net.cascades.largest.root == first
+    answer(net, first)
+    answer(net, child)
+    assert net.cascades.largest == CascadeSize(second, 3, 2)
+    assert (net.cascades.deepest, net.cascades.branched) == (2, 2)
+
+
+@catalogue("seed", range(3))
+def test_the_table_of_cascades_says_what_a_plain_dictionary_says(seed: int) -> None:
+    random, net, count = Random(seed), two(), 0
+    plain: dict[int, Cascade] = {}
+    every = random.choice((3, 50))
+    for tick in range(100):
+        for _ in range(random.choice((0, 3, 12))):
+            publish(net, ADA, tick)
+            plain[count] = Cascade(root=count, touched=tick)
+            count += 1
+        lasting = [root for root in plain if root % every == 0]
+        engage(net, np.array(lasting, dtype=np.int64), tick)
+        liked = random.choices([*plain] or [0], k=3 if plain else 0)
+        for root in liked:
+            like(net, BO, root, tick)
+        for root in [*lasting, *liked]:
+            plain[root] = plain[root]._replace(touched=tick, engagements=plain[root].engagements + 1)
+        net.cascades.retire(tick - 10)
+        plain = {root: cascade for root, cascade in plain.items() if cascade.touched >= tick - 10}
+        assert [*cascades_of(net).values()] == [*plain.values()]
+        expected = [root if root in plain else NO_POST for root in range(count)]
+        assert roots_of(net, [-1, *range(count), count]) == [NO_POST, *expected, NO_POST]
+        assert {*net.cascades.sizes()} <= {1}
+        assert sum(net.cascades.sizes().values()) == count
+    assert count > len(plain) > len(lasting) > 1
+    again = two()
+    again.cascades.restore(Columns(net.cascades.columns()))
+    assert cascades_of(again) == cascades_of(net)
+    assert roots_of(again, [*range(count)]) == expected
+    assert again.cascades.totals() == net.cascades.totals()
+
+
+LIFETIMES: dict[str, Callable[[int, Random], float]] = {
+    "the first 500 last": lambda number, _: math.inf if number < 500 else 0,
+    "a few for very long": lambda _, random: random.paretovariate(0.7),
+}
+"""Ticks for which the cascade of a number is engaged."""
+
+
+@pytest.mark.everyday(1)
+@pytest.mark.parametrize("name", LIFETIMES)
+def test_the_table_is_at_most_twice_as_long_as_the_living_cascades_in_a_long_run(name: str) -> None:
+    random, net, number = Random(4), two(), 0
+    ends: dict[int, float] = {}
+    for tick in range(600):
+        for _ in range(5):
+            publish(net, ADA, tick)
+            ends[number] = tick + LIFETIMES[name](number, random)
+            number += 1
+        ends = {root: end for root, end in ends.items() if end > tick}
+        if tick % 5 == 0:
+            engage(net, np.array([*ends], dtype=np.int64), tick)
+        net.cascades.retire(tick - 10)
+        assert net.cascades.length <= 2 * len(cascades_of(net))
+    assert roots_of(net, [*ends]) == [*ends]
+    assert sum(net.cascades.sizes().values()) == number
+
+
+def test_a_timeline_keeps_the_newest_posts_in_order_also_while_its_length_changes() -> None:
+    draw = random.Random(1)  # a test
+    for _ in range(10):
+        size, depth = draw.randint(2, 6), draw.randint(1, 6)
+        ties = [(draw.randrange(size), draw.randrange(size)) for _ in range(2 * size)]
+        graph = FollowGraph(size, [tie[0] for tie in ties], [tie[1] for tie in ties])
+        net = Network(Population(personas=(persona(),) * size, graph=graph), FeedConfig(memory=depth), 1, 10)
+        kept: list[list[int]] = [[] for _ in range(size)]
+        for number in range(60):
+            if number % 20 == 19:
+                depth = draw.randint(1, 8)
+                net.use(FeedConfig(memory=depth), RelevanceConfig())
+            author = draw.randrange(size)
+            publish(net, author, number)
+            for follower in graph.followers(author).tolist():
+                kept[follower] = [*kept[follower], number][-depth:]
+            assert [net.state.ring("timeline").of(person) for person in range(size)] == kept
+
+
+def test_rings_are_filled_from_their_blocks_and_widened_without_a_loss() -> None:
+    lists = {0: [4], 2: [7, 8, 9, 10, 11], 3: [1, 2]}
+    rows = Rows(
+        np.array([*lists]), np.array([1, 5, 2]), np.array([number for each in lists.values() for number in each])
+    )
+    ends, counts = np.zeros((2, 4), dtype=np.int64)
+    rings = Rings(np.zeros((4, 5), dtype=np.int32), ends, counts)
+    rings.fill(rows)
+    assert [rings.of(person) for person in range(4)] == [lists.get(person, []) for person in range(4)]
+    rings = Rings(rings.widened(9), ends, counts)
+    assert [rings.of(person) for person in range(4)] == [lists.get(person, []) for person in range(4)]
+    block = rings.some(range(4))
+    assert [each.tolist() for each in block] == [each.tolist() for each in rows]
+
+
+def strangers(people: int, **feed: Any) -> Network:
+    """Return a network of people of whom nobody follows anybody, and whose feeds have room for the whole sample."""
+    settings = {"out_of_network": 1.0, "algorithm": "chronological", "size": 20, "pool": 20, **feed}
+    population = Population(personas=(persona(),) * people, graph=FollowGraph(people, [], []))
+    return Network(population, FeedConfig(**settings), seed=1, ticks_per_round=24)
+
+
+@catalogue("recent", [30, 100])
+def test_a_reader_is_shown_the_sample_that_the_definition_gives_whatever_has_been_forgotten(recent: int) -> None:
+    net, random = strangers(60, recent=recent, horizon_rounds=2), Random(4)
+    shown = Counter[int]()
+    for tick in range(240):
+        if tick % 24 == 0:
+            net.retire(tick)
+        for author in random.sample(range(40), random.choice((0, 1, 12))):
+            publish(net, author, tick)
+        reader = 40 + tick % 20
+        pool = net.living.ids(np.array(pool_of(net, reader, tick), dtype=np.int64)).tolist()
+        expected = {*pool} - {*roots_in(net, "seen", reader)}
+        assert {*opened(net, reader, tick)} == expected
+        shown.update(expected)
+    assert len(shown) > 500
