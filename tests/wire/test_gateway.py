@@ -166,10 +166,10 @@ def test_a_key_that_the_server_repeats_is_on_no_tape_and_in_no_cell(
 def test_several_servers_of_a_model_are_one_behind_the_gateway(tmp_path: Path) -> None:
     with ModelServer() as first, ModelServer() as second:
         plan = planned(tmp_path, first.url)
-        text = (
-            (tmp_path / "base.yaml").read_text().replace(f'host: "{first.url}"', f"hosts: [{first.url}, {second.url}]")
-        )
-        (tmp_path / "base.yaml").write_text(text)
+        text = (tmp_path / "base.yaml").read_text()
+        assert f"host: {first.url}" in text
+        hosts = f"hosts: [{first.url}, {second.url}]"
+        (tmp_path / "base.yaml").write_text(text.replace(f"host: {first.url}", hosts))
         both = make_plan(plan.path)
         run_cells(both, tmp_path / "direct", None)
         calls = first.statistics().calls, second.statistics().calls
