@@ -84,6 +84,13 @@ def test_intentions_come_as_often_as_their_weights_say() -> None:
     assert all(abs(counts[name] / 4000 - weight) < 0.033 for name, weight in IntentionsConfig().base.items())
 
 
+def test_a_post_is_remembered_by_its_id() -> None:
+    ada = person()
+    ada.enter(AgentState.COMPOSING, "decides", 1, view(id=12))
+    ada.enter(AgentState.IDLE, "round_ends", 2)
+    assert [record.context for record in ada.state_history] == [{"post_id": 12}, None]
+
+
 def test_an_action_that_is_no_text_is_refused_where_it_is_set() -> None:
     ada = person(pending_action="like")
     with pytest.raises(TypeError, match="pending_action must be a text or None, got 7"):
