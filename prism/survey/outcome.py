@@ -8,12 +8,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from prism.distribution import NORMAL
 from prism.experiment.hypothesis import Hypothesis
 from prism.experiment.hypothesis_tests import compared
 from prism.survey.questionnaire import Item
-
-Z_95 = 1.959963984540054
-"""The number of standard errors on each side of an estimate that hold the true value in 19 of 20 samples."""
 
 
 class Given(NamedTuple):
@@ -154,7 +152,7 @@ def mcnemar(up: int, down: int, people: int) -> dict[str, Any]:
     from scipy.stats import binomtest  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
 
     difference, moved = (up - down) / people, up + down
-    half = Z_95 * max(0.0, moved - (up - down) ** 2 / people) ** 0.5 / people
+    half = NORMAL * max(0.0, moved - (up - down) ** 2 / people) ** 0.5 / people
     return {
         "difference": difference,
         "low": max(-1.0, difference - half) if moved else None,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import yaml
+from msgspec.structs import replace
 
 from actors.core.files import write_file
 from actors.factory.config_file import read_config
@@ -18,13 +19,13 @@ from actors.runs.code import manifest_of
 from actors.runs.directory import RunDirectory
 from actors.runs.inputs import keep_those_of
 from actors.studies.calibration.calibration_plan import CalibrationPlan
+from actors.studies.experiments.plan import other_than
 from prism.calibration import Result, reasons
-from prism.config import Config, fitted_settings, settings
+from prism.config import Config, fitted_settings
 from prism.quoting import printable
 
 CONFIGURATION, RESULT, PAGE = "calibrated.yaml", "calibration.json", "calibration.md"
 DIGITS = 6  # significant digits of written numbers: the last digits of a regression depend on the processor
-NOT_COPIED = ("run.calibration.", "metrics.", "simulation.seed")
 
 
 def write_result(plan: CalibrationPlan, out: Path, result: Result) -> None:
@@ -75,15 +76,12 @@ def _configuration(plan: CalibrationPlan, config: Config, result: Result, result
     count = len(asked.targets)
     targets = "1 target" if count == 1 else f"{count} targets"
     data = targets if asked.data is None else Path(asked.data).name
-    content: dict[str, Any] = {}
-    ours, default = msgspec.to_builtins(config), msgspec.to_builtins(Config())
-    for setting in settings():
-        value = _at(ours, setting.path)
-        if not setting.path.startswith(NOT_COPIED) and value != _at(default, setting.path):
-            _put(content, setting.path, value)
+    seedless = replace(config, simulation=replace(config.simulation, seed=Config().simulation.seed))
+    content = other_than(msgspec.to_builtins(seedless), msgspec.to_builtins(Config()))
+    content.pop("metrics", None)
     doubts = {"doubts": "; ".join(result.doubts)} if result.doubts else {}
     found = _rounded({"data": data, "fit": result.fit, "holdout": result.holdout, **doubts, "result": result_hash})
-    _put(content, "run.calibration", {**found, "settings": fitted_settings(config)})
+    content["run"] = content.get("run", {}) | {"calibration": {**found, "settings": fitted_settings(config)}}
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
     lines = [
         f"Calibrated on {data} by `prism calibrate {plan.path.name}`, plan {plan.hash[:16]}.",
@@ -99,20 +97,6 @@ def _configuration(plan: CalibrationPlan, config: Config, result: Result, result
     ]
     heading = [f"# {printable(line)}".rstrip() + "\n" for line in lines]
     return "".join([*heading, "\n", text]).encode()
-
-
-def _at(settings: Mapping[str, Any], path: str) -> Any:
-    value: Any = settings
-    for part in path.split("."):
-        value = value[part]
-    return value
-
-
-def _put(content: dict[str, Any], path: str, value: Any) -> None:
-    *sections, name = path.split(".")
-    for section in sections:
-        content = content.setdefault(section, {})
-    content[name] = value
 
 
 UNKNOWN = "-"

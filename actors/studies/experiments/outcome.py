@@ -30,7 +30,6 @@ from prism.experiment import (
     UNPAIRED,
     Answer,
     Comparison,
-    Condition,
     Effect,
     Experiment,
     Hypothesis,
@@ -281,22 +280,19 @@ def _judged(experiment: Experiment, values: Values, threshold: Threshold) -> Jud
 
 def write_outcome(out: Path, plan: Plan, values: Values, outcome: Outcome) -> None:
     """Write the tidy table and the outcome, each whole or not at all."""
+    # The level of each factor of the design, in its order; in a list, each setting that its conditions give.
+    levels = {each.name: each.factors or each.settings for each in plan.experiment.conditions}
+    factors = list(dict.fromkeys(name for each in levels.values() for name in each))
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    factors = factors_of(plan)
     writer.writerow(["condition", *factors, "seed", "measure", "value"])
-    writer.writerows(_rows(plan, values, factors))
+    for condition, own in levels.items():
+        for seed in plan.experiment.seeds:
+            for measure, value in values.get((condition, seed), {}).items():
+                cells = [_cell(own.get(name, "")) for name in factors]
+                writer.writerow([_cell(condition), *cells, seed, _cell(measure), repr(value)])
     write_file(out / RESULTS, text.getvalue().encode())
     write_json(out / OUTCOME, outcome)
-
-
-def _rows(plan: Plan, values: Values, factors: Sequence[str]) -> Iterator[list[Any]]:
-    for condition in plan.experiment.conditions:
-        for seed in plan.experiment.seeds:
-            found = values.get((condition.name, seed))
-            for measure in plan.experiment.measures if found is not None else ():
-                levels = [_cell(levels_of(condition).get(name, "")) for name in factors]
-                yield [_cell(condition.name), *levels, seed, _cell(measure), repr(found[measure]) if found else ""]
 
 
 def _cell(value: Any) -> Any:
@@ -305,13 +301,3 @@ def _cell(value: Any) -> Any:
         return f"'{value}" if value and value[0] in FORMULA_STARTS else value
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return value if is_number else msgspec.json.encode(value).decode()
-
-
-def factors_of(plan: Plan) -> list[str]:
-    """Return the factors of the design, in its order; of a list, the settings that its conditions give."""
-    return list(dict.fromkeys(name for each in plan.experiment.conditions for name in levels_of(each)))
-
-
-def levels_of(condition: Condition) -> dict[str, Any]:
-    """Return the level of each factor of a condition; in a list, each setting that it gives."""
-    return condition.factors or condition.settings

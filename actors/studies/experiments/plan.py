@@ -191,16 +191,16 @@ def meaning_of(cell: Cell) -> str:
     unseeded = replace(cell.config, simulation=replace(cell.config.simulation, seed=Config().simulation.seed))
     code = manifest_of(cell.config, {}, code_of(cell.config)).domain_code
     settings = _named_by_content(unseeded, cell.inputs)
-    return _hash([_other_than(settings, _settings(Config())), sorted(cell.inputs.values()), code])
+    return _hash([other_than(settings, _settings(Config())), sorted(cell.inputs.values()), code])
 
 
-def _other_than(settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+def other_than(settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that are not at their defaults, without sections that are left empty."""
     found: dict[str, Any] = {}
     for name, value in settings.items():
         default = defaults.get(name)
         if isinstance(value, dict) and isinstance(default, dict):
-            section = _other_than(value, default)
+            section = other_than(value, default)
             found |= {name: section} if section else {}
         elif value != default:
             found[name] = value
