@@ -7,25 +7,15 @@ from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import IO, NamedTuple
+from typing import IO
 
 from actors.core.files import open_own
 from actors.logs.output import say
 
-
-class Rotation(NamedTuple):
-    """The most that a file of lines may take of the disk, with the files that came before it.
-
-    Args:
-        size_max: bytes of one file. A line that is longer has a file of its own.
-        kept: the number of earlier files that are kept, as `NAME.1` (the latest) to `NAME.<kept>`.
-    """
-
-    size_max: int = 100_000_000
-    kept: int = 5
-
-
-ROTATION = Rotation()
+SIZE_MAX = 100_000_000
+"""The most bytes of a file, by default. A line that is longer has a file of its own."""
+KEPT = 5
+"""The number of earlier files that are kept, as `NAME.1` (the latest) to `NAME.5`."""
 
 
 class LineFile:
@@ -35,15 +25,15 @@ class LineFile:
 
     Args:
         path: the file; created if it does not exist. A missing line end, as after a crash, is added.
-        rotation: when it is set aside, and a new file is begun.
+        size_max: the bytes at which it is set aside, and a new file is begun.
 
     Raises:
         OSError: it cannot be opened.
     """
 
-    def __init__(self, path: Path, rotation: Rotation = ROTATION) -> None:
+    def __init__(self, path: Path, size_max: int = SIZE_MAX) -> None:
         self._path = path
-        self._rotation = rotation
+        self._size_max = size_max
         self._file = _open(path)
         self._size = self._file.tell()
         self._lines: SimpleQueue[bytes | None] = SimpleQueue()
@@ -75,7 +65,7 @@ class LineFile:
                 line = self._lines.get()
 
     def _write(self, line: bytes) -> None:
-        if self._size and self._size + len(line) > self._rotation.size_max:
+        if self._size and self._size + len(line) > self._size_max:
             self._set_aside()
         self._file.write(line)
         self._size += len(line)
@@ -83,8 +73,7 @@ class LineFile:
     def _set_aside(self) -> None:
         """Begin a new file. The oldest file is removed first, so that a crash in between loses no other file."""
         self._file.close()
-        kept = self._rotation.kept
-        numbered = [self._path, *(self._path.with_name(f"{self._path.name}.{number + 1}") for number in range(kept))]
+        numbered = [self._path, *(self._path.with_name(f"{self._path.name}.{number + 1}") for number in range(KEPT))]
         numbered[-1].unlink(missing_ok=True)
         for older, newer in zip(reversed(numbered[1:]), reversed(numbered[:-1]), strict=True):
             if newer.exists():

@@ -25,7 +25,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 from actors.core.events import FILE_ONLY
 from actors.core.threads import in_threads
-from actors.logs.line_file import ROTATION, LineFile, Rotation
+from actors.logs.line_file import SIZE_MAX, LineFile
 from actors.logs.output import is_shown, output
 from actors.logs.rate_limit import LogLimit
 from actors.logs.redaction import Redaction
@@ -98,7 +98,7 @@ class RunLog:
 
     Args:
         path: the file; none for a run in memory.
-        rotation: when the file is set aside.
+        size_max: the bytes at which the file is set aside.
         clock: seconds, from any start.
 
     Raises:
@@ -106,11 +106,11 @@ class RunLog:
     """
 
     def __init__(
-        self, path: Path | None, rotation: Rotation = ROTATION, clock: Callable[[], float] = time.monotonic
+        self, path: Path | None, size_max: int = SIZE_MAX, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.context = LogContext()
         self._limit = LogLimit(clock)
-        self._file = LineFile(path, rotation) if path is not None else None
+        self._file = LineFile(path, size_max) if path is not None else None
         self._written: list[Processor] = [
             structlog.contextvars.merge_contextvars,
             self.context,
@@ -223,17 +223,17 @@ _logging = _Logging()
 
 
 @contextmanager
-def logging_to(path: Path | None, rotation: Rotation = ROTATION) -> Iterator[LogContext]:
+def logging_to(path: Path | None) -> Iterator[LogContext]:
     """Send the events of the block to standard error and, if a path is given, to that file, one JSON object a line."""
-    with closing(RunLog(path, rotation)) as log, log.active() as context:
+    with closing(RunLog(path)) as log, log.active() as context:
         yield context
 
 
 @asynccontextmanager
-async def open_log(path: Path | None, rotation: Rotation = ROTATION) -> AsyncIterator[LogContext]:
+async def open_log(path: Path | None, size_max: int = SIZE_MAX) -> AsyncIterator[LogContext]:
     """Do the same as `logging_to` in a task, by the clock of its loop, and open and close the file in a thread."""
     clock = asyncio.get_running_loop().time
-    async with in_threads(closing(await to_thread.run_sync(RunLog, path, rotation, clock))) as log:
+    async with in_threads(closing(await to_thread.run_sync(RunLog, path, size_max, clock))) as log:
         with log.active() as context:
             yield context
 

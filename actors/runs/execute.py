@@ -35,7 +35,6 @@ from actors.core.ports import Observer
 from actors.core.threads import in_threads
 from actors.factory.domains import BuiltDomain
 from actors.factory.oracle_backends import open_oracle
-from actors.logs.line_file import Rotation
 from actors.logs.setup import LogContext, open_log
 from actors.metrics.observation import Observation
 from actors.persistence.batch_writer import Execute, in_thread
@@ -165,14 +164,14 @@ async def execute(run: Run, host: Host, observed: Observation) -> Summary:
         PrismError: the oracle, the disk or an actor failed for good. Every tick committed before is on disk.
     """
     directory, phases = run.directory, PhaseWatch(anyio.current_time, tick_s=run.config.run.tick_s)
-    rotation = Rotation(size_max=round(run.config.run.log_max_mb * 1_000_000))
+    size_max = round(run.config.run.log_max_mb * 1_000_000)
 
     @contextmanager
     def observing() -> Iterator[Observer]:
         with observed.observing(directory.name) as observer, directory.publishing(observed.address):
             yield observer
 
-    async with open_log(directory.log, rotation) as logs, in_threads(observing()) as observer:
+    async with open_log(directory.log, size_max) as logs, in_threads(observing()) as observer:
         logs.run_id = directory.name
         logs.tick = lambda: run.recorded.ticks
         async with in_threads(PhaseFile(directory.path)) as file:
