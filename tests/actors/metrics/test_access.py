@@ -13,7 +13,6 @@ from prism.config import MetricsConfig
 from prism.errors import ConfigError
 from tests.actors.http.support import ask
 from tests.actors.metrics.pages import PAGES, Serve
-from tests.catalogue import catalogue
 
 
 def test_only_who_knows_the_password_reads_the_metrics(serve: Serve) -> None:
@@ -43,12 +42,9 @@ def test_a_port_in_use_says_so_in_one_line(serve: Serve) -> None:
         f"metrics: cannot listen on 127.0.0.1:{port}: Address already in use; set metrics.port to another port, or to "
         "0 for any free one"
     )
-
-
-@catalogue("host", ["203.0.113.7", "a" * 300])
-def test_an_address_that_is_not_ours_says_so(host: str) -> None:
-    with pytest.raises(AddressError, match=r"cannot listen on .* set metrics.host to an address of this machine"):
-        MetricsServer(MetricsConfig(port=0, host=host), PAGES, {})
+    for host in ("203.0.113.7", "a" * 300):
+        with pytest.raises(AddressError, match=r"cannot listen on .* set metrics.host to an address of this machine"):
+            MetricsServer(MetricsConfig(port=0, host=host), PAGES, {})
 
 
 @pytest.mark.parametrize(("host", "begins"), [("0.0.0.0", "http://127.0.0.1:"), ("::1", "http://[::1]:")])

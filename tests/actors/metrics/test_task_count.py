@@ -21,11 +21,6 @@ async def test_tasks_are_counted_and_a_leak_of_them_shows() -> None:
         tasks.update(0)
         assert tasks.latest == before + 7
         group.cancel_scope.cancel()
-
-
-async def test_tasks_of_very_many_agents_are_not_counted() -> None:
     tasks = TaskCount(lambda: 0.0)
     tasks.update(AGENTS_MAX + 1)
-    assert tasks.latest is None
-    tasks.update(AGENTS_MAX)
-    assert tasks.latest is not None
+    assert tasks.latest is None, "too many to be counted"
