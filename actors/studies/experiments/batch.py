@@ -75,8 +75,7 @@ class Batch:
         self.problems: dict[str, str] = {}
         self._waiting = deque(cells)
         self._again = deque[Cell]()
-        self._kills = Counter[str]()
-        self._losses = Counter[str]()
+        self._times = Counter[tuple[str, str]]()
         self._out, self._on_done, self._progress = out, on_done, progress
         progress.tell(total=progress.standing().total + len(cells))
 
@@ -108,18 +107,18 @@ class Batch:
 
     def kill(self, cell: Cell, place: str = "its process") -> None:
         """Note that the worker of a cell was killed: it waits again, or counts as failed."""
-        self._progress.lose("worker killed")
-        self._kills[cell.key] += 1
-        if self._kills[cell.key] < KILLS_MAX:
-            self._again.append(cell)
-        else:
-            self.end(cell, Done(f"{place} was killed {KILLS_MAX} times; is there enough memory?"))
+        self._again_or(
+            cell, "worker killed", KILLS_MAX, f"{place} was killed {KILLS_MAX} times; is there enough memory?"
+        )
 
     def lose(self, cell: Cell) -> None:
         """Note that the node of a cell was lost: the cell waits again, or counts as failed."""
-        self._progress.lose("node lost")
-        self._losses[cell.key] += 1
-        if self._losses[cell.key] < LOSSES_MAX:
+        self._again_or(cell, "node lost", LOSSES_MAX, f"its node was lost {LOSSES_MAX} times")
+
+    def _again_or(self, cell: Cell, reason: str, most: int, problem: str) -> None:
+        self._progress.lose(reason)
+        self._times[cell.key, reason] += 1
+        if self._times[cell.key, reason] < most:
             self._again.append(cell)
         else:
-            self.end(cell, Done(f"its node was lost {LOSSES_MAX} times"))
+            self.end(cell, Done(problem))
