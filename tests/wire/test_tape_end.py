@@ -10,6 +10,7 @@ import pytest
 
 from actors.core.errors import first_error
 from actors.runtime.simulation import Simulation
+from prism.errors import OracleSpentError
 from prism.llm import Tape, TapeMissError
 from tests.standin import Latency, ModelServer, ServerSettings
 from tests.wire.support import config, run
@@ -87,11 +88,12 @@ async def test_the_tape_of_an_interrupted_run_goes_on_where_it_ended(tmp_path: P
 @pytest.mark.slow
 async def test_the_tape_of_a_run_that_was_stopped_by_its_cap_goes_on_without_the_cap(tmp_path: Path) -> None:
     tape = tmp_path / "tape.sqlite"
-    capped = {"max_calls": 40, "when_spent": "stop"}
     with ModelServer() as server:
-        stopped = await run(config(server.url, **on_tape(tape, "record", **capped)), tmp_path)
+        for _ in range(2):  # recorded answers count towards the cap as well
+            try:
+                await run(config(server.url, **on_tape(tape, "record", max_calls=40, when_spent="stop")), tmp_path)
+            except* OracleSpentError:
+                pass  # the tick under way could not end without an answer
+            assert answers_on(tape) == 40
         await expect_a_miss(server.url, tape)
-        again = await run(config(server.url, **on_tape(tape, "record", **capped)), tmp_path)
         await expect_it_goes_on(server, tape)
-    assert (stopped.status, stopped.oracle_calls) == ("stopped", 40)
-    assert again.ticks == stopped.ticks, "recorded answers count towards the cap as well"
