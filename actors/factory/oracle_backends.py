@@ -19,6 +19,7 @@ from prism.config import Config, ModelsConfig, calibration_label
 from prism.config.calibrated import UNCALIBRATED
 from prism.errors import ConfigError, OracleUnavailableError
 from prism.llm import Health, LanguageModel, LLMFailureException, Tape, TapedModel
+from prism.llm.backend import make_backend
 from prism.llm.tape_file import TapeError, check_place
 from prism.statechart import Oracle
 
@@ -62,16 +63,7 @@ def make_model(config: Config) -> LanguageModel:
     llm = config.llm
     if config.simulation.domain == "economy":
         llm = replace(llm, method="json")  # its answers are no options, so nobody would ask for probabilities
-    # Imported here, because an HTTP client takes 0.2 s to import and most runs need none.
-    if config.oracle.backend == "ollama":
-        from prism.llm import OllamaChatClient  # noqa: PLC0415
-
-        return OllamaChatClient(llm, os.environ)
-    if config.oracle.backend == "openai":
-        from prism.llm import OpenAICompatClient  # noqa: PLC0415
-
-        return OpenAICompatClient(llm, os.environ)
-    raise ValueError(f"backend {config.oracle.backend!r} is no language model")
+    return make_backend(config.oracle.backend, llm, os.environ)
 
 
 def _at(config: Config, address: str) -> Config:

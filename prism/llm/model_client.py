@@ -11,16 +11,18 @@ import json
 import logging
 import os
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any, ClassVar
 
 import httpx
+from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
 from prism.llm.address import address_of
+from prism.llm.backend import Backend
 from prism.llm.body import PLAIN
 from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.http import HOOKS, LIMITS, UnusableAnswerError, bounded_call
@@ -54,7 +56,7 @@ _KEY_HEADER = re.compile(r"\b(?:x-(?:[a-z]+-)*(?:key|token)|api-?key)\b", re.IGN
 _ELSE = "set llm.request.extra_body to what it takes (null leaves a field out), or another llm.model"
 
 
-class ModelClient(ABC):
+class ModelClient(Backend):
     """A client of a model's server. A subclass for each protocol makes the requests and reads the replies.
 
     Args:
@@ -65,8 +67,6 @@ class ModelClient(ABC):
         OracleUnavailableError: the host is not an address, a secret cannot be sent, or a file has no certificates.
     """
 
-    component: ClassVar[str]
-    """The name of the protocol, in identities and in errors."""
     kind: ClassVar[str] = "server"
     """The kind of server, in messages."""
     start: ClassVar[str] = "start it"
@@ -81,28 +81,16 @@ class ModelClient(ABC):
     _http: httpx.AsyncClient
 
     def __init__(self, config: LLMConfig, environment: Mapping[str, str] | None) -> None:
-        self._config = config
+        super().__init__(config, environment)
         self._address = address_of(config, os.environ if environment is None else environment)
         self._host = self._address.host
         self._dialect: str = self.dialects[0]
         self._letters = LetterChooser(self._ask_letters, self.forms, temperature=config.temperature, seed=config.seed)
 
     @property
-    def name(self) -> str:
-        return f"{self.component} {self._config.model}"
-
-    @property
     def identity(self) -> Identity:
-        """The settings that its answers depend on, besides the request."""
-        extra = self._config.request.extra_body
-        return Identity(
-            backend=self.component,
-            model=self._config.model,
-            dialect=self._dialect,
-            options=self._sampling(),
-            extra_body=json.dumps(extra, sort_keys=True) if extra else "",
-            method=METHOD if self._letters.is_sound else "",
-        )
+        method = METHOD if self._letters.is_sound else ""
+        return replace(super().identity, dialect=self._dialect, options=self._sampling(), method=method)
 
     def _options_of_http(self) -> dict[str, Any]:
         """Return the options of the HTTP client."""
@@ -116,9 +104,9 @@ class ModelClient(ABC):
             "event_hooks": HOOKS,
         }
 
-    @abstractmethod
     def _sampling(self) -> dict[str, float]:
         """Return the sampling options that go with every request."""
+        return super().identity.options
 
     @abstractmethod
     def _body(self, request: ChatRequest, dialect: str, limit: int, temperature: float) -> dict[str, Any]:

@@ -67,8 +67,7 @@ class OllamaChatClient(ModelClient):
         self._http = self._client._client  # noqa: SLF001  # its `chat` can neither leave a field out nor add one
 
     def _sampling(self) -> dict[str, float]:
-        config = self._config
-        return {"temperature": config.temperature, "num_ctx": config.num_ctx, "num_predict": config.num_predict}
+        return {**super()._sampling(), "num_ctx": self._config.num_ctx}
 
     def _body(self, request: ChatRequest, dialect: str, limit: int, temperature: float) -> dict[str, Any]:
         """Return the body of a chat, which has to fit into the model's window."""

@@ -48,9 +48,6 @@ class OpenAICompatClient(ModelClient):
         self._path = config.request.path or path or "/v1/chat/completions"
         self._http = httpx.AsyncClient(base_url=self._host, **self._options_of_http())
 
-    def _sampling(self) -> dict[str, float]:
-        return {"temperature": self._config.temperature, "num_predict": float(self._config.num_predict)}
-
     def _body(self, request: ChatRequest, dialect: str, limit: int, temperature: float) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": request.model or self._config.model,

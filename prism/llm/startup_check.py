@@ -8,9 +8,11 @@ from typing import Any, TypeVar
 import anyio
 import msgspec
 
+from prism.errors import OracleUnavailableError
 from prism.llm.failure import FINAL, LLMFailureException
+from prism.llm.json_object import extract_object, without_reasoning
 from prism.llm.loose_choice import repaired
-from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Message
+from prism.llm.port import ChatRequest, ChoiceRequest, Completion, LanguageModel, Message
 
 T = TypeVar("T")
 
@@ -86,3 +88,19 @@ async def retry_until_usable(
         if unusable == unusable_tries:
             break
     raise failure
+
+
+async def first_answer(model: LanguageModel) -> Completion:
+    """Return a model's readable answer to the test question.
+
+    Raises:
+        OracleUnavailableError: there is none; the message is one line.
+    """
+
+    def is_usable(said: Completion) -> bool:
+        return follows_schema(extract_object(said.text) or without_reasoning(said.text)[0], loosely=True)
+
+    try:
+        return await retry_until_usable(lambda: model.complete(SELF_TEST), is_usable)
+    except LLMFailureException as error:
+        raise OracleUnavailableError(f"{model.name} does not answer: {error.reason}: {error.told}") from error

@@ -1,0 +1,84 @@
+"""The backends of a language model: what each has to say for itself, and the table of those that come with PRISM."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from importlib import import_module
+from typing import ClassVar
+
+from prism.config.model import LLMConfig
+from prism.llm.port import (
+    ChatRequest,
+    ChoiceRequest,
+    Completion,
+    Distribution,
+    Health,
+    Identity,
+    LanguageModel,
+    Undecided,
+)
+from prism.llm.startup_check import first_answer
+
+BACKENDS = {
+    "ollama": "prism.llm.ollama.OllamaChatClient",
+    "openai": "prism.llm.openai_compat.OpenAICompatClient",
+}
+"""`{oracle.backend: its class}`. It is imported when it is needed: an HTTP client takes 0.2 s."""
+
+
+class Backend(ABC):
+    """A language model of one kind: a subclass has `complete`, and `choose` if it gives probabilities.
+
+    Args:
+        config: the settings of `llm`.
+        environment: the variables with the secrets.
+    """
+
+    component: ClassVar[str]
+    """Its name in `oracle.backend`, in identities and in errors."""
+
+    def __init__(self, config: LLMConfig, environment: Mapping[str, str] | None = None) -> None:  # noqa: ARG002
+        self._config = config
+
+    @property
+    def name(self) -> str:
+        return f"{self.component} {self._config.model}"
+
+    @property
+    def identity(self) -> Identity:
+        """The settings that its answers depend on, besides the request."""
+        extra = self._config.request.extra_body
+        return Identity(
+            backend=self.component,
+            model=self._config.model,
+            dialect="",
+            options={"temperature": self._config.temperature, "num_predict": float(self._config.num_predict)},
+            extra_body=json.dumps(extra, sort_keys=True) if extra else "",
+        )
+
+    @abstractmethod
+    async def complete(self, request: ChatRequest) -> Completion:
+        """Return the model's answer to a chat. Raises: LLMFailureException."""
+
+    async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:  # noqa: ARG002
+        """Return a weight for each option, or None if the model gives none."""
+        return None
+
+    async def check(self) -> Health:
+        """Return the model's health: it answers the test question. Raises: OracleUnavailableError."""
+        said = await first_answer(self)
+        return Health(
+            backend=self.component, version="", model=said.model, latency_s=said.latency_s, dialect="", note=""
+        )
+
+    async def aclose(self) -> None:  # noqa: B027  # most have nothing to close
+        """Close every connection."""
+
+
+def make_backend(name: str, config: LLMConfig, environment: Mapping[str, str]) -> LanguageModel:
+    """Return the model that `oracle.backend` names. It sends nothing yet."""
+    module, _, kind = BACKENDS[name].rpartition(".")
+    made: LanguageModel = getattr(import_module(module), kind)(config, environment)
+    return made
