@@ -59,7 +59,7 @@ def write(path: Path, host: str, **oracle: object) -> str:
 
 def rows(printed: str) -> dict[str, str]:
     """What stands beside each name."""
-    lines = (re.match(r" (\S+(?: \S+)*) {2,}(.*?) *$", line) for line in printed.splitlines())
+    lines = (re.match(r" ?(\S+(?: \S+)*) {2,}(.*?) *$", line) for line in printed.splitlines())
     return {found[1]: found[2] for found in lines if found}
 
 

@@ -155,7 +155,7 @@ def test_models_that_are_asked_in_different_ways_are_refused(prism: Prism, tmp_p
         ("llm.by.attribute=partyy", "llm.by.attribute: no attribute 'partyy': did you mean party?"),
         ("llm.by.models={reed: a}", "llm.by.models.reed: party is never 'reed': did you mean red?"),
         ("llm.by.models={}", "llm.by.models: expected both attribute and models, or neither: models is missing"),
-        ("llm.by.models={red: ''}", "llm.by.models.red: expected the name of a model, got ''"),
+        ("llm.by.models={red: ''}", "llm.by.models.red: expected non-empty text, got ''"),
         ("llm.by.models={red: sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD}", "llm.by.models.red: "),
         ("oracle.sharing.by=archetype", "people of one archetype would share the judgements of different models"),
         ("simulation.domain=economy", "only people on a feed have models of their own"),
