@@ -79,12 +79,6 @@ def _choices(kind: inspect.Type) -> list[str]:
     return []
 
 
-def item_type_of(kind: inspect.Type) -> inspect.Type | None:
-    """Return the type of one item of a list; None for another type."""
-    bare = kind.type if isinstance(kind, inspect.Metadata) else kind
-    return bare.item_type if isinstance(bare, inspect.VarTupleType | inspect.ListType) else None
-
-
 def _word_text(kind: inspect.Type) -> str:
     match kind:
         case inspect.LiteralType() | inspect.EnumType():
