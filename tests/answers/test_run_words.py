@@ -63,7 +63,3 @@ def test_fallbacks_and_a_calibration_are_told() -> None:
 )
 def test_a_run_without_cascades_claims_none(changes: dict[str, Any], second: str) -> None:
     assert told(PEOPLE | changes)[1] == second
-
-
-def test_a_domain_with_words_of_its_own_is_told_by_them_and_then_limited() -> None:
-    assert told({"guests": 44}, own="44 of 100 guests were at the bar.") == ["44 of 100 guests were at the bar.", *LAST]

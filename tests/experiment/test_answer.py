@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from prism.answers import MadeOf, caveats, words_of
+from prism.answers import words_of
 from prism.experiment import (
     Hypothesis,
     Side,
@@ -92,18 +92,3 @@ def test_conditions_without_a_hypothesis_are_sentences_too() -> None:
     assert described_by(words, [one, two, Side("under c", [9.0])]).text.startswith(
         "Over one seed people gave 3 likes under a, 4 under b and 9 under c ("
     )
-
-
-def test_what_limits_all_answers_is_said() -> None:
-    said = caveats({"under a": None, "under b": None}, {"under a": 0.0, "under b": 0.123}, missing=1, exploratory=2)
-    assert said == [
-        "The world is not calibrated on data: it shows directions, and not the sizes of a real world.",
-        "Some choices were made without the oracle, by a fallback: 0% under a, 12% under b.",
-        "1 cell has no result, so the means may be of unlike runs.",
-        "2 comparisons were not planned before the first result, and need new seeds to count.",
-    ]
-    assert caveats({"under a": "calibrated on x", "under b": None}, {}, 0, 0) == [
-        "The world is under a calibrated on x; under b not calibrated."
-    ]
-    made = MadeOf(prism=["0.1.0"], inputs={"graph.csv": "ab" * 32})
-    assert str(made) == "PRISM 0.1.0; inputs: graph.csv abababababab."

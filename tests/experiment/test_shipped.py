@@ -15,6 +15,7 @@ from tests.paths import ROOT
 SHIPPED = sorted((ROOT / "configs" / "experiments").glob("*.yaml"))
 
 
+@pytest.mark.slow
 @catalogue("path", SHIPPED)
 def test_a_shipped_experiment_has_seeds_enough_for_each_of_its_hypotheses(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

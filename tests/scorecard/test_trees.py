@@ -30,11 +30,6 @@ def test_shapes_are_those_of_a_graph_library(parents: tuple[int, ...]) -> None:
     assert found.virality == pytest.approx(graph.average_path_length() if len(parents) > 1 else 0.0)
 
 
-def test_a_parent_must_come_first() -> None:
-    with pytest.raises(ValueError, match="expected a parent before post 1 of the tree, got 2"):
-        shape_of(tree((-1, 2, 0)))
-
-
 def test_posts_become_the_trees_of_their_originals() -> None:
     found = trees_of([(7, 0, None), (8, 1, None), (9, 2, 7), (3, 4, 9), (4, 4, 8)], tick_minutes=2.0)
     assert found == {7: Tree((-1, 0, 1), (0.0, 4.0, 8.0)), 8: Tree((-1, 0), (0.0, 6.0))}

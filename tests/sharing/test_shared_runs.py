@@ -54,7 +54,7 @@ def shared_run(config: Config, schedule: int, fails: float = 0.2) -> Simulation:
     return run_scheduled(schedule, partial(run, config, partial(slow, seed=schedule, fails=fails)))
 
 
-@pytest.mark.parametrize(("deliberation", "full", "everyday"), [(4, 20, 2), (0, 8, 2)])
+@pytest.mark.parametrize(("deliberation", "full", "everyday"), [(4, 20, 2), (0, 8, 1)])
 def test_every_schedule_gives_the_same_result(deliberation: int, full: int, everyday: int, size: Size) -> None:
     config = with_deliberation(deliberation, SHARED)
     done = shared_run(config, 0)

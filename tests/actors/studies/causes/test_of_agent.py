@@ -25,6 +25,7 @@ def test_the_outcome_is_the_largest_cascade_of_the_agent_and_only_the_agent_is_l
 ) -> None:
     monkeypatch.setattr(search, "TOP", 1)
     monkeypatch.setattr(search, "BUDGET", 4)
+    monkeypatch.setattr(search, "causes", partial(search.causes, draws=1))
     course = read_course(embedded, PostEvent)
     sizes = {root: [*course.roots.values()].count(root) for root in course.roots.values()}
     largest = max(sizes, key=lambda root: sizes[root])

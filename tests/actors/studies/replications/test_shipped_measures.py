@@ -59,6 +59,7 @@ def test_each_listener_comes_once_and_success_is_measured_by_shares_of_downloads
     assert 0.0 < lab.unpredictability([market, other]) < 2 / 48
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ours")
 def test_the_trees_that_the_fit_has_not_seen_are_those_that_the_calibration_holds_out() -> None:
     twitter = measures("twitter15")
