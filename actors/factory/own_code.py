@@ -81,13 +81,9 @@ class KnownCode:
         self._here: set[str] = set()
         """The keys that this process has added: the record may be on a disk that cannot be written."""
 
-    def has(self, key: str) -> bool:
-        """Return whether a key is known."""
-        return key in self._here or key in self._recorded()
-
-    def has_other(self, name: str) -> bool:
-        """Return whether other code of this name is known."""
-        return any(key.partition(" ")[2] == name for key in self._here | self._recorded())
+    @property
+    def keys(self) -> set[str]:
+        return self._here | self._recorded()
 
     def add(self, keys: Iterable[str]) -> None:
         """Add keys, for this process and, if the record can be written, for later ones."""
@@ -165,7 +161,8 @@ def allow(codes: Sequence[OwnCode]) -> None:
 
 def unknown_code(codes: Iterable[OwnCode]) -> list[OwnCode]:
     """Return the code that its user has not asked for."""
-    return [code for code in codes if not known_code.has(code.key)]
+    known = known_code.keys
+    return [code for code in codes if code.key not in known]
 
 
 def refuse_unknown(codes: Iterable[OwnCode]) -> None:
@@ -180,7 +177,8 @@ def refuse_unknown(codes: Iterable[OwnCode]) -> None:
 def untrusted(unknown: Iterable[OwnCode]) -> UntrustedCodeError:
     """Return the error for code that its user has not asked for."""
     files = {file: digest for code in unknown for file, digest in code.sources.items()}
-    return UntrustedCodeError(files, is_changed=any(known_code.has_other(code.reference) for code in unknown))
+    known = {key.partition(" ")[2] for key in known_code.keys}
+    return UntrustedCodeError(files, is_changed=any(code.reference in known for code in unknown))
 
 
 def domain_error(problem: str) -> ConfigError:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from itertools import chain
-from typing import NamedTuple
 
 from prism.checked import field_types
 from prism.clock import SimulatedClock
 from prism.config.attributes import PLACE, POSTS_PLACE, TRAITS, WEIGHTS, AttributeConfig
 from prism.config.domain_settings import places_of
-from prism.config.graph_fit import find_misfit
+from prism.config.graph_fit import Conflict, find_misfit
 from prism.config.measures import GROUPS, measure_problem
 from prism.config.measures import PLACE as MEASURES
 from prism.config.model import (
@@ -43,18 +42,6 @@ _BY_ALL = "seen or root, as the newest post that came to somebody is known to th
 
 _INDICATORS = ("interest_rate", "inflation", "gdp_growth", "unemployment", "total_economic_value")
 """The settings of `economy.initial` that a file replaces."""
-
-
-class Conflict(NamedTuple):
-    """Settings that are each valid and contradict each other.
-
-    Args:
-        keys: the dotted paths of those involved; the error names the one that was set last.
-        problem: the conflict, in words that are right for any of the keys.
-    """
-
-    keys: tuple[str, ...]
-    problem: str
 
 
 def find_conflicts(  # noqa: PLR0913  # each section that others contradict
@@ -262,7 +249,7 @@ def _graph_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
     if population.graph.path is None and population.graph.kind != "profiles":
         misfit = find_misfit(population.graph, population.size)
         if misfit is not None:
-            yield Conflict(misfit.keys, misfit.problem)
+            yield misfit
 
 
 def _homophily_conflicts(population: PopulationConfig) -> Iterator[Conflict]:

@@ -18,33 +18,33 @@ POWER_LAW_SHARE = 4
 """On average a person follows at most one in so many people. The generator takes very long to draw more ties."""
 
 
-class Misfit(NamedTuple):
-    """Settings from which no graph can be made.
+class Conflict(NamedTuple):
+    """Settings that are each valid and contradict each other.
 
     Args:
-        keys: the dotted paths of those involved, the first one to blame unless more is known.
-        problem: what does not fit, in words that are right for any of the keys.
+        keys: the dotted paths of those involved, the first one to blame unless it is known which was set last.
+        problem: the conflict, in words that are right for any of the keys.
     """
 
     keys: tuple[str, ...]
     problem: str
 
 
-def find_misfit(graph: GraphConfig, size: int) -> Misfit | None:
+def find_misfit(graph: GraphConfig, size: int) -> Conflict | None:
     """Return the reason why the generator can make no graph of `size` people; None if it can."""
     degree = graph.degree_among(size)
     if degree >= size:
-        return Misfit((_DEGREE, _SIZE), f"expected graph.degree < the number of people, got {degree} and {size}")
+        return Conflict((_DEGREE, _SIZE), f"expected graph.degree < the number of people, got {degree} and {size}")
     if graph.kind == "watts_strogatz" and degree % 2:
-        return Misfit((_DEGREE, _KIND), f"expected an even graph.degree for watts_strogatz, got {degree}")
+        return Conflict((_DEGREE, _KIND), f"expected an even graph.degree for watts_strogatz, got {degree}")
     if graph.kind == "power_law" and degree * POWER_LAW_SHARE > size:
         problem = f"expected graph.degree <= a quarter of the people for power_law, got {degree} and {size}"
-        return Misfit((_DEGREE, _SIZE, _KIND), problem)
+        return Conflict((_DEGREE, _SIZE, _KIND), problem)
     if graph.kind != "stochastic_block":
         return None
     if graph.blocks > size:
         problem = f"expected graph.blocks <= the number of people, got {graph.blocks} and {size}"
-        return Misfit((_BLOCKS, _SIZE, _KIND), problem)
+        return Conflict((_BLOCKS, _SIZE, _KIND), problem)
     inside, between = block_ties(graph, size)
     return _crowded(inside, "inside the communities", "raise mixing") or _crowded(
         between, "between communities", "lower mixing"
@@ -80,9 +80,9 @@ def block_ties(graph: GraphConfig, size: int) -> tuple[Ties, Ties]:
     return Ties(ties * (1.0 - graph.mixing), pairs_inside), Ties(ties * graph.mixing, pairs_between)
 
 
-def _crowded(ties: Ties, where: str, remedy: str) -> Misfit | None:
+def _crowded(ties: Ties, where: str, remedy: str) -> Conflict | None:
     """Return the reason why so many ties do not fit; None if they do."""
     if ties.wanted <= ties.pairs:
         return None
     problem = f"stochastic_block wants {ties.wanted:.0f} ties {where}, where {ties.pairs} fit: {remedy} or lower degree"
-    return Misfit((_MIXING, _DEGREE, _BLOCKS, _SIZE, _KIND), problem)
+    return Conflict((_MIXING, _DEGREE, _BLOCKS, _SIZE, _KIND), problem)

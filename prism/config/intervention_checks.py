@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from prism.config.checks import SHIPPED_DOMAINS, Conflict
+from prism.config.checks import SHIPPED_DOMAINS
 from prism.config.domain_settings import DOMAIN
+from prism.config.graph_fit import Conflict
 from prism.config.interventions import (
     CHANGEABLE,
     KINDS_OF,
