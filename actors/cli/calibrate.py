@@ -15,7 +15,7 @@ from rich.markdown import Markdown, MarkdownElement, TableElement
 from rich.table import Table
 
 from actors.cli.exit_codes import EXIT_THRESHOLD
-from actors.cli.experiment_calls import asked_together, run_s
+from actors.cli.experiment_plan import asked_together, run_s
 from actors.cli.progress import Standing, is_live, progress_shown
 from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, interruptible, make_directory, out_option
 from actors.cli.tables import facts

@@ -14,9 +14,8 @@ from msgspec.structs import replace
 
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.experiment_plan import print_plan
-from actors.cli.experiment_score import score
-from actors.cli.experiment_seal import seal
 from actors.cli.experiment_tables import print_outcome, threshold_said
+from actors.cli.predictions import score, seal
 from actors.cli.progress import Standing, is_live, progress_shown
 from actors.cli.study_options import (
     EXPERIMENT_OUT,

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from actors.cli.experiment import execute, refuse_lost
 from actors.cli.study_options import JOBS, out_option, refuse_without_packages
+from actors.cli.tables import table
 from actors.cli.trust import TRUST
 from actors.core.files import write_file
 from actors.display.console import echo, unwrapped_console
@@ -39,9 +39,6 @@ from actors.studies.replications.ledger import (
 from actors.studies.replications.replication_plan import load_replication, make_replication_plan
 from prism.experiment import Replication
 from prism.quoting import printable
-
-WIDE = 120
-"""The columns of a terminal from which claims stand beside the hits."""
 
 
 @click.command()
@@ -76,7 +73,7 @@ def replicate(name: str | None, out: Path | None, jobs: int | None, ledger: Path
         _run(*run, jobs, quiet=quiet)
     elif not quiet:
         console = unwrapped_console()
-        for part in _listed(entries(), console.width):
+        for part in _listed(entries()):
             console.print(part)
     if ledger is not None:
         write_file(ledger, page_of(entries(run)).encode(), follows=True)
@@ -122,43 +119,31 @@ def _result(line: Line, replication: Replication) -> Iterator[RenderableType]:
     for difference in replication.differs:
         yield Text(printable(f"not as in the study: {difference}"), style="dim")
     yield ""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("figure", "published", "here", "outcome", "kind"):
-        table.add_column(column, overflow="fold")
-    for each in line.figures:
-        said = (each.figure, each.published, said_here(each))
-        style = "green" if each.is_hit else "red"
-        table.add_row(*map(Text, map(printable, said)), Text(outcome_of_figure(each), style=style), kind_of(each))
-    yield table
+    rows = [
+        (
+            *(each.figure, each.published, said_here(each)),
+            Text(outcome_of_figure(each), style="green" if each.is_hit else "red"),
+            kind_of(each),
+        )
+        for each in line.figures
+    ]
+    yield table(("figure", "published", "here", "outcome", "kind"), rows)
     yield Text(HERE_SAID, style="dim")
     took = f"{line.runs:,} runs, {line.calls:,} calls, {duration(line.seconds)} of runs, digest {line.digest[:16]}"
     yield Text(f"hits: predicted {hits(line, fitted=False)}, fitted {hits(line, fitted=True)}; {took}")
 
 
-def _listed(every: list[Entry], width: int) -> Iterator[RenderableType]:
-    """Yield a line for each replication; its claim stands beside it where there is room, else below."""
-    is_wide = width >= WIDE
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in (
-        "replication",
-        "predicted",
-        "fitted",
-        "runs",
-        "time of runs",
-        "from",
-        *(["claim"] if is_wide else []),
-    ):
-        table.add_column(column, overflow="fold")
-    claims = {each.name: printable(load_replication(each.path).claim) for each in every}
+def _listed(every: list[Entry]) -> Iterator[RenderableType]:
+    """Yield a line for each replication, and the claim of each."""
+    rows = []
     for each in every:
         line, found = each.line, ["not run", *[NONE] * 4]
         if line is not None:
             found = [hits(line, fitted=False), hits(line, fitted=True), f"{line.runs:,}", duration(line.seconds)]
             found.append("here" if each.is_own else "PRISM")
-        table.add_row(each.name, *found, *([Text(claims[each.name])] if is_wide else []))
-    yield table
+        rows.append((each.name, *found))
+    yield table(("replication", "predicted", "fitted", "runs", "time of runs", "from"), rows)
     yield Text("from: the runs of this directory (here), or those that come with PRISM", style="dim")
-    if not is_wide:
-        for name, claim in claims.items():
-            yield ""
-            yield Text.assemble((name, "bold"), f": {claim}")
+    for each in every:
+        yield ""
+        yield Text.assemble((each.name, "bold"), f": {printable(load_replication(each.path).claim)}")

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from actors.cli.options import PackedOrDirectory
+from actors.cli.progress import Standing, progress_shown
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
 from actors.core.machine import not_installed
-from actors.display.console import SafeConsole, echo
+from actors.display.console import echo
 from actors.factory.domains import show_of
 from actors.record.run import names_of
 from actors.results.observed import Real, read_real
@@ -24,6 +24,9 @@ from actors.results.run_record import RunRecord, groups_of
 from actors.studies.experiments.record import ExperimentRecord, is_experiment, read_experiment_record
 from prism.config import Config
 from prism.errors import InputError
+
+OnRead = Callable[[int, int], None]
+"""Called with what has been read, and with all that there is to read."""
 
 NO_PLOTS = not_installed("prism report draws with matplotlib", "plots")
 
@@ -66,21 +69,19 @@ def report(paths: tuple[Path, ...], out: Path, files: tuple[str, ...], *, force:
         from actors.pages.report import report as written  # noqa: PLC0415  # matplotlib is an optional package
     except ImportError:
         raise click.ClickException(NO_PLOTS) from None
-    with Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        console=SafeConsole(stderr=True),
-        transient=True,
-        disable=quiet or not SafeConsole(stderr=True).is_terminal,
-    ) as progress:
-        experiment = _experiment(paths, files, progress)
-        runs = _read(paths, progress) if experiment is None else []
-        step = progress.add_task("drawing", total=None)
+    step, read = ["reading"], [0, 1]
 
-        def on_step(title: str) -> None:
-            progress.update(step, description=f"drawing: {title}")
+    def on_step(title: str) -> None:
+        step[0] = f"drawing: {title}"
+        read[:] = 0, 1
 
+    def on_read(done: int, of: int) -> None:
+        read[:] = done, of
+
+    with progress_shown(lambda: Standing(read[0], read[1], step[0]), quiet=quiet, has_lines=False):
+        experiment = _experiment(paths, files, on_read)
         if experiment is None:
+            runs = _read(paths, step, on_read)
             content = written(runs, _real(files, runs[0].config), on_step).encode()
         else:
             content = experiment_report(experiment, on_step).encode()
@@ -88,7 +89,7 @@ def report(paths: tuple[Path, ...], out: Path, files: tuple[str, ...], *, force:
     echo(f"{out}: {len(content) / 1e6:,.1f} MB" if not quiet else str(out))
 
 
-def _experiment(paths: Sequence[Path], files: Sequence[str], progress: Progress) -> ExperimentRecord | None:
+def _experiment(paths: Sequence[Path], files: Sequence[str], on_read: OnRead) -> ExperimentRecord | None:
     """Return the record of an experiment, if its directory was given; None for runs."""
     found = [path for path in paths if is_experiment(path)]
     if not found:
@@ -98,32 +99,22 @@ def _experiment(paths: Sequence[Path], files: Sequence[str], progress: Progress)
         raise RunDirectoryError(f"{found[0]}: is an experiment; {alone}")
     if find_spec("scipy") is None:
         raise click.ClickException(not_installed("experiments are judged with scipy", "experiments"))
-    task = progress.add_task("cells", total=None)
-    return read_experiment_record(found[0], lambda done, of: progress.update(task, completed=done, total=of))
+    return read_experiment_record(found[0], on_read)
 
 
-def _read(paths: Sequence[Path], progress: Progress) -> list[RunRecord]:
+def _read(paths: Sequence[Path], step: list[str], on_read: OnRead) -> list[RunRecord]:
     """Return the runs, with their people where people are shown."""
     runs: list[RunRecord] = []
     for path, name in zip(paths, names_of(paths), strict=True):
-        task = progress.add_task(f"reading {name}", total=None)
-        runs.append(RunRecord(path, name, partial(_show, progress, task)))
+        step[0] = f"reading {name}"
+        runs.append(RunRecord(path, name, on_read))
     domains = list(dict.fromkeys(run.domain_name for run in runs))
     if len(domains) > 1:
         raise RunDirectoryError(f"expected runs of one domain, got {' and '.join(domains[:3])}: make a report of each")
     has_people = "network" in runs[0].show.pictures
     for run in [group.first for group in groups_of(runs)[0]] if has_people else ():
-        task = progress.add_task(f"people of {run.name}", total=None)
-        run.read_people(partial(_describe, progress, task, run.name))
+        run.read_people(partial(step.__setitem__, 0))
     return runs
-
-
-def _show(progress: Progress, task: TaskID, ticks: int, of: int) -> None:
-    progress.update(task, completed=ticks, total=of)
-
-
-def _describe(progress: Progress, task: TaskID, name: str, step: str) -> None:
-    progress.update(task, description=f"{name}: {step}")
 
 
 def _real(files: Sequence[str], config: Config) -> Real:

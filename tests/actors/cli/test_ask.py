@@ -19,7 +19,6 @@ from actors.results.respondents import LATELY_ROUNDS, LINES, respondents_at
 from actors.results.result import read_result
 from actors.results.retrace import OpenRun
 from prism.events import AttributeSet
-from tests.actors.runs.test_shadow import ECONOMY
 from tests.catalogue import catalogue
 from tests.command import Ended, prism_alone, run_prism
 from tests.paths import ROOT
@@ -266,13 +265,3 @@ def test_what_people_remember_depends_on_no_checkpoint_and_goes_on_in_a_fork(
     fresh = [line for lines in memories(forks["new"], 30) for line in lines]
     assert fresh
     assert all(re.match(r"(just now|[1-4] minutes? ago) ", line) for line in fresh)
-
-
-def test_a_run_of_nations_has_nobody_to_ask(command: Command, tmp_path: Path) -> None:
-    (tmp_path / "economy.yaml").write_text(ECONOMY)
-    assert command("run", "economy.yaml", "-q", "--out", "economy").code == 0
-    ended = command("ask", "economy", "--questions", "asked.yaml")
-    assert (ended.code, ended.err) == (
-        2,
-        "prism: economy: questions are put to people on a feed, not to agents of economy\n",
-    )

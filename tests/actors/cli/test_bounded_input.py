@@ -110,12 +110,3 @@ def test_a_configuration_comes_from_a_pipe_that_the_process_was_given(here: Path
     ended = limited("validate", "/dev/stdin", cwd=here, stdin=b"#" * 10_000_000)
     assert ended.code == 3
     assert ended.err == "prism: /dev/stdin: is longer than the 65,536 characters that a configuration may have\n"
-
-
-def test_a_configuration_with_a_cut_character_behind_its_limit_is_too_long_and_not_broken(
-    here: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(here)
-    Path("long.yaml").write_bytes(b"#" + "\N{GRINNING FACE}".encode() * 100_000)
-    ended = prism("validate", "long.yaml")
-    assert ended.err == "prism: long.yaml: is longer than the 65,536 characters that a configuration may have\n"

@@ -17,7 +17,6 @@ from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
 from prism.social.tables import ENGAGED_COUNT, QUALITY
 from prism.social.world import SocialWorld
-from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.plain import plain
 from tests.schedules import run_scheduled
@@ -103,31 +102,6 @@ def test_a_run_from_a_checkpoint_is_the_whole_run_and_every_term_counts_in_it(ex
     assert t.people[:, ENGAGED_COUNT].any()
     shown = [network.state.ring("exposed").of(agent) for agent in range(network.population.size)]
     assert any(len(cascades) > len({*cascades}) for cascades in shown), "somebody has been shown a cascade twice"
-
-
-OFF: dict[str, dict[str, Any]] = {
-    "quality": {"population": {"quality_sigma": 0}, "oracle": {"choice": {"exposure": 0.3}}},
-    "posting": {"population": {"posts_by_followers": 0}},
-    "hours": {"population": {"activity": {"mean": 0.8, "sigma": 0.2}}},
-    "exposure": {
-        "feed": {"reshare_credit": "newest", "fill": "borrow"},
-        "population": {"relevance": {"appeal": 0.8}},
-        "oracle": {},
-    },
-    "credit": {"feed": {"exposure": "complex", "fill": "borrow"}},
-    "dwell": {"population": {"dwell": {}}},
-}
-
-
-@catalogue("term", OFF)
-def test_each_term_changes_the_run_while_the_others_are_on(term: str) -> None:
-    async def digest(**differences: Any) -> str:
-        whole = simulation(**differences)
-        await whole.run()
-        return whole.engine.digest.hexdigest()
-
-    changes = {key: {**STUDY[key], **value} if key == "population" else value for key, value in OFF[term].items()}
-    assert run_scheduled(0, partial(digest, **changes)) != run_scheduled(0, digest)
 
 
 def test_a_cap_that_binds_is_in_the_log_and_in_a_validation_that_builds(prism: Prism, tmp_path: Path) -> None:

@@ -82,17 +82,6 @@ def printed(found: Causes, capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-def test_an_interval_of_a_sum_that_is_wider_than_the_outcome_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    wide = Tried(kind="posts", candidates=900, tried=60, with_effect=20, total=9.0, low=-50.0, high=68.0)
-    told = [msgspec.structs.replace(wide, low=low, high=high) for low, high in ((-50.0, 15.0), (1.0, 200.0))]
-    told.append(msgspec.structs.replace(wide, kind="ties", total=-67.0, low=None, high=None))
-    out = printed(msgspec.structs.replace(SHOWN, tried=(wide, *told)), capsys)
-    assert "ties: 60 of 900 tried, 20 with an effect; in sum unclear: raise --budget" in out
-    assert out.count("posts: 60 of 900 tried, 20 with an effect; in sum unclear: raise --budget") == 1
-    assert "in sum about +9 [-50, +15]" in out
-    assert "in sum about +9 [+1, +200]" in out
-
-
 @catalogue("text", [pytest.param(text, id=name) for name, text in TEXTS.items()])
 def test_no_name_reaches_the_terminal_as_it_is(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     hostile = msgspec.structs.replace(SHOWN.causes[0], what=text)
@@ -159,6 +148,7 @@ def test_without_scipy_it_says_what_to_install(embedded: Path, prism: Prism, mon
     assert (ended.code, "prism-sim[experiments]" in ended.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_another_process_with_another_order_of_hashes_prints_the_same(own: Path) -> None:
     few = ("--budget", "8", "--draws", "1", "--top", "2", "--json", "-")
     told = [

@@ -13,7 +13,6 @@ from actors.record.manifest import SUMMARY
 from prism.social.chart import social_definition
 from tests.catalogue import catalogue
 from tests.command import Prism
-from tests.paths import ROOT
 
 CHART = """\
 initial: away
@@ -47,12 +46,6 @@ def test_the_file_of_the_default_chart_can_be_copied_and_is_the_same_chart(prism
     again = prism("chart", "--format", "yaml", "--set", "statechart.file=mine.yaml").out
     assert again == prism("chart", "--format", "yaml").out
     assert "# The default chart" in again
-
-
-def test_a_chart_made_in_python_has_no_file(prism: Prism) -> None:
-    ended = prism("chart", str(ROOT / "configs" / "economy.yaml"), "--format", "yaml")
-    assert ended.code == 3
-    assert "simulation.domain: the chart of economy is made in Python, so there is no file of it" in ended.err
 
 
 def test_a_name_that_says_no_format_is_refused(prism: Prism, tmp_path: Path) -> None:
@@ -97,12 +90,6 @@ def test_a_chart_of_ones_own_is_run_and_drawn_with_what_the_run_did(prism: Prism
     assert states == ["away", "reading"]
 
 
-def test_the_default_chart_has_no_faults_and_its_gaps_are_notices(prism: Prism) -> None:
-    ended = prism("chart", "--lint")
-    assert ended.code == 0
-    assert ended.out.endswith("0 faults, 5 notices\n")
-
-
 def test_a_fault_is_a_line_with_values_that_show_it_and_exit_code_4(prism: Prism, tmp_path: Path) -> None:
     rival = "      - {trigger: sees_post, target: away, when: post.appeal > 0.4}\n"
     faulty = CHART.replace("      - {trigger: sees_post, target: reading}\n", rival)
@@ -112,35 +99,6 @@ def test_a_fault_is_a_line_with_values_that_show_it_and_exit_code_4(prism: Prism
     assert "reading, sees_post: overlap: " in ended.out
     assert "post.appeal = " in ended.out
     assert "lost: unreachable: " in ended.out
-
-
-@catalogue(
-    ("config", "rule"),
-    [
-        *(("opinions", rule) for rule in ("degroot", "deffuant", "friedkin-johnsen", "hegselmann-krause", "voter")),
-        ("contagion", "contagion"),
-        ("headlines", "headlines"),
-    ],
-)
-def test_the_rules_that_come_with_it_set_what_they_say(prism: Prism, config: str, rule: str) -> None:
-    configs = ROOT / "configs"
-    chart = f"statechart.file={configs / 'rules' / rule}.yaml"
-    ended = prism("chart", str(configs / f"{config}.yaml"), "--lint", "--set", chart)
-    assert (ended.code, ended.out) == (0, "0 faults, 0 notices\n")
-
-
-def test_a_guard_that_raises_says_so_on_standard_error_alone(prism: Prism, tmp_path: Path) -> None:
-    posting = "{trigger: feed_ready, target: reading}, {trigger: wants_to_post, target: reading, effect: post}"
-    guarded = CHART.replace("{trigger: feed_ready, target: reading}", posting)
-    guarded = guarded.replace("when: post.appeal > 0.5", 'when: "raising_guards:broken"')
-    (tmp_path / "own.yaml").write_text(guarded)
-    (tmp_path / "raising_guards.py").write_text("def broken(agent, view):\n    raise ValueError('no')\n")
-    people = "population: {size: 40, posts_per_session: 0.5}"
-    (tmp_path / "c.yaml").write_text(f"simulation: {{rounds: 2}}\n{people}\nstatechart: {{file: own.yaml}}\n")
-    ran = prism("run", "c.yaml", "--out", "run", "-q")
-    assert (ran.code, ran.err.count("guard_raised")) == (0, 1)
-    assert prism("replay", "run", "-q").out == ran.out
-    assert "guard_raised" not in prism("verify", "run").out
 
 
 def test_coverage_adds_up_to_the_transitions_of_the_run(small_run: Path, prism: Prism, tmp_path: Path) -> None:
@@ -155,17 +113,6 @@ def test_coverage_adds_up_to_the_transitions_of_the_run(small_run: Path, prism: 
     assert len(rows) == sum(len(path[-1].rows) for path in definition.walk())
     never = times.count(0)
     assert last == f"{len(rows) - never} of {len(rows)} rows taken, {never} never"
-
-
-def test_rows_that_a_journal_cannot_tell_apart_say_so(prism: Prism, tmp_path: Path) -> None:
-    rival = "      - {trigger: sees_post, target: reading, when: post.appeal > 0.9}\n"
-    plain = CHART.replace(", effect: like", "")
-    (tmp_path / "own.yaml").write_text(plain.replace("      - {trigger: sees_post, target: reading}\n", rival))
-    (tmp_path / "c.yaml").write_text("simulation: {rounds: 2}\npopulation: {size: 40}\nstatechart: {file: own.yaml}\n")
-    assert prism("run", "c.yaml", "--out", "run", "-q").code == 0
-    shared = [line for line in prism("chart", "--coverage", "run").out.splitlines() if "counted together" in line]
-    assert len(shared) == 2
-    assert all("reading --sees_post--> reading when post.appeal > 0." in line for line in shared)
 
 
 def test_a_run_of_another_chart_is_refused(small_run: Path, prism: Prism, tmp_path: Path) -> None:

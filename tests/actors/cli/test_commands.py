@@ -18,12 +18,6 @@ def test_doctor_shows_versions_and_asks_the_oracle(prism: Prism) -> None:
     assert re.search(r"oracle choice +embedded, no server; answered '\w+' in \d+ us", ended.out)
 
 
-def test_wrong_usage_is_exit_code_2(prism: Prism) -> None:
-    ended = prism("run", "small.yaml", "--fast")
-    assert ended.code == 2
-    assert "No such option" in ended.err
-
-
 def test_each_command_is_in_one_section() -> None:
     names = [name for commands in SECTIONS.values() for name in commands]
     assert len(names) == len(set(names))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -104,12 +104,6 @@ def test_wrong_usage_is_one_line_and_writes_nothing(
     assert {path: path.read_bytes() for path in run.iterdir()} == before
 
 
-def test_a_run_itself_is_never_replaced(run: Path, prism: Prism) -> None:
-    ended = prism("export", str(run), "--to", "csv", "--out", str(run), "--force")
-    assert ended.code == 2
-    assert "exists already, and is no export" in ended.err
-
-
 def test_parquet_without_pyarrow_says_what_to_install(
     run: Path, prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,8 +141,10 @@ def test_ctrl_c_leaves_nothing(form: str, run: Path, prism: Prism, monkeypatch: 
         if progress.done > progress.whole / 2:
             raise KeyboardInterrupt
 
-    def exporting(*given: Any, **more: Any) -> Exported:
-        return export(*given[:4], **{**more, "on_progress": interrupt})
+    def exporting(
+        paths: Sequence[Path], to: str, out: Path, tables: Sequence[str], _: Any, *, replaces: bool
+    ) -> Exported:
+        return export(paths, to, out, tables, interrupt, replaces=replaces)
 
     monkeypatch.setattr("actors.cli.export.export", exporting)
     assert prism("export", str(run), "--to", form).code == 130

@@ -98,21 +98,6 @@ def test_a_fork_begins_at_the_nearest_checkpoint_and_is_the_one_that_begins_at_t
     assert first.state.engine.asked == second.state.engine.asked
 
 
-def test_a_damaged_checkpoint_is_passed_over_by_a_fork(prism: Prism, tmp_path: Path) -> None:
-    often = ("--set", "run.checkpoint_every_ticks=6")
-    assert prism("run", "small.yaml", "-q", "--ticks", "72", *often, "--out", "parent").code == 0
-    for path in (tmp_path / "parent").glob("checkpoint-*.bin"):
-        content = path.read_bytes()
-        if 36 <= tick_of(path.name) < 71:
-            path.write_bytes(content[:900] + bytes([content[900] ^ 1]) + content[901:])
-    assert prism("fork", "parent", "--at", "71", "-q", "--out", "child").out.strip() == digest(tmp_path / "parent")
-
-
-def test_without_out_it_is_named_after_parent_and_tick(parent: Path, prism: Prism, tmp_path: Path) -> None:
-    assert prism("fork", "parent", "--at", "30", "-q").code == 0
-    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["parent-at-30-001"]
-
-
 @pytest.mark.slow
 def test_a_fork_of_a_fork_replays_through_all_three_futures(parent: Path, prism: Prism, tmp_path: Path) -> None:
     assert prism("fork", "parent", "--at", "24", "--set", "feed.algorithm=hot", "-q", "--out", "one").code == 0
@@ -154,23 +139,6 @@ def test_a_tick_that_is_not_there_is_refused(tick: str, told: str, parent: Path,
     assert ended.code == 2
     assert told in ended.err
     assert not (tmp_path / "child").exists()
-
-
-def test_a_length_that_ends_before_the_fork_is_refused(parent: Path, prism: Prism, tmp_path: Path) -> None:
-    ended = prism("fork", "parent", "--at", "30", "--ticks", "29", "--out", "child")
-    assert ended.code == 2
-    assert ended.err.startswith("prism: parent: cannot be forked: ")
-    assert not (tmp_path / "child").exists()
-
-
-def test_a_directory_in_use_is_refused_and_left_alone(parent: Path, prism: Prism, tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("precious")
-    for out in ("mine", "parent"):
-        ended = prism("fork", "parent", "--at", "30", "--out", out)
-        assert (ended.code, ended.err) == (2, f"prism: {out}: is not empty; a run needs a directory of its own\n")
-    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
-    assert (parent / JOURNAL).exists()
 
 
 def test_a_fork_whose_checkpoints_are_gone_says_how_to_branch_off_again(
@@ -223,21 +191,6 @@ def another_chart(directory: Path, old: str, new: str) -> None:
     chart = social_chart_text()
     assert old in chart
     (directory / "chart.yaml").write_text(chart.replace(old, new))
-
-
-@pytest.mark.slow
-def test_a_fork_may_have_another_chart_if_it_has_the_states_that_people_are_in(
-    parent: Path, prism: Prism, tmp_path: Path
-) -> None:
-    another_chart(tmp_path, "states:\n  idle:", "states:\n  lurking: {role: offline}\n  idle:")
-    ended = prism("fork", "parent", "--at", "30", "--set", "statechart.file=chart.yaml", "-q", "--out", "child")
-    assert ended.code == 0
-    assert ended.out.strip() == digest(parent), "nobody lurks, so nothing else happens"
-    assert prism("replay", "child", "-q").out == ended.out
-    another_chart(tmp_path, "after: {ticks: statechart.rest_ticks", "after: {ticks: 1")
-    ended = prism("fork", "parent", "--at", "30", "--set", "statechart.file=chart.yaml", "-q", "--out", "restless")
-    assert ended.out.strip() != digest(parent)
-    assert prism("replay", "restless", "-q").out == ended.out
 
 
 def test_a_fork_to_a_chart_without_the_states_that_people_are_in_is_one_line(

@@ -146,17 +146,6 @@ def test_the_journal_alone_shows_each_intervention_before_the_answers_of_its_tic
     assert prism("chart", "--run", str(run)).code == 0
 
 
-def test_a_run_that_is_stopped_and_resumed_has_the_same_journal(prism: Prism, tmp_path: Path) -> None:
-    whole = ran(prism, tmp_path)
-    for name in whole.iterdir():  # as if the process had been killed after its last tick, without a checkpoint
-        if name.name.startswith(("checkpoint", "summary")):
-            name.unlink()
-    before = (whole / "journal.prism").read_bytes()
-    assert prism("resume", str(whole), "--quiet").code == 0
-    assert (whole / "journal.prism").read_bytes() == before
-    assert len((whole / "log.jsonl").read_text().split('"intervention_made"')) == 1 + 4  # not told again
-
-
 NEWS = "- {round: 3, publish: {author: 9, text: More news}}\n- {tick: 30, unfollow: [[1, 2]]}\n"
 
 
@@ -189,35 +178,9 @@ def test_a_fork_refuses_interventions_of_its_past(prism: Prism, tmp_path: Path) 
     assert not child.exists()
 
 
-def test_the_future_of_a_fork_may_have_other_interventions_and_its_past_not(prism: Prism, tmp_path: Path) -> None:
-    run = ran(prism, tmp_path)
-    past, later = STUDY["interventions"][:3], {"tick": 22, "silence": [1]}
-
-    def fork(name: str, interventions: list[Any]) -> Any:
-        text = f"interventions={json.dumps(interventions)}"
-        return prism("fork", str(run), "--at", "20", "--set", text, "--out", str(tmp_path / name), "--quiet")
-
-    assert fork("other", [*past, later]).code == 0
-    assert [*done_in(tmp_path / "other")] == [12, 15, 22]
-    refused = fork("without", past[1:])
-    assert refused.code == 2
-    assert "interventions has 2 before tick 20, and they are not the 3 of the past" in refused.err
-
-
 def test_a_fork_refuses_a_setting_that_an_intervention_of_the_past_has_set(prism: Prism, tmp_path: Path) -> None:
     run, child = ran(prism, tmp_path), str(tmp_path / "child")
     ended = prism("fork", str(run), "--at", "20", "--set", "feed.algorithm=hot", "--out", child)
     assert ended.code == 2
     assert "feed.algorithm was set by an intervention at tick 15" in ended.err
     assert prism("fork", str(run), "--at", "14", "--set", "feed.algorithm=hot", "--out", child, "--quiet").code == 0
-
-
-def test_validate_finds_people_who_do_not_exist_and_builds_for_their_names(prism: Prism, tmp_path: Path) -> None:
-    for who, arguments, expected in (
-        ([40], (), "interventions[0].silence[0]: expected the number of one of 40 people, 0 to 39, got 40"),
-        (["Nobody At All"], ("--build",), "interventions[0].silence[0]: expected the name of one person"),
-    ):
-        path = study(tmp_path, interventions=[{"tick": 3, "silence": who}])
-        ended = prism("validate", path, *arguments)
-        assert (ended.code, expected in ended.err) == (3, True)
-    assert prism("validate", study(tmp_path, interventions=[{"tick": 3, "silence": ["Nobody"]}])).code == 0

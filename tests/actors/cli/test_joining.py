@@ -85,43 +85,9 @@ def test_the_joins_are_said_and_every_way_of_a_run_keeps_them(prism: Prism) -> N
     assert forked.code == 0, forked.err
 
 
-def test_people_of_one_file_end_the_command_before_anything_is_written(prism: Prism) -> None:
-    Path("people.csv").write_text(PEOPLE.replace("p3,", "q3,").replace("p4,", "q4,"))
-    problem = (
-        "population.unmatched: 2 people of ties.csv are not in people.csv: p3, p4; 2 people of people.csv are not in "
-        "ties.csv: q3, q4; expected drop"
-    )
-    for command in (("validate",), ("validate", "--build"), ("run", "--out", "none")):
-        ended = prism(command[0], "study.yaml", *command[1:])
-        assert (ended.code, problem in ended.err) == (3, True)
-    assert not Path("none").exists()
-    dropped = prism("validate", "study.yaml", "--set", "population.unmatched=drop", "--set", "interventions=[]")
-    assert "study.yaml: ok: 10 agents" in dropped.out
-    drawn = prism("validate", "study.yaml", "--set", "population.unmatched=draw")
-    assert "study.yaml: ok: 12 agents" in drawn.out
-
-
 def test_an_intervention_publishes_nobody_elses_post(prism: Prism) -> None:
     Path("study.yaml").write_text(STUDY.replace("text: News", "post: 6"))
     ended = prism("run", "study.yaml", "--out", "none")
     problem = "interventions[0].publish.post: expected a post that p7 may publish, got 6, which is somebody else's"
     assert (ended.code, problem in ended.err) == (3, True)
     assert prism("validate", "study.yaml", "--build", "--set", "population.posts.author=null").code == 0
-
-
-def test_settings_of_joins_that_join_nothing_are_refused(prism: Prism) -> None:
-    for settings, problem in {
-        ("population.profiles=null", "population.attributes={}", "population.join=draw"): (
-            "--set: population.join: draw joins people to a profile file in population.profiles, got null"
-        ),
-        (
-            *("population.join=draw", "population.unmatched=drop"),
-            *("population.activity.hours=null", "population.posts.file=null"),
-        ): (
-            "--set: population.unmatched: drop is about people in one of two files: expected population.profiles and "
-            "population.graph.path, joined by id"
-        ),
-    }.items():
-        overrides = [part for each in settings for part in ("--set", each)]
-        ended = prism("validate", "study.yaml", *overrides)
-        assert (ended.code, problem in ended.err) == (3, True), ended.err

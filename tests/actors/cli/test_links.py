@@ -84,6 +84,7 @@ def test_an_experiment_with_a_link_is_not_run(link: str, prism: Prism, tmp_path:
     assert _content(outside) == ({str(outside): b"thesis"} if outside.is_file() else {})
 
 
+@pytest.mark.slow
 def test_causes_and_seals_are_not_written_through_links(small_run: Path, prism: Prism, tmp_path: Path) -> None:
     shutil.copytree(small_run, "run")
     outside = tmp_path / "outside"

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from actors.logs.output import output, say
 from tests.catalogue import catalogue
 from tests.command import Ended, Prism
 
@@ -108,35 +107,11 @@ def test_a_fault_of_prism_is_json_with_its_traceback(
     assert f"{fault.__name__}: a fault" in event["exception"]
 
 
-def test_the_option_counts_more_than_the_environment(prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PRISM_LOG_FORMAT", "text")
-    assert names(prism("run", "small.yaml", "--ticks", "3", "--log-format", "json")) == ["message"]
-
-
 def test_a_level_that_does_not_exist_is_refused_by_its_place(prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRISM_LOG_LEVEL", "loud")
     ended = prism("run", "small.yaml")
     assert ended.code == 2
     assert "(env var: 'PRISM_LOG_LEVEL'): 'loud' is not one of 'debug', 'info', 'warning', 'error'" in ended.err
-
-
-def test_secrets_are_in_no_message(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("A_PASSWORD", "opensesame")
-    monkeypatch.setattr(output, "format", "json")
-    say("typed opensesame")
-    assert json.loads(capsys.readouterr().err)["message"] == "typed [redacted]"
-
-
-def test_how_much_of_the_log_is_kept_is_no_part_of_a_run(small_run: Path, prism: Prism) -> None:
-    rotation = ("--set", "run.log_max_mb=0.5")
-    assert prism("run", "small.yaml", "--quiet", "--ticks", "40", *rotation, "--out", "a").code == 0
-    assert prism("run", "small.yaml", "--quiet", "--ticks", "40", "--out", "b").code == 0
-    assert Path("a/journal.prism").read_bytes() == Path("b/journal.prism").read_bytes()
-    changed = ("--set", "run.log_max_mb=2")
-    assert prism("resume", "a", "--ticks", "72", "--quiet", *changed).code == 0
-    digest = json.loads((small_run / "summary.json").read_text())["digest"]
-    assert json.loads(Path("a/summary.json").read_text())["digest"] == digest
-    assert json.loads(Path("a/manifest.json").read_text())["accepted"] == {}
 
 
 def test_a_resume_appends_to_the_log_and_sets_it_aside_at_its_limit(old: str, prism: Prism) -> None:

@@ -6,6 +6,8 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
+
 from actors import read_result
 from tests.actors.factory.test_no_effect import LURKING, TOLD
 from tests.command import Prism
@@ -24,6 +26,7 @@ SPARSE = "feed.out_of_network: "
 """People who follow few, with strangers in a fifth of their feeds: these have more of them."""
 
 
+@pytest.mark.slow
 def test_every_command_that_shows_runs_says_what_was_not_as_configured(prism: Prism, tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(plain_text("simulation: {rounds: 3}\npopulation: {size: 60}\n"))
     (tmp_path / "e.yaml").write_text(

@@ -101,24 +101,3 @@ def test_a_replay_that_differs_names_other_code(begun: Path, prism: Prism, monke
     for ended in (prism("replay", "begun", "-q"), prism("fork", "begun", "--at", "60", "-q", "--out", "forked")):
         assert ended.code == 1
         assert f"; {OTHER_CODE}" in ended.err
-
-
-def test_a_run_that_is_done_is_done_with_any_code(begun: Path, prism: Prism) -> None:
-    before = contents(begun)
-    assert prism("resume", "begun").out == "begun: has all its 60 ticks; --ticks N makes it longer\n"
-    assert contents(begun) == before
-
-
-@pytest.mark.parametrize(
-    ("option", "told"),
-    [
-        ("--accept-settings", "no setting has changed since the run was last resumed, or began"),
-        ("--cut-damage", "it has no damage that a resume does not repair without it"),
-    ],
-)
-def test_an_option_that_is_not_needed_is_refused(option: str, told: str, begun: Path, prism: Prism) -> None:
-    change(begun, '"code": "0', '"code": "')
-    before = contents(begun)
-    ended = prism("resume", "begun", "-q", "--ticks", "72", option)
-    assert (ended.code, ended.err) == (2, f"prism: begun: {option} is not needed: {told}\n")
-    assert contents(begun) == before

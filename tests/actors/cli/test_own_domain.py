@@ -11,24 +11,6 @@ from actors.record.manifest import MANIFEST
 from tests.command import Ended, Prism
 from tests.own_domains import CROSSING, Study, path_restored, write_study
 
-OTHER = (
-    CROSSING.replace("return TrafficDomain(", "return Late(")
-    + """
-from tests.domains import TrafficLight
-
-
-class LateLight(TrafficLight):
-    def effect(self) -> int:
-        return self.tick + 1
-
-
-class Late(TrafficDomain):
-    def agent(self, agent_id: int) -> LateLight:
-        return LateLight(agent_id, self.world.lights[agent_id])
-"""
-)
-"""The crossing, with another effect in each tick."""
-
 CHANGED = "the domain's own code has changed (sha256 "
 
 
@@ -93,15 +75,6 @@ def test_other_code_is_found_by_its_hash_and_a_fork_goes_on_with_it(begun: Study
     assert before != after
 
 
-def test_code_with_another_result_is_refused_in_a_fork_that_names_it(begun: Study, own: Prism) -> None:
-    begun.file.write_text(OTHER)
-    forked = own(
-        "fork", "run", "--trust", "--at", "12", "--out", "fork", "--set", f"simulation.domain_path={begun.path}"
-    )
-    assert forked.code == 1
-    assert CHANGED in forked.err
-
-
 def kept_code(study: Study) -> Path:
     (kept,) = Path("run", "inputs").glob(f"*/{study.module}.py")
     return kept
@@ -116,22 +89,6 @@ def test_kept_code_that_was_edited_is_not_run(begun: Study, own: Prism) -> None:
         assert ended.code == 3
         assert "is not the code that the run has kept: its SHA-256 is another" in ended.err
     assert f"{kept.parent}: BAD: is not what the run has kept (sha256 " in own("verify", "run").out
-
-
-def test_a_file_that_was_put_beside_kept_code_keeps_it_from_running(begun: Study, own: Prism) -> None:
-    (kept_code(begun).parent / "json.so").write_bytes(b"")
-    ended = own("replay", "run")
-    assert (ended.code, ended.out) == (3, "")
-    assert "is not the code that the run has kept: json.so" in ended.err
-
-
-def test_kept_code_that_is_gone_is_one_line_that_says_so(begun: Study, own: Prism) -> None:
-    kept = kept_code(begun)
-    kept.unlink()
-    kept.parent.rmdir()
-    ended = own("resume", "run", "--ticks", "20")
-    assert ended.code == 3
-    assert ended.err.endswith(": no such directory; the run has kept its code there\n")
 
 
 def test_settings_of_the_domain_may_not_change_in_a_run_and_a_fork_keeps_its_agents(begun: Study, own: Prism) -> None:

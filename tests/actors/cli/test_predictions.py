@@ -68,8 +68,6 @@ def test_predictions_after_the_runs_are_refused_or_marked(prism: Prism, sealed: 
     ("old", "new", "named"),
     [
         ('"sd": 20.0', '"sd": 30.0', "was changed after it was sealed"),
-        ('"at": "2', '"at": "1', "was changed after it was sealed"),
-        ('"by": "A. Author"', '"by": "B. Author"', "was changed after it was sealed"),
         ('"cells_begun": 0', '"cells_begun": "none"', "is not a file of `prism experiment seal`"),
     ],
 )
@@ -92,10 +90,7 @@ def test_a_changed_sealed_file_is_refused_in_one_line(prism: Prism, old: str, ne
             "the condition chronological (its settings, those of the base among them",
         ),
         ("e.yaml", "feed.size: 3", "feed.size: 4", "the condition random (its settings"),
-        ("e.yaml", "seeds: 3", "seeds: 4", "the list of seeds was changed"),
         ("e.yaml", "posts: rounds.posts", "posts: posts", "the measure posts was changed"),
-        ("e.yaml", "  posts: rounds.posts\n", "", "the measure posts was removed"),
-        ("e.yaml", "Does a", "Would a", "the question was changed"),
     ],
 )
 @pytest.mark.usefixtures("sealed")
@@ -125,37 +120,6 @@ def test_measured_figures_are_scored_and_their_hash_is_kept(prism: Prism) -> Non
     assert second["scores"][1]["score"]["holds"] == [False, False]
     assert second["notes"][0].startswith("other data were opened for these predictions before: first.csv (")
     assert second["notes"][1] == "predicted, and without an outcome: likes: chronological"
-
-
-def test_predictions_that_are_sealed_after_the_data_were_opened_are_marked(prism: Prism, sealed: Any) -> None:
-    Path("d.csv").write_text("condition,measure,value\nchronological,likes,30\n")
-    assert prism(*SCORE, "--data", "d.csv").code == 0
-    Path("guess.yaml").write_text(GUESS.replace("mean: 40", "mean: 30"))
-    assert prism(*SEAL, "--to", "late.json").code == 0
-    late = json.loads(prism("experiment", "score", "e.yaml", "late.json", "--data", "d.csv", "--json", "-").out)
-    assert late["notes"][:2] == [
-        "these data were opened for another sealed file before this one was sealed: this is no prediction",
-        "A. Author has sealed 1 other file of predictions of this experiment, which are in seals",
-    ]
-    assert late["seal"] != sealed["seal"]
-
-
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("condition,value\nrandom,3\n", "d.csv:1: expected the columns condition, measure, value, and perhaps minus"),
-        ("condition,measure,value\nrandom,likes,many\n", "d.csv:2: value: expected a number, got 'many'"),
-        (
-            "condition,measure,value\nrandom,posts,3\n",
-            "d.csv: has none of the predicted outcomes, such as likes: chron",
-        ),
-    ],
-)
-@pytest.mark.usefixtures("sealed")
-def test_wrong_figures_are_one_line(prism: Prism, text: str, named: str) -> None:
-    Path("d.csv").write_text(text)
-    ended = prism(*SCORE, "--data", "d.csv")
-    assert (ended.code, ended.err.count("\n"), named in ended.err) == (3, 1, True), ended.err
 
 
 @pytest.mark.slow

@@ -59,16 +59,6 @@ def test_a_run_replays_to_its_own_digest_and_writes_nothing(whole: Path, prism: 
     assert {path.name: path.read_bytes() for path in whole.iterdir()} == before
 
 
-def test_the_first_ticks_replay_to_the_digest_of_a_run_of_as_many(whole: Path, prism: Prism) -> None:
-    shorter = prism("run", "small.yaml", "-q", "--ticks", "30")
-    assert prism("replay", "whole", "-q", "--ticks", "30").out == shorter.out
-
-
-def test_more_ticks_than_there_are_is_one_line(whole: Path, prism: Prism) -> None:
-    ended = prism("replay", "whole", "-q", "--ticks", "73")
-    assert (ended.code, ended.err) == (2, "prism: whole: has 72 ticks, not 73\n")
-
-
 @pytest.mark.parametrize("quiet", [(), ("-q",)])
 def test_a_flipped_decision_is_named_by_tick_agent_and_field(quiet: tuple[str, ...], whole: Path, prism: Prism) -> None:
     forged: list[Any] = []
@@ -102,20 +92,6 @@ def test_an_answer_left_out_is_named(whole: Path, prism: Prism) -> None:
     assert ended.code == 1
     told = "prism: tick 25 came out differently than in the journal: the journal has nothing more, the new run "
     assert ended.err.startswith(told)
-
-
-def test_the_same_forgery_stops_a_resume(whole: Path, prism: Prism) -> None:
-    def leave_out(tick: int, answers: list[Answer]) -> None:
-        if tick == 25:
-            answers.pop()
-
-    forge(whole, leave_out)
-    before = (whole / JOURNAL).read_bytes()
-    ended = prism("resume", "whole", "-q", "--ticks", "80")
-    assert ended.code == 1
-    told = ended.err.splitlines()[-1]
-    assert told.startswith("prism: tick 25 came out differently than in the journal: the journal has nothing more")
-    assert (whole / JOURNAL).read_bytes() == before
 
 
 def test_a_replay_with_other_settings_says_so_instead_of_a_difference(prism: Prism, tmp_path: Path) -> None:

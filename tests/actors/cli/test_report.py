@@ -81,18 +81,3 @@ def test_after_a_resume_the_time_is_that_of_the_last_process(week: Summary) -> N
     assert lines[3] == "1 tick done again"
     unknown = msgspec.structs.replace(resumed, wall_activations=0, ticks_replayed=0)
     assert shown(unknown, 80)[2] == "since resume 2: 0 activations in 1 min 00 s"
-
-
-def test_it_says_what_the_model_cost_and_what_was_wasted(week: Summary) -> None:
-    text = "\n".join(shown(week, 80))
-    assert "  tokens: 12,000,000,000 in, 2,000,000,000 out, 1,000,000,000 wasted\n" in text
-    assert "  cost: $99,999.00, $9,999.00 of it for calls without a usable answer\n" in text
-
-
-def test_it_says_how_decisions_were_found_if_a_model_was_asked(week: Summary) -> None:
-    asked = msgspec.structs.replace(week, decisions_by_method={"json": 1, "logprobs": 3})
-    lines = shown(asked, 80)
-    place = lines.index("decisions by method")
-    assert lines[place + 1].split()[:3] == ["json", "1", "25.0%"]
-    assert lines[place + 2].split()[:3] == ["logprobs", "3", "75.0%"]
-    assert "decisions by method" not in shown(msgspec.structs.replace(asked, llm=None), 80)

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import re
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -20,7 +16,6 @@ from actors.record.manifest import SUMMARY
 from actors.record.phase_file import PHASE
 from tests.actors.cli.conftest import Made
 from tests.command import Prism
-from tests.paths import ROOT
 from tests.standin import ModelServer
 
 TITLES = ["run", "state", "resumable", "ticks", "of", "agents", "digest", "note"]
@@ -96,37 +91,6 @@ def test_a_directory_is_listed_by_its_name_whatever_it_looks_like(prism: Prism) 
     assert "runs/a[red]:smile: " in prism("runs").out
 
 
-def shown(columns: int, *arguments: str, cwd: Path) -> str:
-    """What the command shows on a terminal of this width."""
-    main, side = pty.openpty()
-    environment = {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1", "TERM": "xterm"}
-    command = [sys.executable, "-m", "actors.cli", *arguments]
-    root = str(ROOT)
-    environment["PYTHONPATH"] = root
-    process = subprocess.Popen(command, cwd=cwd, stdout=side, stderr=side, env=environment)
-    os.close(side)
-    seen = b""
-    try:
-        while chunk := os.read(main, 65536):
-            seen += chunk
-    except OSError:  # Linux's way to say that the other end is closed
-        pass
-    process.wait()
-    os.close(main)
-    return re.sub(r"\x1b\[[0-9;]*m", "", seen.decode())
-
-
-def test_at_80_columns_nothing_is_cut_and_no_line_is_longer(five: Path, prism: Prism, tmp_path: Path) -> None:
-    printed = shown(80, "runs", cwd=tmp_path)
-    lines = printed.splitlines()
-    assert "…" not in printed
-    assert max(map(len, lines)) <= 80
-    assert "runs/crashed" in lines
-    assert "  crashed, resumable" in lines
-    assert "  72 of 72 ticks, 60 agents" in lines
-    assert sum(line.startswith("  digest ") and len(line) == 41 for line in lines) == 4
-
-
 def test_a_run_at_work_shows_its_phase_how_long_it_lasts_and_why(five: Path, prism: Prism) -> None:
     with locked(five / "running"):
         (five / "running" / PHASE).write_text(
@@ -135,19 +99,3 @@ def test_a_run_at_work_shows_its_phase_how_long_it_lasts_and_why(five: Path, pri
         told = prism("runs", "runs/running").out
     assert rows(told)["runs/running"][:2] == ["waiting_for_oracle", "no"]
     assert "  for 0 s (timeout), process " in told
-
-
-@pytest.mark.slow
-def test_the_parent_of_a_fork_is_told(five: Path, prism: Prism, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "actors.cli", "fork", "runs/done", "--at", "9", "--prepare", "--out", "runs/fork"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, env=environment)
-    told = rows(prism("runs").out)["runs/fork"]
-    assert told[:3] == ["crashed", "yes", "9"]
-    assert told[-3:] == ["fork", "of", "done"]
-
-
-def test_the_list_changes_nothing(five: Path, prism: Prism) -> None:
-    before = {path: path.read_bytes() for path in five.rglob("*") if path.is_file()}
-    prism("runs")
-    assert {path: path.read_bytes() for path in five.rglob("*") if path.is_file()} == before

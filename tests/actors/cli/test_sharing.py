@@ -10,10 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.cli.sharing import shared_outcomes_view
-from actors.display.console import SafeConsole
 from actors.record.manifest import SUMMARY
-from actors.studies.causes.shared_outcomes import AskedEach, SharedOutcomes
 from tests.actors.cli.conftest import Made
 from tests.catalogue import catalogue
 from tests.command import Prism
@@ -126,43 +123,11 @@ def test_an_explanation_says_where_an_answer_without_a_call_came_from(shared: Pa
     assert "no call of its own" not in answer("embedded")
 
 
-def test_another_answer_is_tried_in_a_run_whose_people_share(prism: Prism) -> None:
-    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED)
-    asked = next(row for row in questions("shared", prism) if row["decided_tick"] and row["answer"] != "scrolling")
-    place = ("--agent", asked["agent"], "--tick", asked["tick"])
-    ended = prism("explain", "shared", *place, "--what-if", "answer=scrolling")
-    assert ended.code == 0, ended.err
-    assert f"scrolling instead of {asked['answer']}" in ended.out
-
-
 def questions(run: str, prism: Prism) -> list[dict[str, str]]:
     """Return the rows of the questions of a run."""
     assert prism("export", run, "--to", "csv", "--tables", "questions", "--out", "asked", "--force").code == 0
     with Path("asked/questions.csv").open(newline="") as file:
         return list(csv.DictReader(file))
-
-
-@catalogue(
-    ("settings", "problem"),
-    [
-        (("oracle.sharing.by=some",), "oracle.sharing.by"),
-        (
-            ("oracle.sharing.archetype={shoe: exact}",),
-            "expected oracle.sharing.by=archetype, or oracle.sharing.archetype={}, got none",
-        ),
-        ((*BY, "oracle.sharing.archetype={shoe: exact}"), "oracle.sharing.archetype.shoe: no such field"),
-        ((*BY, "oracle.sharing.archetype={likes: 4 bins}"), "oracle.sharing.archetype.likes: post.likes is"),
-        ((*BY, "oracle.sharing.audit=1.5"), "oracle.sharing.audit"),
-        ((*BY, "simulation.domain=economy"), "questions of the domain economy have no fields"),
-        (("oracle.tape=record", "oracle.backend=choice"), "--set: oracle.tape: record needs a backend"),
-    ],
-)
-def test_what_cannot_be_shared_is_refused_in_lines(settings: tuple[str, ...], problem: str, prism: Prism) -> None:
-    ended = prism("validate", "small.yaml", *(part for each in settings for part in ("--set", each)))
-    assert ended.code == 3
-    lines = ended.err.strip().splitlines()
-    assert [problem in line for line in lines].count(True) == 1
-    assert all(line.startswith("prism: ") for line in lines)
 
 
 @catalogue(
@@ -177,7 +142,7 @@ def test_what_cannot_be_shared_is_refused_in_lines(settings: tuple[str, ...], pr
                 "name another field, such as post.topic_match\n"
             ),
         ),
-        ("topic_match: 4", "archetype.topic_match: expected groups: exact, log2, or bins such as `4 bins`, got 4"),
+        ("topic_match: 4", "archetype.topic_match: expected text, got 4"),
         ("post.likes: exact", "archetype.post.likes: the field has groups already, as likes: expected one entry for "),
     ],
 )
@@ -231,30 +196,6 @@ def test_the_outcomes_of_asking_everybody_are_a_table_and_json(prism: Prism, sha
     assert found["run"] == "shared"
     assert [each["name"] for each in found["outcomes"]] == ["likes", "largest_cascade"]
     assert len(found["rounds"]["states.scrolling"]) == 3
-
-
-def test_outcomes_are_as_shared_and_as_asked_with_an_interval(capsys: pytest.CaptureFixture[str]) -> None:
-    likes = AskedEach(name="likes", shared=480, mean=478.25, low=450, high=505)
-    away = AskedEach(name="away", shared=12.5, mean=10.0, low=9.25, high=11.0)
-    found = SharedOutcomes(
-        run="one",
-        ticks=96,
-        audits=81,
-        futures=79,
-        outcomes=(likes,),
-        states=(away,),
-        rounds={"likes": (likes,)},
-        asked=40.0,
-        redrawn=1200.5,
-        computed=2.0,
-    )
-    SafeConsole(width=80).print(shared_outcomes_view(found))
-    out = capsys.readouterr().out
-    assert "after 96 ticks: as shared, and if everybody had been asked, by 81 audits" in out
-    assert re.search(r"likes +480 +478 \[450, 505\] *\n", out)
-    assert re.search(r"away +12\.5 +10 \[9\.25, 11\] +\* *\n", out)
-    assert "* sharing has changed it: as shared is outside of the interval" in out
-    assert "2 of a kind that the run does not know" in " ".join(out.split())
 
 
 @catalogue(

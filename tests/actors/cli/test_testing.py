@@ -135,11 +135,3 @@ def test_wrong_options_are_one_line_and_exit_code_2(options: str, line: str, pri
     ended = prism("testing", "serve", "--port", "0", *options.split())
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.splitlines()[-1].startswith(f"prism: {line}")
-
-
-def test_a_port_that_is_taken_is_one_line_and_exit_code_2(prism: Prism) -> None:
-    with ModelServer() as server:
-        ended = prism("testing", "serve", "--port", str(server.port))
-    assert (ended.code, ended.out) == (2, "")
-    (line,) = ended.err.splitlines()
-    assert line.startswith(f"prism: cannot listen on 127.0.0.1:{server.port}: Address already in use; choose another")

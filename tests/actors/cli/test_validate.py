@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from actors.factory.input_files import SMALL_BYTES_MAX
 from tests.catalogue import catalogue
 from tests.command import Prism
 
@@ -40,23 +39,6 @@ def test_validate_names_each_input(prism: Prism) -> None:
     assert third == "not made: the people; --build makes them"
 
 
-def test_a_large_file_is_not_read_and_that_is_said(prism: Prism) -> None:
-    Path("ties.txt").write_bytes(b"1 2\n" * (SMALL_BYTES_MAX // 4) + b"\xff\n")
-    arguments = ("validate", "small.yaml", "--set", "population.graph.path=ties.txt")
-    ended = prism(*arguments)
-    assert ended.code == 0
-    assert ended.out.splitlines() == [
-        "small.yaml: ok: as many agents as the files name, 3 rounds of 24 ticks (72 ticks), seed 5, oracle choice",
-        "ties.txt: can be opened",
-        DELIBERATION,
-        "not read: ties.txt; --build reads every file",
-        "not made: the people; --build makes them",
-    ]
-    ended = prism(*arguments, "--build")
-    assert ended.code == 3
-    assert "ties.txt:262145: expected UTF-8 text, got byte 0xff" in ended.err
-
-
 def test_build_makes_the_people_and_says_so(prism: Prism) -> None:
     ended = prism("validate", "small.yaml", "--build")
     assert (
@@ -68,20 +50,6 @@ def test_build_makes_the_people_and_says_so(prism: Prism) -> None:
         "prism: making 60 people",
         "prism: preparing the world",
     ]
-
-
-def test_an_economy_is_checked_in_full(prism: Prism) -> None:
-    prism("init", "--example", "economy")
-    first, second, third, fourth = prism("validate", "economy/prism.yaml").out.splitlines()
-    assert first.startswith("economy/prism.yaml: ok: 5 agents, 40 rounds of 1 ticks (40 ticks)")
-    assert second.startswith("economy/data/us-macro-quarterly.csv: ok: sha256 ")
-    assert third == "economy/data/us-macro-quarterly.csv: 203 quarters, 1959q1 to 2009q3"
-    assert fourth == (
-        "economy/data/us-macro-quarterly.csv: the run starts from 1985q1: interest rate 8.25%, "
-        "inflation 3.582% a year, growth 4.529% a year, unemployment 7.3%, real GDP 6,740.27"
-    )
-    last = prism("validate", "economy/prism.yaml", "--set", "economy.initial.quarter=null").out.splitlines()[3]
-    assert ": the run starts from 2009q3: interest rate 0.12%, " in last
 
 
 @catalogue(

@@ -90,19 +90,6 @@ def test_an_economy_is_compared_with_quarters(prism: Prism) -> None:
     assert "1 runs; 20 needed for an interval" in str(found["note"])
 
 
-def test_the_policy_rule_of_an_economy_is_compared_with_the_rates_of_history(prism: Prism) -> None:
-    taylor = ("--set", "economy.taylor.smoothing=0", "--set", "economy.taylor.inflation_target=2")
-    assert prism("run", "economy.yaml", "--out", "run", "--quiet", *taylor).code == 0
-    ended = prism("validate-world", "run", "--against", str(US_PATH), "--json", "facts.json")
-    assert (ended.code, ended.err) == (0, "")
-    rule = {each["period"]: each for each in json.loads(Path("facts.json").read_text())["rule"]}
-    assert list(rule) == ["1960q2-2009q3", "1960q2-1979q2", "1979q3-1986q4", "1987q1-1992q3", "1987q1-2009q3"]
-    shown = {line.split()[0]: line.split()[1:] for line in ended.out.splitlines() if line.split()[:1]}
-    assert shown["1987q1-1992q3"] == ["23", "1.67", "0.52", "+0.91", "0.76", "41%", "64%"]
-    assert rule["1987q1-2009q3"]["rmse"] == pytest.approx(2.54, abs=0.005)
-    assert "one quarter ahead the rule is nearer than no change in 0 of 5 periods" in " ".join(ended.out.split())
-
-
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [

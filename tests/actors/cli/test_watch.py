@@ -93,15 +93,6 @@ def test_a_run_that_is_not_under_way_is_not_waited_for(
         assert (ended.code, ended.out, ended.err) == (0, "".join(lines), "")
 
 
-def test_what_is_no_run_is_one_line(prism: Prism, tmp_path: Path) -> None:
-    assert prism("watch", "small.yaml").code == 2
-    (tmp_path / "empty").mkdir()
-    ended = prism("watch", "empty")
-    assert (ended.code, ended.err) == (2, "prism: empty: is no run's directory: it has no manifest.json\n")
-    ended = prism("watch", "http://127.0.0.1:1")
-    assert (ended.code, ended.err) == (2, "prism: http:/127.0.0.1:1: no such directory\n")
-
-
 def test_a_watch_goes_on_until_it_is_interrupted(under_way: Path) -> None:
     command = [sys.executable, "-u", "-m", "actors.cli", "watch", str(under_way)]
     with subprocess.Popen(command, text=True, stdout=subprocess.PIPE) as process:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -67,16 +66,6 @@ def test_a_torn_end_is_damage(run: Path, prism: Prism) -> None:
     assert "in tick 71: ends " in lines(ended.out)[JOURNAL]
 
 
-def test_ticks_that_are_gone_show_against_the_summary(run: Path, prism: Prism) -> None:
-    """A journal cut between two frames is whole in itself."""
-    shorter = prism("run", "small.yaml", "-q", "--ticks", "71", "--set", "run.checkpoint_every_ticks=24", "--out", "s")
-    assert shorter.code == 0
-    (run / JOURNAL).write_bytes((run.parent / "s" / JOURNAL).read_bytes())
-    ended = prism("verify", "run")
-    assert ended.code == 1
-    assert re.fullmatch(r"BAD: gives digest [0-9a-f]{32}, the journal [0-9a-f]{32}", lines(ended.out)[SUMMARY])
-
-
 def test_a_checkpoint_that_is_not_what_was_written_is_named(run: Path, prism: Prism) -> None:
     flip(run / "checkpoint-000000000072.bin", 900)
     ended = prism("verify", "run")
@@ -111,26 +100,6 @@ def test_each_file_that_is_empty_missing_or_cut_is_named(
     ended = prism("verify", "run")
     assert (ended.code, ended.err) == (1, "")
     assert lines(ended.out)[name].startswith(told), ended.out
-
-
-def test_what_only_a_manifest_could_check_is_said_to_be_unchecked(run: Path, prism: Prism) -> None:
-    (run / MANIFEST).write_bytes(b"x")
-    told = lines(prism("verify", "run", "--quick").out)
-    assert all(
-        told[name].startswith("not checked: cannot be checked without manifest.json") for name in (CONFIG, ROUNDS)
-    )
-
-
-def test_a_summary_that_holds_something_else_is_told(run: Path, prism: Prism) -> None:
-    (run / SUMMARY).write_text(json.dumps({"digest": 3, "ticks": "many"}))
-    ended = prism("verify", "run")
-    assert (ended.code, ended.err) == (1, "")
-    assert lines(ended.out)[SUMMARY].startswith("BAD: gives digest 3, the journal ")
-
-
-def test_a_directory_that_is_no_run_is_one_line(prism: Prism, tmp_path: Path) -> None:
-    ended = prism("verify", ".")
-    assert (ended.code, ended.err) == (2, "prism: .: is no run's directory: it has no manifest.json\n")
 
 
 @pytest.mark.everyday(1)
