@@ -97,7 +97,8 @@ class _Search:
         if not 0 <= self._since < self._run.length:
             problem = f"there is no tick {self._since:,}; the run has the ticks 0 to {self._run.length - 1:,}"
             raise RunDirectoryError(f"{self._run.path}: {problem}")
-        self._done = self._wanted = self._later = self._kept = self._computed = self._asked = self._taped = 0
+        self._seen = list[Outcome]()  # the outcomes of all futures so far
+        self._wanted = self._later = 0
 
     async def causes(self, by: Collection[str], agent: int | None, budget: int, top: int, draws: int) -> Causes:
         """Undo candidates, look at the largest effects under other draws, and return the causes."""
@@ -141,11 +142,11 @@ class _Search:
             tried=tuple(tried),
             causes=tuple(found),
             smaller=tuple(self._cause(chosen[at][:2], outcomes[at], effects[at], None) for at in with_effect[top:]),
-            futures=self._done,
-            kept=self._kept,
-            computed=self._computed if self._futures.known else 0,
-            asked=self._asked,
-            taped=self._taped,
+            futures=len(self._seen),
+            kept=sum(each.kept for each in self._seen),
+            computed=sum(each.computed for each in self._seen) if self._futures.known else 0,
+            asked=sum(each.asked for each in self._seen),
+            taped=sum(each.taped for each in self._seen),
             notes=tuple(notes),
         )
 
@@ -171,15 +172,8 @@ class _Search:
     ) -> Cause:
         one, chance = candidate
         return Cause(
-            kind=one.kind,
+            **{name: value for name, value in one._asdict().items() if name != "trigger"},
             what=words_of(self._run, one),
-            tick=one.tick,
-            agent=one.agent,
-            whom=one.whom,
-            place=one.place,
-            post=one.post,
-            was=one.was,
-            would_be=one.would_be,
             chance=chance,
             value=outcome.value,
             effect=effect,
@@ -236,12 +230,8 @@ class _Search:
         return await self._place.outcomes_of(wanted, self._note)
 
     def _note(self, outcome: Outcome) -> None:
-        self._done += 1
-        self._kept += outcome.kept
-        self._computed += outcome.computed
-        self._asked += outcome.asked
-        self._taped += outcome.taped
-        self._on_progress(self._done, self._wanted + self._later)
+        self._seen.append(outcome)
+        self._on_progress(len(self._seen), self._wanted + self._later)
 
 
 BUDGET, TOP = 200, 5
