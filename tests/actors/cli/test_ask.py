@@ -181,6 +181,7 @@ def test_an_answer_is_of_its_kind_and_only_chance_differs_between_repeats(comman
     assert f"side: from before to after nobody of {PEOPLE} people changed the answer." in first
 
 
+@pytest.mark.slow
 def test_the_answers_depend_on_no_hash_and_on_no_checkpoint_and_on_no_other_people(command: Command) -> None:
     expected = command("ask", "run", "--questions", "asked.yaml", "--json")
     table = Path("run-answers/answers.csv").read_bytes()
@@ -239,6 +240,7 @@ def memories(run: str, tick: int) -> list[tuple[str, ...]]:
     return [person.memory for person in people]
 
 
+@pytest.mark.slow
 def test_people_remember_what_prompts_of_a_run_with_memory_say(command: Command, made: Path) -> None:
     study = str(made.parent / "study.yaml")
     for lines in (LINES, 3):
@@ -252,6 +254,7 @@ def test_people_remember_what_prompts_of_a_run_with_memory_say(command: Command,
     assert memories("run", 0) == [()] * PEOPLE
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("command")
 def test_what_people_remember_depends_on_no_checkpoint_and_goes_on_in_a_fork(
     forks: dict[str, str],

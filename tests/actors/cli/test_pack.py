@@ -178,6 +178,7 @@ def test_what_the_killed_gateway_of_a_study_had_on_its_tape_is_packed(feed: Path
         assert again.answer("k", 0) == Kept(status=200, body="an answer")
 
 
+@pytest.mark.slow
 def test_a_key_is_found_in_what_the_journal_has_compressed(prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
     assert prism("run", "small.yaml", "-q", "--out", "run", "--set", "run.segment_mb=0.001").code == 0
     segment = min(Path("run").glob("*.seg"))

@@ -73,6 +73,7 @@ def test_a_resume_from_any_checkpoint_counts_what_was_shared_as_the_whole_run_do
         assert [again[key] for key in counts] == [whole[key] for key in counts], kept
 
 
+@pytest.mark.slow
 def test_an_export_has_every_judgement_with_what_was_shared_instead(shared: Path, prism: Prism) -> None:
     prism("run", "small.yaml", "-q", "--out", "plain")
     ended = prism("export", "shared", "plain", "--to", "csv", "--out", "tables")

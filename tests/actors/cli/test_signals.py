@@ -120,6 +120,7 @@ anyio.run(main)
 """
 
 
+@pytest.mark.slow
 @catalogue(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_tick_that_takes_too_long_is_given_up(kind: signal.Signals, code: int, tmp_path: Path) -> None:
     with running(sys.executable, "-c", BUSY, "0.3", cwd=tmp_path) as process:

@@ -32,6 +32,7 @@ def ended(place: Path, variables: dict[str, str], *arguments: str) -> subprocess
     return subprocess.run([*command, *arguments], cwd=place, env=environment, capture_output=True, check=False)
 
 
+@pytest.mark.slow
 def test_what_a_stream_cannot_hold_is_written_with_backslashes_and_in_json_as_json_has_it(place: Path) -> None:
     variables = {"PYTHONIOENCODING": "latin-1"}
     for command in ("run --out run", "explain run --agent 0", "explain run --agent 0 --json"):

@@ -304,6 +304,7 @@ def test_who_has_made_the_run_is_not_asked_and_the_record_is_theirs_alone(made: 
     assert (ended.code, ended.has_imported) == (2, False)
 
 
+@pytest.mark.slow
 @OF_A_CHART
 def test_on_a_terminal_it_asks(made: Made, stranger: Person) -> None:
     sha256 = hashlib.sha256(made.code.read_bytes()).hexdigest()
@@ -335,6 +336,7 @@ def answered(person: Person, answer: str, *arguments: str) -> tuple[int, str]:
     return process.returncode, shown.decode().replace("\r\n", "\n")
 
 
+@pytest.mark.slow
 def test_code_that_was_edited_or_swapped_in_the_run_is_not_run(tmp_path: Path) -> None:
     made = made_run(Person(tmp_path / "state", tmp_path / "study"), "chart")
     config, kept = made.maker.place / "run" / CONFIG, made.code.read_text()
@@ -391,6 +393,7 @@ budget: 200
 STUDIES = {("experiment", "plan"): STUDY, ("experiment",): STUDY, ("calibrate", "plan"): FIT, ("calibrate",): FIT}
 
 
+@pytest.mark.slow
 @OF_A_CHART
 def test_a_study_of_a_strangers_configuration_runs_its_code_with_trust_alone(
     made: Made, stranger: Person, tmp_path: Path
@@ -422,6 +425,7 @@ def test_a_configuration_that_cannot_be_read_does_not_hide_the_code_of_the_other
     assert {file.name for code in unknown_code_of(run) for file in code.sources} == {"roads.py"}
 
 
+@pytest.mark.slow
 @OF_A_CHART
 def test_the_local_page_runs_no_code_whatever_is_opened(made: Made, stranger: Person) -> None:
     with served(stranger) as address:
