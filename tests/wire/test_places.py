@@ -20,12 +20,12 @@ pytestmark = pytest.mark.slow
 SOCIAL = plain_text("""
 simulation: {rounds: 3, ticks_per_round: 24, seed: 7}
 population: {size: 100, ambiguity: 0.3, activity: {mean: 0.9}}
-oracle: {backend: %s}
+oracle: {backend: ollama}
 """)
 ECONOMY = """
 simulation: {domain: economy, rounds: 4, ticks_per_round: 1}
 economy: {nations: [Arden, Belmar, Corvia], strengths: [1, 2, 3]}
-oracle: {backend: %s}
+oracle: {backend: ollama}
 """
 
 
@@ -52,7 +52,7 @@ def test_a_run_is_the_same_to_the_byte_wherever_and_however_fast_it_is_answered(
 ) -> None:
     with ModelServer() as server:
         file = tmp_path / "run.yaml"
-        file.write_text(settings % backend + f"llm: {{host: '{server.url}', timeout_s: 120}}\n")
+        file.write_text(settings.replace("ollama", backend) + f"llm: {{host: '{server.url}', timeout_s: 120}}\n")
         journals = set()
         for number, place in enumerate(PLACES):
             server.settings = ServerSettings(latency=place.latency)
