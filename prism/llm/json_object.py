@@ -90,10 +90,6 @@ def without_reasoning(text: str) -> tuple[str, str]:
     return "\n".join(said), text[start:] if is_open else ""
 
 
-def has_reasoning(text: str) -> bool:
-    return _TAG.search(text) is not None
-
-
 def json_objects(text: str) -> list[str]:
     """Return the last 100 JSON objects in a text, in their order. An object within another one is part of that.
 

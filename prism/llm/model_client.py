@@ -26,7 +26,7 @@ from prism.llm.backend import Backend
 from prism.llm.body import PLAIN
 from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.http import HOOKS, LIMITS, UnusableAnswerError, bounded_call
-from prism.llm.json_object import extract_object, without_reasoning
+from prism.llm.json_object import extract_object
 from prism.llm.letters import LISTED, METHOD, Fields, Form, LetterChooser, Lettered, read_tokens, settle_method
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message, Undecided
 from prism.llm.refusals import is_of_key
@@ -232,15 +232,12 @@ class ModelClient(Backend):
 
     async def _tested(self, dialect: str, deadline_s: float) -> Completion:
         is_free = dialect == FREE
-
-        def is_usable(completion: Completion) -> bool:
-            text = completion.text
-            return follows_schema(
-                (extract_object(text) or without_reasoning(text)[0]) if is_free else text, loosely=is_free
-            )
-
         tries = _TRIES_FREE if is_free else _TRIES_FIRST if dialect == self.dialects[0] else 1
-        return await retry_until_usable(lambda: self._complete(SELF_TEST, dialect, deadline_s), is_usable, tries)
+        return await retry_until_usable(
+            lambda: self._complete(SELF_TEST, dialect, deadline_s),
+            lambda said: follows_schema(said.text, loosely=is_free),
+            tries,
+        )
 
     async def _choice_note(self) -> str:
         """Return the note on how choices are decided; find out whether the server gives probabilities."""

@@ -19,7 +19,7 @@ from prism.config.model import LLMConfig
 from prism.errors import OracleResponseError
 from prism.llm.call_counters import CallCounters, OracleStatistics, Outcome
 from prism.llm.failure import LLMFailureException
-from prism.llm.json_object import extract_object, json_objects, read_answer, without_reasoning
+from prism.llm.json_object import json_objects, read_answer, without_reasoning
 from prism.llm.letters import METHOD
 from prism.llm.loose_choice import REPAIRED, contradicts, repaired
 from prism.llm.port import (
@@ -111,7 +111,7 @@ class ModelOracle(Oracle[S]):
         taped = self._tape
         model = self._model if taped is None or taped.model is None else taped.model
         said = await model.complete(replace(SELF_TEST, seed=number, model=self._model_of(agent)))
-        if not follows_schema(extract_object(said.text) or without_reasoning(said.text)[0], loosely=True):
+        if not follows_schema(said.text, loosely=True):
             raise LLMFailureException("invalid_response", detail=f"it answered {said.text[:80]!r}")
 
     def _model_of(self, agent: Any) -> str:  # noqa: ARG002  # of one model, all agents ask the same

@@ -44,9 +44,10 @@ def follows_schema(text: str, *, loosely: bool = False) -> bool:
     """Return whether the answer to `SELF_TEST` is JSON within its schema, without text around it.
 
     Args:
-        loosely: allow other keys and a loose wording, as the oracle does.
+        loosely: allow text around it, other keys and a loose wording, as the oracle does.
     """
     if loosely:
+        text = extract_object(text) or without_reasoning(text)[0]
         text = repaired(text, "answer", _ANSWERS) or text
     try:
         found = msgspec.json.decode(text)
@@ -96,11 +97,9 @@ async def first_answer(model: LanguageModel) -> Completion:
     Raises:
         OracleUnavailableError: there is none; the message is one line.
     """
-
-    def is_usable(said: Completion) -> bool:
-        return follows_schema(extract_object(said.text) or without_reasoning(said.text)[0], loosely=True)
-
     try:
-        return await retry_until_usable(lambda: model.complete(SELF_TEST), is_usable)
+        return await retry_until_usable(
+            lambda: model.complete(SELF_TEST), lambda said: follows_schema(said.text, loosely=True)
+        )
     except LLMFailureException as error:
         raise OracleUnavailableError(f"{model.name} does not answer: {error.reason}: {error.told}") from error
