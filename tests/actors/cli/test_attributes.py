@@ -29,29 +29,12 @@ population:
     verified: {type: bool, probability: 0.1}
 """
 HEAD = "population.attributes"
-TRUST = "population.columns.engagement_threshold"
 
 
 @pytest.fixture(autouse=True)
 def _study(prism: Prism) -> None:  # it makes the directory
     Path("people.csv").write_text(PEOPLE)
     Path("study.yaml").write_text(STUDY)
-
-
-def test_validate_shows_what_was_read_and_what_is_drawn(prism: Prism) -> None:
-    ended = prism("validate", "study.yaml")
-    assert ended.code == 0
-    assert [line for line in ended.out.splitlines() if line.startswith("population.")] == [
-        (
-            "population.join: draw: a profile of 3 profiles in people.csv is drawn for each of 60 people of "
-            "population.size, with replacement; first: 0 is Bo Ito, 1 is Bo Ito, 2 is Bo Ito"
-        ),
-        f"{HEAD}.ideology: float -1 to 1, column ideology of 3 profiles: mean 0.25, min -0.5, max 1",
-        f"{HEAD}.age: int 13 to 99, column Age of 3 profiles: mean 57, min 33, max 98",
-        f"{HEAD}.region: one of: north, south, column region of 3 profiles: south 66.7%, north 33.3%",
-        f"{HEAD}.verified: true or false, drawn; the first 60 people: false 88.3%, true 11.7%",
-        f"{TRUST}: column trust of 3 profiles: mean 0.45, min 0.3, max 0.6; 1 without a value: drawn",
-    ]
 
 
 @catalogue("command", [("validate", "study.yaml"), ("run", "study.yaml", "--out", "out")])

@@ -75,22 +75,6 @@ def test_other_code_is_found_by_its_hash_and_a_fork_goes_on_with_it(begun: Study
     assert before != after
 
 
-def kept_code(study: Study) -> Path:
-    (kept,) = Path("run", "inputs").glob(f"*/{study.module}.py")
-    return kept
-
-
-def test_kept_code_that_was_edited_is_not_run(begun: Study, own: Prism) -> None:
-    kept = kept_code(begun)
-    kept.chmod(0o644)
-    kept.write_text(f"{CROSSING}\nX = 1\n")
-    for command in (("resume", "run", "--ticks", "20"), ("replay", "run")):
-        ended = own(*command)
-        assert ended.code == 3
-        assert "is not the code that the run has kept: its SHA-256 is another" in ended.err
-    assert f"{kept.parent}: BAD: is not what the run has kept (sha256 " in own("verify", "run").out
-
-
 def test_settings_of_the_domain_may_not_change_in_a_run_and_a_fork_keeps_its_agents(begun: Study, own: Prism) -> None:
     refused = own("resume", "run", "--set", "domain.lights=4")
     assert (refused.code, "domain.lights is 4, was 3 when the run began" in refused.err) == (2, True)

@@ -14,6 +14,11 @@ DELIBERATION = "deliberation: 4 simulated minutes are 4 ticks of 60 s; the embed
 MADE = "not made: the people and who follows whom; --build makes them"
 
 
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let a task import a model's client: nothing else is under way that it could hold up."""
+
+
 def test_validate_says_what_would_be_run_and_what_it_did_not_check(prism: Prism) -> None:
     ended = prism("validate", "small.yaml")
     assert ended.code == 0
