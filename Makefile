@@ -11,13 +11,14 @@ MODEL  := .venv-model
 PEERS  := .venv-peers
 CONFIG ?= configs/default.yaml
 MINUTES ?= 20
+TICKS ?= 1000000
 # One process of tests more than there are processors, because many tests wait, and two more in the slow tier, where
 # files of tests that wait lie side by side. The tests of a file stay together there, since their fixtures are dear.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 2) + 1)
 test-slow test-landing: WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 2) + 2)
 PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS)
 
-.PHONY: help extras run test coverage test-landing test-slow test-cluster test-model lint lint-deploy types check bench bench-peers soak dashboards rules mutants lock clean
+.PHONY: help extras run test coverage test-landing test-slow test-cluster test-model lint lint-deploy types check bench bench-peers soak soak-virtual dashboards rules mutants lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -134,6 +135,9 @@ bench-peers: $(PEERS)/.ready ## PRISM beside Mesa, pykka, xoscar, Thespian and c
 
 soak: $(READY) ## configs/soak.yaml and a server that fails in many ways, watched for memory (MINUTES=20; more: docs/operations.md)
 	$(BIN)/python -m deploy.soak --minutes $(MINUTES) --out runs/soak-report-$$(date +%Y%m%d-%H%M%S)
+
+soak-virtual: $(READY) ## 100 people in virtual time, watched for memory and files (TICKS=1000000, an hour)
+	$(BIN)/python -m deploy.soak.virtual --ticks $(TICKS) --out runs/soak-virtual-$$(date +%Y%m%d-%H%M%S)
 
 dashboards: $(READY) ## build the dashboards of deploy/grafana/dashboards from their code
 	$(BIN)/python -m deploy.grafana.build
