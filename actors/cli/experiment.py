@@ -35,7 +35,7 @@ from actors.display.console import echo
 from actors.display.words import duration
 from actors.logs.output import say
 from actors.record.lock import locked
-from actors.studies.experiments.cells import CELLS, Done, cell_path, count_begun, count_done
+from actors.studies.experiments.cells import CELLS, Done, cell_path, cells_begun, count_done
 from actors.studies.experiments.driver import Where, cells_to_do, opened, run_batches
 from actors.studies.experiments.outcome import (
     OUTCOME,
@@ -184,7 +184,7 @@ def execute(
     with locked(out), interruptible(KEPT):
         left = cells_to_do(made, out)
         keep_own(out, [made.experiment.measures[name] for name in made.own])
-        registered = None if made.sealed is None else register(out, made.sealed, count_begun(out))
+        registered = None if made.sealed is None else register(out, made.sealed, len(cells_begun(out)))
         record_plan(out, made, count_done(out))
         known = len({cell.key for cell in made.cells}) - len(left)
         is_first, begun, is_measuring, note = iter([True]), time.monotonic(), False, ""
@@ -241,7 +241,9 @@ def execute(
         planned, lost = promised_so_far(out, made)
         outcome = outcome_of(part, values, planned, lost, out)
         scores = (
-            None if registered is None else scores_of_runs(registered, part.experiment.seeds, values, out, part.notes)
+            None
+            if registered is None
+            else scores_of_runs(registered, part.experiment.seeds, values, out, cells_begun(out), part.notes)
         )
         outcome = replace(outcome, model=use, stopped=stopped, predictions=scores)
         write_outcome(out, part, values, outcome)

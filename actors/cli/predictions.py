@@ -17,7 +17,7 @@ from actors.core.errors import RunDirectoryError
 from actors.core.files import write_json
 from actors.display.console import echo, unwrapped_console
 from actors.factory.file_kinds import PREDICTIONS, telling_kind
-from actors.studies.experiments.cells import count_begun
+from actors.studies.experiments.cells import cells_begun
 from actors.studies.experiments.plan import make_plan, parts_of, text_of
 from actors.studies.experiments.record import has_results_of, read_experiment_record
 from actors.studies.experiments.seals import (
@@ -63,7 +63,7 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
     with telling_kind(file, PREDICTIONS):
         text = text_of(file, "a YAML file with predictions", "docs/experiments.md")
         predictions = read_predictions(text, str(file), plan.experiment)
-    begun = count_begun(place)
+    begun = len(cells_begun(place))
     if begun and not seen:
         problem = f"{place}: has {counted(begun, 'run')} of the experiment already, so it is too late to predict"
         raise RunDirectoryError(f"{problem}; --seen seals the predictions all the same, and marks them")
@@ -100,14 +100,15 @@ def score(path: Path, file: Path, out: Path | None, data: Path | None, json_path
     refuse_without_packages()
     plan, place, sealed = make_plan(path, is_sealed=False), out or EXPERIMENTS / path.stem, read_sealed(file)
     notes = notes_on_plan(file, sealed, plan.hash, parts_of(plan))
-    registered = register(place, sealed, count_begun(place))
+    registered = register(place, sealed, len(cells_begun(place)))
     if data is not None:
         found = scores_of_data(data, registered, place, notes)
     else:
         record = read_experiment_record(place)
         if not (record.is_final and has_results_of(record, plan)):
             raise RunDirectoryError(f"{place}: has no results of this plan yet: run `prism experiment {plan.path}`")
-        found = scores_of_runs(registered, record.plan.experiment.seeds, record.values, place, notes)
+        seeds = record.plan.experiment.seeds
+        found = scores_of_runs(registered, seeds, record.values, place, cells_begun(place), notes)
     show_result(found, json_path, partial(_print, found))
 
 

@@ -72,9 +72,9 @@ def count_done(out: Path) -> int:
     return sum(is_done(path) for path in (out / CELLS).glob("*"))
 
 
-def count_begun(out: Path) -> int:
-    """Return the number of runs in an experiment's directory, whether they have ended or not."""
-    return sum(1 for _ in (out / CELLS).glob("*"))
+def cells_begun(out: Path) -> list[Path]:
+    """Return the runs in an experiment's directory, whether they have ended or not."""
+    return [*(out / CELLS).glob("*")]
 
 
 def work(task: Task) -> Done:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import math
+import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.metadata import version
@@ -16,7 +18,18 @@ import msgspec
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError, run_directory_error
-from actors.core.files import NotJsonError, content_hash, read_json, read_regular, refuse_links, write_json
+from actors.core.files import (
+    NotJsonError,
+    content_hash,
+    json_value,
+    opened,
+    read_json,
+    read_regular,
+    refuse_links,
+    write_json,
+)
+from actors.record.manifest import CONFIG, MANIFEST
+from actors.runs.directory import LOG
 from prism.errors import ConfigError
 from prism.experiment import (
     SHARES,
@@ -71,8 +84,13 @@ def sealed_now(plan: str, parts: dict[str, str], predictions: Predictions, cells
 
 
 def now() -> str:
-    """Return the time in UTC, in the form of a sealed file, which sorts as time does."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """Return the time in UTC, in the form of a sealed file."""
+    return _as_time(datetime.now(UTC).timestamp())
+
+
+def _as_time(seconds: float) -> str:
+    """Return a time in UTC, in the form of a sealed file, which sorts as time does."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def read_sealed(path: Path) -> Sealed:
@@ -135,6 +153,18 @@ class Registered(msgspec.Struct, frozen=True, kw_only=True):
     opened: list[Opened] = []  # the files that it was scored with, in the order in which they were opened
 
 
+def _begun_at(cell: Path) -> str:
+    """Return when a run began, in the form of a sealed file, by its oldest file or its log; empty if unknown."""
+    times = list[float]()
+    for name in (CONFIG, MANIFEST, LOG):
+        with suppress(OSError):
+            times.append((cell / name).stat().st_mtime)
+    with suppress(OSError, ValueError, LookupError, TypeError), opened(cell / LOG) as log:
+        first = json_value(os.read(log, 1 << 16).partition(b"\n")[0])["timestamp"]
+        times.append(datetime.fromisoformat(first).timestamp())
+    return _as_time(min(times)) if times else ""
+
+
 def register(out: Path, sealed: Sealed, begun: int) -> Registered:
     """Register a sealed file in the directory of the experiment, unless it is registered, and return its record.
 
@@ -194,16 +224,25 @@ Values = Mapping[tuple[str, int], Mapping[str, float]]  # `{(condition, seed): {
 
 
 def scores_of_runs(
-    registered: Registered, seeds: Sequence[int], values: Values, out: Path, notes: Sequence[str]
+    registered: Registered,
+    seeds: Sequence[int],
+    values: Values,
+    out: Path,
+    cells: Sequence[Path],
+    notes: Sequence[str],
 ) -> PredictionScores:
     """Return the scores of predictions by the runs of their experiment.
 
     Args:
-        seeds: those that were run; `values`: of the measures; `out`: the directory of the experiment.
+        seeds: those that were run; `values`: of the measures.
+        out: the directory of the experiment; `cells`: those of its runs, whether they have ended or not.
         notes: what was changed in the plan since the sealing.
     """
     sealed = registered.sealed
-    if sealed.cells_begun:
+    begun = min((at for cell in cells if (at := _begun_at(cell))), default="")
+    if not sealed.cells_begun and begun and begun < sealed.at:
+        late = [f"a run of it was begun at {begun}, before the sealing at {sealed.at}: this is no prediction"]
+    elif sealed.cells_begun:
         late = [f"sealed when {sealed.cells_begun:,} runs of the experiment could be seen: this is no prediction"]
     elif registered.cells_begun:
         seen = f"{registered.cells_begun:,} runs of it had begun"
@@ -224,14 +263,11 @@ def scores_of_data(path: Path, registered: Registered, out: Path, notes: Sequenc
         raise ConfigError(str(path), "no such file; expected a CSV file with measured figures") from None
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror or error}") from None
-    figures, digest, early = (
-        _figures_of_data(content, path, registered.sealed.predictions),
-        sha256(content).hexdigest(),
-        [],
-    )
+    figures = _figures_of_data(content, path, registered.sealed.predictions)
+    digest, early = sha256(content).hexdigest(), list[str]()
     if all(each.sha256 != digest for each in registered.opened):
-        opened = Opened(file=path.name, sha256=digest, at=now())
-        registered = _written(out, replace(registered, opened=[*registered.opened, opened]))
+        new = Opened(file=path.name, sha256=digest, at=now())
+        registered = _written(out, replace(registered, opened=[*registered.opened, new]))
     # The reasons for which the predictions may have been made or chosen after the data were opened.
     first = registered.opened[0]
     if first.sha256 != digest:
@@ -241,7 +277,6 @@ def scores_of_data(path: Path, registered: Registered, out: Path, notes: Sequenc
     if any(each.at <= registered.sealed.at for each in opened_for_others):
         early.append("these data were opened for another sealed file before this one was sealed: this is no prediction")
     order = f"scored with {path.name} (SHA-256 {digest[:16]})"
-    figures = _figures_of_data(content, path, registered.sealed.predictions)
     return _scores(registered, figures, order, [*early, *_notes_on_others(out, registered), *notes])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -150,11 +151,27 @@ def test_an_experiment_scores_the_predictions_that_its_file_names(prism: Prism) 
     assert (more.code, "has no results of this plan yet: run `prism experiment e.yaml`" in more.err) == (2, True)
 
 
+@pytest.mark.slow
+def test_runs_that_were_moved_away_while_predictions_were_sealed_are_noticed(prism: Prism) -> None:
+    assert prism("experiment", "e.yaml", "--jobs", "1", "--quiet").code == 0
+    cells = Path("experiments/e/cells")
+    for cell in cells.iterdir():  # a minute ago: the time of a sealed file has whole seconds
+        for file in cell.iterdir():
+            os.utime(file, (file.stat().st_mtime - 60,) * 2)
+    cells.rename("away")
+    assert prism(*SEAL).code == 0
+    Path("away").rename(cells)
+    scored = json.loads(prism(*SCORE, "--json", "-").out)
+    assert "not known to be from before the runs" in scored["text"]
+    assert "a run of it was begun at" in scored["notes"][0]
+
+
 MEASURES = {
     "mine.py": "import functools\nfrom near import factor\ndef likes(path): import late; return factor() * late.ONE\n"
-    "part = functools.partial(likes)\n",
+    "part = functools.partial(likes)\nimport importlib\ndef more(): return importlib.import_module('texted').ONE\n",
     "near.py": "import deep.inner\ndef factor(): return 1.0\n",
     "late.py": "ONE = 1\n",
+    "texted.py": "ONE = 1\n",
     "deep/inner.py": "ONE = 1\n",
     "unrelated.py": "ONE = 1\n",
 }
