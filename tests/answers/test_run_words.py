@@ -54,6 +54,10 @@ def test_fallbacks_and_a_calibration_are_told() -> None:
     assert "The world is calibrated on twitter15.csv." in said
 
 
+def test_a_run_of_less_than_a_round_is_told_in_ticks_and_minutes() -> None:
+    assert told(PEOPLE, rounds=0, ticks_beyond=2, simulated_s=120.0)[0].startswith("In 2 ticks (2 minutes) ")
+
+
 @catalogue(
     ("changes", "second"),
     [

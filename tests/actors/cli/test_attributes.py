@@ -59,3 +59,9 @@ def test_a_mistake_ends_the_command_with_one_line(
     assert ended.code == 3
     assert problem in ended.err
     assert not Path("out").exists()
+
+
+def test_a_column_that_is_read_as_an_attribute_is_not_among_those_that_are_not_read(prism: Prism) -> None:
+    (line,) = [each for each in prism("validate", "study.yaml").out.splitlines() if "3 profiles from " in each]
+    read, _, unread = line.partition("; not read: ")
+    assert ("`Age`" in read, "`Age`" in unread, "`ideology`" in unread, "`trust`" in unread) == (True, *[False] * 3)

@@ -62,9 +62,10 @@ def test_a_name_that_says_no_format_is_refused(prism: Prism, tmp_path: Path) -> 
         (["--lint", "--coverage", "run"], "--lint and --coverage cannot be used together"),
         (["--coverage", "run", "--format", "dot"], "--coverage and --format cannot be used together"),
         (["--coverage", "run", "--run", "run"], "--coverage and --run cannot be used together"),
+        (["--coverage", "nowhere"], "prism: nowhere: no such directory\n"),
     ],
 )
-def test_options_that_would_have_no_effect_are_refused(options: list[str], message: str, prism: Prism) -> None:
+def test_what_cannot_be_drawn_is_refused(options: list[str], message: str, prism: Prism) -> None:
     ended = prism("chart", *options)
     assert ended.code == 2
     assert message in ended.err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import click
+import pytest
 
 from actors.cli.app import SECTIONS, cli
 from tests.catalogue import catalogue
@@ -32,3 +33,14 @@ def test_every_command_and_option_has_help(name: str) -> None:
         assert each.help, f"prism {name} {each.name} has no help"
         options = [one for one in each.params if isinstance(one, click.Option) and not one.hidden]
         assert [one.name for one in options if one.name != "help" and not one.help] == []
+
+
+def test_an_error_of_the_system_that_names_no_file_has_its_kind_in_front(
+    prism: Prism, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(**_: object) -> None:
+        raise OSError("AF_UNIX path too long")
+
+    monkeypatch.setattr(cli, "main", fails)
+    ended = prism("doctor")
+    assert (ended.code, ended.err) == (1, "prism: OSError: AF_UNIX path too long\n")

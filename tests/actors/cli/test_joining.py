@@ -64,7 +64,7 @@ def test_the_joins_are_said_and_every_way_of_a_run_keeps_them(prism: Prism) -> N
     ran = prism("run", "study.yaml", "--out", "run")
     assert (ran.code, SAID in ran.err) == (0, True)
     assert "first people of interventions: interventions[0].publish.author p7 is Person 7, interventions[1]" in ran.err
-    prism("export", "run", "--to", "csv", "--out", "tables", "--quiet")
+    assert prism("export", "run", "--to", "csv", "--out", "tables", "--quiet") == (0, "", "")
     people = {
         row["name"]: row["external_id"] for row in csv.DictReader(Path("tables/agents.csv").read_text().splitlines())
     }

@@ -93,6 +93,17 @@ def test_a_journal_of_another_format_is_refused_in_words(embedded: Path, tmp_pat
     assert asked.json("runs")["runs"][0]["state"] == "damaged"
 
 
+def test_runs_are_listed_from_the_latest_on_and_a_damaged_one_leaves_the_labels_of_the_others(
+    embedded: Path, tmp_path: Path
+) -> None:
+    for name, begun_s in (("a", 2), ("b", 3), ("c", 1)):
+        os.utime(copied(embedded, tmp_path, name) / "manifest.json", (begun_s, begun_s))
+    for damaged in ("config.yaml", JOURNAL):
+        (tmp_path / "c" / damaged).write_text("{")
+        listed = Asked(tmp_path).json("runs")
+        assert ([line["name"] for line in listed["runs"]], listed["differences"]) == (["b", "a", "c"], [])
+
+
 def test_kept_inputs_are_labelled_by_their_names_and_by_a_hash_only_where_these_are_the_same() -> None:
     one, other = (f"inputs/{digit * 64}" for digit in "ab")
     cases = {
