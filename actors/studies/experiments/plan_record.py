@@ -71,7 +71,7 @@ def promised_so_far(out: Path, plan: Plan) -> tuple[list[Hypothesis], list[Hypot
     try:
         plans = read_plans(out)
     except NotJsonError as error:
-        raise RunDirectoryError(f"{out / PLANS}: holds a file that is no plan: {error}") from None
+        raise RunDirectoryError(f"{out / PLANS}: holds a file that is no plan: {error.strerror}") from None
     now = _kept(plan, 0)
     return planned_first(plans, now), lost_since(plans, now)
 

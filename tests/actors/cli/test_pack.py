@@ -284,6 +284,13 @@ def bomb(said: dict[str, object], members: dict[str, bytes]) -> None:
     members[digest] = zeros
 
 
+def many_names(said: dict[str, object], members: dict[str, bytes]) -> None:
+    digest = sha256(b"x").hexdigest()
+    members[digest] = b"x"
+    file = {"bytes": 1, "sha256": digest}
+    said["files"] |= {f"inputs/{digest}/{number}": file for number in range(3_000)}  # type: ignore[operator]
+
+
 def unequal(said: dict[str, object], members: dict[str, bytes]) -> None:
     """Add a large input twice, the second time with another length: equal ones are counted once."""
     zeros = bytes(80_000_000)
@@ -330,6 +337,7 @@ def set_format(said: dict[str, object], _: dict[str, bytes]) -> None:
         (resize(1 << 50), "unpacks to 1,125,899,9"),
         (unequal, "/two: has another length than a file with the same SHA-256"),
         (bomb, "more than 200 times its own"),
+        (many_names, "names, more than the 2,"),
         (rename(f"inputs/{'a' * 64}/a\x1b[2J.csv"), "which is no file inside of its directory"),
         (lose, "is in the pack or in its pack.json, but not in both"),
         (add, "../../evil.sh: is in the pack or in its pack.json, but not in both"),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actors.core.errors import RunDirectoryError
 from actors.studies.experiments.driver import run_batches
 from actors.studies.experiments.outcome import outcome_of
 from actors.studies.experiments.plan import Plan, make_plan
@@ -195,6 +196,9 @@ def test_seeds_that_were_added_after_results_are_said_and_fewer_seeds_are_no_oth
         record_plan(tmp_path, plan, 6)
     [note] = notes_on_plans(tmp_path, "")
     assert note.startswith("seeds were added after there were results (3, then 2, then 2, then 2): p values hold for")
+    (tmp_path / "plans" / "005-abababababababab.json").write_text('{"a":' * 100_000)
+    with pytest.raises(RunDirectoryError, match="holds a file that is no plan: is not what PRISM writes: it is nested"):
+        promised_so_far(tmp_path, plan)
 
 
 def test_sequential_seeds_stop_at_the_same_seed_whatever_was_done_before(tmp_path: Path) -> None:
