@@ -69,6 +69,22 @@ def test_what_is_unpacked_is_what_was_packed(feed: Path, prism: Prism) -> None:
     assert feed.read_bytes() == Path("again.prism").read_bytes()
 
 
+def test_what_is_packed_can_be_unpacked_and_a_name_that_could_not_be_is_refused(prism: Prism) -> None:
+    name = '13:05:00 st*r q?"<>| żółw #1'
+    Path(name).write_text(TIES)
+    Path("c.yaml").write_text(STUDY.replace("ties.txt", json.dumps(name)))
+    assert prism("run", "c.yaml", "-q", "--out", f"run {name}").code == 0
+    assert prism("pack", f"run {name}", "--out", "one.prism").code == 0
+    assert prism("unpack", "one.prism", "--out", f"again {name}").code == 0
+    assert prism("verify", f"again {name}").code == 0
+    run = Path(f"run {name}")
+    for number, other in enumerate(("two\nlines", "\x1b[2J", "back\\slash", os.fsdecode(b"latin-\xe9"))):
+        run = run.rename(other)
+        ended = prism("pack", other, "--out", f"{number}.prism")
+        assert (ended.code, "cannot be packed: its pack names" in ended.err) == (2, True)
+        assert not Path(f"{number}.prism").exists()
+
+
 def test_a_packed_run_is_replayed_and_verified_as_it_is_and_leaves_nothing(
     feed: Path, prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
