@@ -16,6 +16,7 @@ from rich.table import Table
 
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.experiment_plan import asked_together, run_s
+from actors.cli.options import run_name
 from actors.cli.progress import Standing, is_live, progress_shown
 from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, interruptible, make_directory, out_option
 from actors.cli.tables import facts
@@ -78,7 +79,7 @@ def calibrate() -> None:
 def plan(path: Path, out: Path | None, jobs: int | None) -> None:
     """Say what the calibration in FILE would run and how long it takes, and run nothing."""
     made = make_calibration_plan(path)
-    _print_plan(made, out or OUT / path.stem, jobs or processors())
+    _print_plan(made, out or OUT / run_name(path), jobs or processors())
 
 
 @calibrate.command()
@@ -94,7 +95,7 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | 
     if any(find_spec(name) is None for name in NEEDED):
         raise click.ClickException(not_installed("calibrations need scikit-learn", "calibrate"))
     made = make_calibration_plan(path)
-    place = out or OUT / path.stem
+    place = out or OUT / run_name(path)
     make_directory(place)
     if lacks := _lacks(made):
         say(f"{path}: no fit can be reported, whatever the runs find: {'; '.join(lacks)}")

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.experiment_plan import print_plan
 from actors.cli.experiment_tables import print_outcome, threshold_said
+from actors.cli.options import run_name
 from actors.cli.predictions import score, seal
 from actors.cli.progress import Standing, is_live, progress_shown
 from actors.cli.study_options import (
@@ -95,7 +96,7 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
     """Say what the experiment in FILE would run and what it could find, and run nothing."""
     refuse_without_packages()
     made = make_plan(path)
-    place = out or EXPERIMENTS / path.stem
+    place = out or EXPERIMENTS / run_name(path)
     print_plan(made, place, room(made.cells, jobs))
 
 
@@ -128,7 +129,7 @@ def run(  # an option each
     """Run the experiment in FILE, or go on with it."""
     refuse_without_packages()
     made = make_plan(path)
-    place = out or EXPERIMENTS / path.stem
+    place = out or EXPERIMENTS / run_name(path)
     done = execute(made, place, Where(on=on, jobs=jobs, shared=shared), metrics_port, tape=tape, quiet=quiet)
     outcome = done.outcome
     if not quiet:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from actors.factory.shipped import FILE_NAME, examples
+from actors.factory.shipped import FILE_NAME, STUDIES, examples
 from actors.logs.output import FORMATS, LEVELS, Format, output, say
 from actors.logs.standard_streams import protect_standard_output
 from actors.runs.pack import SUFFIX, is_pack
@@ -166,5 +166,6 @@ def choose_config(config: Path | None, doing: str, *, default: str = "default", 
 
 
 def run_name(config: Path) -> str:
-    """Return the name for runs of this file: the file's, or its directory's for `prism.yaml`."""
-    return config.resolve().parent.name or config.stem if config.name == FILE_NAME else config.stem
+    """Return the name for runs of this file: the file's, or its directory's for a name that `prism init` writes."""
+    given = {FILE_NAME, *(f"{command}.yaml" for command in STUDIES.values())}
+    return config.resolve().parent.name or config.stem if config.name in given else config.stem

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from actors.cli.experiment_tables import predictions_table
 from actors.cli.json_result import json_option, show_result
+from actors.cli.options import run_name
 from actors.cli.study_options import EXPERIMENT_OUT, EXPERIMENTS, refuse_without_packages
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
@@ -57,7 +58,7 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
     refuse_without_packages()
     plan, place, target = (
         make_plan(path, is_sealed=False),
-        out or EXPERIMENTS / path.stem,
+        out or EXPERIMENTS / run_name(path),
         to or file.with_suffix(SUFFIX),
     )
     with telling_kind(file, PREDICTIONS):
@@ -98,7 +99,7 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
 def score(path: Path, file: Path, out: Path | None, data: Path | None, json_path: Path | None) -> None:
     """Score the predictions in SEALED with the results of EXPERIMENT, or with measured figures."""
     refuse_without_packages()
-    plan, place, sealed = make_plan(path, is_sealed=False), out or EXPERIMENTS / path.stem, read_sealed(file)
+    plan, place, sealed = make_plan(path, is_sealed=False), out or EXPERIMENTS / run_name(path), read_sealed(file)
     notes = notes_on_plan(file, sealed, plan.hash, parts_of(plan))
     registered = register(place, sealed, len(cells_begun(place)))
     if data is not None:

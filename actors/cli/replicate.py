@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from actors.cli.experiment import execute, refuse_lost
+from actors.cli.options import run_name
 from actors.cli.study_options import JOBS, out_option, refuse_without_packages
 from actors.cli.tables import table
 from actors.cli.trust import TRUST
@@ -69,7 +70,7 @@ def replicate(name: str | None, out: Path | None, jobs: int | None, ledger: Path
     run = None
     if name is not None:
         path = _found(name)
-        run = path, out or OUT / path.stem
+        run = path, out or OUT / run_name(path)
         _run(*run, jobs, quiet=quiet)
     elif not quiet:
         console = unwrapped_console()

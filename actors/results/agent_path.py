@@ -105,20 +105,24 @@ def refuse_ticks(run: OpenRun, *ticks: int | None) -> None:
 
 
 def chosen_agent(run: OpenRun, agent: int | str) -> tuple[int, str]:
-    """Return the number and the name of an agent of a run, given one of the two, or the id in a file of people."""
+    """Return the number and the name of an agent of a run, given one of the two, or the id in a file of people.
+
+    A whole number is the number of an agent, as a run shows it, and an id only if no agent has this number.
+    """
     size = run.domain.size
-    if isinstance(agent, int) or agent.isdecimal():
+    known = getattr(getattr(run.domain, "population", None), "ids", ())  # of people in the files of a social run
+    is_id = isinstance(agent, str) and any(agent in texts for texts in known)
+    if isinstance(agent, int) or (agent.isdecimal() and (int(agent) < size or not is_id)):
         number = int(agent)
         if not 0 <= number < size:
             problem = f"there is no agent {number:,}; the run has the agents 0 to {size - 1:,}"
             raise RunDirectoryError(f"{run.path}: {problem}")
         return number, run.name_of(number)
-    ids = getattr(getattr(run.domain, "population", None), "ids", ())  # of people in the files of a social run
-    bearers = sorted({texts.index(agent) for texts in ids if agent in texts})
+    bearers = sorted({texts.index(agent) for texts in known if agent in texts})
     bearers = bearers or [number for number in range(size) if run.name_of(number) == agent]
     if len(bearers) == 1:
         return bearers[0], run.name_of(bearers[0])
-    expected = f"{'an id, ' if ids else ''}a name, or a number from 0 to {size - 1:,}"
+    expected = f"{'an id, ' if known else ''}a name, or a number from 0 to {size - 1:,}"
     problem = f"no agent is called {shown(agent)}; expected {expected}"
     if bearers:
         few = ", ".join(map(str, bearers[:10])) + (", ..." if len(bearers) > 10 else "")

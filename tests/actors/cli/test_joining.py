@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,18 @@ def test_the_joins_are_said_and_every_way_of_a_run_keeps_them(prism: Prism) -> N
     Path("more.yaml").write_text("- {round: 2, follow: [[p7, p0]]}\n")
     forked = prism("fork", "run", "--at", "12", "--intervene", "more.yaml", "--out", "forked")
     assert forked.code == 0, forked.err
+
+
+def test_a_whole_number_is_an_agents_number_and_else_an_id(prism: Prism) -> None:
+    for name, text in (("people.csv", PEOPLE), ("ties.csv", TIES)):
+        Path(name).write_text(re.sub(r"\bp(\d+)\b", lambda found: str(int(found[1]) + 5), text))
+    study = STUDY.partition("interventions:")[0].replace("posts: {file: posts.csv}", "deliberation_minutes: 2")
+    Path("study.yaml").write_text(study.replace("  activity: {hours: hours.csv}\n", ""))
+    ran = prism("run", "study.yaml", "--out", "run", "--quiet")
+    assert ran.code == 0, ran.err
+    assert "agent 5 (" in prism("explain", "run", "--agent", "5").out
+    assert "(Person 11)" in prism("explain", "run", "--agent", "16").out, "no agent has the number 16"
+    assert "there is no agent 17" in prism("explain", "run", "--agent", "17").err
 
 
 def test_an_intervention_publishes_nobody_elses_post(prism: Prism) -> None:

@@ -37,6 +37,8 @@ def test_a_run_without_a_configuration_takes_the_one_of_its_directory(prism: Pri
         ("small.yaml", "small"),
         ("my-study/prism.yaml", "my-study"),
         ("my-study/other.yaml", "other"),
+        ("feed/experiment.yaml", "feed"),
+        ("fit/calibrate.yaml", "fit"),
         ("my-study/../my-study/prism.yaml", "my-study"),
         ("/prism.yaml", "prism"),
         ("noextension", "noextension"),
