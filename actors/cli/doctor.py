@@ -58,7 +58,7 @@ def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
     version, the model, and how long it takes. That of an economy is asked for one policy too, as in a run, and what it
     proposes is shown; that of a domain of your own, the first question of the run. With oracle.tape=replay it is the
     tape: what is on it, and who was recorded. Exit code 5 means that it does not answer. For a model, the calls,
-    tokens, dollars and hours of the configured run are foretold from a rehearsal without it.
+    tokens, dollars and hours of the configured run are estimated from a rehearsal without it.
     """
     settings = read_settings(overrides) if config is None else read_config(config, overrides)
     overriding = sorted(name for name in os.environ if name.startswith("PRISM_"))

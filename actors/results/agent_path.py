@@ -111,14 +111,13 @@ def chosen_agent(run: OpenRun, agent: int | str) -> tuple[int, str]:
     """
     size = run.domain.size
     known = getattr(getattr(run.domain, "population", None), "ids", ())  # of people in the files of a social run
-    is_id = isinstance(agent, str) and any(agent in texts for texts in known)
-    if isinstance(agent, int) or (agent.isdecimal() and (int(agent) < size or not is_id)):
+    bearers = [] if isinstance(agent, int) else sorted({texts.index(agent) for texts in known if agent in texts})
+    if isinstance(agent, int) or (agent.isdecimal() and (int(agent) < size or not bearers)):
         number = int(agent)
         if not 0 <= number < size:
             problem = f"there is no agent {number:,}; the run has the agents 0 to {size - 1:,}"
             raise RunDirectoryError(f"{run.path}: {problem}")
         return number, run.name_of(number)
-    bearers = sorted({texts.index(agent) for texts in known if agent in texts})
     bearers = bearers or [number for number in range(size) if run.name_of(number) == agent]
     if len(bearers) == 1:
         return bearers[0], run.name_of(bearers[0])

@@ -69,9 +69,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     hypothesis: Hypothesis
     difference: Interval  # of the first condition minus the second: over pairs, or of the means if the test is unpaired
-    statistic: float | None = None  # of the test, as scipy has it: W, t or U; None where there is nothing to test
+    statistic: float | None = None  # of the test, as scipy has it: W, t or U; None if there is nothing to test
     effect: str = "d_z"  # the name of the test's effect size: `d_z`, `rank-biserial` or `Cliff's delta`
-    effect_value: float | None = None  # None if there is nothing to test; with its interval, where there is one
+    effect_value: float | None = None  # None if there is nothing to test
     effect_low: float | None = None
     effect_high: float | None = None
     basis: Basis = Basis(p_from="nothing")  # the values that p stands on, and whether it is exact
@@ -79,8 +79,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     p_holm: float = 1.0  # corrected for `among` hypotheses
     among: int = 1
     supported: bool = False  # whether `p_holm` is at most alpha
-    # of the opposite: of the other direction, or of a difference beyond the margin of an equivalence; None of a two-
-    # sided hypothesis, which has no opposite, and where there is nothing to test
+    # p of the opposite: the other direction, or a difference beyond the margin of an equivalence. None for a two-sided
+    # hypothesis, which has no opposite, and if there is nothing to test.
     p_opposite: float | None = None
     refuted: bool = False  # whether `p_opposite` times `among` is at most alpha
 

@@ -140,7 +140,7 @@ class ModelClient(Backend):
         return await self._complete(request, self._dialect, self._config.timeout_s)
 
     async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
-        """Return a weight for each option, or None where the server or this question does not allow it."""
+        """Return a weight for each option; None if the server cannot give weights, or not for this question."""
         return await self._letters.choose(request)
 
     async def _complete(self, request: ChatRequest, dialect: str, deadline_s: float) -> Completion:

@@ -26,7 +26,7 @@ class Agreement(StrEnum):
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
     name: str  # what is measured
-    real: float | None = None  # the real figure; None where only the limit is known
+    real: float | None = None  # the real figure; None if only its limit is known
     simulated: float | None = None  # the run's; None if the run has none
     # low, high: its 95% interval; None if there is none
     low: float | None = None

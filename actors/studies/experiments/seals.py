@@ -239,11 +239,10 @@ def scores_of_runs(
         notes: what was changed in the plan since the sealing.
     """
     sealed = registered.sealed
-    begun = min((at for cell in cells if (at := _begun_at(cell))), default="")
-    if not sealed.cells_begun and begun and begun < sealed.at:
-        late = [f"a run of it was begun at {begun}, before the sealing at {sealed.at}: this is no prediction"]
-    elif sealed.cells_begun:
+    if sealed.cells_begun:
         late = [f"sealed when {sealed.cells_begun:,} runs of the experiment could be seen: this is no prediction"]
+    elif (begun := min(filter(None, map(_begun_at, cells)), default=sealed.at)) < sealed.at:
+        late = [f"a run of it was begun at {begun}, before the sealing at {sealed.at}: this is no prediction"]
     elif registered.cells_begun:
         seen = f"{registered.cells_begun:,} runs of it had begun"
         late = [f"the experiment's directory got the sealed file after {seen}: only the file says when it was sealed"]

@@ -52,7 +52,7 @@ def test_a_cell_on_a_node_has_the_digest_of_the_cell_here_and_needs_no_file_ther
     assert returned.done.problem == ""
     assert returned.files is not None
     put(returned.files, there)
-    put(returned.files, there)  # in place of what is there
+    put(returned.files, there)  # a second time: it replaces the first
     assert read_result(there).summary.digest == read_result(here).summary.digest
     assert {path.name for path in there.iterdir()} == {path.name for path in here.iterdir()} - {"run.lock"}
     assert [path.name for path in there.parent.iterdir()] == [cell.key]
