@@ -78,7 +78,7 @@ coverage: $(READY) ## the tests of `make test`, and the share of the code that t
 	$(PYTEST) --dist worksteal -m "not slow" --cov --cov-report=term:skip-covered
 
 test-landing: $(READY) ## the slow tests that guard a landing: durability, one digest, the wire
-	$(PYTEST) --dist loadfile --no-loadscope-reorder -m slow tests/durability tests/crash tests/wire tests/actors/runtime tests/actors/persistence
+	$(PYTEST) --dist loadfile --no-loadscope-reorder -m slow tests/durability tests/crash tests/wire tests/actors/runtime tests/actors/store
 
 test-slow: $(READY) ## before a release: all slow tests, and all cases, schedules and crashes instead of some (an hour)
 	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "slow or sized" --full
@@ -116,7 +116,7 @@ bench: $(READY) ## the benchmarks behind docs/scale.md and docs/language-models.
 	$(BIN)/python -m benchmarks.lookahead
 	$(BIN)/python -m benchmarks.slots
 	$(BIN)/python -m benchmarks.journal
-	$(BIN)/python -m benchmarks.export
+	$(BIN)/python -m benchmarks.record
 
 # One at a time: a package that cannot be had here is a line of the tables, and keeps no other from being installed.
 $(PEERS)/.ready: requirements.lock pyproject.toml

@@ -18,13 +18,13 @@ import msgspec
 import numpy as np
 
 from actors.factory.domains import BuiltDomain
-from actors.persistence.checkpoint import checkpoint_names
-from actors.persistence.disk import RealDisk
 from actors.runs.checkpointing import Checkpointer
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import create_run
 from actors.runs.run_store import RunStore
 from actors.runtime.simulation import Simulation
+from actors.store.checkpoint import checkpoint_names
+from actors.store.disk import RealDisk
 from prism.columns import Rows, places_in_lists
 from prism.config import Config
 from prism.config.interventions import PublishConfig

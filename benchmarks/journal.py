@@ -27,18 +27,18 @@ import msgspec
 
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.metrics.observation import UNOBSERVED
-from actors.persistence.checkpoint import checkpoint_names
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import journal_size
-from actors.record.manifest import CONFIG
-from actors.record.recovery import recover
-from actors.record.run import read_resolved
 from actors.runs.checkpointing import restore
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Host, create_run, execute
 from actors.runs.run_store import RunStore
 from actors.runtime.gc_pause import collector_paused
 from actors.runtime.simulation import Simulation
+from actors.store.checkpoint import checkpoint_names
+from actors.store.disk import RealDisk
+from actors.store.journal import journal_size
+from actors.store.manifest import CONFIG
+from actors.store.recovery import recover
+from actors.store.run import read_resolved
 from benchmarks.checkpoint import config_of, measure_checkpoint
 from benchmarks.step import SOCIAL, BenchmarkDomain
 from prism.config import Config

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Final
-from zlib import compress, decompressobj
 
 import msgspec
+import numpy as np
 
-from prism.columns import Column
+from prism.columns import Column, piece_of
+from prism.planes import compressed, expanded
 
 AGENTS: Final = "agents"
 """The column with which a block begins: the numbers of its agents."""
@@ -129,25 +130,30 @@ def is_block(bundle: list[Column]) -> bool:
 
 def joined(parts: Iterable[Iterable[Column]]) -> list[Column]:
     """Return one block, of whose agents each part has some: one piece of each column, with the values of all parts."""
-    columns: dict[str, list[msgspec.Raw]] = {}
-    for name, data in chain.from_iterable(parts):
-        columns.setdefault(name, []).extend(_values(data))
-    return [Column(name, _encode(values)) for name, values in columns.items()]
+    columns: dict[str, list[Column]] = {}
+    for piece in chain.from_iterable(parts):
+        columns.setdefault(piece.name, []).append(piece)
+    return [
+        piece_of(name, np.concatenate([piece.numbers for piece in pieces]))
+        if pieces[0].dtype
+        else Column(name, _encode([value for piece in pieces for value in _values(piece.data)]))
+        for name, pieces in columns.items()
+    ]
 
 
 def packed(content: list[Column] | int) -> bytes:
     """Return a bundle, or the number of them, as bytes: msgpack, compressed."""
-    return compress(_encode(content), 1)
+    return compressed(_encode(content), 1)
 
 
 def unpacked(payload: bytes) -> list[Column]:
-    return _pieces(_inflated(payload))
+    return _pieces(expanded(payload, UNPACKED_MAX))
 
 
 def unpacked_or_number(payload: bytes) -> list[Column] | int:
-    """Return the pieces of a bundle, or the number of bundles."""
-    return _pieces_or_number(_inflated(payload))
+    """Return the pieces of a bundle, or the number of bundles.
 
-
-def _inflated(payload: bytes) -> bytes:
-    return decompressobj().decompress(payload, UNPACKED_MAX)
+    Raises:
+        ValueError: it is neither.
+    """
+    return _pieces_or_number(expanded(payload, UNPACKED_MAX))

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
-from typing import Any, NamedTuple, TypeVar, overload
+from itertools import islice
+from typing import Any, Final, NamedTuple, TypeVar, overload
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+
+from prism.planes import in_planes, out_of_planes
 
 Ints = NDArray[np.int64]
 """Whole numbers in memory, such as one for each person."""
@@ -32,7 +34,6 @@ BLOCK = 1 << 18
 as all else."""
 
 T = TypeVar("T")
-V = TypeVar("V")
 N = TypeVar("N", bound=np.generic)
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -58,10 +59,35 @@ class OnAccess(Sequence[T]):
 
 
 class Column(NamedTuple):
-    """A piece of a column: its name, and msgpack of a list of values."""
+    """A piece of a column.
+
+    Args:
+        data: msgpack of a list of values; or the bytes of numbers, as `prism.planes` has them.
+        dtype: the numbers; empty for a list. `ascends`: as of `in_planes`.
+    """
 
     name: str
     data: bytes
+    dtype: str = ""
+    ascends: bool = False
+
+    @property
+    def numbers(self) -> NDArray[Any]:
+        """The numbers of a piece that has no list.
+
+        Raises:
+            ValueError: it has one, or is damaged.
+        """
+        if self.dtype not in _LIMITS:
+            raise ValueError(f"{self.name}: expected an array of numbers")
+        count = len(self.data) // np.dtype(self.dtype).itemsize
+        return out_of_planes(np.frombuffer(self.data, np.uint8), self.dtype, count, ascends=self.ascends)
+
+
+_INTEGERS: Final = ("|u1", "<u2", "<u4", "|i1", "<i2", "<i4", "<i8")
+_FLOAT: Final = "<f8"
+_LIMITS: Final = {_FLOAT: (0, 0), **{dtype: (np.iinfo(dtype).min, np.iinfo(dtype).max) for dtype in _INTEGERS}}
+"""`{numbers of a piece: the least and the greatest integer among them}`."""
 
 
 def pack(name: str, values: Iterable[Any], piece: int = PIECE) -> Iterator[Column]:
@@ -89,7 +115,15 @@ def pack_array(
 
 
 def piece_of(name: str, values: NDArray[Any]) -> Column:
-    return Column(name, _encode(values.tolist()))
+    """Return an array as one piece, of the narrowest numbers that hold it; texts are a list."""
+    if values.dtype.kind == "O":
+        return Column(name, _encode(values.tolist()))
+    dtype = _FLOAT
+    if values.dtype.kind != "f":
+        low, high = int(values.min(initial=0)), int(values.max(initial=0))
+        dtype = next(each for each in _INTEGERS if _LIMITS[each][0] <= low and high <= _LIMITS[each][1])
+    ascends, data = in_planes(np.ascontiguousarray(values, dtype=dtype))
+    return Column(name, data, dtype, ascends)
 
 
 def pack_items(name: str, items: Mapping[Any, Any]) -> Iterator[Column]:
@@ -172,28 +206,30 @@ class Columns:
     """
 
     def __init__(self, pieces: Iterable[Column]) -> None:
-        self._pieces: dict[str, list[bytes]] = {}
-        for name, data in pieces:
-            self._pieces.setdefault(name, []).append(data)
+        self._pieces: dict[str, list[Column]] = {}
+        for piece in pieces:
+            self._pieces.setdefault(piece.name, []).append(piece)
 
     def values(self, name: str, of: type[T]) -> list[T]:
         """Return the values of a column.
 
         Raises:
             KeyError: there is no such column.
-            msgspec.DecodeError: it holds something else.
+            ValueError: it holds something else.
         """
         return list(self._each(name, of))
 
     def array(self, name: str) -> Ints:
-        """Return the values of a column of whole numbers. Besides the array, only one piece is in memory at a time.
+        """Return the values of a column of whole numbers.
 
         Raises:
             KeyError: there is no such column.
-            msgspec.DecodeError: it holds something else.
+            ValueError: it holds something else.
         """
-        decode = msgspec.msgpack.Decoder(list[int]).decode
-        return np.concatenate([np.array(decode(piece), dtype=np.int64) for piece in self._pieces.pop(name)])
+        found = [piece.numbers for piece in self._pieces.pop(name)]
+        if any(numbers.dtype.kind == "f" for numbers in found):
+            raise ValueError(f"{name}: expected whole numbers")
+        return np.concatenate(found, dtype=np.int64)
 
     def value(self, name: str, of: type[T]) -> T:
         (only,) = self.values(name, of)
@@ -202,18 +238,6 @@ class Columns:
     def items(self, name: str, key: type[T], value: Any) -> dict[T, Any]:
         """Return a dictionary made from its two columns, in its order."""
         return dict(zip(self._each(f"{name}.key", key), self._each(name, value), strict=True))
-
-    def lists(self, name: str, key: type[T], of: type[V]) -> dict[T, list[V]]:
-        """Return a dictionary of lists made from its three columns, in its order.
-
-        Raises:
-            ValueError: the columns have different lengths.
-        """
-        lengths, values = self.values(f"{name}.length", int), self.values(name, of)
-        if sum(lengths) != len(values):
-            raise ValueError(f"{name}: expected {sum(lengths)} values, got {len(values)}")
-        left, keys = iter(values), self._each(f"{name}.key", key)
-        return {each: list(islice(left, length)) for each, length in zip(keys, lengths, strict=True)}
 
     def rows(self, name: str) -> Rows:
         """Return lists of whole numbers from their three columns, in arrays.
@@ -233,7 +257,16 @@ class Columns:
     def _each(self, name: str, of: Any) -> Iterator[Any]:
         """Return an iterator over the values of a column; one piece is decoded at a time."""
         decode = msgspec.msgpack.Decoder(list[of]).decode
-        return chain.from_iterable(map(decode, self._pieces.pop(name)))
+        for piece in self._pieces.pop(name):
+            yield from msgspec.convert(piece.numbers.tolist(), list[of]) if piece.dtype else decode(piece.data)
+
+
+def places_among(ordered: Ints, values: Ints) -> Ints:
+    """Return the place of each value among ascending ones; -1 for one that is not there."""
+    if not len(ordered):
+        return np.full(len(values), -1)
+    found = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
+    return np.where(ordered[found] == values, found, -1)
 
 
 def looked_up(found: Mapping[int, int], keys: Ints, missing: int) -> Ints:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, cast, runtime_checkable
 
 from prism.agents.forms import Forms, HasForms
-from prism.agents.questions import Answered, Decisions, Questions
+from prism.agents.questions import Answered, Decisions, QuestionKind, Questions
 from prism.agents.stateful import StatefulAgent
 from prism.agents.turn import Decision, Question, Trigger, Update
 from prism.agents.waves import Kind, Updates, Wave
@@ -18,13 +18,15 @@ from prism.columns import Column, Columns, Floats, Ints
 from prism.config.interventions import InterventionConfig
 from prism.divergence import NO_REFERENCE, Reference
 from prism.errors import ConfigError
-from prism.events import Event
+from prism.events import Happened
 from prism.expressions import Field
 from prism.llm.port import LanguageModel
 from prism.measure import Measure
 from prism.no_effect import NoEffect
+from prism.rows import Values
 from prism.statechart import Oracle, Statechart
 from prism.statechart.behaviour import Reader
+from prism.tables import Table
 
 
 class InputFiles(Protocol):
@@ -92,12 +94,16 @@ class World(Protocol):
         """
         raise ConfigError("configuration", f"a {type(self).__name__} takes no interventions", key="interventions")
 
-    def take_events(self) -> Sequence[Event]:
-        """Return what has taken place since the last call, in its order, and forget it.
+    tables: Sequence[Table] = ()
+    """The tables of what takes place in this world, beside those of every run."""
 
-        The engine calls it after each intervention and after each wave of answers, and adds it to the journal.
+    def take_rows(self) -> Mapping[str, Sequence[Any]]:
+        """Return what has taken place since the last call, and forget it: `{table: rows}` of the declared tables.
+
+        The rows are tuples; or their columns, as `prism.rows.Values`, in a tuple. The engine calls it after each
+        intervention and after each wave of answers, and adds them to the journal.
         """
-        return ()
+        return {}
 
     def totals(self) -> dict[str, Any]:
         """Return this world's part of the run's summary, as JSON values."""
@@ -204,6 +210,20 @@ class HasWords(Protocol):
         """Return the relevance of what a question is about, and the embedded choice's probabilities of its options."""
         return NO_REFERENCE
 
+    def chances(
+        self,
+        questions: Sequence[Question[Any]],  # noqa: ARG002  # the default
+        columns: Mapping[str, Values],  # noqa: ARG002
+    ) -> Sequence[Sequence[float]] | None:
+        """Return the embedded choice's probabilities of the options of many questions, as `reference` does of one.
+
+        None if it cannot tell them all at once.
+
+        Args:
+            columns: what the questions are about: `{field of the context: the value of each question}`.
+        """
+        return None
+
     @property
     def fields(self) -> QuestionFields | None:
         """The fields of its questions, by which they may share judgements; None if they have none."""
@@ -236,7 +256,10 @@ class Stretch(NamedTuple):
     """The outcome of ticks that were run together.
 
     Args:
-        frames: the answers and events of each tick, as they were encoded; messages: how many these are.
+        ticks: how many there are.
+        tables: `{table: (its columns, the rows of each tick and wave)}`: updates and questions by the numbers of their
+            kinds, and what took place.
+        kinds: the kinds of updates, by number; asked_kinds: those of questions.
         triggers: those of all these ticks.
         updates: how often each kind of update took place, by its number.
         asked: how many questions were asked.
@@ -244,8 +267,10 @@ class Stretch(NamedTuple):
         wave: the triggers of the tick after them, if it has begun; None if it has not.
     """
 
-    frames: Sequence[bytes]
-    messages: Sequence[int]
+    ticks: int
+    tables: Mapping[str, tuple[Sequence[Values], Ints]]
+    kinds: Sequence[Kind]
+    asked_kinds: Mapping[int, QuestionKind]
     triggers: int
     updates: Sequence[int]
     asked: int
@@ -256,11 +281,11 @@ class Stretch(NamedTuple):
 class Turns(HasForms, Protocol):
     """The turns of a domain's agents, many at once: what many have in common is looked up once.
 
-    The outcome of a turn is a number: that of a kind of update with an effect, of a question, or ALONE.
+    The outcome of a turn is a number: that of a kind of update, of a question, or ALONE.
     """
 
-    def number(self, kind: Kind, effect: Any = None) -> int:
-        """Return the number of a kind of update with an effect."""
+    def number(self, kind: Kind) -> int:
+        """Return the number of a kind of update."""
 
     def prepare(self) -> None:
         """Do the slow work of the first `take` beforehand."""
@@ -333,8 +358,8 @@ class WorldShard(Protocol):
     def put_changes(self, changes: Floats) -> None:
         """Apply changes that agents of other shards have made."""
 
-    def with_changes(self, tick: int, changes: Floats, events: Any) -> Any:
-        """Return the events of a wave with those of changes of agents of other shards."""
+    def with_changes(self, changes: Floats, rows: Happened) -> Happened:
+        """Return what took place in a wave, with the changes of agents of other shards."""
 
     def take_counts(self) -> Ints:
         """Return the counts of the own agents since the last call."""

@@ -1,22 +1,25 @@
-"""The records of what took place in a world, beside the answers of its agents.
+"""The tables of a run: what agents answered, and what took place in the world; and their rows as objects.
 
-An answer says what an agent did; a record here says what this caused. The engine puts each into the tick's frame right
-after the answers or the intervention that caused it, so the journal alone says what happened to which object.
+An answer says what an agent did; an event says what this caused. The rows of both come into the frame of their tick,
+so the journal alone says what happened to which object.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-from typing import Any, ClassVar, Final, overload
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, ClassVar, Final
 
 import msgspec
 
 from prism.quoting import compact
+from prism.rows import Heap, Values, joined
+from prism.tables import INTEGER, NAME, PACKED, TEXT, Table, column
 from prism.wording import counted
 
 
-class Intervened(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=6):
+class Intervened(msgspec.Struct, frozen=True, gc=False):
     """An intervention that was carried out at the beginning of a tick, before the tick's triggers.
 
     Args:
@@ -31,7 +34,7 @@ class Intervened(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=6):
     content: dict[str, Any]
 
 
-class PostEvent(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=7):
+class PostEvent(msgspec.Struct, frozen=True, gc=False):
     """An effect on a feed that took place. What came to nothing, such as a like of a forgotten post, has no record.
 
     Args:
@@ -54,7 +57,7 @@ class PostEvent(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=7):
         return f"{self.kind} {self.post}{'' if self.parent is None else f' of {self.parent}'}"
 
 
-class FeedShown(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=8):
+class FeedShown(msgspec.Struct, frozen=True, gc=False):
     """The feed that was built for a person's session. It is only recorded with `run.record_feeds`.
 
     Args:
@@ -73,7 +76,7 @@ class FeedShown(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=8):
         return f"was shown a feed of {counted(len(self.posts), 'post')}"
 
 
-class TieChanged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=9):
+class TieChanged(msgspec.Struct, frozen=True, gc=False):
     """A tie that a person has changed. It holds from the next tick on.
 
     Args:
@@ -93,7 +96,7 @@ class TieChanged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=9):
         return f"{self.kind} agent {self.whom}, with post {self.post} in view"
 
 
-class AttributeSet(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):
+class AttributeSet(msgspec.Struct, frozen=True, gc=False):
     """An attribute of a person that has another value from the next tick on.
 
     Args:
@@ -112,7 +115,7 @@ class AttributeSet(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=1
         return f"{self.name} becomes {compact(self.value)}"
 
 
-class PostTaken(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=11):
+class PostTaken(msgspec.Struct, frozen=True, gc=False):
     """An original that is from the file of posts. It follows the record of the post itself.
 
     Args:
@@ -132,36 +135,147 @@ class PostTaken(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=11):
 
 
 Event = PostEvent | FeedShown | TieChanged | AttributeSet | PostTaken
-"""A record of what took place in a world."""
+"""What took place in a world."""
 
-_array: Final = msgspec.msgpack.Decoder(list[Event]).decode
+AGENT_COLUMN: Final = column("agent", INTEGER, "the agent's number", key="agents.agent", dtype="<u4")
+_KIND: Final = column("kind", INTEGER, "the number of the row of kinds", key="kinds.kind", dtype="<u4")
+_POST: Final = column("post", INTEGER, "the post: author * 2^24 + number", key="posts.post")
+
+KINDS: Final = Table(
+    name="kinds",
+    about="a kind of update or question; they are numbered from 0 in the order in which they first occur",
+    columns=(
+        column("trigger", TEXT, "what happened to the agent"),
+        column("from_state", TEXT, "state before"),
+        column("to_state", TEXT, "state after; empty for a question"),
+        column("source", TEXT, "what decided, or `asked` for a question"),
+        column("effect", TEXT, "the effect, if it is a short text; the options of a question, as JSON"),
+        column("reason", TEXT, "reason of a fallback, or of a turn without a transition"),
+    ),
+)
+UPDATES: Final = Table(name="updates", about="an answer of an agent", columns=(AGENT_COLUMN, _KIND))
+QUESTIONS: Final = Table(
+    name="questions", about="a question to the oracle, with what the agent saw", columns=(AGENT_COLUMN, _KIND)
+)
+EFFECTS: Final = Table(
+    name="effects",
+    about="the effect of an update, if it is more than a short text",
+    columns=(AGENT_COLUMN, column("value", PACKED, "the effect")),
+)
+INTERVENTIONS: Final = Table(
+    name="interventions",
+    about="an intervention, before the triggers of its tick",
+    columns=(
+        column("number", INTEGER, "the interventions before it", dtype="<u4"),
+        column("kind", TEXT, "what was done, such as publish"),
+        column("content", PACKED, "the intervention as the configuration has it"),
+    ),
+)
+MADE: Final = ("publish", "reply", "reshare")
+"""What makes a post."""
+ON_TIES: Final = ("follow", "unfollow", "mute")
+POSTS: Final = Table(
+    name="posts",
+    about="a post that was made",
+    columns=(
+        AGENT_COLUMN,
+        column("what", NAME, "what was done", names=MADE),
+        _POST,
+        column("parent", INTEGER, "the post that it answers or reshares, -1 for none", key="posts.post"),
+        column("topics", PACKED, "the topics of an original; nothing for the others, which have those of their root"),
+        column("number", INTEGER, "the place of an original in the file of posts, from 1; 0 if it is from none"),
+    ),
+)
+LIKES: Final = Table(name="likes", about="a like that took place", columns=(AGENT_COLUMN, _POST))
+FEEDS: Final = Table(
+    name="feeds",
+    about="a post in a feed that was shown, first to last; an empty feed has the post -1",
+    columns=(AGENT_COLUMN, column("position", INTEGER, "place in the feed, from 1, the top", dtype="<u4"), _POST),
+)
+TIES: Final = Table(
+    name="ties",
+    about="a tie that a person has changed; it holds from the next tick on",
+    columns=(
+        AGENT_COLUMN,
+        column("what", NAME, "what was done", names=ON_TIES),
+        column("whom", INTEGER, "the other person", key="agents.agent", dtype="<u4"),
+        _POST,
+    ),
+)
+ATTRIBUTES: Final = Table(
+    name="attributes",
+    about="an attribute of a person that has another value from the next tick on",
+    columns=(AGENT_COLUMN, column("name", TEXT, "the attribute"), column("value", PACKED, "its new value")),
+)
+
+OF_EVERY_RUN: Final = (KINDS, UPDATES, QUESTIONS, EFFECTS, INTERVENTIONS)
+OF_FEEDS: Final = (POSTS, LIKES, FEEDS, TIES, ATTRIBUTES)
+NOTHING: Final = b"\x90"
+"""No topics, as msgpack has it."""
+
+Happened = Mapping[str, Sequence[Values]]
+"""`{table: its columns}` of some rows."""
+
+_decode: Final = msgspec.msgpack.Decoder().decode
+_topics: Final = msgspec.msgpack.Decoder(tuple[str, ...]).decode
 
 
-class Events(Sequence[Event]):
-    """Records as bytes, one after the other. They are read when somebody asks for one.
+def put_together(parts: Sequence[Happened]) -> Happened:
+    """Return rows one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    tables = dict[str, list[Sequence[Values]]]()
+    for part in parts:
+        for table, columns in part.items():
+            tables.setdefault(table, []).append(columns)
+    return {table: tuple(joined(each) for each in zip(*found, strict=True)) for table, found in tables.items()}
 
-    Args:
-        encoded: the bytes; number: how many records these are.
-    """
 
-    def __init__(self, encoded: bytes, number: int) -> None:
-        self.encoded = encoded
-        self._number = number
+def events_in(tick: int, rows: Happened) -> list[Event]:
+    """Return the rows of a wave as objects, in the order of agents."""
+    found: list[tuple[int, int, Event]] = []
+    for order, (table, make) in enumerate(_MAKERS):
+        columns = rows.get(table)
+        if columns is not None:
+            found += [(event.agent, order, event) for event in make(tick, columns)]
+    return [event for *_, event in sorted(found, key=itemgetter(0, 1))]
 
-    @classmethod
-    def of(cls, events: Sequence[Event]) -> Events:
-        return cls(b"".join(map(msgspec.msgpack.encode, events)), len(events))
 
-    @cached_property
-    def _read(self) -> list[Event]:
-        return _array(b"\xdd" + self._number.to_bytes(4, "big") + self.encoded)
+def _listed(values: Values) -> list[Any]:
+    return values.values() if isinstance(values, Heap) else values.tolist()
 
-    def __len__(self) -> int:
-        return self._number
 
-    @overload
-    def __getitem__(self, place: int) -> Event: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Event]: ...
-    def __getitem__(self, place: int | slice) -> Event | list[Event]:
-        return self._read[place]
+def _posts(tick: int, columns: Sequence[Values]) -> Iterator[Event]:
+    for agent, what, post, parent, topics, number in zip(*map(_listed, columns), strict=True):
+        yield PostEvent(tick, agent, MADE[what], post, None if parent < 0 else parent, _topics(topics))
+        if number:
+            yield PostTaken(tick, agent, post, number)
+
+
+def _likes(tick: int, columns: Sequence[Values]) -> Iterator[Event]:
+    return (PostEvent(tick, agent, "like", post) for agent, post in zip(*map(_listed, columns), strict=True))
+
+
+def _feeds(tick: int, columns: Sequence[Values]) -> Iterator[Event]:
+    of_reader = zip(*map(_listed, columns), strict=True)
+    for agent, places in groupby(of_reader, key=itemgetter(0)):
+        yield FeedShown(tick, agent, tuple(post for *_, post in places if post >= 0))
+
+
+def _ties(tick: int, columns: Sequence[Values]) -> Iterator[Event]:
+    for agent, what, whom, post in zip(*map(_listed, columns), strict=True):
+        yield TieChanged(tick, agent, ON_TIES[what], whom, post)
+
+
+def _attributes(tick: int, columns: Sequence[Values]) -> Iterator[Event]:
+    for agent, name, value in zip(*map(_listed, columns), strict=True):
+        yield AttributeSet(tick, agent, name.decode(), _decode(value))
+
+
+_MAKERS: Final[tuple[tuple[str, Callable[[int, Sequence[Values]], Iterator[Event]]], ...]] = (
+    ("attributes", _attributes),
+    ("posts", _posts),
+    ("likes", _likes),
+    ("ties", _ties),
+    ("feeds", _feeds),
+)

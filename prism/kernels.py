@@ -41,7 +41,7 @@ MODULES: Final = (
     "prism.kernel_rng",
     "prism.kernel_delays",
     "prism.expressions.source",
-    "prism.agents.answer_kernel",
+    "prism.agents.bytes_kernel",
     "prism.social.tables",
     "prism.social.kernels.post_kernel",
     "prism.social.kernels.feed_kernel",

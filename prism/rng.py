@@ -132,7 +132,7 @@ def integer(bound: int, seed: int, agent: int, tick: int, draw: int, index: int 
 
 def uniforms(seed: int, agent: Whole, tick: Whole, draw: int, index: Whole = 0) -> NDArray[np.float64]:
     """Return `uniform` of each row, bit for bit; at least one of agent, tick and index is an array."""
-    return np.asarray((_hashes(seed, agent, tick, draw, index) >> _U(11)).astype(np.float64) * _TO_UNIT)
+    return np.asarray((bits_of(seed, agent, tick, draw, index) >> _U(11)).astype(np.float64) * _TO_UNIT)
 
 
 def integers(bound: int, seed: int, agent: Whole, tick: Whole, draw: int, index: Whole = 0) -> NDArray[np.int64]:
@@ -143,19 +143,23 @@ def integers(bound: int, seed: int, agent: Whole, tick: Whole, draw: int, index:
     """
     if not 0 < bound <= 1 << 32:
         raise ValueError(f"bound must be from 1 to {1 << 32}, got {bound}")
-    bits = _hashes(seed, agent, tick, draw, index)
+    bits = bits_of(seed, agent, tick, draw, index)
     high, low = (bits >> _U(32)) * _U(bound), (bits & _LOW) * _U(bound)
     return np.asarray(((high + (low >> _U(32))) >> _U(32)).astype(np.int64))
 
 
-def _hashes(seed: int, agent: Whole, tick: Whole, draw: int, index: Whole) -> NDArray[np.uint64]:
-    """Return xxh3_64 of the key of each row, in pieces that the processor's cache holds where there are many agents."""
-    if max(len(each) for each in (agent, tick, index) if isinstance(each, np.ndarray)) <= FEW:
+def bits_of(seed: int, agent: Whole, tick: Whole, draw: int, index: Whole = 0) -> NDArray[np.uint64]:
+    """Return the 64 bits of the draw of each row, in pieces that the processor's cache holds where there are many.
+
+    At least one of agent, tick and index is an array.
+    """
+    count = max(len(each) for each in (agent, tick, index) if isinstance(each, np.ndarray))
+    if count <= FEW:
         keys = map(_KEY, _each(agent), _each(tick), repeat(draw), _each(index))
         return np.array([*map(_hash, keys, repeat(seed))], dtype=np.uint64)
-    if not isinstance(agent, np.ndarray) or agent.size <= HASHES_AT_ONCE:
+    if count <= HASHES_AT_ONCE:
         return _hashes_of(seed, agent, tick, draw, index)
-    cuts = [slice(start, start + HASHES_AT_ONCE) for start in range(0, agent.size, HASHES_AT_ONCE)]
+    cuts = [slice(start, start + HASHES_AT_ONCE) for start in range(0, count, HASHES_AT_ONCE)]
     return np.concatenate([_hashes_of(seed, _cut(agent, cut), _cut(tick, cut), draw, _cut(index, cut)) for cut in cuts])
 
 
@@ -259,7 +263,7 @@ class GraphRandom:
     def _bits(self) -> int:
         if not self._ahead:
             numbers = np.arange(self._drawn + GRAPH_DRAWS, self._drawn, -1)
-            self._ahead = _hashes(self._seed, WORLD, 0, Draw.GRAPH, numbers).tolist()
+            self._ahead = bits_of(self._seed, WORLD, 0, Draw.GRAPH, numbers).tolist()
         self._drawn += 1
         return self._ahead.pop()
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import msgspec
 
 from prism.agents.turn import Question, Update
+from prism.cells import Filled
 from prism.config import Config
 from prism.events import Event, Intervened
 from prism.tables import Column, Table, Value
@@ -149,8 +150,8 @@ class Show:
         """Return a gatherer of the rows of `tables`. It is asked for only if there are tables."""
         raise NotImplementedError(f"{type(self).__name__} has tables, and no gatherer of their rows")
 
-    def agent_values(self, domain: Any, agent: int) -> Mapping[str, Value]:
-        """Return `{column of agent_columns: its value}` of an agent at the start; a column that is left out is empty.
+    def agent_values(self, domain: Any) -> Mapping[str, Filled]:
+        """Return `{column of agent_columns: the value of each agent at the start}`; a column that is left out is empty.
 
         Args:
             domain: the domain as a run has it before its first tick.

@@ -36,7 +36,7 @@ ROOMS = {
     "prism/social/kernels": ("tests/social", "tests/actors/runtime"),
     "actors/oracle": ("tests/actors/oracle", "tests/wire"),
     "actors/runtime": ("tests/actors/runtime", "tests/actors/core"),
-    "actors/persistence": ("tests/actors/persistence", "tests/crash", "tests/durability"),
+    "actors/store": ("tests/actors/store", "tests/crash", "tests/durability"),
 }
 """`{room: the tests that are to find its faults}`."""
 

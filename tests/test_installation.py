@@ -15,7 +15,7 @@ from actors.core.errors import JournalError
 from tests.durability.process_runs import whole_ticks
 from tests.paths import ROOT
 
-DEFAULT, ECONOMY = "bc2f87d3acf4292111d9039f06eedc82", "4817b74cf6d6674df350cb4a7b88baff"
+DEFAULT, ECONOMY = "0be0389f49fef493f70abb7aef9e80ee", "f330434e20d2f3af8b25384fff999b4f"
 """Digests of the shipped configurations."""
 
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet")

@@ -25,8 +25,8 @@ from actors.core.machine import not_installed, processors
 from actors.display.console import echo, unwrapped_console
 from actors.display.words import duration
 from actors.logs.output import say
-from actors.record.lock import locked
 from actors.runs.forecast import forecast
+from actors.store.lock import locked
 from actors.studies.calibration.calibration_plan import (
     CalibrationPlan,
     asking_of_calibration,

@@ -17,12 +17,11 @@ from actors.display.console import echo, echo_file
 from actors.factory.charts import chart_text
 from actors.factory.config_file import read_config
 from actors.factory.domains import chart_of
-from actors.record.course import Course, read_course
-from actors.record.manifest import CONFIG as RESOLVED
-from actors.record.manifest import read_manifest
-from actors.record.run import read_resolved
 from actors.runs.no_effect import covered_rows
-from prism.agents import Update
+from actors.store.course import Course, read_course
+from actors.store.manifest import CONFIG as RESOLVED
+from actors.store.manifest import read_manifest
+from actors.store.run import read_resolved
 from prism.config import Config, load_config
 from prism.drawing import Outline, dot, mermaid, outline, scxml, svg
 from prism.social.no_effect import long_delays
@@ -134,7 +133,7 @@ def _format(shape: str | None, out: Path | None) -> str:
 
 def _activity(run: Path, behaviour: Behaviour[Any] | Statechart[Any]) -> Course:
     flat = behaviour.chart if isinstance(behaviour, Behaviour) else behaviour
-    done = read_course(run, Update, initial=flat.initial.value)
+    done = read_course(run, "updates", initial=flat.initial.value)
     strange = sorted({state for step in done.steps for state in (step.before, step.after)} - set(flat.states))
     if strange:
         problem = f"its agents were in states that this chart does not have: {', '.join(strange)}"

@@ -15,8 +15,8 @@ from actors.core.phase import DONE, DONE_WITH_FALLBACKS
 from actors.display.sparkline import blocks
 from actors.display.words import amount_of, duration, usd
 from actors.pages.sharing_words import interval, is_far
-from actors.record.rounds import ROUNDS
 from actors.runs.summary import Summary
+from actors.store.rounds import ROUNDS
 from prism.distribution import SIZE_TOTALS
 from prism.llm import OracleStatistics
 from prism.quoting import printable

@@ -35,7 +35,7 @@ from actors.core.errors import RunDirectoryError
 from actors.display.console import echo
 from actors.display.words import duration
 from actors.logs.output import say
-from actors.record.lock import locked
+from actors.store.lock import locked
 from actors.studies.experiments.cells import CELLS, Done, cell_path, cells_begun, count_done
 from actors.studies.experiments.driver import Where, cells_to_do, opened, run_batches
 from actors.studies.experiments.outcome import (

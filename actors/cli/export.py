@@ -12,9 +12,9 @@ from actors.cli.progress import Standing, progress_shown
 from actors.cli.trust import TRUST
 from actors.display.console import echo
 from actors.logs.output import say
-from actors.record.manifest import read_summary
 from actors.results.export import FORMATS, Exported, NoTableError, Progress, export
 from actors.runs.signals import ended_by_signals
+from actors.store.manifest import read_summary
 from prism.no_effect import remarks
 
 

@@ -12,9 +12,9 @@ from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import DETAILS, PACKED_RUN, PREPARE, QUIET, TICKS, out_option, set_option, with_log_options
 from actors.cli.run_command import branch_and_report
 from actors.cli.trust import TRUST, ask_to_run_code
-from actors.record.manifest import read_manifest
 from actors.runs.directory import RunDirectory
 from actors.runs.fork import fork as branch_off
+from actors.store.manifest import read_manifest
 
 
 @click.command(cls=SectionedCommand, sections=LOG)

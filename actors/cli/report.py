@@ -18,9 +18,9 @@ from actors.core.files import write_file
 from actors.core.machine import not_installed
 from actors.display.console import echo
 from actors.factory.domains import show_of
-from actors.record.run import names_of
 from actors.results.observed import Real, read_real
 from actors.results.run_record import RunRecord, groups_of
+from actors.store.run import names_of
 from actors.studies.experiments.record import ExperimentRecord, is_experiment, read_experiment_record
 from prism.config import Config
 from prism.errors import InputError

@@ -18,9 +18,9 @@ from actors.display.console import echo
 from actors.display.starting import step_shown
 from actors.logs.output import say
 from actors.metrics.observation import observation
-from actors.record.lock import locked
-from actors.record.manifest import read_manifest
 from actors.runs.resume import Accepted, plan_resume, resume_run
+from actors.store.lock import locked
+from actors.store.manifest import read_manifest
 
 READING = "reading the journal"
 """The step in which a run's files are read before it goes on."""

@@ -17,9 +17,9 @@ from actors.factory.checks import no_effect_of
 from actors.factory.config_file import read_config
 from actors.logs.output import say
 from actors.metrics.observation import observation
-from actors.record.lock import locked
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import create_run
+from actors.store.lock import locked
 from prism.domain import said_by
 from prism.errors import OracleUnavailableError
 from prism.no_effect import told

@@ -24,8 +24,6 @@ from actors.factory.domains import show_of
 from actors.logs.output import output, say
 from actors.logs.setup import log_muted_streams, logging_to
 from actors.metrics.observation import Observation, observation
-from actors.record.answers import answers_in
-from actors.record.lock import locked
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Display, Host, Run
 from actors.runs.resume import execute_through_losses, plan_resume, resume_run
@@ -34,6 +32,8 @@ from actors.runs.summary import Summary
 from actors.runtime.activation import way_of
 from actors.runtime.gc_pause import share_one_heap
 from actors.runtime.simulation import Progress, Simulation
+from actors.store.answers import answers_in
+from actors.store.lock import locked
 from prism.agents import FALLBACKS
 from prism.config import OracleConfig
 from prism.errors import OracleUnavailableError
@@ -77,7 +77,7 @@ def run_and_report(run: Run, observed: Observation, *, quiet: bool, details: boo
     share_one_heap()
     if observed.address is not None and not quiet:
         say(f"metrics at {observed.address.url}/metrics")
-    host = Host(display=Display() if quiet else Terminal(), packs_aside=True)
+    host = Host(display=Display() if quiet else Terminal())
     summary = anyio.run(execute_through_losses, run, host, observed)
     if quiet:
         echo(summary.digest)

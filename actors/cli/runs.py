@@ -20,9 +20,9 @@ from actors.core.messages import Decided
 from actors.core.phase import Phase
 from actors.display.console import SafeConsole, echo
 from actors.display.words import duration
-from actors.record.listing import ListedRun, RunStatus, run_paths, runs_in
-from actors.record.phase_file import PhaseNote
 from actors.runs.questions import FoundQuestion, find_question
+from actors.store.listing import ListedRun, RunStatus, run_paths, runs_in
+from actors.store.phase_file import PhaseNote
 from prism.agents import Question, Update
 from prism.llm.question_id import find_id
 from prism.llm.spending import Spent

@@ -19,11 +19,11 @@ from actors.cli.run_command import with_progress
 from actors.cli.tables import table
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.display.console import SafeConsole, echo
-from actors.record.lock import locked
-from actors.record.manifest import read_manifest
-from actors.record.shadow import SHADOW, ShadowSummary
 from actors.runs.directory import RunDirectory
 from actors.runs.shadow import shadow
+from actors.store.lock import locked
+from actors.store.manifest import read_manifest
+from actors.store.shadow import SHADOW, ShadowSummary
 from prism.divergence import EMBEDDED, ORACLE, RULE
 
 NOTHING_TO_ASK = "none: no rule settled a turn on which the oracle could be asked"

@@ -12,8 +12,8 @@ import click
 from actors.cli.options import PackedOrDirectory, shown
 from actors.core.errors import RunDirectoryError
 from actors.display.console import echo
-from actors.record.listing import run_paths
-from actors.record.manifest import refuse_others
+from actors.store.listing import run_paths
+from actors.store.manifest import refuse_others
 from actors.studies.experiments.record import is_experiment
 
 HOST, PORT = "127.0.0.1", 8480

@@ -24,10 +24,10 @@ from actors.display.phase import phase_line, phase_words
 from actors.display.progress import LINE_EVERY_S, headline
 from actors.display.sparkline import Sparkline
 from actors.display.words import duration, share
-from actors.record.listing import ListedRun, RunStatus, list_run, marks_of
-from actors.record.lock import holder_of
-from actors.record.manifest import read_manifest
-from actors.record.rounds import RoundsTable, read_rounds
+from actors.store.listing import ListedRun, RunStatus, list_run, marks_of
+from actors.store.lock import holder_of
+from actors.store.manifest import read_manifest
+from actors.store.rounds import RoundsTable, read_rounds
 from prism.quoting import printable
 
 EVERY_S = 1.0

@@ -11,13 +11,10 @@ journal, the oracle's log and checkpoints have this layout. `docs/runs.md` descr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from hashlib import sha256
 from struct import Struct
 from typing import NamedTuple
 from zlib import crc32
-
-import msgspec
 
 HEAD = Struct("<II32s")
 ORIGIN = bytes(32)
@@ -30,7 +27,6 @@ DECODE_ERRORS = (ValueError, RecursionError)
 """The errors that decoding raises for a payload that is no msgpack, or not of the expected type."""
 
 _LENGTH = Struct("<I").pack
-_encode = msgspec.msgpack.Encoder().encode
 
 
 class Frame(NamedTuple):
@@ -63,16 +59,6 @@ def encode_frame(link: bytes, payload: bytes) -> bytes:
     return HEAD.pack(len(payload), _crc(len(payload), link, payload), link) + payload
 
 
-def tick_payload(tick: int, answers: Sequence[bytes], count: int | None = None) -> bytes:
-    """Return a tick's payload: the msgpack array `[tick, [answer, ...]]`. The answers are msgpack already.
-
-    Args:
-        count: the number of answers, where a piece of them may hold several.
-    """
-    number = len(answers) if count is None else count
-    return b"".join((b"\x92", _encode(tick), b"\xdd", number.to_bytes(4, "big"), *answers))
-
-
 def read_frame(data: bytes, start: int, offset: int) -> Frame | Damage:
     """Return the frame at `start` of `data`, or its damage.
 
@@ -102,7 +88,7 @@ DIGITS = 32
 
 
 class RunningDigest:
-    """The chain of the journal's links over the answers of every tick, in the order of agents.
+    """The chain of the journal's links over the rows of every tick.
 
     A run without a journal has the same digest as the same run with one.
     """
@@ -110,13 +96,8 @@ class RunningDigest:
     def __init__(self) -> None:
         self.link = ORIGIN
 
-    def add(self, tick: int, answers: Sequence[bytes], count: int | None = None) -> bytes:
-        """Add one tick's answers to the chain, and return the tick's frame for the journal.
-
-        Args:
-            count: as in `tick_payload`.
-        """
-        payload = tick_payload(tick, answers, count)
+    def add(self, payload: bytes) -> bytes:
+        """Add one tick's rows to the chain, and return the tick's frame for the journal."""
         self.link = link_of(self.link, payload)
         return encode_frame(self.link, payload)
 

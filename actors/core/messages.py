@@ -5,22 +5,20 @@
 | Trigger | engine | agent | something happened to you |
 | Update | agent | engine | my turn is done |
 | Question | agent, then engine | engine, then oracle | I cannot tell what I would do; ask the oracle |
-| Intervened | engine | journal | this was done to the world from outside |
-| `prism.events.Event` | engine | journal | this took place in the world |
 | Decided | oracle | engine | this is what the agent would do |
 
-Every message is encoded by its sender, so what crosses a mailbox could cross a wire, and an update's bytes enter
-the run's digest as they are: encoded once.
+Every message is encoded by its sender, so what crosses a mailbox could cross a wire.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, get_args, get_origin
+from typing import Any
 
 import msgspec
 
 from prism.agents import Question, Trigger, Update
+from prism.agents.contexts import Contexts
 from prism.events import Event, Intervened
 from prism.llm.spending import Spending
 
@@ -28,11 +26,7 @@ LATE = "late"
 """The reason of a decision whose answer came too late, in `realtime`."""
 
 Message = Update[Any] | Question[Any] | Intervened | Event
-"""A message of the journal."""
-
-_CLASSES: Final[list[type[msgspec.Struct]]] = [get_origin(each) or each for each in get_args(Message)]
-KINDS: Final = {int(str(kind.__struct_config__.tag)): kind for kind in _CLASSES}
-"""`{tag: class}` of the messages of the journal."""
+"""A row of the journal, as an object."""
 
 QuestionName = tuple[int, int, str]
 """The name of a question: its agent, tick and trigger."""
@@ -97,8 +91,7 @@ class Codec:
         self.question = msgspec.msgpack.Decoder(Question[context_type]).decode
         self.decided = msgspec.msgpack.Decoder(Decided).decode
         self._answers = msgspec.msgpack.Decoder(list[Update[effect_type] | Question[context_type]]).decode
-        messages = Update[effect_type] | Question[context_type] | Intervened | Event
-        self._messages = msgspec.msgpack.Decoder(list[messages]).decode
+        self.contexts = Contexts(context_type)
 
     def answers(self, batch: Sequence[bytes]) -> list[Update[Any] | Question[Any]]:
         """Return the agents' answers in a batch, in its order.
@@ -106,7 +99,3 @@ class Codec:
         They are decoded as one array, which takes a third less time than decoding each by itself.
         """
         return self._answers(b"\xdd" + len(batch).to_bytes(4, "big") + b"".join(batch))
-
-    def array(self, messages: bytes) -> list[Message]:
-        """Return the messages in an encoded array, such as a frame of the journal holds."""
-        return self._messages(messages)

@@ -16,6 +16,7 @@ from actors.core.snapshot import RunSnapshot
 from prism.agents import Question
 from prism.measure import Measure
 from prism.sharing.records import Judged
+from prism.tables import Shape
 
 
 class RunView(Protocol):
@@ -110,6 +111,9 @@ class Record:
     The engine commits each tick to it, and asks it about a tick that was run before. The oracle actor adds each answer,
     and asks it about a question that was asked before.
     """
+
+    shapes: Sequence[Shape] = ()
+    """The tables that the record has; empty if it takes those of the world."""
 
     def late_agents(self, tick: int) -> frozenset[int] | None:  # noqa: ARG002  # nothing was run before
         """Return the agents whose decisions came too late in this tick when it was first run; None if it is new.

@@ -25,6 +25,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         link: the digest's link after them.
+        kinds: the kinds of updates and questions so far, in the order of their numbers.
         late: decisions whose answers came too late.
         fallbacks: `{reason: decisions that took effect and were not the oracle's}`.
         repaired: decisions that took effect and were loosely worded.
@@ -35,6 +36,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
 
     tick: int = 0
     link: bytes = ORIGIN
+    kinds: tuple[tuple[str, ...], ...] = ()
     late: int = 0
     fallbacks: dict[str, int] = {}
     repaired: int = 0

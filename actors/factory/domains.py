@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from actors.core.errors import ActorError
-from actors.factory.charts import LoadedChart, check_choices, code_of_chart, load_chart, look_at_chart
+from actors.factory.charts import check_choices, code_of_chart, load_chart, look_at_chart
 from actors.factory.file_kinds import FIGURES_OF_QUARTERS, telling_kind
 from actors.factory.input_files import fitting_memory, is_kept, load_population, locate_input, read_input
 from actors.factory.own_code import OwnCode, allow, locate_code
@@ -39,19 +39,15 @@ class BuiltDomain(NamedTuple):
     code: tuple[Path, ...] = ()
 
 
-def _social(config: Config, on_step: Callable[[str], None]) -> BuiltDomain:
-    return _social_with(config, on_step, load_chart)
-
-
-def _social_with(config: Config, on_step: Callable[[str], None], load: Callable[[Config], LoadedChart]) -> BuiltDomain:
+def _social(config: Config, on_step: Callable[[str], None], *, looks: bool = False) -> BuiltDomain:
     from prism.social.domain import SocialDomain  # noqa: PLC0415  # a run needs one of the domains, so it imports one
 
-    population, inputs = load_population(config.population, config.simulation.seed, on_step)
-    chart = load(config)
+    population, inputs = load_population(config.population, config.simulation.seed, on_step, looks=looks)
+    chart = look_at_chart(config) if looks else load_chart(config)
     check_choices(config, chart.behaviour)
     check_shards(config)
     on_step("preparing the world")
-    domain = SocialDomain(config, population, chart.behaviour)
+    domain = SocialDomain(config, population, chart.behaviour, looks=looks)
     return BuiltDomain(domain, {**inputs, **chart.inputs}, chart.code)
 
 
@@ -143,10 +139,12 @@ def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -
 def look_at_domain(config: Config) -> BuiltDomain:
     """Return the domain of a run to look at: no function of people's chart is imported, so it cannot be run.
 
+    People's ties and their world are made when they are first asked for.
+
     A user's own domain is code, so it is built only if its user has allowed that.
     """
     if config.simulation.domain == "social":
-        return _social_with(config, ignore_step, look_at_chart)
+        return _social(config, ignore_step, looks=True)
     return build_domain(config)
 
 

@@ -16,7 +16,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, TypeVar
 
@@ -36,7 +36,7 @@ from prism.social.people.margins import Margins, MarginTable, parse_margin
 from prism.social.people.population import Population, build_population, ignore_step
 from prism.social.people.profiles import Profiles, check_profile_format, parse_profiles
 from prism.social.posts.post_file import GivenPost, parse_posts
-from prism.social.ties.graph import FollowGraph
+from prism.social.ties.graph import FollowGraph, LateGraph, generate
 
 PATHS = (
     *("population.profiles", "population.posts.file", "population.graph.path", "population.activity.hours"),
@@ -130,15 +130,20 @@ def read_files(
 
 
 def load_population(
-    config: PopulationConfig, seed: int, on_step: Callable[[str], None] = ignore_step
+    config: PopulationConfig, seed: int, on_step: Callable[[str], None] = ignore_step, *, looks: bool = False
 ) -> tuple[Population, dict[str, str]]:
     """Return the population that the configuration asks for, and `{input file, as the user wrote it: SHA-256}`.
+
+    Args:
+        looks: make a graph that is drawn when its ties are first asked for.
 
     Raises:
         InputError: a file cannot be read, or its content cannot be used.
         ConfigError: the settings contradict each other.
     """
     profiles, graph, hours, margins, posts, hashes = read_files(config, on_step)
+    if looks and graph is None and not profiles:
+        graph = LateGraph(config.size, partial(generate, config.graph, config.size, seed))
     population = build_population(
         config, seed, profiles=profiles, graph=graph, hours=hours, margins=margins, posts=posts, on_step=on_step
     )

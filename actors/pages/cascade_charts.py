@@ -16,8 +16,8 @@ from actors.pages.picture import LINE, TEXT, WIDTH, figure, label, log_numbers, 
 from actors.pages.series import GROUP_DASHES, color_of, group_key
 from actors.pages.words import count, listed, plural, share
 from actors.pages.words import figure as digits
-from actors.record.course import MadePost
 from actors.results.run_record import Audience, RunGroup, RunRecord
+from actors.store.posts import MadePost
 from prism.columns import Floats
 from prism.palette import BLUE, GREEN, VERMILION
 from prism.scorecard import Feed, Tree, TreeShape, shape_of
@@ -162,13 +162,12 @@ def reach_chart(run: RunRecord, people: Audience, of: str = "") -> Chart | None:
 
     `of`: the configuration, if there are several.
     """
-    roots = [post for post in run.course.posts if post.parent is None]
+    posts, is_shown = run.course.posts, run.course.has_feeds
+    roots = np.flatnonzero(posts.parents < 0)
     if len(roots) < FEW:
         return None
-    is_shown = bool(run.course.shown)
-    reached = run.course.shown if is_shown else run.course.engaged
-    followers = np.array([people.followers[post.author] for post in roots], dtype=np.float64)
-    reach = np.array([len(reached.get(post.post, set()) - {post.author}) for post in roots], dtype=np.float64)
+    followers = people.followers[posts.authors[roots]].astype(np.float64)
+    reach = run.course.reached[roots].astype(np.float64)
     drawn = figure(height=250)
     axes = drawn.subplots()
     step = -(-len(roots) // DOTS_MAX)
@@ -218,13 +217,8 @@ def tree_charts(run: RunRecord, people: Audience | None, causes: Mapping[int, st
 
     `causes`: `{original: the HTML id of the part with the causes of its cascade}`.
     """
-    members: dict[int, list[MadePost]] = {}
-    for post in run.course.posts:
-        members.setdefault(run.course.roots[post.post], []).append(post)
-    largest = sorted(
-        (posts for posts in members.values() if len(posts) > 1), key=lambda posts: (-len(posts), posts[0].tick)
-    )
-    return [_tree(run, posts, people, place, causes.get(posts[0].post)) for place, posts in enumerate(largest[:DRAWN])]
+    largest = [run.course.posts.tree(post.post) for post, _ in run.course.posts.largest(DRAWN)]
+    return [_tree(run, posts, people, place, causes.get(posts[0].post)) for place, posts in enumerate(largest)]
 
 
 def _tree(run: RunRecord, posts: Sequence[MadePost], people: Audience | None, place: int, causes: str | None) -> Chart:
@@ -307,9 +301,9 @@ def tree_picture(posts: Sequence[MadePost], tick_seconds: float, marks: Sequence
 
 def name_of(people: Audience | None, person: int) -> str:
     """Return a person's name with the number, or the number where names are not known."""
-    if people is None or person >= len(people.names):
+    if people is None or person >= len(people.followers):
         return f"person {person:,}"
-    name = shown(" ".join(people.names[person].split()))
+    name = shown(" ".join(people.name(person).split()))
     return f"{name if len(name) <= NAME_CHARS else f'{name[:NAME_CHARS]}…'} (person {person:,})"
 
 

@@ -13,7 +13,7 @@ from actors.pages.page_frame import grid, missing
 from actors.pages.picture import LINE, TEXT
 from actors.pages.rows import Row, more_rows, pages_number, rows_picture, span
 from actors.pages.words import count, plural, share
-from actors.record.course import MadePost
+from actors.store.posts import MadePost, Posts
 from actors.studies.causes.record import Cause, Causes, Kept
 from actors.studies.causes.track import CASCADE
 from actors.studies.causes.words import answered_words, chance_words, number, signed, tried_words
@@ -40,7 +40,7 @@ class Shown(NamedTuple):
     """A run whose causes are shown."""
 
     # all posts of the run, in the order in which they were made; may be empty if no outcome is a cascade
-    posts: Sequence[MadePost]
+    posts: Posts
     ticks: int
     tick_seconds: float
     name: str = "cause"  # the beginning of HTML ids, different for each run of a page
@@ -71,7 +71,8 @@ def _parts(found: Causes, run: Shown, name: str) -> Iterator[Node]:
     yield tag("p", _summary(found))
     if found.ticks != run.ticks:
         yield missing(f"It was worked out after {plural(found.ticks, 'tick')}; the run has {count(run.ticks)} now.")
-    tree = _tree_of(run.posts, found.of)
+    post = found.of.removeprefix(CASCADE)
+    tree = run.posts.tree(int(post)) if post != found.of and post.isdecimal() else []
     charts = [_tree(found, tree, run.tick_seconds)] if len(tree) > 1 and _all(found) else []
     charts += [_effects(found)] if found.causes else []
     charts += [_groups(found)] if found.groups else []
@@ -177,19 +178,6 @@ def _people(number_of: int) -> str:
 
 def _all(found: Causes) -> tuple[Cause, ...]:
     return *found.causes, *found.smaller
-
-
-def _tree_of(posts: Sequence[MadePost], of: str) -> list[MadePost]:
-    """Return the cascade whose size is the outcome; empty for another outcome."""
-    post = of.removeprefix(CASCADE)
-    if post == of or not post.isdecimal():
-        return []
-    inside, tree = {int(post)}, []
-    for each in posts:
-        if each.post in inside or each.parent in inside:
-            inside.add(each.post)
-            tree.append(each)
-    return tree
 
 
 def _tree(found: Causes, posts: Sequence[MadePost], tick_seconds: float) -> Chart:

@@ -182,7 +182,7 @@ def _decisions(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Section
 def _cascades(groups: Sequence[RunGroup], real: Real = NOTHING_REAL) -> Section | None:
     if "cascades" not in groups[0].first.show.pictures:
         return None
-    if not any(run.course.posts for group in groups for run in group.runs):
+    if not any(len(run.course.posts.ids) for group in groups for run in group.runs):
         return Section("cascades", "Posts and cascades", [missing("Nobody posted anything, so there are no cascades.")])
     feeds = [[feed_of_run(run) for run in group.runs] for group in groups]
     world = world_chart(groups)

@@ -13,11 +13,12 @@ from actors.pages.html import Element
 from actors.pages.sharing_words import sharing_notice
 from actors.pages.words import NO_VALUE, count, listed, place_of, plural, share, spread
 from actors.pages.words import figure as digits
-from actors.record.listing import RunStatus
-from actors.record.rounds import ENGINE_COLUMNS
-from actors.record.run import Recorded
 from actors.results.frames import read_tables
 from actors.results.run_record import RunGroup, RunRecord
+from actors.store.listing import RunStatus
+from actors.store.rounds import ENGINE_COLUMNS
+from actors.store.run import Recorded
+from prism.cells import as_list
 from prism.distribution import SIZE_TOTALS
 from prism.llm.spending import cost_usd
 from prism.no_effect import remarks, remarks_on_many
@@ -236,7 +237,7 @@ def own_tables(groups: Sequence[RunGroup]) -> Iterator[Element]:
     for name, (table, columns) in found.items():
         kept = [place for place, each in enumerate(table.columns) if place and each.kind is not Kind.TIME]
         heads = [table.columns[place].name.replace("_", " ") for place in kept]
-        cells = [[_cell(value) for value in row] for row in zip(*(columns[place] for place in kept), strict=True)]
+        cells = [*zip(*([*map(_cell, as_list(columns[place]))] for place in kept), strict=True)]
         part = f", the first {OWN_ROWS} of {rows[name]:,} rows" if rows[name] > OWN_ROWS else ""
         caption = f"{name}{f' of {run.name}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}{part}"
         texts = frozenset(at for at, place in enumerate(kept) if table.columns[place].kind in _LEFT)

@@ -22,9 +22,9 @@ from actors.pages.series import (
     mark_interventions,
 )
 from actors.pages.words import count, plural, spread
-from actors.record.rounds import growth_in_rounds, numbers_of
 from actors.results.observed import start_quarter
 from actors.results.run_record import RunGroup, RunRecord
+from actors.store.rounds import growth_in_rounds, numbers_of
 from prism.answers import INDICATORS, moment_in_words
 from prism.economy.moments import COLUMNS, QUARTERS_MIN, equal_windows, moments, real_columns
 from prism.economy.series import YEAR_QUARTERS, Figures

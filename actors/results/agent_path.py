@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from actors.core.errors import RunDirectoryError
-from actors.record.messages import decoded, of_agent, ticks_of
 from actors.results.explanation import PathTurn, plain
 from actors.results.retrace import OpenRun
+from actors.store.messages import of_agent
 from prism.agents import DECIDED, STALE, Question, Update
 from prism.events import Event
 from prism.quoting import shown
@@ -21,10 +21,9 @@ NEAREST = 2
 """The turns on each side of a tick that a message names."""
 
 
-def messages_of(run: OpenRun, number: int) -> list[Any]:
-    """Return every message of an agent up to the run's ticks, in order. It reads the whole journal, and blocks."""
-    ticks = enumerate(ticks_of(run.path, until=run.length))
-    return [decoded(encoded) for tick, messages in ticks for encoded in of_agent(messages, tick, number)]
+def its_messages(run: OpenRun, number: int) -> list[Any]:
+    """Return every message of an agent up to the run's ticks, in order. It reads the whole record, and blocks."""
+    return [*of_agent(run.record, number, until=run.length)]
 
 
 def before(messages: Iterable[Any], tick: int) -> list[Any]:

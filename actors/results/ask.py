@@ -23,13 +23,13 @@ from actors.factory.file_kinds import QUESTIONNAIRE, telling_kind
 from actors.factory.oracle_backends import TAPE, open_oracle
 from actors.oracle.call import Answer
 from actors.oracle.single_calls import SingleCalls
-from actors.record.manifest import CONFIG, read_manifest
-from actors.record.run import read_resolved
 from actors.results.export import files_of, refuse_inside
 from actors.results.people import attribute_columns
 from actors.results.respondents import LINES, checked_tick, chosen_people, people_of, respondents_at, tick_of
 from actors.results.retrace import OnBegin, OpenRun
 from actors.runs.shadow import refuse_other_settings
+from actors.store.manifest import CONFIG, read_manifest
+from actors.store.run import read_resolved
 from prism.agents import Question
 from prism.config import Config
 from prism.llm import LanguageModel

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from actors.record.manifest import CONFIG, read_manifest, read_summary
-from actors.record.run import read_resolved
 from actors.results.measures import ROUNDS_PREFIX, numbers_of, rounds_place
 from actors.runs.code import OWN_PACKAGE
+from actors.store.manifest import CONFIG, read_manifest, read_summary
+from actors.store.run import read_resolved
 from prism.answers import MadeOf, caveats, setting_in_words, words_of
 from prism.config import calibration_label
 from prism.errors import PrismError

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
-from actors.record.messages import those_of
-from actors.record.run import Recorded, RecordedTick
-from actors.results.table_files import Rows
-from prism.events import AttributeSet, Intervened, TieChanged
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from actors.results.part import Part
+from actors.results.table_files import BATCH_ROWS, Rows
+from actors.store.record import Block, tick_of_rows
+from actors.store.run import Recorded
+from prism.cells import Cells
+from prism.columns import Floats, Ints, begins_run, places_among
+from prism.config.attributes import Value
+from prism.events import ON_TIES, AttributeSet, Intervened, TieChanged
+from prism.rows import unpacked
 from prism.social.people.population import Population
-from prism.tables import Value
 
 Changed = TieChanged | AttributeSet | Intervened
 """A message that may change a tie or an attribute."""
+
+_BOUND: Final = ("follow", "unfollow")
+"""The changes that make or end a tie. A mute does neither."""
+_decode: Final = msgspec.msgpack.Decoder().decode
 
 
 class TieChange(NamedTuple):
@@ -26,11 +37,6 @@ class TieChange(NamedTuple):
     follows: bool  # True if the tie is made, False if it is ended
 
 
-def changes_in(messages: Iterable[bytes]) -> Iterator[Changed]:
-    """Return a tick's messages that may change a tie or an attribute, as they were encoded."""
-    return those_of(messages, TieChanged, AttributeSet, Intervened)
-
-
 def tie_changes(messages: Iterable[Changed], number: Callable[[Any], int]) -> Iterator[TieChange]:
     """Yield the ties that messages make and end, in order. A mute changes no tie.
 
@@ -40,98 +46,170 @@ def tie_changes(messages: Iterable[Changed], number: Callable[[Any], int]) -> It
         number: returns the number of a person whom an intervention names.
     """
     for each in messages:
-        if isinstance(each, TieChanged) and each.kind != "mute":
+        if isinstance(each, TieChanged) and each.kind in _BOUND:
             yield TieChange(each.tick + 1, each.agent, each.whom, each.kind == "follow")
         elif isinstance(each, Intervened):
-            for kind in ("follow", "unfollow"):
-                for one, other in each.content.get(kind) or ():
-                    yield TieChange(each.tick, number(one), number(other), kind == "follow")
+            yield from _from_outside(each.tick, each.content, number)
 
 
-Tie = tuple[int, int]
-"""The follower, and the person who is followed."""
+def _from_outside(tick: int, content: Any, number: Callable[[Any], int]) -> Iterator[TieChange]:
+    for kind in _BOUND:
+        for one, other in content.get(kind) or ():
+            yield TieChange(tick, number(one), number(other), kind == "follow")
 
 
-class TieTables:
+class TieTables(Part):
     """The rows of `ties` and `edges`: the ties at the start, and those that people and interventions make and end.
 
-    `ties, edges`: the rows; None for a table that is not wanted.
+    Args:
+        ties, edges: the rows; None for a table that is not wanted.
     """
 
     def __init__(self, run: Recorded, ties: Rows | None, edges: Rows | None) -> None:
-        self.followers, self.following = Counter[int](), Counter[int]()
-        """`{agent: how many more at the end than at the start}`, once `finish` is done."""
-        self._run = run
-        self._ties = ties
-        self._edges = edges
-        self._changes: list[TieChanged | Intervened] = []
+        super().__init__(run)
+        self.followers, self.following = (np.zeros(run.header.agents, np.int64) for _ in range(2))
+        """How many more each agent has at the end than at the start, once `count` is done."""
+        self._ties, self._edges = ties, edges
+        self.wanted = {"ties": ("agent", "what", "whom", "post"), "interventions": ("content",)}
+        self._changes: list[NDArray[np.int64]] = [np.empty((5, 0), np.int64)]
+        """Of each change of a person the tick, 1, the two people, and whether one follows then."""
+        self._outside: list[tuple[int, Any]] = []
+        """The ticks and contents of interventions."""
 
-    def take(self, tick: RecordedTick) -> None:
-        for message in tick.others:
-            if isinstance(message, TieChanged) and self._ties is not None:
-                of = message.agent, message.kind, message.whom, message.post
-                self._ties.add(self._run.name, tick.tick, tick.time, *of)
-            if isinstance(message, TieChanged | Intervened):
-                self._changes.append(message)
+    def take(self, block: Block) -> None:
+        table, done = block.tables["ties"], block.tables["interventions"]
+        ticks, (agents, what, whom, posts) = tick_of_rows(table), table.columns.values()
+        if self._ties is not None:
+            self.add(self._ties, ticks, agents, Cells(what, ON_TIES), whom, posts)
+        kinds = np.array([*(ON_TIES.index(each) for each in _BOUND)])
+        bound = np.isin(what, kinds)
+        columns_of_changes = ticks, np.ones(len(ticks)), agents, whom, what == kinds[0]
+        self._changes.append(np.array([each[bound] for each in columns_of_changes], np.int64))
+        contents = map(_decode, done.columns["content"].values())
+        self._outside += zip(tick_of_rows(done).tolist(), contents, strict=True)
 
-    def finish(self, population: Population) -> None:
+    def count(self, population: Population) -> None:
         """Add all times of ties, and count the ties at the end."""
-        ended: dict[Tie, int] = {}
-        """`{tie: the tick that ended it}`, of the ties of the start."""
-        later: dict[Tie, list[list[int | None]]] = {}
-        """`{tie: its later times, each from its first tick until its end}`."""
-        graph = population.graph
-        for tick, one, other, follows in tie_changes(self._changes, population.number):
-            tie = one, other
-            times = later.setdefault(tie, [])
-            begins = graph.follows(*tie) and tie not in ended
-            is_there = begins if not times else times[-1][1] is None
-            if follows == is_there:
-                continue
-            if follows:
-                times.append([tick, None])
-            elif times:
-                times[-1][1] = tick
-            else:
-                ended[tie] = tick
-            self.following[tie[0]] += 1 if follows else -1
-            self.followers[tie[1]] += 1 if follows else -1
-        if (rows := self._edges) is not None:
-            name = self._run.name
-            for person in range(graph.size):
-                following = graph.following(person).tolist()
-                count = len(following)
-                until = [ended.get((person, other)) for other in following] if ended else [None] * count
-                rows.extend(([name] * count, [person] * count, following, [0] * count, until))
-            for (one, other), spans in sorted(later.items()):
-                for begun, end in spans:
-                    rows.add(name, one, other, begun, end)
+        graph, size = population.graph, population.graph.size
+        starts, followees = graph.followees()
+        until = np.full(len(followees), -1)
+        outside = [each for told in self._outside for each in _from_outside(*told, population.number)]
+        first = np.array([(tick, 0, one, other, follows) for tick, one, other, follows in outside], np.int64)
+        ticks, is_own, ones, others, follows = np.concatenate((*self._changes, first.reshape(-1, 5).T), axis=1)
+        later: Sequence[Ints] = (np.empty(0, np.int64),) * 4
+        if len(ticks):
+            # 1. The changes of a tie one after the other; in a tick those from outside come first. What is so already
+            #    is not changed.
+            tails, heads = graph.ties()
+            order = np.lexsort((is_own, ticks, ones * size + others))
+            ties, ticks, follows = (ones * size + others)[order], (ticks + is_own)[order], follows[order]
+            places = places_among(tails * size + heads, ties)
+            before = np.where(begins_run(ties), places >= 0, np.roll(follows, 1))
+            ties, ticks, follows, places = (each[follows != before] for each in (ties, ticks, follows, places))
+            # 2. Of a tie of the start the first change is its end; each change that makes a tie lasts until the next.
+            is_end = begins_run(ties) & (places >= 0)
+            until[places[is_end]] = ticks[is_end]
+            goes_on = np.append(~begins_run(ties)[1:], False)  # the last one has no next
+            ends = np.where(goes_on, np.roll(ticks, -1), -1)
+            made = follows == 1
+            later = [each[made] for each in (ties // size, ties % size, ticks, ends)]
+            signs = 2 * follows - 1
+            self.following += np.bincount(ties // size, signs, size).astype(np.int64)
+            self.followers += np.bincount(ties % size, signs, size).astype(np.int64)
+        if (rows := self._edges) is None:
+            return
+        people = max(1, size * BATCH_ROWS // max(1, len(followees)))
+        for person in range(0, size, people):
+            of = starts[person : person + people + 1]
+            part, ones = slice(of[0], of[-1]), np.repeat(np.arange(person, person + len(of) - 1), np.diff(of))
+            self._add_edges(rows, ones, followees[part], np.zeros_like(ones), until[part])
+        self._add_edges(rows, *later)
+
+    def _add_edges(self, rows: Rows, ones: Ints, others: NDArray[Any], first: Ints, until: Ints) -> None:
+        rows.extend(Cells.same(self.run.name, len(ones)), ones, others, first, Cells.from_zero(until))
 
 
-class AttributeChanges:
-    """The rows of `attribute_changes`, and the values at the end. `rows`: the rows; None if they are not wanted."""
+class _Values(NamedTuple):
+    """Values of an attribute: numbers, whether each is one, and the numbers of texts; -1 for no text."""
 
-    def __init__(self, run: Recorded, rows: Rows | None, people: Callable[[], Population | None]) -> None:
-        self.latest: dict[tuple[int, str], Value] = {}
-        """`{(agent, attribute): its value}` of those that have changed."""
-        self._run = run
-        self._rows = rows
-        self._people = people
+    numbers: Floats
+    is_number: NDArray[np.bool_]
+    texts: NDArray[np.int32]
 
-    def take(self, tick: RecordedTick) -> None:
-        for message in tick.others:
-            if isinstance(message, AttributeSet):
-                key = message.agent, message.name
-                if self._rows is not None:
-                    population = None if key in self.latest else self._people()
-                    drawn = None if population is None else population.personas[key[0]].attributes.get(key[1])
-                    before = self.latest.get(key, drawn)
-                    start = self._run.name, tick.tick, tick.time, message.agent, message.name
-                    self._rows.add(*start, *_number_and_text(message.value), *_number_and_text(before))
-                self.latest[key] = message.value
+    def at(self, places: Any) -> _Values:
+        return _Values(*(each[places] for each in self))
+
+    def put(self, places: Any, values: _Values) -> None:
+        self.numbers[places], self.is_number[places], self.texts[places] = values
+
+    def cells(self, texts: Sequence[str]) -> tuple[Cells, Cells]:
+        return Cells(self.numbers, is_there=self.is_number), Cells(self.texts, texts)
 
 
-def _number_and_text(value: Value) -> tuple[float | None, str | None]:
-    if value is None or isinstance(value, str):
-        return None, value
-    return float(value), None
+class AttributeChanges(Part):
+    """The rows of `attribute_changes`, and the values at the end.
+
+    Args:
+        rows: None if they are not wanted.
+        drawn: returns the values of an attribute at the start, None for no value; nothing if they are not known.
+    """
+
+    def __init__(self, run: Recorded, rows: Rows | None, drawn: Callable[[str], Sequence[Value | None]]) -> None:
+        super().__init__(run)
+        self.wanted = {"attributes": ("agent", "name", "value")}
+        self._rows, self._drawn = rows, drawn
+        self._latest: dict[str, _Values] = {}
+        self._texts: dict[str, int] = {}
+
+    def take(self, block: Block) -> None:
+        table = block.tables["attributes"]
+        ticks, agents = tick_of_rows(table), table.columns["agent"]
+        names, of_row = table.columns["name"].numbered()
+        new, old = self._nothing(len(ticks)), self._nothing(len(ticks))
+        for number, name in enumerate(names):
+            places = np.flatnonzero(of_row == number)
+            whose, values = agents[places], self._values(unpacked(table.columns["value"].at(places)))
+            if name not in self._latest:
+                latest = self._latest[name] = self._nothing(self.run.header.agents)
+                if self._rows is not None and len(drawn := self._drawn(name)):
+                    latest.put(slice(None), self._values(drawn))
+            new.put(places, values)
+            # The value before is that of the change of the same person before it, if there is one in these rows.
+            order = np.argsort(whose, kind="stable")
+            is_first = begins_run(whose[order])
+            old.put(places[order[is_first]], self._latest[name].at(whose[order[is_first]]))
+            followed = np.flatnonzero(~is_first)
+            old.put(places[order[followed]], values.at(order[followed - 1]))
+            self._latest[name].put(whose, values)  # of several changes of a person the last one stays
+        if self._rows is not None:
+            texts = [*self._texts]
+            self.add(self._rows, ticks, agents, Cells(of_row, names), *new.cells(texts), *old.cells(texts))
+
+    def end(self, name: str, start: Sequence[Value | None]) -> list[Value | None]:
+        """Return the values of an attribute at the end. `start`: those at the start."""
+        if (latest := self._latest.get(name)) is None:
+            return [*start]
+        texts, kind = [*self._texts], _TYPES[self.run.config.population.attributes[name].type]
+        found = [*start]
+        for agent in np.flatnonzero(latest.is_number).tolist():
+            found[agent] = kind(latest.numbers[agent])
+        for agent in np.flatnonzero(latest.texts >= 0).tolist():
+            found[agent] = texts[latest.texts[agent]]
+        return found
+
+    def _nothing(self, count: int) -> _Values:
+        return _Values(np.zeros(count), np.zeros(count, np.bool_), np.full(count, -1, np.int32))
+
+    def _values(self, values: Any) -> _Values:
+        found = self._nothing(len(values))
+        if isinstance(values, np.ndarray):
+            return found._replace(numbers=values.astype(np.float64), is_number=~found.is_number)
+        for place, value in enumerate(values):
+            if isinstance(value, str):
+                found.texts[place] = self._texts.setdefault(value, len(self._texts))
+            elif value is not None:
+                found.numbers[place], found.is_number[place] = value, True
+        return found
+
+
+_TYPES: Final[dict[str, Callable[[Any], Value]]] = {"float": float, "int": int, "bool": bool, "text": str}

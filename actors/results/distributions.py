@@ -10,11 +10,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from actors.record.messages import those_of, ticks_of
+from actors.store.record import Record, readable
 from prism.columns import Floats
 from prism.config import Config
 from prism.config.attributes import AttributeConfig, Value
-from prism.events import AttributeSet
+from prism.rows import unpacked
 from prism.social.measures import bimodality, variance
 
 ROUNDS_MAX: Final = 60
@@ -63,7 +63,7 @@ AttributeCourse = NumberCourse | ValueCourse
 
 
 def read_distributions(
-    path: Path, config: Config, drawn: Mapping[str, Sequence[Value]], ticks: int
+    path: Path, config: Config, drawn: Mapping[str, Sequence[Value | None]], ticks: int
 ) -> tuple[AttributeCourse, ...]:
     """Return the attributes that differ at the ends of rounds, in their order. It reads the journal once.
 
@@ -76,20 +76,30 @@ def read_distributions(
     last = ticks // length
     kept = {*range(0, last + 1, max(1, -(-last // ROUNDS_MAX))), last}
     columns = {name: _Column(name, config.population.attributes[name], values) for name, values in drawn.items()}
-    for tick, messages in enumerate(ticks_of(path, until=last * length), start=1):
-        for change in those_of(messages, AttributeSet):
-            if change.name in columns:
-                columns[change.name].values[change.agent] = change.value
-        if tick % length == 0 and tick // length in kept:
-            for column in columns.values():
-                column.keep()
+    record, moments = Record(path), [each * length for each in sorted(kept)[1:]]
+    for block in record.blocks(until=last * length, wanted=record.all_of("attributes")):
+        at, end = block.first, block.first + block.ticks
+        with readable(block):
+            while at < end:
+                until = min(moments[0], end)
+                changes = block.part(at, until).tables["attributes"].columns
+                names, of_row = changes["name"].numbered()
+                for number, name in enumerate(names):
+                    if name in columns:
+                        places = np.flatnonzero(of_row == number)
+                        columns[name].values[changes["agent"][places]] = unpacked(changes["value"].at(places))
+                at = until
+                if at == moments[0]:
+                    del moments[0]
+                    for column in columns.values():
+                        column.keep()
     return tuple(column.course(sorted(kept)) for column in columns.values() if column.differs)
 
 
 class _Column:
     """An attribute of everybody while a journal is read."""
 
-    def __init__(self, name: str, declared: AttributeConfig, values: Sequence[Value]) -> None:
+    def __init__(self, name: str, declared: AttributeConfig, values: Sequence[Value | None]) -> None:
         self._name, self._declared = name, declared
         self._is_number = declared.type in ("float", "int")
         self.values: NDArray[Any] = np.array(values, dtype=np.float64 if self._is_number else object)

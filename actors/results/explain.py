@@ -21,7 +21,7 @@ from actors.results.agent_path import (
     before,
     chosen_agent,
     decisions,
-    messages_of,
+    its_messages,
     nearest,
     path_of,
     refuse_ticks,
@@ -51,7 +51,7 @@ def explain_path(path: Path, agent: int | str, first: int | None = None, last: i
     run = OpenRun(path, look_at_domain)
     number, name = chosen_agent(run, agent)
     refuse_ticks(run, first, last)
-    whole = path_of(messages_of(run, number))
+    whole = path_of(its_messages(run, number))
     turns = whole[-LATEST:]
     if first is not None or last is not None:
         turns = [each for each in whole if (first or 0) <= each.tick <= (run.length if last is None else last)]
@@ -85,7 +85,7 @@ def explain_agent(path: Path, agent: int | str, first: int, last: int) -> Explan
     run = OpenRun(path)
     number, name = chosen_agent(run, agent)
     refuse_ticks(run, first, last)
-    turns = anyio.run(partial(_explained, run, number, messages_of(run, number), first, last))
+    turns = anyio.run(partial(_explained, run, number, its_messages(run, number), first, last))
     return Explanation(agent=number, name=name, ticks=run.length, turns=tuple(turns), notes=tuple(run.notes))
 
 
@@ -98,7 +98,7 @@ async def explain_turn(path: Path, agent: int | str, tick: int, on_begin: OnBegi
     run = await to_thread.run_sync(OpenRun, path)
     number, name = chosen_agent(run, agent)
     refuse_ticks(run, tick)
-    messages = await to_thread.run_sync(messages_of, run, number)
+    messages = await to_thread.run_sync(its_messages, run, number)
     whole = path_of(messages)
     if all(each.tick != tick for each in whole):
         called = f" ({shown(name)})" if name else ""

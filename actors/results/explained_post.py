@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
-from actors.record.messages import those_of, ticks_of
 from actors.results.agent_path import chosen_agent
-from actors.results.change_tables import changes_in, tie_changes
+from actors.results.change_tables import tie_changes
 from actors.results.explained_turn import rows_of
 from actors.results.explanation import (
     Cause,
@@ -24,8 +24,10 @@ from actors.results.explanation import (
 )
 from actors.results.retrace import OnBegin, OpenRun, Trace, TracedTurn, retrace
 from actors.runtime.simulation import Simulation
+from actors.store.messages import messages_where
+from actors.store.posts import posts_until
 from prism.agents import MOVED, Update
-from prism.events import PostEvent, TieChanged
+from prism.events import Intervened, PostEvent, TieChanged
 from prism.social.people.population import Population
 
 TURNS_KEPT = 32
@@ -94,22 +96,14 @@ async def explain_post(path: Path, post: int, on_begin: OnBegin = lambda _: None
 
 
 def _cascade_of(run: OpenRun, post: int) -> list[PostEvent]:
-    """Return the events of a post's tree, in order. It reads the whole journal, and blocks."""
-    ticks = ticks_of(run.path, until=run.length)
-    events = [event for messages in ticks for event in those_of(messages, PostEvent)]
-    parents = {event.post: event.parent for event in events if event.kind != LIKE}
-    if post not in parents:
+    """Return the events of a post's tree, in order. It reads the posts and likes of the whole record, and blocks."""
+    posts = posts_until(run.record, run.length)
+    [place] = posts.places(np.array([post]))
+    if place < 0:
         raise RunDirectoryError(f"{run.path}: there is no post {post} in the ticks 0 to {run.length - 1:,}")
-    root = post
-    while (above := parents[root]) is not None:
-        root = above
-    tree, found = {root}, []
-    for event in events:
-        if event.parent in tree:
-            tree.add(event.post)
-        if event.post in tree:
-            found.append(event)
-    return found
+    tree = posts.ids[posts.roots == posts.roots[place]]
+    kept = dict.fromkeys(("posts", "likes"), lambda columns: np.isin(columns["post"], tree))
+    return [*messages_where(run.record, kept, PostEvent, until=run.length)]
 
 
 async def explain_tie(
@@ -148,16 +142,16 @@ async def explain_tie(
 
 
 def _changes_of(run: OpenRun, people: Population, agent: int, whom: int) -> list[TieChanged | ExplainedTieChange]:
-    """Return the changes of a tie: those of interventions as they are shown. It reads the whole journal, and blocks."""
+    """Return the changes of a tie: those of interventions as they are shown. It reads the whole record, and blocks."""
     found: list[TieChanged | ExplainedTieChange] = []
-    for messages in ticks_of(run.path, until=run.length):
-        for message in changes_in(messages):
-            if isinstance(message, TieChanged):
-                found += [message] if (message.agent, message.whom) == (agent, whom) else []
-                continue
-            for tick, one, other, follows in tie_changes([message], people.number):
-                if (one, other) == (agent, whom):
-                    found.append(ExplainedTieChange(tick=tick, kind="follow" if follows else "unfollow"))
+    kept = {"ties": lambda columns: (columns["agent"] == agent) & (columns["whom"] == whom)}
+    for message in messages_where(run.record, kept, TieChanged, Intervened, until=run.length):
+        if isinstance(message, TieChanged):
+            found.append(message)
+            continue
+        for tick, one, other, follows in tie_changes([message], people.number):
+            if (one, other) == (agent, whom):
+                found.append(ExplainedTieChange(tick=tick, kind="follow" if follows else "unfollow"))
     return found
 
 

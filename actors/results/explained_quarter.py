@@ -9,13 +9,12 @@ from typing import Any
 from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
-from actors.core.frames import HEAD
 from actors.core.messages import name_of_question
-from actors.record.messages import messages_in
 from actors.results.explained_turn import explained_turns
 from actors.results.explanation import ExplainedProposal, ExplainedQuarter, ExplainedTurn, plain
 from actors.results.retrace import OnBegin, OpenRun, Trace, TracedTurn, retrace
 from actors.runtime.simulation import Simulation
+from actors.store.messages import messages_of
 from prism.agents import MOVED, Update
 from prism.economy.nation import Applied, Proposed, Reviewed
 from prism.economy.world import EconomyWorld
@@ -43,7 +42,7 @@ async def explain_quarter(path: Path, quarter: int, on_begin: OnBegin = lambda _
 
     def commit(simulation: Simulation, now: int, frame: bytes) -> None:
         if now == tick:
-            done.extend(plain(each.content) for each in messages_in(frame[HEAD.size :]) if isinstance(each, Intervened))
+            done.extend(plain(each.content) for each in messages_of(frame, simulation.engine, Intervened))
         note(simulation)
 
     trace = Trace(None, tick, tick)

@@ -9,8 +9,6 @@ import msgspec
 
 from actors.core.files import json_value
 from actors.core.messages import LATE, Codec, QuestionName, Retried, name_of_question
-from actors.persistence.oracle_log import LoggedAnswer
-from actors.record.answers import judgements_in, logged_in
 from actors.results.agent_path import QUESTION, event_of
 from actors.results.explanation import (
     ExplainedAnswer,
@@ -23,6 +21,8 @@ from actors.results.explanation import (
 )
 from actors.results.requests import Requests, requests_of
 from actors.results.retrace import OpenRun, PlacedQuestion, Trace, TracedTurn
+from actors.store.answers import judgements_in, logged_in
+from actors.store.oracle_log import LoggedAnswer
 from prism.agents import MOVED, Source, Update
 from prism.events import AttributeSet
 from prism.llm.question_id import question_id

@@ -14,12 +14,13 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError, run_directory_error
 from actors.core.files import beside, hold, opened_as_it_is, remove_abandoned
-from actors.record.run import Recorded, names_of
+from actors.results.declared import tables_of_runs
 from actors.results.people import attribute_columns, post_columns
 from actors.results.run_tables import Attributes, RoundsTable, RunTables, columns_of
-from actors.results.schema import shipped_tables, tables_of
+from actors.results.schema import shipped_tables
 from actors.results.table_files import DATABASE, CsvFiles, ParquetFiles, Rows, SqliteFile, TableFiles
 from actors.runs.code import OWN_PACKAGE
+from actors.store.run import Recorded, names_of
 from prism.expectations import guess
 from prism.tables import Table
 
@@ -89,13 +90,13 @@ def export(
         NoTableError: there is no such table.
     """
     runs = [Recorded(path, name) for path, name in zip(paths, names_of(paths), strict=True)]
-    tables = tables_of(run.show for run in runs)
+    tables = tables_of_runs(runs)
     wanted = chosen_tables(names, tables)
     refuse_inside(paths, out)
     with new_directory(out, _files({**shipped_tables(), **tables}), replaces=replaces) as draft:
         files = files_of(form, draft)
         try:
-            rows = write_tables(runs, wanted, files, draft, on_progress)
+            rows = write_tables(runs, wanted, files, on_progress)
             if not rows:
                 reasons = [f"no table {name}: {tables[name].absent or 'it has no rows'}" for name in wanted]
                 raise RunDirectoryError(f"{', '.join(map(str, paths))}: {'; '.join(reasons)}")
@@ -132,19 +133,14 @@ def write_tables(
     runs: Sequence[Recorded],
     wanted: Iterable[str],
     files: TableFiles,
-    draft: Path,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> dict[str, int]:
-    """Write the tables, and return `{table: rows}`.
-
-    `draft`: a directory for rows that wait until all of a run is read.
-    """
-    shows = [run.show for run in runs]
-    of_feeds = [run.config for run, show in zip(runs, shows, strict=True) if "posts" in show.event_tables]
+    """Write the tables, and return `{table: rows}`."""
+    of_feeds = [run.config for run in runs if "posts" in run.show.event_tables]
     attributes = attribute_columns(of_feeds if "agents" in wanted else ())
     of_posts = post_columns(of_feeds)
     rounds = [RoundsTable(run) for run in runs]
-    tables_by_name = tables_of(shows)
+    tables_by_name = tables_of_runs(runs)
     shapes = {name: tables_by_name[name] for name in wanted}
     if "agents" in shapes:
         shapes["agents"] = shapes["agents"].with_columns(attributes.values())
@@ -154,12 +150,12 @@ def write_tables(
         shapes["rounds"] = shapes["rounds"].with_columns(columns_of(rounds))
     tables = {name: Rows(shape, files) for name, shape in shapes.items()}
     done, whole = 0, sum(run.journal_bytes for run in runs)
-    for run, show, of_rounds in zip(runs, shows, rounds, strict=True):
+    for run, of_rounds in zip(runs, rounds, strict=True):
 
         def on_read(read: int, before: int = done) -> None:
             on_progress(Progress(before + read, whole))
 
-        RunTables(run, show, tables, draft, Attributes(attributes, [*of_posts]), of_rounds).write(on_read)
+        RunTables(run, tables, Attributes(attributes, [*of_posts]), of_rounds).write(on_read)
         done += run.journal_bytes
     for rows in tables.values():
         rows.flush()

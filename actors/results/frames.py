@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from actors.core.errors import RunDirectoryError
 from actors.core.files import json_value
-from actors.record.run import Recorded
+from actors.results.declared import tables_of_runs
 from actors.results.export import chosen_tables, write_tables
-from actors.results.schema import tables_of
+from actors.results.table_files import Batch
+from actors.store.run import Recorded
+from prism.cells import Cells, Filled, cells_of, together
+from prism.columns import places_among
 from prism.social.posts.post import NUMBER_BITS, author_of
-from prism.tables import Batch, Column, Kind, Table, Value
+from prism.tables import Kind, Table
 
 LIBRARIES: Final = ("pandas", "polars")
 """The libraries whose data frames a table may be, the first one that is installed unless another is named."""
@@ -25,15 +30,16 @@ _PANDAS: Final[Mapping[Kind, str]] = {Kind.INTEGER: "Int64", Kind.NUMBER: "Float
 """The types of pandas that hold a missing value without becoming another type."""
 
 
-Columns = dict[str, tuple[Table, list[list[Value]]]]
+Columns = dict[str, tuple[Table, list[Filled]]]
 """`{table: its shape, and the values of each column}`."""
 
 
-class Labelled:
+class Labelled(NamedTuple):
     """A column of a data frame."""
 
-    def __init__(self, name: str, kind: Kind, values: Sequence[Any]) -> None:
-        self.name, self.kind, self.values = name, kind, values
+    name: str
+    kind: Kind
+    cells: Cells
 
 
 class _Memory:
@@ -43,17 +49,27 @@ class _Memory:
     """
 
     def __init__(self, most: int | None = None) -> None:
-        self.tables: Columns = {}
+        self._parts: dict[str, tuple[Table, list[Batch]]] = {}
         self._most = most
+
+    @property
+    def tables(self) -> Columns:
+        found = Columns()
+        for name, (table, parts) in self._parts.items():
+            found[name] = table, [*map(together, zip(*parts, strict=True))] or [[] for _ in table.columns]
+        return found
 
     def begin(self, table: Table) -> None:
         """Create a table without rows."""
-        self.tables[table.name] = table, [[] for _ in table.columns]
+        self._parts[table.name] = table, []
 
     def write(self, table: Table, batch: Batch) -> None:
         """Append rows."""
-        for column, values in zip(self.tables[table.name][1], batch, strict=True):
-            column.extend(values if self._most is None else values[: self._most - len(column)])
+        parts = self._parts[table.name][1]
+        if self._most is not None:
+            part = slice(self._most - sum(len(each[0]) for each in parts))
+            batch = [each.at(part) if isinstance(each, Cells) else each[part] for each in batch]
+        parts.append(batch)
 
     def close(self, facts: Mapping[str, str]) -> None:
         """Complete nothing: there is no file."""
@@ -81,7 +97,7 @@ def table_frame(path: Path, name: str, into: str) -> Any:
         into: one of `LIBRARIES`.
     """
     run = Recorded(path, path.name)
-    tables = tables_of([run.show])
+    tables = tables_of_runs([run])
     (wanted,) = chosen_tables([name], tables)
     table = tables[wanted]
     keys = {column.key for column in table.columns}
@@ -99,8 +115,7 @@ def read_tables(run: Recorded, names: Sequence[str], most: int | None = None) ->
     `most`: the number of rows that are returned of each table, the first ones; None for all rows.
     """
     memory = _Memory(most)
-    with TemporaryDirectory(prefix="prism-table-") as draft:
-        rows = write_tables([run], names, memory, Path(draft))
+    rows = write_tables([run], names, memory)
     return memory.tables, rows
 
 
@@ -110,96 +125,116 @@ def frame_of(columns: Sequence[Labelled], into: str) -> Any:
     if into == "polars":
         types = {Kind.INTEGER: made.Int64, Kind.NUMBER: made.Float64, Kind.BOOLEAN: made.Boolean}
         types[Kind.TIME] = made.Datetime("us", "UTC")
-        return made.DataFrame(
-            [made.Series(each.name, each.values, dtype=types.get(each.kind, made.String)) for each in columns]
-        )
+        series = []
+        for name, kind, cells in columns:
+            if cells.texts is not None:
+                texts = made.Series(name, [*cells.texts, None], dtype=made.String)
+                series.append(texts.gather(np.where(cells.values < 0, len(cells.texts), cells.values)))
+                continue
+            values = made.Series(name, cells.values).cast(types[kind])
+            series.append(values if cells.is_there is None else values.set(made.Series(~cells.is_there), None))
+        return made.DataFrame(series)
     found = {}
-    for column in columns:
-        if column.kind is Kind.TIME:
-            found[column.name] = made.to_datetime(made.Series(column.values, dtype="Int64"), unit="us", utc=True)
+    for name, kind, cells in columns:
+        if cells.texts is not None:
+            found[name] = made.Series(made.array(cells.texts, dtype="string").take(cells.values, allow_fill=True))
             continue
-        kind = _PANDAS.get(column.kind, "string")
-        is_whole = kind != "string" and None not in column.values
-        found[column.name] = made.Series(
-            column.values, dtype=kind.lower().replace("boolean", "bool") if is_whole else kind
-        )
+        values = made.Series(cells.values)
+        if cells.is_there is not None:
+            values = values.astype(_PANDAS.get(kind, "Int64")).where(cells.is_there)
+        found[name] = made.to_datetime(values, unit="us", utc=True) if kind is Kind.TIME else values
     return made.DataFrame(found)
 
 
-def _readable(name: str, tables: Mapping[str, tuple[Table, list[list[Value]]]]) -> list[Labelled]:
+def _readable(name: str, tables: Columns) -> list[Labelled]:
     """Return the columns of a table with names for the numbers of agents and posts; the numbers stand at the end."""
     names = _names(tables)
-    is_there = "posts" in tables
-    posts = dict(zip(*(_column(tables, "posts", each) for each in ("post", "text")), strict=True)) if is_there else {}
     table, columns = tables[name]
     has_nation = any(column.name == "nation" for column in table.columns)
     found: list[Labelled] = []
     numbers: list[Labelled] = []
-    for column, values in zip(table.columns, columns, strict=True):
+    for column, filled in zip(table.columns, columns, strict=True):
         if column.name == "run":
             continue
+        values = cells_of(column.kind, filled)
         number = Labelled(f"{column.name}_id", column.kind, values)
         if column.key == AGENT_KEY:
             numbers.append(number)
             if not has_nation:
-                found.append(Labelled(column.name, Kind.TEXT, [_looked_up(names, value) for value in values]))
+                found.append(Labelled(column.name, Kind.TEXT, _in_words(values, partial(_agent_name, names))))
         elif column.key == POST_KEY or (name, column.name) == ("posts", "post"):
             numbers.append(number)
-            found.append(Labelled(column.name, Kind.TEXT, [_post_name(names, value) for value in values]))
+            found.append(Labelled(column.name, Kind.TEXT, _in_words(values, partial(_post_name, names))))
             if column.name == "post" and name != "posts":
-                found.append(Labelled("post_text", Kind.TEXT, [posts.get(value) for value in values]))
+                found.append(Labelled("post_text", Kind.TEXT, _texts_of(values, tables)))
         elif (name, column.name) == ("agents", "agent"):
             numbers.append(number)
+        elif column.kind is Kind.JSON:
+            # Lists of texts are listed, and other JSON stays as it is written.
+            texts = Cells.of_texts(map(_listed, values.texts or ())).at(values.values)
+            texts.values[values.values < 0] = -1
+            found.append(Labelled(column.name, Kind.TEXT, texts))
         else:
-            found.append(_plain(column, values))
+            found.append(Labelled(column.name, column.kind, values))
     return [*found, *numbers]
 
 
-def _plain(column: Column, values: Sequence[Value]) -> Labelled:
-    """Return a column as it is; lists of texts are listed, and other JSON stays as it is written."""
-    if column.kind is not Kind.JSON:
-        return Labelled(column.name, column.kind, values)
-    texts: list[Value] = []
-    for value in values:
-        listed: Any = None if value is None else json_value(str(value))
-        is_list = isinstance(listed, list) and all(isinstance(each, str) for each in listed)
-        texts.append(", ".join(listed) if is_list else value)
-    return Labelled(column.name, Kind.TEXT, texts)
+def _in_words(numbers: Cells, in_words: Callable[[int], str]) -> Cells:
+    """Return a text in place of each number."""
+    used, codes = np.unique(numbers.values, return_inverse=True)
+    found = Cells.of_texts(map(in_words, used.tolist())).at(codes)
+    if numbers.is_there is not None:
+        found.values[~numbers.is_there] = -1
+    return found
 
 
-def _column(tables: Mapping[str, tuple[Table, list[list[Value]]]], table: str, column: str) -> Sequence[Value]:
+def _texts_of(posts: Cells, tables: Columns) -> Cells:
+    """Return the texts of posts; no text where there is no table of posts."""
+    if "posts" not in tables:
+        return Cells.same(None, len(posts))
+    ids, texts = (_column(tables, "posts", each) for each in ("post", "text"))
+    order = np.argsort(ids.values)
+    places = places_among(ids.values[order], posts.values)
+    found = texts.at(order[places]) if len(order) else Cells.same(None, len(posts))
+    found.values[places < 0] = -1
+    return found
+
+
+def _listed(text: str) -> str:
+    value: Any = json_value(text)
+    is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return ", ".join(value) if is_list else text
+
+
+def _column(tables: Columns, table: str, column: str) -> Cells:
     shape, columns = tables[table]
-    return columns[[each.name for each in shape.columns].index(column)]
+    place = [each.name for each in shape.columns].index(column)
+    return cells_of(shape.columns[place].kind, columns[place])
 
 
-def _names(tables: Mapping[str, tuple[Table, list[list[Value]]]]) -> dict[Value, str]:
+def _names(tables: Columns) -> dict[int, str]:
     """Return `{number of an agent: its name}`; a name that several have is followed by the number."""
     if "agents" not in tables:
         return {}
-    pairs = dict(zip(_column(tables, "agents", "agent"), _column(tables, "agents", "name"), strict=True))
-    times = Counter(pairs.values())
-    return {
-        agent: f"{name} ({agent})" if times[name] > 1 else str(name)
-        for agent, name in pairs.items()
-        if name is not None
-    }
+    numbers, names = (_column(tables, "agents", each).listed() for each in ("agent", "name"))
+    times = Counter(names)
+    pairs = zip(numbers, names, strict=True)
+    return {agent: f"{name} ({agent})" if times[name] > 1 else name for agent, name in pairs if name is not None}
 
 
-def _looked_up(names: Mapping[Value, str], agent: Value) -> str | None:
-    return None if agent is None else names.get(agent, f"agent {agent}")
+def _agent_name(names: Mapping[int, str], agent: int) -> str:
+    return names.get(agent, f"agent {agent}")
 
 
-def _post_name(names: Mapping[Value, str], post: Value) -> str | None:
+def _post_name(names: Mapping[int, str], post: int) -> str:
     """Return a post by its author and how many the author had made before: `Ann, post 3`."""
-    if not isinstance(post, int):
-        return None
-    return f"{_looked_up(names, author_of(post))}, post {(post & ((1 << NUMBER_BITS) - 1)) + 1}"
+    return f"{_agent_name(names, author_of(post))}, post {(post & ((1 << NUMBER_BITS) - 1)) + 1}"
 
 
 def rounds_frame(rounds: Mapping[str, Sequence[float]], into: str) -> Any:
     """Return the rounds of a run in memory as a data frame."""
     columns = []
     for name, values in rounds.items():
-        is_whole = all(isinstance(value, int) for value in values)
-        columns.append(Labelled(name, Kind.INTEGER if is_whole else Kind.NUMBER, values))
+        kind = Kind.INTEGER if all(isinstance(value, int) for value in values) else Kind.NUMBER
+        columns.append(Labelled(name, kind, cells_of(kind, values)))
     return frame_of(columns, into)

@@ -12,22 +12,26 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from actors.core.errors import NoMeasureError, RunDirectoryError
 from actors.factory.domains import build_domain
-from actors.record.manifest import CONFIG, read_summary
-from actors.record.messages import those_of, ticks_of
-from actors.record.rounds import ROUNDS, RoundsTable, read_rounds
-from actors.record.run import read_resolved
+from actors.store.course import read_course
+from actors.store.manifest import CONFIG, read_summary
+from actors.store.posts import Posts
+from actors.store.rounds import ROUNDS, RoundsTable, read_rounds
+from actors.store.run import read_resolved
+from prism.columns import Ints
 from prism.config.measures import measure_name, unknown_measure
 from prism.distribution import IN_WORDS, is_statistic, share_of_at_least, spread_out, statistic
 from prism.domain import Domain
-from prism.events import PostEvent
+from prism.events import MADE
 from prism.expectations import guess
 from prism.scorecard import TreeShape, shape_of, trees_of
 
@@ -47,7 +51,7 @@ CASCADES_KNOWN: Final = [CASCADES + each for each in ("alone", "at_least.5", *(f
 """Places among the cascades, as messages suggest them."""
 PEOPLE: Final = "people"
 ACTS: Final = {"posts": "publish", "replies": "reply", "reshares": "reshare", "likes": "like"}
-"""`{what people do: its kind in the journal}`."""
+"""`{what people do: its kind}`: what makes a post, in the order of `MADE`, and likes."""
 PER_PERSON: Final = "_per_person"
 TOTALS: Final = (PEOPLE, *ACTS, *(f"{name}{PER_PERSON}" for name in ACTS))
 """The totals over the people who have a value of an attribute."""
@@ -111,9 +115,10 @@ def numbers_of(path: Path) -> RunNumbers:
 
 
 class Feed(NamedTuple):
-    """A feed in memory: its posts and likes in their order, and the personas of its people."""
+    """A feed: its posts, the agent of each like, and the personas of its people."""
 
-    events: Sequence[PostEvent]
+    posts: Posts
+    likers: Ints
     people: Sequence[Any]
 
 
@@ -234,16 +239,15 @@ class RunNumbers:
 
     @cached_property
     def _trees(self) -> list[TreeShape]:
-        posts = [(each.post, each.tick, each.parent) for each in self._events if each.kind != "like"]
-        return [shape_of(tree) for tree in trees_of(posts, 1.0).values()]
+        posts = ((each.post, each.tick, each.parent) for each in self._posts_and_likers[0].at(slice(None)))
+        return [shape_of(tree) for tree in trees_of([*posts], 1.0).values()]
 
     @cached_property
-    def _events(self) -> Sequence[PostEvent]:
-        """The posts and likes of the journal, in their order."""
+    def _posts_and_likers(self) -> tuple[Posts, Ints]:
         if self._feed is not None:
-            return self._feed.events
-        ticks = ticks_of(self._directory("cascades and people"))
-        return [event for messages in ticks for event in those_of(messages, PostEvent)]
+            return self._feed.posts, self._feed.likers
+        course = read_course(self._directory("cascades and people"), "posts", "likes")
+        return course.posts, course.likers
 
     def _directory(self, what: str) -> Path:
         if self._path is None:
@@ -266,8 +270,8 @@ class RunNumbers:
         found: defaultdict[str, dict[str, float]] = defaultdict(lambda: dict.fromkeys((PEOPLE, *ACTS), 0.0))
         for person, value in enumerate(values):
             found[value][PEOPLE] += 1
-            for name, kind in ACTS.items():
-                found[value][name] += self._acts[kind][person]
+            for name, acts in self._acts.items():
+                found[value][name] += acts[person]
         for totals in found.values():
             totals |= {f"{name}{PER_PERSON}": totals[name] / totals[PEOPLE] for name in ACTS}
         return dict(sorted(found.items()))
@@ -281,11 +285,12 @@ class RunNumbers:
         return personas_of(build_domain(read_resolved(path / CONFIG)).domain)
 
     @cached_property
-    def _acts(self) -> dict[str, Counter[int]]:
-        found: dict[str, Counter[int]] = {kind: Counter() for kind in ACTS.values()}
-        for event in self._events:
-            found[event.kind][event.agent] += 1
-        return found
+    def _acts(self) -> dict[str, list[int]]:
+        """What each person did so many times."""
+        posts, likers = self._posts_and_likers
+        by_kind = [posts.authors[posts.kinds == kind] for kind in range(len(MADE))]
+        counts = (np.bincount(people, minlength=len(self._people)).tolist() for people in (*by_kind, likers))
+        return dict(zip(ACTS, counts, strict=True))
 
 
 def personas_of(domain: Domain) -> Sequence[Any]:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from actors.core.errors import JournalError, RunDirectoryError
 from actors.factory.domains import show_of
 from actors.factory.input_files import fitting_memory, read_input
-from actors.record.course import Course, read_course
-from actors.record.manifest import read_summary
-from actors.record.rounds import ROUNDS, RoundsTable, read_rounds
-from actors.record.run import Recorded
+from actors.store.course import Course, read_course
+from actors.store.manifest import read_summary
+from actors.store.rounds import ROUNDS, RoundsTable, read_rounds
+from actors.store.run import Recorded
 from prism.config import Config
 from prism.economy.moments import COLUMNS, QUARTERS_MIN
 from prism.economy.series import YEAR_QUARTERS, Figures
 from prism.economy.series_file import EXPECTED, is_series, parse_series
 from prism.errors import InputError
-from prism.events import PostEvent
 from prism.quarter import Quarter
 from prism.scorecard import Feed, Tree, parse_cascades, trees_of
 from prism.scorecard.real_data import CASCADE_COLUMNS, columns_in
@@ -70,7 +69,7 @@ def observed_feed(path: Path, config: Config) -> Feed:
     Originals of the last `feed.horizon_rounds` are left out, because their cascades may still grow; in a short run, the
     originals of its second half are left out.
     """
-    course = read_course(path, PostEvent)
+    course = read_course(path, "posts", "likes")
     summary = read_summary(path)
     if course.ticks != summary.get("ticks"):
         problem = f"{course.ticks:,} ticks can be read, and the run has {summary.get('ticks', 0):,}"
@@ -85,16 +84,16 @@ def feed_of(course: Course, engagement_per_post_seen: float | None, config: Conf
     """
     rounds = config.feed.horizon_rounds * config.simulation.ticks_per_round
     last = course.ticks - min(rounds, course.ticks // 2)
-    posts = [(post.post, post.tick, post.parent) for post in course.posts]
-    trees = trees_of(posts, config.simulation.tick_seconds / SECONDS_A_MINUTE)
-    made = {post: tick for post, tick, _ in posts}
-    done = {root: tree for root, tree in trees.items() if made[root] < last}
-    by_person = Counter(post.author for post in course.posts)
+    posts = course.posts.at(slice(None))
+    made = [(post.post, post.tick, post.parent) for post in posts]
+    trees = trees_of(made, config.simulation.tick_seconds / SECONDS_A_MINUTE)
+    young = {post for post, tick, parent in made if parent is None and tick >= last}
+    done = {root: tree for root, tree in trees.items() if root not in young}
     return Feed(
         trees=tuple(done.values()),
         authors=tuple(map(author_of, done)),
-        posts_by_person=tuple(by_person[person] for person in range(course.header.agents)),
-        ticks=tuple(course.activity_ticks),
+        posts_by_person=tuple(np.bincount(course.posts.authors, minlength=course.header.agents).tolist()),
+        ticks=tuple(course.activity_ticks.tolist()),
         epoch=config.simulation.epoch,
         tick_seconds=config.simulation.tick_seconds,
         length=course.ticks,

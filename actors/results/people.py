@@ -1,26 +1,31 @@
-"""The agents of a run as a table: the domain is made again when it is first needed, and moves are counted."""
+"""The moves of a run's agents as a table, and the domain, which is made again when it is first needed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
-import msgspec
+import numpy as np
+from msgspec import convert
+from msgspec.json import encode
+from msgspec.structs import replace
 
 from actors.core.errors import UntrustedCodeError
 from actors.factory.charts import look_at_chart
 from actors.factory.domains import look_at_domain
-from actors.record.run import Recorded, RecordedTick
+from actors.results.part import Part, used_kinds
 from actors.results.table_files import Rows
-from prism.agents import MOVED, Question, Update
+from actors.store.record import Block, tick_of_rows
+from actors.store.run import Recorded
+from prism.agents import MOVED, Question
+from prism.cells import Cells
+from prism.columns import places_among
 from prism.config import Config
 from prism.config.attributes import AttributeConfig
-from prism.divergence import Reference
 from prism.domain import Domain, said_by
 from prism.errors import ConfigError, InputError, PrismError
-from prism.events import PostEvent
-from prism.show import Show
+from prism.rows import part_of, unpacked
 from prism.social.people.population import Population
 from prism.tables import Column, Kind
 
@@ -32,7 +37,6 @@ class BuiltOnce:
         self._run = run
         self._built: Domain | None = None
         self._is_embedded = run.config.oracle.backend == "choice"
-        self._reference: Callable[[Question[Any]], Reference] | None = None
 
     @property
     def domain(self) -> Domain:
@@ -67,60 +71,78 @@ class BuiltOnce:
         found = None if self.is_untrusted else getattr(self.domain, "population", None)
         return found if isinstance(found, Population) else None
 
-    def probabilities(self, question: Question[Any]) -> str | None:
-        """Return the probabilities that the embedded oracle gave the options of a question, as JSON; None if unknown.
+    def probabilities(self, questions: Sequence[Question[Any]], columns: Mapping[str, Any]) -> list[str | None]:
+        """Return the probabilities that the embedded oracle gave the options of questions, as JSON; None if unknown.
 
         They are unknown where a model was asked, and in ticks that a fork has from its parent, whose settings may
         differ.
+
+        Args:
+            columns: what the questions are about.
         """
-        if not self._is_embedded or question.tick < self._run.shared_ticks or self.is_untrusted:
-            return None
-        if self._reference is None:
-            self._reference = said_by(self.domain).reference
-        seen = question.context
-        context = None if seen is None else msgspec.convert(seen, self.domain.context_type)
-        typed = Question(question.tick, question.agent, question.trigger, question.state, question.options, context)
-        shares = self._reference(typed).probabilities
+        shared = self._run.shared_ticks
+        first = sum(each.tick < shared for each in questions)
+        found: list[str | None] = [None] * len(questions)
+        if not self._is_embedded or first == len(questions) or self.is_untrusted:
+            return found
+        said, own = said_by(self.domain), questions[first:]
+        parts = {name: part_of(values, first, len(questions)) for name, values in columns.items()}
+        shares: Sequence[Sequence[float] | None] | None = said.chances(own, parts)
         if shares is None:
-            return None
-        return msgspec.json.encode(dict(zip(question.options, shares, strict=True))).decode()
-
-
-def add_transitions(run: Recorded, rows: Rows, show: Show, tick: RecordedTick) -> None:
-    moved = tick.moved
-    count = len(moved)
-    if count:
-        rows.extend(
-            (
-                [run.name] * count,
-                [tick.tick] * count,
-                [tick.time] * count,
-                [update.agent for update in moved],
-                [update.trigger for update in moved],
-                [update.from_state for update in moved],
-                [update.to_state for update in moved],
-                [update.source for update in moved],
-                [None if update.effect is None else show.effect_name(update.effect) for update in moved],
-                _posts(tick),
-                [update.reason or None for update in moved],
+            types = self.domain.context_type
+            typed = (
+                replace(each, context=None if each.context is None else convert(each.context, types)) for each in own
             )
-        )
+            shares = [said.reference(each).probabilities for each in typed]
+        for place, (asked, of) in enumerate(zip(own, shares, strict=True), first):
+            found[place] = None if of is None else encode(dict(zip(asked.options, of, strict=True))).decode()
+        return found
 
 
-def _posts(tick: RecordedTick) -> list[int | None]:
-    """Return for each update that moved its agent the post that it made or liked: it stands after the update.
+class Moves(Part):
+    """The rows of `transitions`, and the last move of each agent.
 
-    A post that an intervention publishes stands before all updates, and belongs to none.
+    `rows`: None if they are not wanted.
     """
-    found: list[int | None] = [None] * len(tick.moved)
-    place, place_of = 0, dict[int, int]()
-    for message in tick.messages if any(isinstance(each, PostEvent) for each in tick.others) else ():
-        if isinstance(message, Update) and message.source in MOVED:
-            place_of[message.agent] = place
-            place += 1
-        elif isinstance(message, PostEvent) and message.agent in place_of:
-            found[place_of[message.agent]] = message.post
-    return found
+
+    def __init__(self, run: Recorded, rows: Rows | None) -> None:
+        super().__init__(run)
+        self._rows = rows
+        self.last = np.full(run.header.agents, -1)
+        """The kind of each agent's last move; -1 for an agent that has not moved."""
+        self.since, self.times = np.zeros_like(self.last), np.zeros_like(self.last)
+        """The tick of its last move, and how often it has moved."""
+        of_rows = {"effects": ("agent", "value"), "posts": ("agent", "post"), "likes": ("agent", "post")}
+        self.wanted = {"updates": ("agent", "kind"), **({} if rows is None else of_rows)}
+
+    def take(self, block: Block) -> None:
+        table, many, kinds = block.tables["updates"], self.run.header.agents, self.run.record.kinds
+        moved = np.array([kind.source in MOVED for kind in kinds], np.bool_)[table.columns["kind"]]
+        rows = slice(None) if moved.all() else np.flatnonzero(moved)
+        columns = tick_of_rows(table), table.columns["agent"], table.columns["kind"]
+        ticks, agents, codes = (each[rows] for each in columns)
+        self.last[agents], self.since[agents] = codes, ticks  # of several moves of an agent the last one stays
+        self.times += np.bincount(agents, minlength=many)
+        if self._rows is None or not len(codes):
+            return
+        # 1. The effects: names of kinds, and of updates that have an effect of their own.
+        used, codes = used_kinds(kinds, codes)
+        keys, effects = block.keys("updates", many)[rows], block.tables["effects"]
+        places = places_among(keys, block.keys("effects", many))
+        own = unpacked(effects.columns["value"].at(np.flatnonzero(places >= 0)))
+        told = [*(kind.effect or None for kind in used), *own]
+        name = self.run.show.effect_name
+        names = Cells.of_texts(None if effect is None else name(effect) for effect in told)
+        of_rows = codes.copy()
+        of_rows[places[places >= 0]] = np.arange(len(used), len(told))
+        # 2. The post that an update made or liked, which is noted in its wave.
+        posts = np.full(len(codes), -1)
+        for of in (each for each in ("posts", "likes") if each in block.tables):
+            places = places_among(keys, block.keys(of, many))
+            posts[places[places >= 0]] = block.tables[of].columns["post"][places >= 0]
+        texts = (Cells.of_texts(each).at(codes) for each in [*zip(*used, strict=True)][:4])
+        reasons = Cells.of_texts(kind.reason or None for kind in used).at(codes)
+        self.add(self._rows, ticks, agents, *texts, names.at(of_rows), Cells.from_zero(posts), reasons)
 
 
 _KINDS: Final[Mapping[str, Kind]] = {"float": Kind.NUMBER, "int": Kind.INTEGER, "bool": Kind.BOOLEAN, "text": Kind.TEXT}
@@ -156,7 +178,7 @@ def _columns(
             kind, key = _KINDS[declared.type], (name, is_end)
             if key in found:
                 if found[key].kind is not kind:
-                    found[key] = msgspec.structs.replace(found[key], kind=Kind.TEXT)
+                    found[key] = replace(found[key], kind=Kind.TEXT)
                 continue
             column = f"attribute_{name}_end" if is_end else f"attribute_{name}"
             while column.lower() in taken:

@@ -1,246 +1,242 @@
 """The posts, engagements and feeds of a run as tables.
 
-The journal names each post and its parent; its cascade, its topics and its text follow from earlier messages. Rows of
-posts are written once all likes are counted. Until then they wait in a file, so that memory holds a few numbers a post.
+The journal names each post and its parent; its cascade, its topics and its text follow from earlier rows. So all posts
+and likes are read before the first row is written: memory holds some numbers of each post.
 """
 
 from __future__ import annotations
 
-import pickle
-from array import array
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from tempfile import TemporaryFile
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 import msgspec
+import numpy as np
 
+from actors.factory.charts import look_at_chart
 from actors.factory.input_files import load_posts
-from actors.record.run import Recorded, RecordedTick
-from actors.results.table_files import Rows
-from prism.agents import Update
-from prism.events import FeedShown, Intervened, PostEvent, PostTaken
-from prism.social.posts.post import NUMBER_BITS, PostKind, write_post
-from prism.statechart import Behaviour
-from prism.tables import Value
+from actors.results.part import Part
+from actors.results.table_files import BATCH_ROWS, Rows
+from actors.store.posts import COLUMNS, NO_POSTS
+from actors.store.record import Block, selected, tick_of_rows
+from actors.store.run import Recorded
+from actors.store.segments import TableRows
+from prism.agents import MOVED
+from prism.cells import Cells
+from prism.columns import Ints
+from prism.events import MADE
+from prism.rng import Draw, integers
+from prism.social.posts.post import TEMPLATES, PostKind
 
-_KINDS: Final = {"publish": PostKind.ORIGINAL, "reply": PostKind.REPLY, "reshare": PostKind.RESHARE}
-_SPOOL_ROWS: Final = 4096
+_KINDS: Final = (PostKind.ORIGINAL, PostKind.REPLY, PostKind.RESHARE)
+"""The kind of what `MADE` names."""
+_ORIGINS: Final = ("template", "file", "intervention", "llm")
+_TEMPLATES_MAX: Final = max(map(len, TEMPLATES.values()))
+_NONE: Final = np.empty(0, np.int64)
+LIKE: Final = "like"
+_decode: Final = msgspec.msgpack.Decoder().decode
 
 
 class Drafts:
     """The texts that a model has written for posts that are not yet made."""
 
-    def __init__(self, behaviour: Behaviour[Any]) -> None:
+    wanted: Final = {"updates": ("agent", "kind"), "effects": ("agent", "value")}
+
+    def __init__(self, run: Recorded) -> None:
+        behaviour = look_at_chart(run.config).behaviour
+        self._run = run
         self._effects = behaviour.effects
         self._resting = {state.value for state in behaviour.roles}
         self._drafts: dict[int, str] = {}
-        self.said: dict[int, str] = {}
-        """`{agent: the text}` of the posts that the updates so far have made in this tick."""
 
-    def take(self, updates: Sequence[Update[Any]]) -> None:
-        """Take over the drafts of a tick's updates, and return the drafts whose posts are made in it."""
-        self.said.clear()
-        if not self._drafts and not any(update.effect.__class__ is list for update in updates):
-            return
-        for update in updates:
-            agent = update.agent
-            if update.effect is not None:
+    def said(self, block: Block) -> dict[tuple[int, int], str]:
+        """Return `{(tick, agent): the text}` of the posts that updates have made in a block."""
+        agents, said = self._run.header.agents, dict[tuple[int, int], str]()
+        updates, effects = block.tables["updates"], block.tables["effects"]
+        values = map(_decode, effects.columns["value"].values())
+        own = dict(zip(block.keys("effects", agents).tolist(), values, strict=True))
+        writers = np.array([*self._drafts, *effects.columns["agent"].tolist()], np.int64)
+        places = np.flatnonzero(np.isin(updates.columns["agent"], writers))
+        ticks, keys = tick_of_rows(updates)[places].tolist(), block.keys("updates", agents)[places].tolist()
+        who, codes = (updates.columns[name][places].tolist() for name in ("agent", "kind"))
+        for tick, key, agent, code in zip(ticks, keys, who, codes, strict=True):
+            kind = self._run.record.kinds[code]
+            if kind.source not in MOVED:
+                continue
+            if (effect := kind.effect or own.get(key)) is not None:
                 self._drafts.pop(agent, None)
-                if isinstance(update.effect, list):
-                    self._drafts[agent] = update.effect[1]
-            done = self._effects.get(update.trigger)
-            if done is not None and (update.from_state, update.to_state) in done and agent in self._drafts:
-                self.said[agent] = self._drafts.pop(agent)
-            if update.to_state in self._resting:
+                if isinstance(effect, list):
+                    self._drafts[agent] = effect[1]
+            done = self._effects.get(kind.trigger)
+            if done is not None and (kind.from_state, kind.to_state) in done and agent in self._drafts:
+                said[tick, agent] = self._drafts.pop(agent)
+            if kind.to_state in self._resting:
                 self._drafts.pop(agent, None)
+        return said
 
 
-class PostIndex:
-    """The place of each post among those of the run, from its id, in a few bytes a post."""
-
-    def __init__(self) -> None:
-        self._by_author: defaultdict[int, array[int]] = defaultdict(lambda: array("q"))
-        self._others: dict[int, int] = {}
-        self.size = 0
-
-    def add(self, post: int) -> int:
-        """Return the place of a new post."""
-        author, number = post >> NUMBER_BITS, post & ((1 << NUMBER_BITS) - 1)
-        places = self._by_author[author]
-        if number == len(places):
-            places.append(self.size)
-        else:  # ids of a user's own domain
-            self._others[post] = self.size
-        self.size += 1
-        return self.size - 1
-
-    def get(self, post: int) -> int | None:
-        """Return the place of a post; None if the post was never made."""
-        places = self._by_author.get(post >> NUMBER_BITS)
-        number = post & ((1 << NUMBER_BITS) - 1)
-        if places is not None and number < len(places):
-            return places[number]
-        return self._others.get(post)
-
-
-class Spool:
-    """Rows that wait for the end of the run, in a file without a name."""
-
-    def __init__(self, directory: Path) -> None:
-        self._file = TemporaryFile(dir=directory)  # noqa: SIM115  # closed by `close`
-        self._waiting: list[tuple[Value, ...]] = []
-
-    def add(self, row: tuple[Value, ...]) -> None:
-        self._waiting.append(row)
-        if len(self._waiting) >= _SPOOL_ROWS:
-            self._write()
-
-    def rows(self) -> Iterator[tuple[Value, ...]]:
-        """Yield all rows, and end the file."""
-        self._write()
-        self._file.seek(0)
-        with self._file:
-            while True:
-                try:
-                    yield from pickle.load(self._file)  # noqa: S301  # this process wrote it, and nobody else can
-                except EOFError:
-                    return
-
-    def close(self) -> None:
-        self._file.close()
-
-    def _write(self) -> None:
-        pickle.dump(self._waiting, self._file, protocol=5)
-        self._waiting.clear()
-
-
-class PostTables:
+class PostTables(Part):
     """The rows of `posts` and `engagements`, and the posts and likes of each agent.
 
     Args:
-        behaviour: the people's chart, for texts that a model has written; None if there are no such texts.
+        posts, engagements: the rows; None for a table that is not wanted.
+        attributes: those of posts that have a column.
         is_feed: whether posts are those of people on a feed, and have texts.
     """
 
-    def __init__(  # where rows come from, and where they go
-        self,
-        run: Recorded,
-        tables: Mapping[str, Rows],
-        behaviour: Behaviour[Any] | None,
-        directory: Path,
-        attributes: Sequence[str] = (),
-        *,
-        is_feed: bool,
+    def __init__(
+        self, run: Recorded, posts: Rows | None, engagements: Rows | None, attributes: Sequence[str], *, is_feed: bool
     ) -> None:
-        self.made: dict[str, dict[int, int]] = {kind: defaultdict(int) for kind in (*_KINDS, "like")}
-        """`{kind: {agent: how many}}`."""
-        self._run = run
-        self._posts = tables.get("posts")
-        self._engagements = tables.get("engagements")
-        self._drafts = None if behaviour is None else Drafts(behaviour)
-        self._spool = None if self._posts is None else Spool(directory)
-        self._index = PostIndex()
-        self._roots, self._depths, self._authors, self._ids = array("q"), array("q"), array("q"), array("q")
-        self._counts = {kind: array("q") for kind in ("like", "reply", "reshare")}
-        self._topics: list[tuple[str, ...]] = []
-        """The topics of each original."""
-        self._topic_places = array("q")
-        self._attributes = attributes
-        self._given = load_posts(run.config.population)[0] or () if is_feed else ()
-        self._is_feed = is_feed
-        self._taken = array("q")
-        """The number in the file of posts of each original; 0 for one that is not from it."""
+        super().__init__(run)
+        self.made: dict[str, Ints] = {kind: np.zeros(run.header.agents, np.int64) for kind in (*MADE, LIKE)}
+        """`{kind: how many each agent has made}`."""
+        self._rows, self._engagements, self._attributes, self._is_feed = posts, engagements, attributes, is_feed
+        self._given = (load_posts(run.config.population)[0] or ()) if is_feed else ()
+        self._drafts = Drafts(run) if is_feed and run.config.llm.writes else None
+        self._tables = list[TableRows]()
+        self._liked, self._topics, self._numbers = [_NONE], [_NONE], [_NONE]
+        """Of each like the post; of each post the number of its topics, and its number in the file of posts."""
+        self._of_topics: dict[bytes, int] = {}
+        self._texts: dict[int, tuple[str, str]] = {}
+        """`{place of a post: its text and origin}` of those that an intervention or a model has written."""
+        self._posts = NO_POSTS
+        self.before = {"posts": (*COLUMNS, "topics", "number"), "likes": ("agent", "post")}
+        self.before |= {"interventions": ("content",)} if is_feed else {}
+        self.before |= {} if self._drafts is None else Drafts.wanted
+        self.wanted = {} if engagements is None else {"posts": COLUMNS, "likes": ("agent", "post")}
 
-    def take(self, tick: RecordedTick) -> None:
-        if self._drafts is not None:
-            self._drafts.take(tick.moved)
-        outside: str | None = None  # the text that an intervention publishes; its post comes next
-        taken = {each.post: each.number for each in tick.others if isinstance(each, PostTaken)} if self._given else {}
-        for message in tick.others:
-            if isinstance(message, PostEvent):
-                self._event(tick, message, outside, taken.get(message.post, 0))
-            published = message.content.get("publish") if isinstance(message, Intervened) else None
-            outside = None
-            if published is not None:
-                number = published.get("post")
-                outside = str(published.get("text") or "") if number is None else self._given[number - 1].text
+    def look(self, block: Block) -> None:
+        posts, likes = block.tables["posts"], block.tables["likes"]
+        agents, what, many = posts.columns["agent"], posts.columns["what"], self.run.header.agents
+        for number, kind in enumerate(MADE):
+            self.made[kind] += np.bincount(agents[what == number], minlength=many)
+        self.made[LIKE] += np.bincount(likes.columns["agent"], minlength=many)
+        self._liked.append(likes.columns["post"])
+        if self._is_feed and len(posts.rows):
+            self._note_texts(block, sum(map(len, self._topics)))
+        codes = [self._of_topics.setdefault(each, len(self._of_topics)) for each in posts.columns["topics"].values()]
+        self._topics.append(np.array(codes, np.int64))
+        self._numbers.append(posts.columns["number"])
+        self._tables.append(posts._replace(columns={name: posts.columns[name] for name in COLUMNS}))
 
-    def finish(self) -> None:
+    def ready(self) -> None:
         """Write the posts, with the counts of reactions to them."""
-        if self._posts is None or self._spool is None:
+        posts = self._posts = NO_POSTS.followed_by(self._tables)
+        self._tables.clear()
+        if self._rows is None or not len(posts.ids):
             return
-        counts = zip(*self._counts.values(), strict=True)
-        for row, root, (likes, replies, reshares) in zip(self._spool.rows(), self._topic_places, counts, strict=True):
-            of_file = self._given[self._taken[root] - 1].attributes if self._taken[root] else {}
-            self._posts.add(*row, likes, replies, reshares, *map(of_file.get, self._attributes))
+        above, liked = posts.places(posts.parents), posts.places(np.concatenate(self._liked))
+        of_kind = [liked, *(np.where(posts.kinds == MADE.index(each), above, -1) for each in ("reply", "reshare"))]
+        counts = [np.bincount(of[of >= 0], minlength=len(posts.ids)) for of in of_kind]
+        # Steps towards the root: those to the parent, then those from there on, until all have reached it.
+        depths, reached = (above >= 0).astype(np.int64), np.where(above < 0, np.arange(len(above)), above)
+        while not np.array_equal(reached, posts.roots):
+            depths, reached = depths + depths[reached], reached[reached]
+        topics, numbers = (np.concatenate(each)[posts.roots] for each in (self._topics, self._numbers))
+        listed = [msgspec.json.encode(_decode(each)).decode() for each in self._of_topics]
+        values = [np.array([None, *(each.attributes.get(name) for each in self._given)]) for name in self._attributes]
+        for start in range(0, len(posts.ids), BATCH_ROWS):
+            part = slice(start, start + BATCH_ROWS)
+            self._rows.extend(
+                Cells.same(self.run.name, len(posts.ids[part])),
+                *(posts.ids[part], posts.ticks[part], self.run.times(posts.ticks[part]), posts.authors[part]),
+                *(Cells(posts.kinds[part], _KINDS), Cells.from_zero(posts.parents[part])),
+                *(posts.ids[posts.roots[part]], depths[part], Cells(topics[part], listed)),
+                *self._written(part, topics[part], numbers[part]),
+                Cells(numbers[part], is_there=numbers[part] > 0),
+                *(each[part] for each in counts),
+                *(each[numbers[part]].tolist() for each in values),
+            )
 
-    def close(self) -> None:
-        if self._spool is not None:
-            self._spool.close()
-
-    def _event(self, tick: RecordedTick, event: PostEvent, outside: str | None, taken: int) -> None:
-        self.made[event.kind][event.agent] += 1
-        about, created = (event.post, None) if event.kind == "like" else (event.parent, event.post)
-        place = self._place_of_new(event, taken) if event.kind != "like" else -1
-        if about is not None:
-            of = self._index.get(about)
-            if of is not None:
-                self._counts[event.kind][of] += 1
-            if self._engagements is not None:
-                author = None if of is None else self._authors[of]
-                root = None if of is None else self._ids[self._roots[of]]
-                who = self._run.name, tick.tick, tick.time, event.agent, event.kind
-                self._engagements.add(*who, about, author, root, created)
-        if place < 0 or self._spool is None:
+    def take(self, block: Block) -> None:
+        """Add the engagements of a block: of an agent in a wave first a reply or reshare, then a like."""
+        if self._engagements is None:
             return
-        original, kind = self._topic_places[place], _KINDS[event.kind]
-        topics, number = self._topics[original], self._taken[original]
-        text, by = self._text(event, kind, topics, outside, number)
-        self._spool.add(
-            (
-                *(self._run.name, event.post, tick.tick, tick.time, event.agent, kind.value, event.parent),
-                *(self._ids[self._roots[place]], self._depths[place], msgspec.json.encode(topics).decode()),
-                *(text, by, number or None),
+        posts, likes, many = block.tables["posts"], block.tables["likes"], self.run.header.agents
+        answers = np.flatnonzero(posts.columns["parent"] >= 0)
+        order = np.argsort(np.append(block.keys("posts", many)[answers], block.keys("likes", many)), kind="stable")
+        given, none = likes.columns, np.full(len(likes.columns["post"]), -1)
+        ticks, agents, kinds, about, created = (
+            np.append(made[answers], liked)[order]
+            for made, liked in (
+                (tick_of_rows(posts), tick_of_rows(likes)),
+                (posts.columns["agent"], given["agent"]),
+                (posts.columns["what"], np.full_like(none, len(MADE))),
+                (posts.columns["parent"], given["post"]),
+                (posts.columns["post"], none),
             )
         )
+        of = self._posts.places(about)
+        of_post = self._posts.authors, self._posts.ids[self._posts.roots]
+        authors, roots = (Cells.from_zero(np.append(each, -1)[of]) for each in of_post)
+        kinds_of = Cells(kinds, (*MADE, LIKE))
+        self.add(self._engagements, ticks, agents, kinds_of, about, authors, roots, Cells.from_zero(created))
 
-    def _place_of_new(self, event: PostEvent, taken: int) -> int:
-        """Return the place of a new post, after its numbers are noted."""
-        parent = None if event.parent is None else self._index.get(event.parent)
-        place = self._index.add(event.post)
-        self._ids.append(event.post)
-        self._authors.append(event.agent)
-        self._roots.append(place if parent is None else self._roots[parent])
-        self._depths.append(0 if parent is None else self._depths[parent] + 1)
-        for counts in self._counts.values():
-            counts.append(0)
-        self._topic_places.append(len(self._topics) if parent is None else self._topic_places[parent])
-        if parent is None:
-            self._topics.append(event.topics)
-            self._taken.append(taken)
-        return place
+    def _note_texts(self, block: Block, before: int) -> None:
+        """Note the texts that interventions and models have written. `before`: the posts before those of the block."""
+        posts, done = block.tables["posts"], block.tables["interventions"]
+        if len(done.rows):  # each intervention has a wave of its own, and so has the post that it publishes
+            starts = (before + np.cumsum(posts.rows) - posts.rows).tolist()
+            of_wave = dict(zip(zip(posts.ticks.tolist(), posts.waves.tolist(), strict=True), starts, strict=True))
+            for wave, content in zip(_waves(done), done.columns["content"].values(), strict=True):
+                published = _decode(content).get("publish")
+                if published is not None and wave in of_wave:
+                    number = published.get("post")
+                    text = str(published.get("text") or "") if number is None else self._given[number - 1].text
+                    if text:
+                        self._texts[of_wave[wave]] = text, "intervention"
+        if self._drafts is not None and (said := self._drafts.said(block)):
+            names = zip(tick_of_rows(posts).tolist(), posts.columns["agent"].tolist(), strict=True)
+            for place, name in enumerate(names, before):
+                if place not in self._texts and (text := said.pop(name, "")):
+                    self._texts[place] = text, "llm"
 
-    def _text(
-        self, event: PostEvent, kind: PostKind, topics: tuple[str, ...], outside: str | None, taken: int
-    ) -> tuple[str | None, str | None]:
-        """Return the text of a post, and its origin."""
+    def _written(self, part: slice, topics: Ints, numbers: Ints) -> tuple[Cells, Cells]:
+        """Return the texts of some posts, and their origins.
+
+        Args:
+            topics: the number of the topics of each one's root, and `numbers`: its number in the file of posts.
+        """
+        kinds, authors, ticks = (each[part] for each in (self._posts.kinds, self._posts.authors, self._posts.ticks))
         if not self._is_feed:
-            return None, None
-        if outside:
-            return outside, "intervention"
-        written = None if self._drafts is None else self._drafts.said.pop(event.agent, None)
-        if written:
-            return written, "llm"
-        if taken and kind is not PostKind.REPLY:
-            return self._given[taken - 1].text, "file"
-        topic = topics[0] if topics else "this"
-        return write_post(kind, topic, self._run.header.seed, event.agent, event.tick), "template"
+            return Cells.same(None, len(kinds)), Cells.same(None, len(kinds))
+        # 1. Templates: the same sentence for each kind, draw and topic.
+        named = [(*_decode(each), "this")[0] for each in self._of_topics]
+        drawn = np.empty(len(kinds), np.int64)
+        for number, kind in enumerate(_KINDS):
+            if (is_of := kinds == number).any():
+                of = integers(len(TEMPLATES[kind]), self.run.header.seed, authors[is_of], ticks[is_of], Draw.TEXT)
+                drawn[is_of] = number * _TEMPLATES_MAX + of
+        used, codes = np.unique(drawn * len(named) + topics, return_inverse=True)
+        texts = []
+        for template, topic in zip(*(each.tolist() for each in np.divmod(used, len(named))), strict=True):
+            kind, which = divmod(template, _TEMPLATES_MAX)
+            texts.append(TEMPLATES[_KINDS[kind]][which].format(topic=named[topic]))
+        origins = np.zeros(len(kinds), np.int32)
+        # 2. Texts of the file, which reshares have, too.
+        is_given = (numbers > 0) & (kinds != MADE.index("reply"))
+        codes[is_given], origins[is_given] = len(texts) + numbers[is_given] - 1, _ORIGINS.index("file")
+        texts += [each.text for each in self._given]
+        # 3. What interventions and models have written.
+        for place in self._texts.keys() & range(*part.indices(len(self._posts.ids))):
+            text, origin = self._texts[place]
+            codes[place - part.start], origins[place - part.start] = len(texts), _ORIGINS.index(origin)
+            texts.append(text)
+        return Cells(codes, texts).few(), Cells(origins, _ORIGINS)
 
 
-def add_feeds(run: Recorded, rows: Rows, tick: RecordedTick) -> None:
-    for shown in tick.others:
-        if isinstance(shown, FeedShown) and (count := len(shown.posts)):
-            own = [run.name] * count, [tick.tick] * count, [tick.time] * count, [shown.agent] * count
-            rows.extend((*own, range(1, count + 1), shown.posts))
+def _waves(table: TableRows) -> Iterator[tuple[int, int]]:
+    """Return the tick and the wave of each row."""
+    return zip(*(np.repeat(each, table.rows).tolist() for each in (table.ticks, table.waves)), strict=True)
+
+
+class Feeds(Part):
+    """The rows of `feeds`."""
+
+    def __init__(self, run: Recorded, rows: Rows) -> None:
+        super().__init__(run)
+        self._rows = rows
+        self.wanted = {"feeds": ("agent", "position", "post")}
+
+    def take(self, block: Block) -> None:
+        shown = selected(block.tables["feeds"], block.tables["feeds"].columns["post"] >= 0)
+        self.add(self._rows, tick_of_rows(shown), *(shown.columns[name] for name in ("agent", "position", "post")))

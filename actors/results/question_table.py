@@ -1,127 +1,135 @@
-"""The questions of a run as a table, each joined with its answer in the oracle's log and with its effect.
-
-Decisions take effect some ticks after their questions, so rows wait until all earlier questions have their decisions.
-"""
+"""The questions of a run as a table, each joined with its answer in the oracle's log and with its effect."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 
+from actors.core.kinds import ASKED
 from actors.core.messages import Decided
-from actors.persistence.oracle_log import ANSWERS
-from actors.record.answers import answers_by_question, judgements_in
-from actors.record.run import Recorded, RecordedTick
+from actors.results.part import Part, used_kinds
+from actors.results.people import BuiltOnce
 from actors.results.table_files import Rows
-from prism.agents import DECIDED, STALE, Question, Update
+from actors.store.answers import answers_by_question, judgements_in
+from actors.store.messages import questions_in
+from actors.store.oracle_log import ANSWERS
+from actors.store.record import Block, tick_of_rows
+from actors.store.run import Recorded
+from prism.agents import DECIDED, STALE
+from prism.agents.waves import Kind
+from prism.cells import Cells
+from prism.columns import Ints
 from prism.domain import Domain
 from prism.llm.question_id import question_id
 from prism.llm.spending import USEFUL, cost_usd
 from prism.sharing.audit import divergence_from
 from prism.sharing.settings import archetypes_of, fields_of
 from prism.sharing.table import words_of
-from prism.show import Show
 from prism.tables import Value
 
-Probabilities = Callable[[Question[Any]], str | None]
-"""The probabilities of a question's options as JSON; None where they are not known."""
-
 _encode = msgspec.msgpack.Encoder().encode
+_NO_COSTS = (None,) * 8
 
 
-class _Asked:
-    """A question, and the update that its decision has led to."""
+class Questions(Part):
+    """The rows of `questions`.
 
-    __slots__ = ("effect", "question", "tick")
+    A decision takes effect some ticks after its question, so all decisions are read before the first row is written.
+    """
 
-    def __init__(self, question: Question[Any], tick: RecordedTick) -> None:
-        self.question = question
-        self.tick = tick.time
-        self.effect: Update[Any] | None = None
-
-
-class Questions:
-    """The rows of `questions`. `probabilities`: those of the embedded oracle."""
-
-    def __init__(self, run: Recorded, rows: Rows, show: Show, probabilities: Probabilities) -> None:
-        self._run = run
-        self._show = show
-        self._rows = rows
-        self._probabilities = probabilities
-        self._waiting: deque[_Asked] = deque()
-        self._open: dict[tuple[int, str], _Asked] = {}
+    def __init__(self, run: Recorded, rows: Rows, built: BuiltOnce) -> None:
+        super().__init__(run)
+        self.before = {"questions": ("agent", "kind"), "updates": ("agent", "kind")}
+        self.wanted = run.record.all_of("questions")
+        self._rows, self._built = rows, built
+        self._triggers: dict[str, int] = {}
+        self._noted: list[Ints] = [np.empty((4, 0), np.int64)]
+        """Of each question and decision the agent and trigger as one number, the tick, the wave, and the kind."""
+        self._decided = np.empty((2, 0), np.int64)
+        """Of each question that has no row yet the kind of the decision, -1 for none, and its tick."""
         self._answers = answers_by_question(run.path)
         self._lost = 0
         """The number of a model's answers that took effect but are missing in the log."""
 
-    def take(self, tick: RecordedTick) -> None:
-        """Take over the questions and decisions of a tick, and add the rows that are complete."""
-        if not tick.questions and not self._open:
+    def look(self, block: Block) -> None:
+        kinds = self.run.record.kinds
+        triggers = np.array([self._triggers.setdefault(kind.trigger, len(self._triggers)) for kind in kinds], np.int64)
+        is_told = np.array([kind.source in (ASKED, *DECIDED) or kind.reason == STALE for kind in kinds], np.bool_)
+        for table in (block.tables["questions"], block.tables["updates"]):
+            codes = table.columns["kind"]
+            told = np.flatnonzero(is_told[codes])
+            names = triggers[codes[told]] * self.run.header.agents + table.columns["agent"][told]
+            ticks, waves = (np.repeat(each, table.rows)[told] for each in (table.ticks, table.waves))
+            self._noted.append(np.array((names, ticks, waves, codes[told])))
+
+    def ready(self) -> None:
+        """Join each question with the next decision of its agent and trigger, if no other question comes before it."""
+        names, ticks, waves, codes = np.concatenate(self._noted, axis=1)
+        is_asked = np.array([kind.source == ASKED for kind in self.run.record.kinds], np.bool_)[codes]
+        order = np.lexsort((waves, ticks, names))
+        asked, following = order[:-1], order[1:]
+        is_decided = is_asked[asked] & ~is_asked[following] & (names[asked] == names[following])
+        found = np.full((2, len(names)), -1)
+        found[:, asked[is_decided]] = codes[following[is_decided]], ticks[following[is_decided]]
+        self._decided = found[:, is_asked]
+        self._noted.clear()
+
+    def take(self, block: Block) -> None:
+        run, kinds, table = self.run, self.run.record.kinds, block.tables["questions"]
+        if not len(ticks := tick_of_rows(table)):
             return
-        for message in tick.messages:
-            if isinstance(message, Question):
-                asked = self._open[message.agent, message.trigger] = _Asked(message, tick)
-                self._waiting.append(asked)
-            elif isinstance(message, Update) and (message.source in DECIDED or message.reason == STALE):
-                decided = self._open.pop((message.agent, message.trigger), None)
-                if decided is not None:
-                    decided.effect = message
-        while self._waiting and self._waiting[0].effect is not None:
-            self._add(self._waiting.popleft())
+        asked = [*questions_in(ticks.tolist(), [*table.columns.values()], run.record.shapes, kinds)]
+        answers = [*map(self._answers.take, asked)] if self._answers.are_left() else [None] * len(asked)
+        (codes, decided), self._decided = self._decided[:, : len(ticks)], self._decided[:, len(ticks) :]
+        told = [*map(_outcome, kinds), (None, None, None)]  # the last one is that of no decision
+        option, source, reason = (Cells.of_texts(each).at(codes) for each in zip(*told, strict=True))
+        sources: list[Value] = source.listed()
+        for place, answer in enumerate(answers):
+            if answer is None:
+                self._lost += sources[place] == "llm"
+            elif sources[place] is None and codes[place] >= 0:  # too late for the agent: the log says who it was
+                sources[place] = answer.source
+        used, of_kind = used_kinds(kinds, table.columns["kind"])
+        trigger, state, _, _, options, _ = (Cells.of_texts(each).at(of_kind) for each in zip(*used, strict=True))
+        self._rows.extend(
+            Cells.same(run.name, len(ticks)),
+            [question_id(run.header.seed, each.tick, each.agent, _encode(each)) for each in asked],
+            *(ticks, run.times(ticks), table.columns["agent"], trigger, state, options),
+            [run.show.post(each.context) for each in asked],
+            *(option, sources, reason, [each.method or None if each else None for each in answers]),
+            Cells.from_zero(decided),
+            self._built.probabilities(asked, table.columns),
+            *zip(*map(self._costs, answers), strict=True),
+        )
 
     def finish(self) -> None:
-        while self._waiting:
-            self._add(self._waiting.popleft())
         if self._lost:
             lost = "1 answer" if self._lost == 1 else f"{self._lost:,} answers"
-            self._run.notes.append(f"{ANSWERS} lacks {lost}, whose latency and cost are not known")
+            self.run.notes.append(f"{ANSWERS} lacks {lost}, whose latency and cost are not known")
 
-    def _add(self, asked: _Asked) -> None:
-        question, effect = asked.question, asked.effect
-        answer = self._answers.take(question)
-        self._lost += answer is None and effect is not None and effect.source == "llm"
-        encoded = _encode(question)
-        costs: Sequence[Value] = [None] * 8
-        if answer is not None:
-            spent = answer.spent
-            costs = (
-                answer.content or None,
-                answer.latency_s,
-                sum(each.calls for each in spent),
-                sum(each.calls for each in spent if each.outcome != USEFUL),
-                sum(each.prompt_tokens for each in spent),
-                sum(each.cached_tokens for each in spent),
-                sum(each.completion_tokens for each in spent),
-                cost_usd(spent, self._run.config.llm.prices),
-            )
-        self._rows.add(
-            self._run.name,
-            question_id(self._run.header.seed, question.tick, question.agent, encoded),
-            question.tick,
-            asked.tick,
-            question.agent,
-            question.trigger,
-            question.state,
-            msgspec.json.encode(question.options).decode(),
-            self._show.post(question.context),
-            *_outcome(effect, answer),
-            self._probabilities(question),
-            *costs,
+    def _costs(self, answer: Decided | None) -> Sequence[Value]:
+        if answer is None:
+            return _NO_COSTS
+        spent = answer.spent
+        return (
+            answer.content or None,
+            answer.latency_s,
+            sum(each.calls for each in spent),
+            sum(each.calls for each in spent if each.outcome != USEFUL),
+            sum(each.prompt_tokens for each in spent),
+            sum(each.cached_tokens for each in spent),
+            sum(each.completion_tokens for each in spent),
+            cost_usd(spent, self.run.config.llm.prices),
         )
 
 
-def _outcome(effect: Update[Any] | None, answer: Decided | None) -> tuple[Value, ...]:
-    """Return answer, source, reason, method and the tick of the decision."""
-    method = (answer.method or None) if answer is not None else None
-    if effect is None:
-        return (None, None, None, method, None)
-    if effect.source in DECIDED:
-        return (effect.to_state, effect.source, effect.reason or None, method, effect.tick)
-    source = None if answer is None else answer.source
-    return (None, source, effect.reason, method, effect.tick)
+def _outcome(kind: Kind) -> tuple[str | None, str | None, str | None]:
+    """Return answer, source and reason of a question that was decided in this way."""
+    if kind.source in DECIDED:
+        return kind.to_state, kind.source, kind.reason or None
+    return None, None, kind.reason
 
 
 def add_judgements(run: Recorded, rows: Rows, domain: Domain) -> None:

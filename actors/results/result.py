@@ -12,13 +12,13 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError
 from actors.factory.domains import show_of
-from actors.record.rounds import RoundsTable, read_rounds
-from actors.record.run import Recorded
 from actors.results.export import chosen_tables
 from actors.results.frames import library, rounds_frame, table_frame
 from actors.results.measures import RunNumbers
 from actors.results.schema import tables_of
 from actors.runs.summary import Summary
+from actors.store.rounds import RoundsTable, read_rounds
+from actors.store.run import Recorded
 from prism.config import Config
 
 if TYPE_CHECKING:
@@ -79,10 +79,10 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
             JournalError: a file of the run cannot be read.
             ConfigError: the people of the run cannot be made again.
         """
-        chosen_tables([name], tables_of([show_of(self.config)]))
         made = library(into)
         if self.path is not None:
             return table_frame(self.path, name, made)
+        chosen_tables([name], tables_of([show_of(self.config)]))
         if name == "rounds":
             return rounds_frame(self.rounds, made)
         problem = f"a run in memory keeps no journal, so it has no table {name}"

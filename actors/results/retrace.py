@@ -16,24 +16,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
 from anyio import to_thread
 from msgspec.structs import replace
 
 from actors.core.errors import DivergedError, RunDirectoryError
-from actors.core.frames import HEAD
 from actors.core.messages import Codec, QuestionName, name_of_question
 from actors.factory.domains import BuiltDomain, build_domain
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import answers_of
-from actors.record.messages import encoded_in
-from actors.record.recovery import Recovered, recover
-from actors.record.run import Recorded
 from actors.results.explanation import plain
 from actors.runs.checkpointing import restore
 from actors.runs.compatibility import refuse_unless_compatible
 from actors.runs.directory import RunDirectory
-from actors.runs.replay import Replay, naming_changed_code, parts_of, recorded_oracle, run_parts
+from actors.runs.replay import Replay, naming_changed_code, parts_of, recorded_oracle, run_parts, triggers_of
 from actors.runtime.simulation import Simulation
+from actors.store.disk import RealDisk
+from actors.store.messages import messages_of
+from actors.store.recovery import Recovered, recover
+from actors.store.run import Recorded
 from prism.agents import Question, Source, StatefulAgent, Trigger, Update, turn
 from prism.config import Config
 from prism.divergence import NO_REFERENCE
@@ -44,6 +43,7 @@ from prism.sharing import Place
 from prism.sharing.table import words_of
 from prism.social.changing import ReadChange
 from prism.social.people.persona import Persona
+from prism.social.people.population import Population
 from prism.statechart import Choice, Oracle, RowOutcome, Transition, outcomes
 
 _CAPS = ("max_calls", "max_tokens", "max_usd", "max_fallback_share")
@@ -75,6 +75,9 @@ class OpenRun(Recorded):
 
     def name_of(self, agent: int) -> str:
         """Return the name of an agent: its own, or the one that its domain shows; empty if it has none."""
+        people = getattr(self.domain, "population", None)
+        if isinstance(people, Population):
+            return people.name(agent)
         name = getattr(self.domain.agent(agent), "name", "")
         return name if name and isinstance(name, str) else self.show.name(agent)
 
@@ -164,16 +167,16 @@ class Trace:
         codec = Codec(domain.context_type, domain.effect_type)
         ask = simulation.config.statechart.oracle_enabled
         agents = None if self.agents is None else frozenset(self.agents)
+        chosen = None if agents is None else sorted(agents)
 
         def note(triggers: Sequence[Trigger[Any]]) -> None:
-            if agents == frozenset() or not triggers or not self.first <= triggers[0].tick <= self.last:
-                return  # to look at each of many triggers takes longer than the turns
-            for trigger in triggers:
-                if agents is None or trigger.agent in agents:
-                    received = codec.trigger(codec.encode(trigger))
-                    traced = _traced(domain, received, ask=ask)
-                    traced.expected = _turned(codec, domain, received, ask=ask)
-                    self._tick.append(traced)
+            if chosen == [] or not triggers or not self.first <= triggers[0].tick <= self.last:
+                return
+            for trigger in triggers if chosen is None else triggers_of(triggers, lambda those: np.isin(those, chosen)):
+                received = codec.trigger(codec.encode(trigger))
+                traced = _traced(domain, received, ask=ask)
+                traced.expected = _turned(codec, domain, received, ask=ask)
+                self._tick.append(traced)
 
         simulation.engine.on_triggers = note
         if (sharing := simulation.oracle.sharing) is not None:
@@ -187,7 +190,7 @@ class Trace:
 
             sharing.on_placed = note_place
 
-    def committed(self, domain: Domain, frame: bytes) -> None:
+    def committed(self, simulation: Simulation, frame: bytes) -> None:
         """Compare the tick's traced turns with its frame, and keep them."""
         if not self._tick:
             return
@@ -195,23 +198,21 @@ class Trace:
         for each in self._tick:
             waiting.setdefault(each.trigger.agent, deque()).append(each)
         latest: dict[int, TracedTurn] = {}
-        codec = Codec(domain.context_type, domain.effect_type)
-        payload = frame[HEAD.size :]
-        for encoded, message in zip(encoded_in(payload), codec.array(answers_of(payload)), strict=True):
-            agent = getattr(message, "agent", -1)
+        codec = Codec(simulation.domain.context_type, simulation.domain.effect_type)
+        for message in messages_of(frame, simulation.engine, agents=waiting):
+            agent = message.agent
             if isinstance(message, Event):
                 if agent in latest:
                     latest[agent].events.append(message)
-                continue
-            if waiting.get(agent):
+            elif waiting[agent]:
                 found = latest[agent] = waiting[agent].popleft()
+                encoded = codec.encode(message)
                 is_failure = isinstance(message, Update) and message.source in (Source.CRASH, Source.QUARANTINE)
                 if not is_failure and found.expected != encoded:
                     trigger, decides = found.trigger, "something besides its state and its trigger decides it"
                     problem = f"its turn on {trigger.name!r} comes out otherwise by itself than in the run: {decides}"
                     raise DivergedError(trigger.tick, f"agent {agent}: {problem}")
-                if isinstance(message, Update | Question):
-                    found.answer = message
+                [found.answer] = codec.answers([encoded])
         self.turns += self._tick
         self._tick = []
 
@@ -279,7 +280,7 @@ async def retrace(
             on_begin(simulation)
 
         async def commit(tick: int, frame: bytes) -> None:
-            trace.committed(running[-1].domain, frame)
+            trace.committed(running[-1], frame)
             on_commit(running[-1], tick, frame)
 
         record = Replay(recovered.recorded, commit)

@@ -9,19 +9,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from actors.core.errors import RunDirectoryError, UntrustedCodeError
 from actors.core.messages import Decided
 from actors.factory.domains import chart_of
 from actors.factory.input_files import INPUTS, KEPT, load_population
-from actors.record.answers import logged_in
-from actors.record.course import point_ticks, read_course
-from actors.record.listing import RunStatus, list_run
-from actors.record.run import Recorded
-from actors.record.shadow import read_shadow
 from actors.results.distributions import AttributeCourse, read_distributions
 from actors.results.observed import engagement_in, feed_of
 from actors.runs.summary import Summary
+from actors.store.answers import logged_in
+from actors.store.course import point_ticks, read_course
+from actors.store.listing import RunStatus, list_run
+from actors.store.run import Recorded
+from actors.store.shadow import read_shadow
 from prism.answers import setting_in_words
 from prism.config import Config
 from prism.config.attributes import Value
@@ -34,15 +36,16 @@ from prism.quoting import as_text
 from prism.scorecard import Feed
 from prism.sharing.records import Judged
 from prism.social.people.population import ignore_step
+from prism.social.people.synthetic import SyntheticPeople
 
 
 class Audience(NamedTuple):
     """The people of a run by number."""
 
-    names: tuple[str, ...]
-    followers: tuple[int, ...]  # how many followed each of them at the start
+    name: Callable[[int], str]
+    followers: NDArray[np.integer]  # how many followed each of them at the start
     # `{attribute: each person's value at the start}` of the wanted attributes
-    attributes: Mapping[str, tuple[Value, ...]]
+    attributes: Mapping[str, Sequence[Value | None]]
 
 
 def audience_of(
@@ -58,12 +61,15 @@ def audience_of(
         population, _ = load_population(config.population, config.simulation.seed, on_step)
     except PrismError as error:
         return str(error)
-    names = tuple(persona.name for persona in population.personas)
-    followers = tuple(int(count) for count in population.graph.follower_counts())
-    asked = {*attributes}
-    wanted = [name for name in config.population.attributes if name in asked]
-    values = {name: tuple(persona.attributes[name] for persona in population.personas) for name in wanted}
-    return Audience(names, followers, values)
+    people, asked = population.personas, {*attributes}
+    values = dict[str, Sequence[Value | None]]()
+    for name in config.population.attributes:
+        if name in asked:
+            if isinstance(people, SyntheticPeople):
+                values[name] = people.attribute(name)
+            else:
+                values[name] = [each.attributes[name] for each in people]
+    return Audience(population.name, population.graph.follower_counts(), values)
 
 
 class OracleTrace(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,8 +9,15 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from actors.factory.domains import shipped_shows
+from prism.events import ATTRIBUTES, FEEDS, KINDS, POSTS, TIES
 from prism.show import Show
 from prism.tables import AGENT, AT, BOOLEAN, INTEGER, JSON, NAME, NUMBER, RUN, TEXT, TICK, TIME, Table, column
+
+
+def _meaning(table: Table, name: str) -> str:
+    """Return the meaning of a column that is in the journal as it is in exports."""
+    return next(each.about for each in table.columns if each.name == name)
+
 
 NO_SHARING: Final = "no judgements were shared: set oracle.sharing.by"
 NO_FEED: Final = "no posts on a feed in this domain"
@@ -55,8 +62,8 @@ _TRANSITIONS = (
     TICK,
     AT,
     AGENT,
-    column("trigger", NAME, "what happened to the agent"),
-    column("from_state", NAME, "state before"),
+    column("trigger", NAME, _meaning(KINDS, "trigger")),
+    column("from_state", NAME, _meaning(KINDS, "from_state")),
     column("to_state", NAME, "state after"),
     column("source", NAME, "what decided: rule, oracle, llm, fallback or timeout"),
     column("effect", NAME, "the coming post, reply, reshare or like; in an economy the step"),
@@ -65,7 +72,7 @@ _TRANSITIONS = (
 )
 _POSTS = (
     RUN,
-    column("post", INTEGER, "the post: author * 2^24 + number"),
+    column("post", INTEGER, _meaning(POSTS, "post")),
     TICK,
     AT,
     column("author", INTEGER, "who made it", key="agents.agent"),
@@ -105,7 +112,7 @@ _TIES = (
     AT,
     AGENT,
     column("kind", NAME, "follow, unfollow or mute, from the next tick on"),
-    column("whom", INTEGER, "the other person", key="agents.agent"),
+    column("whom", INTEGER, _meaning(TIES, "whom"), key="agents.agent"),
     column("post", INTEGER, "post in view", key="posts.post"),
 )
 _ATTRIBUTE_CHANGES = (
@@ -113,7 +120,7 @@ _ATTRIBUTE_CHANGES = (
     TICK,
     AT,
     AGENT,
-    column("name", NAME, "the attribute"),
+    column("name", NAME, _meaning(ATTRIBUTES, "name")),
     column("number", NUMBER, "new number, or 1 or 0 for a truth value; empty for a text"),
     column("text", TEXT, "new text"),
     column("number_before", NUMBER, "number before"),
@@ -124,7 +131,7 @@ _FEEDS = (
     TICK,
     AT,
     AGENT,
-    column("position", INTEGER, "place in the feed, from 1, the top"),
+    column("position", INTEGER, _meaning(FEEDS, "position")),
     column("post", INTEGER, "post at this place", key="posts.post"),
 )
 _QUESTIONS = (

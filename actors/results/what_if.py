@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,18 +18,15 @@ import msgspec
 from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
-from actors.core.frames import HEAD
 from actors.core.messages import Decided, QuestionName, name_of_question
 from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
-from actors.record.messages import decoded, encoded_in, ticks_of
-from actors.record.recorded_ticks import RecordedTicks
 from actors.results.agent_path import (
     QUESTION,
     add_message,
     chosen_agent,
     decisions,
-    messages_of,
+    its_messages,
     nearest,
     path_of,
     refuse_ticks,
@@ -40,6 +37,9 @@ from actors.results.requests import requests_of
 from actors.results.retrace import OnBegin, OpenRun, Trace, do_again, recovered_run, retrace
 from actors.runs.replay import Replay, naming_changed_code
 from actors.runtime.simulation import Simulation
+from actors.store.messages import Framed, differing_agents, messages_of, ticks_of
+from actors.store.oracle_log import question_hash
+from actors.store.recorded_ticks import RecordedTicks
 from prism.agents import Question, Source, Update
 from prism.economy.nation import decided_otherwise
 from prism.events import AttributeSet, PostEvent, TieChanged
@@ -82,7 +82,7 @@ async def what_if(  # one for each option of the command
     run = await to_thread.run_sync(OpenRun, path)
     number, name = chosen_agent(run, agent)
     refuse_ticks(run, tick)
-    whole = path_of(await to_thread.run_sync(messages_of, run, number))
+    whole = path_of(await to_thread.run_sync(its_messages, run, number))
     asked = _asked(run, whole, (number, tick), answer)
     wanted = asked.decided_in + (run.config.simulation.ticks_per_round if ticks is None else ticks)
     until, notes = min(wanted, run.length), list(run.notes)
@@ -90,11 +90,9 @@ async def what_if(  # one for each option of the command
         notes.append(f"the run has {run.length:,} ticks so far, so {until - asked.decided_in:,} are compared")
     if answer == asked.was:
         notes.append(f"{answer} is the answer that was given")
-    found = Differences(number, asked.decided_in)
+    found = Differences(number, asked.decided_in, run.domain.size)
     # 1. The recorded ticks once more, to the end of those that are compared.
-    was = await retrace(
-        run, Trace((), asked.turn.tick, asked.turn.tick), until, on_begin, lambda _, at, frame: found.add_was(at, frame)
-    )
+    was = await retrace(run, Trace((), asked.turn.tick, asked.turn.tick), until, on_begin, found.add_was)
     # 2. The same ticks with the other answer.
     other_run = await to_thread.run_sync(OpenRun, path)
     recovered = await to_thread.run_sync(recovered_run, path, asked.turn.tick)
@@ -105,8 +103,13 @@ async def what_if(  # one for each option of the command
         replaces = {question: answer} if replaced is None else {}
         oracle = await _substitute(other_run, asked.decided_in, replaces, stack, ask=ask)
         record = _Departing(recovered.recorded, (question, replaced), asked.decided_in, same, found.add_would)
+
+        def begin(simulation: Simulation) -> None:
+            record.simulation = simulation
+            on_begin(simulation)
+
         with naming_changed_code(other_run.manifest, other_run.now):
-            would = await do_again(other_run, recovered, until, record, on_begin, oracle, capped=ask)
+            would = await do_again(other_run, recovered, until, record, begin, oracle, capped=ask)
     return found.record(
         run,
         (was, would),
@@ -158,13 +161,9 @@ def answer_as(name: QuestionName, option: str, was: Decided) -> Decided:
 
 
 def _questions(run: OpenRun, first: int, until: int) -> dict[QuestionName, bytes]:
-    """Return `{question: the hash of its bytes}` of the recorded questions of some ticks. Blocks."""
-    found: dict[QuestionName, bytes] = {}
-    for messages in ticks_of(run.path, first, until):
-        for encoded in messages:
-            if isinstance(question := decoded(encoded), Question):
-                found[name_of_question(question)] = sha256(encoded).digest()
-    return found
+    """Return `{question: its hash}` of the recorded questions of some ticks. Blocks."""
+    asked = chain.from_iterable(ticks_of(run.path, Question, first=first, until=until))
+    return {name_of_question(each): question_hash(each) for each in asked}
 
 
 class _Departing(Replay):
@@ -173,7 +172,7 @@ class _Departing(Replay):
     Args:
         replaced: the question, and its other answer; None if an oracle gives the answer.
         departs: the tick from which nothing is compared.
-        on_tick: called with each tick from then on and its frame.
+        on_tick: called with the simulation, each tick from then on and its frame.
     """
 
     def __init__(
@@ -182,13 +181,15 @@ class _Departing(Replay):
         replaced: tuple[QuestionName, Decided | None],
         departs: int,
         same: dict[QuestionName, bytes],
-        on_tick: Callable[[int, bytes], None],
+        on_tick: Callable[[Simulation, int, bytes], None],
     ) -> None:
         super().__init__(recorded)
         self._name, self._replacement = replaced
         self._departs = departs
         self._same = same
         self._on_tick = on_tick
+        self.simulation: Simulation | None = None
+        """The simulation that runs."""
         self.recorded = 0
         """The questions after the departure that have kept their recorded answers."""
 
@@ -203,7 +204,7 @@ class _Departing(Replay):
             return self._replacement
         if question.tick < self._departs:
             return super().recorded_answer(question)
-        if self._same.get(name) != sha256(msgspec.msgpack.encode(question)).digest():
+        if self._same.get(name) != question_hash(question):
             return None
         found = super().recorded_answer(question)
         self.recorded += found is not None
@@ -217,8 +218,8 @@ class _Departing(Replay):
         """Compare the tick with its record, and after the departure pass it on."""
         if tick < self._departs:
             await super().commit(tick, frame)
-        else:
-            self._on_tick(tick, frame)
+        elif self.simulation is not None:
+            self._on_tick(self.simulation, tick, frame)
 
 
 async def _substitute(
@@ -309,65 +310,58 @@ class Substitute(Oracle[Any]):
 LARGEST = 10
 """The agents and posts that are listed."""
 
-_Acts = dict[int, list[Any]]
-
 
 class Differences:
     """The differences between two futures, tick by tick. Each tick of the first is added before that of the second."""
 
-    def __init__(self, agent: int, first: int) -> None:
-        self._agent = agent
-        self._first = first
-        self._frames: dict[int, bytes] = {}
+    def __init__(self, agent: int, first: int, size: int) -> None:
+        self._agent, self._first, self._size = agent, first, size
+        self._was: dict[int, Framed] = {}
+        """Each tick as it was."""
         self._paths: tuple[list[PathTurn], list[PathTurn]] = ([], [])
         self._events: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
         self._engagements: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
         self._ticks: list[TickDifference] = []
         self._acting: dict[int, list[int]] = defaultdict(list)
 
-    def add_was(self, tick: int, frame: bytes) -> None:
+    def add_was(self, simulation: Simulation, tick: int, frame: bytes) -> None:
         if tick >= self._first:
-            self._frames[tick] = frame[HEAD.size :]
+            self._was[tick] = frame, simulation.engine
 
-    def add_would(self, tick: int, frame: bytes) -> None:
+    def add_would(self, simulation: Simulation, tick: int, frame: bytes) -> None:
         """Compare a tick as it would have been with the same tick as it was."""
-        was, would = self._frames.pop(tick), frame[HEAD.size :]
-        (bytes_was, acts_was), (bytes_would, acts_would) = self._read(was, 0), self._read(would, 1)
-        agents = bytes_was.keys() | bytes_would.keys()
-        differing = [each for each in agents if bytes_was.get(each) != bytes_would.get(each)]
+        was, would = self._was.pop(tick), (frame, simulation.engine)
+        differing = differing_agents(was, would, self._size)
+        acts_was, acts_would = (self._acts(of, differing, future) for future, of in enumerate((was, would)))
         acting = [each for each in differing if acts_was.get(each) != acts_would.get(each)]
         for each in acting:
             self._acting[each].append(tick)
         self._ticks.append(TickDifference(tick=tick, agents=len(differing), acting=len(acting)))
 
-    def _read(self, payload: bytes, future: int) -> tuple[dict[int, list[bytes]], _Acts]:
-        """Return each agent's records of a tick, and its acts; count the events."""
-        records: dict[int, list[bytes]] = {}
-        acts: _Acts = {}
-        for encoded in encoded_in(payload):
-            message = decoded(encoded)
-            agent = getattr(message, "agent", None)
-            if agent is None:
-                continue
-            records.setdefault(agent, []).append(encoded)
-            if isinstance(message, Update):
-                acts.setdefault(agent, []).append((message.trigger, message.to_state, message.effect))
-            elif isinstance(message, Question):
-                acts.setdefault(agent, []).append((message.trigger, message.options))
-            elif isinstance(message, PostEvent):
-                acts.setdefault(agent, []).append(message.kind)  # ids count an author's posts, so they shift
-                self._events[future][message.kind] += 1
-                about = message.post if message.kind == "like" else message.parent
-                if about is not None:
-                    self._engagements[future][about] += 1
-            elif isinstance(message, TieChanged):
-                self._events[future][message.kind] += 1
-                acts.setdefault(agent, []).append((message.kind, message.whom))
-            elif isinstance(message, AttributeSet):
-                acts.setdefault(agent, []).append((message.name, message.value))
-            if agent == self._agent:
+    def _acts(self, of: Framed, agents: list[int], future: int) -> dict[int, list[Any]]:
+        """Return the acts of some agents in a tick, which are not all of their rows; and count the events of all."""
+        for event in messages_of(*of, PostEvent, TieChanged):
+            self._events[future][event.kind] += 1
+            about = None if isinstance(event, TieChanged) else event.post if event.kind == "like" else event.parent
+            if about is not None:
+                self._engagements[future][about] += 1
+        found: dict[int, list[Any]] = defaultdict(list)
+        for message in messages_of(*of, agents={*agents, self._agent}):
+            acts = found[message.agent]
+            match message:
+                case Update():
+                    acts.append((message.trigger, message.to_state, message.effect))
+                case Question():
+                    acts.append((message.trigger, message.options))
+                case PostEvent():
+                    acts.append(message.kind)  # ids count an author's posts, so they shift
+                case TieChanged():
+                    acts.append((message.kind, message.whom))
+                case AttributeSet():
+                    acts.append((message.name, message.value))
+            if message.agent == self._agent:
                 add_message(self._paths[future], message)
-        return records, acts
+        return found
 
     def record(self, run: OpenRun, ends: tuple[Simulation, Simulation], **facts: Any) -> WhatIf:
         """Return the differences, with these facts about the question.

@@ -11,10 +11,10 @@ import msgspec
 
 from actors.core.errors import JournalError
 from actors.core.state import RunState
-from actors.persistence.checkpoint import Checkpoint, Position
-from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.runs.run_store import RunStore
 from actors.runtime.simulation import Simulation
+from actors.store.checkpoint import Checkpoint, Position
+from actors.store.checkpoint_writer import CheckpointWriter
 from prism.columns import Columns
 from prism.config import Config
 from prism.domain import Domain

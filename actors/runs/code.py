@@ -16,7 +16,7 @@ from pathlib import Path
 import prism
 from actors.core.files import open_own
 from actors.factory.own_code import sources_below, sources_of
-from actors.record.manifest import Manifest
+from actors.store.manifest import Manifest
 from prism.config import Config
 from prism.config.yaml_text import read_document, without_lines
 

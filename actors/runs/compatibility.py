@@ -10,9 +10,9 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError
 from actors.factory.domains import BuiltDomain
-from actors.persistence.journal import FREE_SETTINGS, LENGTH_SETTINGS, METRICS_SECTION, PLACES, Header
-from actors.record.manifest import Manifest
 from actors.runs.code import OWN_PACKAGE, manifest_of
+from actors.store.journal import FREE_SETTINGS, LENGTH_SETTINGS, METRICS_SECTION, PLACES, Header
+from actors.store.manifest import Manifest
 from prism.config import Config
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.yaml_text import flat

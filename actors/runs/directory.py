@@ -15,12 +15,11 @@ from actors.core.errors import JournalError, RunDirectoryError, run_directory_er
 from actors.core.files import json_value, sha256_of
 from actors.core.ports import Address
 from actors.factory.input_files import INPUTS
-from actors.persistence.checkpoint import checkpoint_names
-from actors.persistence.disk import RealDisk, write_whole
-from actors.persistence.journal import JOURNAL, journal_size, read_header
-from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER
-from actors.record.lock import LOCK
-from actors.record.manifest import (
+from actors.store.checkpoint import checkpoint_names
+from actors.store.disk import RealDisk, write_whole
+from actors.store.journal import JOURNAL, journal_size, read_header
+from actors.store.lock import LOCK
+from actors.store.manifest import (
     CONFIG,
     MANIFEST,
     SUMMARY,
@@ -29,8 +28,9 @@ from actors.record.manifest import (
     encode_manifest,
     read_manifest,
 )
-from actors.record.phase_file import PHASE
-from actors.record.rounds import ROUNDS
+from actors.store.oracle_log import ANSWERS, FIRST_ANSWER
+from actors.store.phase_file import PHASE
+from actors.store.rounds import ROUNDS
 from prism.config import Config
 
 ADDRESS = "metrics.json"

@@ -29,7 +29,7 @@ from actors.core.errors import (
     ungrouped,
 )
 from actors.core.events import CAPPED, Event, RunEnded, RunForked, RunResumed, RunStarted, emit, heard_by, tell
-from actors.core.machine import processors
+from actors.core.kinds import shapes_of
 from actors.core.phase import ERROR, NO_ANSWER, OUTAGE, REFUSED, SPEND_CAP, UNAVAILABLE, Phase
 from actors.core.ports import Observer
 from actors.core.threads import in_threads
@@ -37,17 +37,6 @@ from actors.factory.domains import BuiltDomain
 from actors.factory.oracle_backends import open_oracle
 from actors.logs.setup import LogContext, open_log
 from actors.metrics.observation import Observation
-from actors.persistence.batch_writer import Execute, in_thread
-from actors.persistence.checkpoint import Checkpoint
-from actors.persistence.disk import Disk, RealDisk
-from actors.persistence.journal import create_journal, header_of, journal_size
-from actors.persistence.oracle_log import create_answers
-from actors.persistence.packers import NOBODY, Packers
-from actors.record.manifest import CONFIG, SUMMARY, Manifest, Stop, read_summary
-from actors.record.phase_file import PhaseFile
-from actors.record.recorded_ticks import RecordedTicks
-from actors.record.recovery import recover
-from actors.record.rounds import RoundsTable
 from actors.runs.checkpointing import Checkpointer, checkpoint_interval, restore, scatter
 from actors.runs.code import OWN_PACKAGE, manifest_of
 from actors.runs.directory import TAPE, RunDirectory
@@ -61,6 +50,16 @@ from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import collector_paused
 from actors.runtime.phase import PhaseWatch
 from actors.runtime.simulation import Progress, Simulation
+from actors.store.batch_writer import Execute, in_thread
+from actors.store.checkpoint import Checkpoint
+from actors.store.disk import Disk, RealDisk
+from actors.store.journal import create_journal, header_of, journal_size
+from actors.store.manifest import CONFIG, SUMMARY, Manifest, Stop, read_summary
+from actors.store.oracle_log import create_answers
+from actors.store.phase_file import PhaseFile
+from actors.store.recorded_ticks import RecordedTicks
+from actors.store.recovery import recover
+from actors.store.rounds import RoundsTable
 from prism.config import Config, OracleConfig
 from prism.domain import Domain, HasTurns, said_by
 from prism.errors import (
@@ -145,14 +144,12 @@ class Host(NamedTuple):
         display: shows the run.
         stop_signal: makes the task that waits for the signal to stop, given the function that stops the run and
             `run.stop_within_s`.
-        packs_aside: lets other processes pack segments, one for each processor that is left, but at least one.
     """
 
     display: Display = Display()
     observer: Observer | None = None
     oracle: Oracle[Any] | None = None
     stop_signal: Callable[[Callable[[], None], float], StopSignal] = StopOnSignal
-    packs_aside: bool = False
 
 
 async def execute(run: Run, host: Host, observed: Observation) -> Summary:
@@ -311,13 +308,9 @@ async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogConte
         with run.directory.writing():
             rows = await to_thread.run_sync(cut_series, disk, run.recorded.tick, run.config.simulation.ticks_per_round)
         dividing = engine_of(run.config, run.domain, is_own=host.oracle is not None)
-        async with (
-            in_threads(Packers(max(1, processors() - 1) if host.packs_aside else 0)) as packers,
-            dividing as engine,
-            anyio.create_task_group() as tasks,
-        ):
+        async with dividing as engine, anyio.create_task_group() as tasks:
             simulation, stopped_by = await run_recorded(
-                run, oracle, disk, drive, rows=rows, observer=host.observer, engine=engine, packers=packers
+                run, oracle, disk, drive, rows=rows, observer=host.observer, engine=engine
             )
             tasks.cancel_scope.cancel()
     finally:
@@ -344,7 +337,7 @@ async def _record_stop(run: Run, stop: Stop) -> None:
         await to_thread.run_sync(run.directory.record_stop, stop)
 
 
-async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
+async def run_recorded(  # each thing that a run needs once
     run: Run,
     oracle: Oracle[Any],
     disk: Disk,
@@ -353,14 +346,13 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
     rows: bytes,
     observer: Observer | None = None,
     engine: Callable[..., EngineActor] = EngineActor,
-    packers: Packers = NOBODY,
     execute: Execute = in_thread,
 ) -> tuple[Simulation, str | None]:
     """Run a simulation with its store, checkpoints and rows; return it, and the reason if it stopped early.
 
     Args:
         rows: the rows that are in `rounds.csv` already.
-        packers, execute: as of `RunStore`.
+        execute: as of `RunStore`.
     """
     settings, every = run.config, checkpoint_interval(run.config, run.domain)
     store = RunStore(
@@ -369,7 +361,6 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
         keeps_answers=oracle.waits or is_capped(settings.oracle) or settings.oracle.sharing.by != "none",
         answered_after=settings.deliberation_ticks if oracle.waits and settings.oracle.mode == "pace" else None,
         segment_bytes=round(settings.run.segment_mb * 1_000_000),
-        packers=packers,
         observer=observer,
         execute=execute,
     )
@@ -485,7 +476,9 @@ def create_run(directory: RunDirectory, config: Config, built: BuiltDomain) -> R
     disk = RealDisk(directory.path, syncs=config.run.sync)
     with directory.writing():
         create_answers(disk)
-        create_journal(disk, header_of(config, inputs.hashes, built.domain.size, version(OWN_PACKAGE)))
+        create_journal(
+            disk, header_of(config, inputs.hashes, built.domain.size, version(OWN_PACKAGE), shapes_of(built.domain))
+        )
     recovered = recover(disk)
     return Run(
         directory=directory,

@@ -11,26 +11,10 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
+from actors.core.kinds import shapes_of, with_shapes
 from actors.core.messages import QuestionName
 from actors.factory.config_file import with_interventions
 from actors.factory.domains import build_domain
-from actors.persistence.checkpoint_writer import write_checkpoint
-from actors.persistence.disk import RealDisk, write_whole
-from actors.persistence.journal import create_journal, header_of, journal_size
-from actors.persistence.journal_writer import JournalWriter
-from actors.persistence.oracle_log import (
-    ANSWERS,
-    FIRST_ANSWER,
-    create_answers,
-    encode_answer,
-    scan_answers,
-)
-from actors.record.answers import answers_in, judgements_in
-from actors.record.manifest import CONFIG, Fork, read_manifest
-from actors.record.messages import whole_ticks
-from actors.record.recorded_ticks import RecordedTicks
-from actors.record.rounds import ROUNDS, read_rows, starts_of
-from actors.record.run import header_in, read_resolved
 from actors.runs.checkpointing import checkpoint_of
 from actors.runs.code import OWN_PACKAGE, manifest_of
 from actors.runs.compatibility import CODE_SETTINGS, PAST, changed_settings
@@ -40,6 +24,23 @@ from actors.runs.replay import copy_state, replay
 from actors.runs.rounds_csv import round_of
 from actors.runs.run_store import RunStore
 from actors.runtime.simulation import Simulation
+from actors.store.answers import answers_in, judgements_in
+from actors.store.checkpoint_writer import write_checkpoint
+from actors.store.disk import RealDisk, write_whole
+from actors.store.journal import create_journal, header_of, journal_size
+from actors.store.journal_writer import JournalWriter
+from actors.store.manifest import CONFIG, Fork, read_manifest
+from actors.store.oracle_log import (
+    ANSWERS,
+    FIRST_ANSWER,
+    create_answers,
+    encode_answer,
+    scan_answers,
+)
+from actors.store.record import Record, whole_ticks
+from actors.store.recorded_ticks import RecordedTicks
+from actors.store.rounds import ROUNDS, read_rows, starts_of
+from actors.store.run import header_in, read_resolved
 from prism.config import Config
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.interventions import planned
@@ -169,7 +170,11 @@ async def _write_past(
                 target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(judged)))
         target.sync(ANSWERS)
         future.oracle.statistics.replace_effort(scan_answers(target).effort)
-        create_journal(target, header_of(future.config, inputs, future.domain.size, version(OWN_PACKAGE)))
+        try:
+            shapes = with_shapes(Record(parent.path).shapes, shapes_of(future.domain))
+        except ValueError as error:
+            raise _refusal(parent, str(error), "Begin a new run instead.") from None
+        create_journal(target, header_of(future.config, inputs, future.domain.size, version(OWN_PACKAGE), shapes))
         journal = JournalWriter(target, round(future.config.run.segment_mb * 1_000_000))
         journal.copy(islice(whole_ticks(parent.path), tick))
         end = journal_size(target)
@@ -179,6 +184,7 @@ async def _write_past(
             start=end,
             end=end,
             ticks=tick,
+            shapes=shapes,
             answers_from=FIRST_ANSWER,
             answers_end=target.size(ANSWERS),
         )

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 from actors.factory.checks import no_effect_of
-from actors.record.course import Step
 from actors.runs.interventions import DoneIntervention
 from actors.runtime.simulation import Simulation
+from actors.store.course import Step
 from prism.agents import DECIDED, FALLBACKS, MOVED
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.drawing import outline

@@ -41,14 +41,14 @@ from actors.core.files import (
     sha256_of,
 )
 from actors.factory.input_files import INPUTS, kept_inputs
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL
-from actors.persistence.segments import SEGMENT_SUFFIX, columns_of
-from actors.record.lock import holder_of
-from actors.record.manifest import CONFIG, MANIFEST, encode_manifest, read_manifest
-from actors.record.run import read_resolved
 from actors.runs.code import OWN_PACKAGE
 from actors.runs.inputs import link_or_copy
+from actors.store.disk import RealDisk
+from actors.store.journal import JOURNAL
+from actors.store.lock import holder_of
+from actors.store.manifest import CONFIG, MANIFEST, encode_manifest, read_manifest
+from actors.store.run import read_resolved
+from actors.store.segments import SEGMENT_SUFFIX, texts_of
 from prism.config import Config
 from prism.credentials import VARIABLE, is_secret_name
 
@@ -384,8 +384,8 @@ def _write(file: Any, path: Path, kind: str, files: Mapping[str, bytes | None], 
                 # Secrets are looked for in what it has compressed, too. In a damaged segment they cannot be found.
                 place = path / name
                 with closing(RealDisk(place.parent)) as disk, suppress(JournalError):
-                    for column in columns_of(disk, place.name):
-                        _refuse_secrets(place, column, secrets)
+                    for texts in texts_of(disk, place.name):
+                        _refuse_secrets(place, texts, secrets)
             with archive.open(_member(each.sha256), "w", force_zip64=True) as member:
                 written = _copy(chunks, member, path / name, secrets)
             if written != each:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from actors.persistence.oracle_log import LoggedAnswer
-from actors.record.answers import answers_in
-from actors.record.messages import decoded, of_agent, ticks_of
-from actors.record.run import header_in
+from msgspec.msgpack import encode
+
+from actors.store.answers import answers_in
+from actors.store.messages import of_agent
+from actors.store.oracle_log import LoggedAnswer
+from actors.store.record import Record
 from prism.agents import DECIDED, STALE, Question, Update
 from prism.llm.question_id import question_id
 
@@ -32,7 +34,7 @@ class FoundQuestion(NamedTuple):
 def find_question(path: Path, tick: int, agent: int, wanted: str) -> FoundQuestion | None:
     """Return the question of a run that has an id; None if there is none.
 
-    It reads the journal up to the question's effect, which takes 2 to 15 seconds a gigabyte, and the oracle's log.
+    It reads the record up to the question's effect, and the oracle's log.
 
     Args:
         tick, agent: those in the id.
@@ -41,25 +43,22 @@ def find_question(path: Path, tick: int, agent: int, wanted: str) -> FoundQuesti
     Raises:
         JournalError: a file cannot be read.
     """
-    ticks = ticks_of(path, tick)
-    messages = next(ticks, None)
+    record = Record(path)
     answers = (answer for answer in answers_in(path) if (answer.agent, answer.asked) == (agent, tick))
-    if messages is None:
+    if not any(block.ticks for block in record.blocks(tick, tick + 1, {})):
         answer = next(answers, None)
         return None if answer is None else FoundQuestion(None, answer, None)
-    seed, own = header_in(path).seed, [*of_agent(messages, tick, agent)]
-    for index, encoded in enumerate(own):
-        question = decoded(encoded)
-        if isinstance(question, Question) and question_id(seed, tick, agent, encoded) == wanted:
-            later = chain.from_iterable(of_agent(each, at, agent) for at, each in enumerate(ticks, start=tick + 1))
+    messages = of_agent(record, agent, tick)
+    for question in takewhile(lambda message: message.tick == tick, messages):
+        if isinstance(question, Question) and wanted == question_id(record.header.seed, tick, agent, encode(question)):
             answer = next((each for each in answers if each.trigger == question.trigger), None)
             # The effect: the first update of the agent that follows from a decision on the trigger.
-            for update in map(decoded, chain(own[index:], later)):
-                if (
-                    isinstance(update, Update)
-                    and update.trigger == question.trigger
-                    and (update.source in DECIDED or update.reason == STALE)
-                ):
-                    return FoundQuestion(question, answer, update)
-            return FoundQuestion(question, answer, None)
+            effects = (
+                each
+                for each in messages
+                if isinstance(each, Update)
+                and each.trigger == question.trigger
+                and (each.source in DECIDED or each.reason == STALE)
+            )
+            return FoundQuestion(question, answer, next(effects, None))
     return None

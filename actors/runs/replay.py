@@ -11,25 +11,30 @@ from typing import Any, NamedTuple
 
 import anyio
 import msgspec
+import numpy as np
 from anyio import to_thread
+from numpy.typing import NDArray
 
 from actors.core.errors import DivergedError, JournalError, RunDirectoryError, first_error
 from actors.core.ports import Record
 from actors.factory.domains import build_domain
-from actors.persistence.batch_writer import in_thread
-from actors.persistence.checkpoint import Checkpoint
-from actors.persistence.disk import RealDisk
-from actors.persistence.oracle_log import ANSWERS
-from actors.record.manifest import CONFIG, Manifest, read_manifest
-from actors.record.recorded_ticks import RecordedTicks
-from actors.record.recovery import recover
-from actors.record.run import read_resolved
 from actors.runs.checkpointing import restore
 from actors.runs.compatibility import changed_code, refuse_unless_compatible
 from actors.runs.directory import RunDirectory
 from actors.runs.run_store import RecordedBefore
 from actors.runtime.simulation import Simulation
-from prism.columns import Columns
+from actors.store.batch_writer import in_thread
+from actors.store.checkpoint import Checkpoint
+from actors.store.disk import RealDisk
+from actors.store.manifest import CONFIG, Manifest, read_manifest
+from actors.store.oracle_log import ANSWERS
+from actors.store.recorded_ticks import RecordedTicks
+from actors.store.recovery import recover
+from actors.store.run import read_resolved
+from prism.agents import Trigger
+from prism.agents.questions import Decisions
+from prism.agents.waves import Wave
+from prism.columns import Columns, Ints
 from prism.config import Config
 from prism.domain import Domain
 from prism.errors import OracleUnavailableError, PrismError
@@ -146,6 +151,21 @@ def naming_changed_code(before: Manifest, now: Manifest) -> Iterator[None]:
         yield
     except DivergedError as error:
         raise DivergedError(error.tick, "; ".join([error.difference, *changed_code(before, now)])) from None
+
+
+def triggers_of(
+    triggers: Sequence[Trigger[Any]], is_wanted: Callable[[Ints], NDArray[np.bool_]]
+) -> Iterator[Trigger[Any]]:
+    """Yield the triggers of some agents. Of a wave in columns, no others are made.
+
+    Args:
+        is_wanted: returns whether each of these agents is one of them.
+    """
+    if isinstance(triggers, Wave | Decisions):
+        agents = triggers.agents
+    else:
+        agents = np.array([each.agent for each in triggers], np.int64)
+    return (triggers[place] for place in np.flatnonzero(is_wanted(agents)).tolist())
 
 
 def recorded_oracle(part: Part, _: Domain) -> Oracle[Any] | None:

@@ -14,10 +14,15 @@ from actors.core.errors import DamagedError, PlaceError, RunDirectoryError, Shar
 from actors.core.phase import SPEND_CAP
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.metrics.observation import Observation
-from actors.persistence.checkpoint import Position
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL
-from actors.record.manifest import (
+from actors.runs.compatibility import changed_code, refuse_needless_settings, refuse_unless_compatible
+from actors.runs.directory import RunDirectory
+from actors.runs.execute import Host, Run, execute
+from actors.runs.inputs import Inputs, inputs_of, keep
+from actors.runs.summary import Summary
+from actors.store.checkpoint import Position
+from actors.store.disk import RealDisk
+from actors.store.journal import JOURNAL
+from actors.store.manifest import (
     CONFIG,
     MANIFEST,
     SUMMARY,
@@ -26,14 +31,9 @@ from actors.record.manifest import (
     is_as_written,
     read_manifest,
 )
-from actors.record.recovery import Recovered, recover
-from actors.record.rounds import ROUNDS, Rows, read_rows
-from actors.record.run import header_in, read_resolved
-from actors.runs.compatibility import changed_code, refuse_needless_settings, refuse_unless_compatible
-from actors.runs.directory import RunDirectory
-from actors.runs.execute import Host, Run, execute
-from actors.runs.inputs import Inputs, inputs_of, keep
-from actors.runs.summary import Summary
+from actors.store.recovery import Recovered, recover
+from actors.store.rounds import ROUNDS, Rows, read_rows
+from actors.store.run import header_in, read_resolved
 from prism.config import Config
 from prism.domain import Domain
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from actors.persistence.disk import Disk, write_whole
-from actors.record.rounds import ROUNDS, RoundsTable, read_rows
 from actors.runs.run_store import RunStore
 from actors.runtime.counters import Counters
 from actors.runtime.simulation import Simulation
+from actors.store.disk import Disk, write_whole
+from actors.store.rounds import ROUNDS, RoundsTable, read_rows
 from prism.domain import Domain
 
 

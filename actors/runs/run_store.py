@@ -6,8 +6,8 @@
 
 One task writes, in a thread, so that a slow disk does not hold up the event loop. It takes all records since its last
 write as one batch, so faster ticks do not cause more waits for the medium. A run may be at most `PENDING_MAX` frames
-and `PENDING_BYTES` ahead of its disk, and it waits while two segments are full, and one more for each packer. A
-checkpoint is written beside the next batches, while it is still being copied; so are segments.
+and `PENDING_BYTES` ahead of its disk, and it waits while two segments are full. A checkpoint is written beside the next
+batches, while it is still being copied; so are segments.
 """
 
 from __future__ import annotations
@@ -27,15 +27,14 @@ from actors.core.errors import RESUME, JournalError
 from actors.core.events import CheckpointWritten, emit
 from actors.core.messages import Decided
 from actors.core.ports import Observer, Record
-from actors.persistence.batch_writer import Batch, Execute, RunWriter, StoreCounters, in_thread
-from actors.persistence.checkpoint import Position
-from actors.persistence.checkpoint_writer import CheckpointWriter
-from actors.persistence.disk import Disk
-from actors.persistence.journal_writer import JournalWriter
-from actors.persistence.oracle_log import ANSWERS, encode_answer
-from actors.persistence.packers import NOBODY, Packers
-from actors.record.recorded_ticks import RecordedTicks
 from actors.runtime.gc_pause import return_free_memory
+from actors.store.batch_writer import Batch, Execute, RunWriter, StoreCounters, in_thread
+from actors.store.checkpoint import Position
+from actors.store.checkpoint_writer import CheckpointWriter
+from actors.store.disk import Disk
+from actors.store.journal_writer import JournalWriter
+from actors.store.oracle_log import ANSWERS, encode_answer
+from actors.store.recorded_ticks import RecordedTicks
 from prism.agents import Question
 from prism.sharing.records import Judged
 
@@ -61,6 +60,7 @@ class RecordedBefore(Record):
     def __init__(self, recorded: RecordedTicks) -> None:
         self._recorded = recorded
         self._recorded_answers = recorded.answers()
+        self.shapes = recorded.shapes
 
     def late_agents(self, tick: int) -> frozenset[int] | None:
         return self._recorded.late_agents(tick)
@@ -89,7 +89,6 @@ class RunStore(RecordedBefore):
         keeps_answers: False for an oracle that computes its answers, and would compute the same ones again.
         answered_after: ticks after which a question's answer must be in the log; None if it need not be.
         segment_bytes: the bytes of ticks that are sealed together; 0 seals nothing.
-        packers: pack segments beside the run.
     """
 
     def __init__(
@@ -100,7 +99,6 @@ class RunStore(RecordedBefore):
         keeps_answers: bool,
         answered_after: int | None = None,
         segment_bytes: int = 0,
-        packers: Packers = NOBODY,
         execute: Execute = in_thread,
         observer: Observer | None = None,
     ) -> None:
@@ -110,7 +108,7 @@ class RunStore(RecordedBefore):
         self._execute = execute
         self._observer = observer or Observer()
         self._observer.resumed(recorded.end, recorded.ticks)
-        journal = JournalWriter(disk, segment_bytes, packers)
+        journal = JournalWriter(disk, segment_bytes)
         self._writer = RunWriter(disk, self.statistics, keeps_answers=keeps_answers, journal=journal)
         self._answered_after = answered_after
         self._keeps_answers = keeps_answers
@@ -163,9 +161,6 @@ class RunStore(RecordedBefore):
     async def _seal(self, tasks: TaskGroup) -> bool:
         """Do the next step of sealing, if there is one; return whether it took time."""
         journal = self._writer.journal
-        if journal.may_begin:
-            await self._attempt(journal.begin_segments)
-            return True
         if journal.full and not journal.has_written and self._sealing_since is None:
             self._sealing_since = anyio.current_time()
             tasks.start_soon(self._write_segments)

@@ -16,29 +16,31 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import msgspec
+import numpy as np
 from anyio import to_thread
+from numpy.typing import NDArray
 
 from actors.core.errors import RunDirectoryError, first_error
-from actors.core.frames import HEAD
 from actors.core.messages import name_of_question
 from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
 from actors.oracle.call import Answer
 from actors.oracle.single_calls import SingleCalls
-from actors.record.listing import list_run
-from actors.record.manifest import CONFIG, read_manifest
-from actors.record.messages import messages_in
-from actors.record.run import read_resolved
-from actors.record.shadow import SHADOW, ShadowSummary
 from actors.runs.directory import RunDirectory
-from actors.runs.replay import replay
+from actors.runs.replay import replay, triggers_of
 from actors.runtime.simulation import Simulation
+from actors.store.listing import list_run
+from actors.store.manifest import CONFIG, read_manifest
+from actors.store.messages import messages_of
+from actors.store.run import read_resolved
+from actors.store.shadow import SHADOW, ShadowSummary
 from prism.agents import Question, Source, Trigger, Update
+from prism.columns import Ints
 from prism.config import Config
 from prism.divergence import ComparedChoices, Reference
-from prism.domain import Domain, said_by
+from prism.domain import said_by
 from prism.errors import OracleOutageError, OracleUnavailableError
-from prism.rng import Draw, uniform
+from prism.rng import Draw, uniforms
 from prism.statechart import question_kinds
 
 SHADOW_TAPE = "shadow.sqlite"
@@ -64,7 +66,7 @@ class _Comparison:
 
     def __init__(self, share: float, calls: SingleCalls, first: int) -> None:
         self._share, self._calls, self._first = share, calls, first
-        self._domain: Domain | None = None
+        self._simulation: Simulation | None = None
         self._options: dict[tuple[str, str], tuple[str, ...]] = {}
         self._turns: dict[int, list[Trigger[Any]]] = {}
         """`{agent: its triggers in the tick under way}`, of the agents that are asked about in this tick."""
@@ -72,25 +74,25 @@ class _Comparison:
         self._outcomes = Counter[str]()
 
     def attach(self, simulation: Simulation) -> None:
-        self._domain, seed = simulation.domain, simulation.config.simulation.seed
-        self._options = question_kinds(self._domain.chart)
+        self._simulation, seed = simulation, simulation.config.simulation.seed
+        self._options = question_kinds(simulation.domain.chart)
 
         def note(triggers: Sequence[Trigger[Any]]) -> None:
-            for trigger in triggers:
-                if uniform(seed, trigger.agent, trigger.tick, Draw.SHADOW) < self._share:
-                    self._turns.setdefault(trigger.agent, []).append(trigger)
+            def is_asked_about(agents: Ints) -> NDArray[np.bool_]:
+                return uniforms(seed, agents, triggers[0].tick, Draw.SHADOW) < self._share
+
+            for each in triggers_of(triggers, is_asked_about) if triggers else ():
+                self._turns.setdefault(each.agent, []).append(each)
 
         simulation.engine.on_triggers = note
 
     def _settled(self, frame: bytes) -> Iterator[tuple[Question[Any], str]]:
         """Yield a question on each settled turn in the tick of a frame, and the state that the rule chose."""
         turns, self._turns = self._turns, {}
-        if not turns:
+        if not turns or self._simulation is None:
             return
         waiting = {agent: iter(triggers) for agent, triggers in turns.items()}
-        for answer in messages_in(frame[HEAD.size :]):
-            if not isinstance(answer, Update | Question) or answer.agent not in waiting:
-                continue
+        for answer in messages_of(frame, self._simulation.engine, Update, Question, agents=waiting):
             trigger = next(waiting[answer.agent])  # an agent answers its triggers in their order, each once
             if isinstance(answer, Question) or answer.source != Source.RULE:
                 continue
@@ -101,10 +103,11 @@ class _Comparison:
     async def ask(self, tick: int, frame: bytes) -> None:
         """Ask about a tick that has come out as recorded."""
         for question, ruled in self._settled(frame):
-            if tick >= self._first and self._domain is not None:
-                reference = said_by(self._domain).reference
+            if tick >= self._first and self._simulation is not None:
+                domain = self._simulation.domain
+                reference = said_by(domain).reference
                 count = partial(self._count, question, ruled, reference)
-                await self._calls.ask(self._domain.asker(question), question, count)
+                await self._calls.ask(domain.asker(question), question, count)
                 await anyio.lowlevel.checkpoint()
 
     def _count(

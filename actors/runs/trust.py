@@ -8,8 +8,8 @@ from pathlib import Path
 
 from actors.factory.domains import own_code
 from actors.factory.own_code import OwnCode, allow, unknown_code
-from actors.record.manifest import CONFIG, read_manifest
-from actors.record.run import read_resolved
+from actors.store.manifest import CONFIG, read_manifest
+from actors.store.run import read_resolved
 from prism.errors import PrismError
 
 

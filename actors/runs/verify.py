@@ -18,12 +18,18 @@ from actors.core.files import sha256_of
 from actors.factory.domains import code_of
 from actors.factory.input_files import kept_inputs, kept_sha256
 from actors.factory.own_code import sources_below, sources_sha256
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL
-from actors.persistence.oracle_log import ANSWERS
-from actors.record.findings import Finding, Verification, verify_files
-from actors.record.lock import LOCK
-from actors.record.manifest import (
+from actors.runs.code import manifest_of
+from actors.runs.compatibility import changed_code, unaccepted
+from actors.runs.directory import TAPE, RunDirectory
+from actors.runs.replay import replay
+from actors.runs.rounds_csv import round_of, row_line
+from actors.runs.summary import summarise
+from actors.runtime.simulation import Simulation
+from actors.store.disk import RealDisk
+from actors.store.findings import Finding, Verification, verify_files
+from actors.store.journal import JOURNAL
+from actors.store.lock import LOCK
+from actors.store.manifest import (
     CONFIG,
     MANIFEST,
     NOT_AS_WRITTEN,
@@ -34,15 +40,9 @@ from actors.record.manifest import (
     read_manifest,
     read_summary,
 )
-from actors.record.rounds import ROUNDS, Rows
-from actors.record.run import Recorded, read_resolved
-from actors.runs.code import manifest_of
-from actors.runs.compatibility import changed_code, unaccepted
-from actors.runs.directory import TAPE, RunDirectory
-from actors.runs.replay import replay
-from actors.runs.rounds_csv import round_of, row_line
-from actors.runs.summary import summarise
-from actors.runtime.simulation import Simulation
+from actors.store.oracle_log import ANSWERS
+from actors.store.rounds import ROUNDS, Rows
+from actors.store.run import Recorded, read_resolved
 from prism.errors import ConfigError, PrismError
 from prism.wording import counted
 

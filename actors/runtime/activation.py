@@ -13,7 +13,8 @@ never waits, and the engine sorts the answers of a wave by agent.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from time import perf_counter
 from typing import Any
 
@@ -25,6 +26,7 @@ from actors.runtime.answers import Activation, Answer, Answers
 from actors.runtime.compiled import Compiled
 from actors.runtime.supervisor import Supervisor
 from prism.agents import StatefulAgent, Trigger
+from prism.agents.waves import Wave
 from prism.config import RunConfig
 from prism.domain import Domain, HasTurns
 
@@ -61,12 +63,13 @@ class Resident(Activation):
     async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:  # noqa: ARG002  # its turns have it
         encoded: list[bytes] = []
         answers: list[Answer] = []
-        boxes, encode = self.mailboxes, self._codec.encode
-        for start in range(0, len(triggers), CHUNK):
-            chunk = triggers[start : start + CHUNK]
-            for trigger in chunk:
-                boxes[trigger.agent].put(encode(trigger))
-            self.unanswered += len(chunk)
+        boxes, sent = self.mailboxes, self._encoded(triggers)
+        for _ in range(0, len(triggers), CHUNK):
+            count = 0
+            for agent, message in islice(sent, CHUNK):
+                boxes[agent].put(message)
+                count += 1
+            self.unanswered += count
             await asyncio.sleep(0)
             batch = self._inbox.take_all()
             encoded += batch
@@ -77,7 +80,20 @@ class Resident(Activation):
             encoded += batch
             answers += self._codec.answers(batch)
             self.unanswered -= len(batch)
-        return Answers.of(encoded, answers)
+        return Answers.of(encoded, answers, self._codec.contexts)
+
+    def _encoded(self, triggers: Sequence[Trigger[Any]]) -> Iterator[tuple[int, bytes]]:
+        """Yield the agent of each trigger, and the trigger as it is sent."""
+        at_once = triggers.encoded() if isinstance(triggers, Wave) else None
+        if at_once is None or not isinstance(triggers, Wave):
+            encode = self._codec.encode
+            for begun in range(0, len(triggers), CHUNK):  # a world that makes triggers when asked makes many at once
+                yield from ((each.agent, encode(each)) for each in triggers[begun : begun + CHUNK])
+            return
+        (content, ends), start = at_once, 0
+        for agent, end in zip(triggers.agents.tolist(), ends, strict=True):
+            yield agent, content[start:end]
+            start = end
 
     def end(self) -> None:
         """Close the mailboxes: each task ends once its own is empty."""
@@ -112,7 +128,7 @@ class OneByOne(Activation):
                     await asyncio.sleep(0)
                     begun = perf_counter()
         self.unanswered = 0
-        return Answers.of(encoded, self._codec.answers(encoded))
+        return Answers.of(encoded, self._codec.answers(encoded), self._codec.contexts)
 
 
 MANY = 10_000

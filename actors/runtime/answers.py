@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from anyio.abc import TaskGroup
 
+from actors.core.kinds import AnswerRows
 from actors.core.mailbox import Mailbox
 from prism.agents import Question, Trigger, Update
-from prism.agents.questions import Answered, Questions
-from prism.agents.waves import Kind, Updates
+from prism.agents.contexts import Contexts
+from prism.agents.questions import Answered, QuestionKind, Questions
+from prism.agents.waves import Updates
 from prism.domain import Stretch
 from prism.statechart import Oracle
 
@@ -23,25 +25,25 @@ _agent = attrgetter("agent")
 
 
 class Answers(NamedTuple):
-    """The answers to one wave.
+    """The answers to one wave, ascending by agent.
 
     Args:
-        updates: the updates; None if there are no updates.
-        questions: the questions, each as its agent encoded it, ascending by agent; or in columns.
-        encoded: pieces of all answers as they were encoded, ascending by agent; `number`: how many answers these are.
+        updates: the updates; None if there are none.
+        questions: the questions; None if there are none.
+        asked: the questions one by one, if they came so, each as its agent encoded it.
     """
 
-    updates: Updates | None
-    questions: Sequence[tuple[Question[Any], bytes]] | Questions[Any]
-    encoded: Sequence[bytes]
-    number: int
+    updates: Updates | None = None
+    questions: Questions[Any] | None = None
+    asked: Sequence[tuple[Question[Any], bytes]] = ()
 
     @classmethod
-    def of(cls, encoded: Sequence[bytes], answers: Sequence[Answer]) -> Answers:
+    def of(cls, encoded: Sequence[bytes], answers: Sequence[Answer], contexts: Contexts) -> Answers:
         """Return answers that came one by one, in any order, at most one of each agent.
 
         Args:
             encoded: each answer as its agent encoded it.
+            contexts: the columns of what questions are about.
         """
         agents = np.fromiter(map(_agent, answers), dtype=np.int64, count=len(answers))
         if (agents[1:] < agents[:-1]).any():
@@ -52,15 +54,39 @@ class Answers(NamedTuple):
         # all.
         updates = [each for each in answers if isinstance(each, Update)]
         if updates and len(updates) == len(answers):
-            return cls(Updates.of(updates, agents), (), encoded, len(encoded))
+            return cls(Updates.of(updates, agents))
         asked = [(each, code) for each, code in zip(answers, encoded, strict=True) if not isinstance(each, Update)]
-        return cls(Updates.of(updates) if updates else None, asked, encoded, len(encoded))
+        return cls(Updates.of(updates) if updates else None, questions_of(asked, contexts), asked)
+
+    @property
+    def number(self) -> int:
+        return len(self.updates or ()) + len(self.questions or ())
+
+    def rows(self) -> AnswerRows:
+        return AnswerRows.of(self.updates, self.questions)
 
     def each(self) -> Iterator[Answer]:
         """Yield them one by one, updates first."""
-        asked = self.questions
-        questions = asked if isinstance(asked, Questions) else (question for question, _ in asked)
-        return chain(self.updates or (), questions)
+        return chain(self.updates or (), self.questions or ())
+
+
+def questions_of(asked: Sequence[tuple[Question[Any], bytes]], contexts: Contexts) -> Questions[Any] | None:
+    """Return questions that came one by one in columns."""
+    if not asked:
+        return None
+    questions = [question for question, _ in asked]
+    numbers: dict[QuestionKind, int] = {}
+    codes = [
+        numbers.setdefault(QuestionKind(each.trigger, each.state, each.options), len(numbers)) for each in questions
+    ]
+    return Questions(
+        questions[0].tick,
+        np.array([each.agent for each in questions], dtype=np.int64),
+        {number: kind for kind, number in numbers.items()},
+        np.array(codes, dtype=np.int64),
+        contexts.values([each.context for each in questions]),
+        contexts,
+    )
 
 
 class Activation:
@@ -89,8 +115,8 @@ class Activation:
         delay: int,  # noqa: ARG002
         oracle: Oracle[Any],  # noqa: ARG002
         pending: Sequence[Answered],  # noqa: ARG002
-    ) -> tuple[Stretch, Sequence[Kind]] | None:
-        """Run ticks together; return their results, with the kinds of updates. None if they must be run one by one.
+    ) -> Stretch | None:
+        """Run ticks together; return what came of them. None if they must be run one by one.
 
         Args:
             ticks, delay, oracle, pending: as of `prism.domain.Turns.stretch`.

@@ -1,15 +1,13 @@
 """The turns of a wave at once, in kernels; turns that need their agent are taken one at a time.
 
-A turn is a number: that of a kind of update with an effect, or of a question. Its bytes are those that its agent would
-have encoded. An agent that must take its turn by itself, because its row runs a function or its decision has a text, is
-made for it from the world's state, as after a restart.
+A turn is a number: that of a kind of update, or of a question. An agent that must take its turn by itself, because its
+row runs a function or its decision has a text, is made for it from the world's state, as after a restart.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from itertools import accumulate
 from operator import attrgetter
 from typing import Any, Final
 
@@ -17,13 +15,12 @@ import numpy as np
 from anyio.abc import TaskGroup
 
 from actors.core.messages import Codec
-from actors.runtime.answers import Activation, Answers
+from actors.runtime.answers import Activation, Answers, questions_of
 from actors.runtime.supervisor import Supervisor
-from prism.agents import Question, Trigger, Update, answer_kernel
-from prism.agents.answer_kernel import GIVEN, NUMBER_BYTES
-from prism.agents.forms import HEADS, Forms
+from prism.agents import Question, Trigger, Update
+from prism.agents.forms import Forms
 from prism.agents.questions import Answered, Decisions, Questions
-from prism.agents.waves import Kind, Updates, Wave
+from prism.agents.waves import Kind, Updates, Wave, is_short
 from prism.columns import Ints
 from prism.domain import ALONE, HasTurns, Stretch
 from prism.statechart import Oracle
@@ -35,8 +32,6 @@ ONE_BY_ONE: Final = 64
 """Turns that are taken one after the other before the event loop gets a turn: about 2 ms."""
 
 _agent = attrgetter("agent")
-_NOTHING: Final = np.zeros(1, dtype=np.uint8)
-_NO_PLACES: Final = np.zeros(0, dtype=np.int64)
 
 
 class Compiled(Activation):
@@ -48,7 +43,6 @@ class Compiled(Activation):
         self._asked: dict[int, int] = {}
         """`{agent: the number of its question}` of those that wait for a decision."""
         self._forms = Forms()
-        self._out = np.zeros(0, dtype=np.uint8)
 
     def begin(self, tasks: TaskGroup) -> None:  # noqa: ARG002  # no turn is a task
         """Prepare the turns: the first wave would wait for it."""
@@ -57,7 +51,7 @@ class Compiled(Activation):
     async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
         self.unanswered = len(triggers)
         if not triggers:
-            return Answers(None, [], [], 0)
+            return Answers()
         asked: Questions[Any] | None = None
         given: dict[int, tuple[Any, bytes]] = {}
         if isinstance(triggers, Wave):
@@ -89,11 +83,8 @@ class Compiled(Activation):
         self.unanswered = 0
         return self._answers(tick, agents, numbers, asked, given)
 
-    def stretch(
-        self, ticks: range, delay: int, oracle: Oracle[Any], pending: Sequence[Answered]
-    ) -> tuple[Stretch, Sequence[Kind]] | None:
-        found = self._turns.stretch(ticks, delay, self._forms, oracle, pending)
-        return None if found is None else (found, self._forms.kinds)
+    def stretch(self, ticks: range, delay: int, oracle: Oracle[Any], pending: Sequence[Answered]) -> Stretch | None:
+        return self._turns.stretch(ticks, delay, self._forms, oracle, pending)
 
     def _questions(
         self, wave: Wave[Any], numbers: Ints
@@ -130,55 +121,20 @@ class Compiled(Activation):
             numbers: the number of each agent's turn.
             asked: the questions in columns; given: the other answers that were made one by one, by place.
         """
-        forms, effects, reasons = self._forms, dict[int, Any](), dict[int, str]()
+        forms, effects = self._forms, dict[int, Any]()
         forms.learn(self._turns)
-        encoded = self._encoded(tick, agents, numbers, asked, given)
         moved = forms.asks[numbers] == 0
         for place, (answer, _) in given.items():
             moved[place] = isinstance(answer, Update)
             if not isinstance(answer, Update):
                 continue
-            kind = Kind(answer.trigger, answer.from_state, answer.to_state, answer.source)
+            effect: Any = answer.effect if is_short(answer.effect) else ""
+            kind = Kind(answer.trigger, answer.from_state, answer.to_state, answer.source, effect, answer.reason)
             numbers[place] = self._turns.number(kind)
-            if answer.effect is not None:
+            if answer.effect is not None and not effect:
                 effects[answer.agent] = answer.effect
-            if answer.reason:
-                reasons[answer.agent] = answer.reason
         forms.learn(self._turns)
-        updates = Updates(tick, agents[moved], forms.kinds, numbers[moved], effects, reasons, forms.effects)
+        updates = Updates(tick, agents[moved], forms.kinds, numbers[moved], effects)
         questions = [given[place] for place in sorted(given) if isinstance(given[place][0], Question)]
-        return Answers(updates if len(updates) else None, asked or questions, [encoded], len(agents))
-
-    def _encoded(
-        self,
-        tick: int,
-        agents: Ints,
-        numbers: Ints,
-        asked: Questions[Any] | None,
-        given: dict[int, tuple[Any, bytes]],
-    ) -> bytes:
-        """Return the answers as their agents would have encoded them, one after the other: `_answers` has the rest."""
-        forms, pieces = self._forms, [given[place][1] for place in sorted(given)]
-        contexts, ends = (_NOTHING, _NO_PLACES) if asked is None else (asked.contexts, asked.ends)
-        if given:
-            numbers = numbers.copy()
-            numbers[[*given]] = GIVEN
-        size = len(agents) * (HEADS.shape[1] + 2 * NUMBER_BYTES + forms.longest) + sum(map(len, pieces))
-        size += int(ends[-1]) if len(ends) else 0
-        if size > len(self._out):
-            self._out = np.zeros(2 * size, dtype=np.uint8)
-        length = answer_kernel.write_answers(
-            agents,
-            numbers,
-            tick,
-            HEADS,
-            forms.tails,
-            forms.starts,
-            forms.asks,
-            contexts,
-            ends,
-            np.frombuffer(bytearray(b"".join(pieces) or b"-"), dtype=np.uint8),
-            np.array([*accumulate(map(len, pieces), initial=0)], dtype=np.int64),
-            self._out,
-        )
-        return self._out[:length].tobytes()
+        in_columns = asked or questions_of(questions, self._codec.contexts)
+        return Answers(updates if len(updates) else None, in_columns, questions)

@@ -37,9 +37,9 @@ class Counters:
 
     def add(self, kinds: Sequence[Kind], counts: Sequence[int]) -> None:
         """Count so many updates of each kind; counts beyond the kinds are 0."""
-        for (trigger, before, after, source), count in zip(kinds, counts, strict=False):
+        for kind, count in zip(kinds, counts, strict=False):
             if count:
-                self.rows[before, after, trigger, source] += count
+                self.rows[kind.from_state, kind.to_state, kind.trigger, kind.source] += count
 
     def state(self) -> CountersState:
         return CountersState(

@@ -12,16 +12,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from itertools import chain
 from time import perf_counter
 from typing import Any, Final
 
 import anyio
 import msgspec
+import numpy as np
 
 from actors.core.events import InterventionMade, emit
 from actors.core.frames import RunningDigest
+from actors.core.kinds import KindNumbers, recorded_tables
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.core.ports import Observer, Record
@@ -38,13 +40,14 @@ from prism.columns import Column
 from prism.config import Config
 from prism.config.interventions import KINDS, InterventionConfig, planned
 from prism.domain import Stretch, World
-from prism.events import Event, Events, Intervened, PostEvent
+from prism.events import INTERVENTIONS, Happened
+from prism.rows import Heap, TickRows, columns_of
 
 AT_ONCE: Final = 16_384
 """Updates that are applied together before the event loop gets a turn: 10 to 20 ms of work."""
 
 
-StretchOf = Callable[[range, Sequence[Answered]], tuple[Stretch, Sequence[Kind]] | None]
+StretchOf = Callable[[range, Sequence[Answered]], Stretch | None]
 
 
 async def do_nothing() -> None:
@@ -64,8 +67,8 @@ class EngineActor:
     Args:
         answer_now: returns the oracle's answers to questions; None if they must be put into its mailbox.
         choose_now: returns those to questions in columns; None if they must be asked one by one.
-        stretch: runs ticks together, with the questions whose answers have not taken effect yet, and returns their
-            results, with the kinds of updates; None if they must be run one by one.
+        stretch: runs ticks together, with the questions whose answers have not taken effect yet, and returns what came
+            of them; None if they must be run one by one.
     """
 
     exchange: Exchange | None = None
@@ -97,7 +100,6 @@ class EngineActor:
         self.counters = counters
         self.tick = 0
         """Ticks committed so far: the number of the next tick."""
-        self._recorder = recorder or Record()
         self._world, self._codec, self._agents, self._stretch_of = world, codec, agents, stretch
         self._deliberation = config.deliberation_ticks
         self._waits = config.oracle.mode == "pace"
@@ -118,14 +120,22 @@ class EngineActor:
         """True from the beginning of a tick until it is committed."""
         self.ticks_replayed = 0
         """Ticks done again that were in the journal already."""
-        self._frame: list[bytes] = []
-        """The answers that this tick has committed so far, as the agents encoded them, and their effects."""
-        self._in_frame = 0
-        """The number of messages in the frame: a piece may hold several."""
+        self._recorder = recorder or Record()
+        self.tables = recorded_tables(world, codec.contexts)
+        """The tables of the run's journal."""
+        self.shapes = self._recorder.shapes or [table.shape for table in self.tables]
+        self._kinds = KindNumbers()
+        self._rows = TickRows(self.shapes)
+        """What this tick has committed so far."""
         self._end = 0
         self.is_stopping = False
         """True once no further tick is to be run."""
         self._before_tick: anyio.CancelScope | None = None
+
+    @property
+    def kinds(self) -> Sequence[Kind]:
+        """The kinds of updates and questions so far, by their numbers in the journal."""
+        return self._kinds.known
 
     async def run(
         self,
@@ -190,17 +200,15 @@ class EngineActor:
         if found is None:
             return [await self._step(self.tick)]
         # 3. The same counts and frames as of ticks that were run one by one.
-        stretch, kinds = found
-        self.counters.activations += stretch.triggers
-        self.counters.add(kinds, stretch.updates)
-        self.counters.questions += stretch.asked
-        self.open_questions.settle(stretch, self.tick + len(stretch.frames), self._deliberation)
-        ticks = zip(stretch.frames, stretch.messages, strict=True)
-        frames = [self.digest.add(self.tick + at, [frame], number) for at, (frame, number) in enumerate(ticks)]
+        self.counters.activations += found.triggers
+        self.counters.add(found.kinds, found.updates)
+        self.counters.questions += found.asked
+        self.open_questions.settle(found, self.tick + found.ticks, self._deliberation)
+        frames = [*map(self.digest.add, self._kinds.payloads(self.tick, found, self.shapes))]
         await asyncio.sleep(0)
         # 4. A wave that the stretch could not take has left the world within a tick, which is completed now.
-        if stretch.wave is not None:
-            frames.append(await self._step(self.tick + len(frames), stretch.wave))
+        if found.wave is not None:
+            frames.append(await self._step(self.tick + len(frames), found.wave))
         return frames
 
     @property
@@ -251,6 +259,7 @@ class EngineActor:
         return EngineState(
             tick=self.tick,
             link=self.digest.link,
+            kinds=self._kinds.known,
             late=self.open_questions.late,
             fallbacks=dict(self.open_questions.fallbacks),
             repaired=self.open_questions.repaired,
@@ -262,6 +271,7 @@ class EngineActor:
     def restore(self, state: EngineState) -> None:
         """Continue from a state. Called before the first tick."""
         self.tick, self.digest.link = state.tick, state.link
+        self._kinds = KindNumbers(state.kinds)
         self.open_questions.restore(state)
         self.reactions.restore(state.reactions)
 
@@ -294,17 +304,21 @@ class EngineActor:
             if not (triggers := self._world.reactions(tick)):
                 break
         # 5. The frame. The digest is chained over it, so it is made once everything of the tick is in it.
-        frame = self.digest.add(tick, self._frame, self._in_frame)
-        self._frame, self._in_frame = [], 0
-        return frame
+        return self.end_frame(tick)
+
+    def end_frame(self, tick: int) -> bytes:
+        """Return the frame of the rows of a tick, which is added to the digest."""
+        known = self._kinds.end_tick(self._rows)
+        return self.digest.add(self._rows.take(tick, known))
 
     def _intervene(self, tick: int) -> None:
         """Carry out the interventions of a tick, and add them to its frame."""
         for number, each in self._interventions[tick]:
             self._world.intervene(tick, each)
-            done = Intervened(tick, number, each.kind, msgspec.to_builtins(each))
-            self._add([self._codec.encode(done)])
-            self.reactions.publish(number, self._add_events(self._world.take_events()))
+            content = msgspec.msgpack.encode(msgspec.to_builtins(each))
+            kind, number_of = Heap.of([each.kind.encode()]), np.array([number])
+            self._rows.add(INTERVENTIONS.name, number_of, kind, Heap.of([content]))
+            self.reactions.publish(number, self._add_rows(self._world.take_rows()))
             if not self.is_replaying:
                 emit(InterventionMade(kind=each.kind, at_tick=tick, number=number))
 
@@ -356,20 +370,19 @@ class EngineActor:
         await self._apply(answers.updates)
         if answers.number > AT_ONCE:
             await asyncio.sleep(0)
-        # The frame: the answers as they were encoded, then their effects.
-        self._frame.extend(answers.encoded)
-        self._in_frame += answers.number
-        self.reactions.add(self._add_events(self._world.take_events()))
+        # The frame: the answers, then what they have caused.
+        self._kinds.add(self._rows, [answers.rows()])
+        self.reactions.add(self._add_rows(self._world.take_rows()))
         # The wave's questions leave once it is committed, so the oracle works while the tick goes on.
         self.open_questions.offer()
 
     def _ask_those_of(self, answers: Answers) -> None:
         """Let the agents that ask deliberate from now on: they get no trigger."""
-        if isinstance(answers.questions, Questions):
-            self._ask_all(answers.questions)
-        else:
-            for question, encoded in answers.questions:
+        if answers.asked:
+            for question, encoded in answers.asked:
                 self._ask(question, encoded)
+        elif answers.questions is not None:
+            self._ask_all(answers.questions)
 
     async def _apply(self, updates: Updates | None) -> None:
         if updates is None:
@@ -384,20 +397,12 @@ class EngineActor:
                 apply(piece)
         self.counters.add(updates.kinds, updates.counts)
 
-    def _add_events(self, events: Sequence[Event]) -> Sequence[Event]:
-        """Add events to the tick's frame, and return them."""
-        if isinstance(events, Events):
-            self._frame.append(events.encoded)
-            self._in_frame += len(events)
-        else:
-            self._add(map(self._codec.encode, events))
-        return events
-
-    def _add(self, messages: Iterable[bytes]) -> None:
-        """Add messages to the tick's frame."""
-        before = len(self._frame)
-        self._frame.extend(messages)
-        self._in_frame += len(self._frame) - before
+    def _add_rows(self, rows: Mapping[str, Sequence[Any]]) -> Happened:
+        """Add what took place in a wave to the tick's rows, and return it in columns."""
+        found = {name: columns_of(table, rows[name]) for table in self.tables if (name := table.name) in rows}
+        self._rows.add_all(found)
+        self._rows.end_wave()
+        return found
 
     def _ask_all(self, questions: Questions[Any]) -> None:
         """Pass on questions in columns, or, if their answers are not computed at once, one by one."""
@@ -406,8 +411,8 @@ class EngineActor:
             self._world.all_deliberate(questions)
             self.counters.questions += len(questions)
             return
-        for place, question in enumerate(questions):
-            self._ask(question, questions.encoded(place))
+        for question in questions:
+            self._ask(question, self._codec.encode(question))
 
     def _ask(self, question: Question[Any], encoded: bytes) -> None:
         self._world.deliberates(question)
@@ -419,6 +424,10 @@ class EngineActor:
         self.open_questions.open(question, due)
         if due < self._end:  # otherwise no tick is left in which an answer could take effect
             self.open_questions.ask(question, encoded)
+
+
+_REACTIONS: Final = (("posts", 3), ("likes", 1))
+"""The tables of reactions, each with the column of the post that somebody reacts to."""
 
 
 class Reactions:
@@ -434,19 +443,20 @@ class Reactions:
         """True once an intervention has published a post."""
         return bool(self._posts)
 
-    def publish(self, number: int, events: Sequence[Event]) -> None:
-        for event in events:
-            if isinstance(event, PostEvent):
-                self._posts[event.post] = number
-                self._counts[number] = 0
+    def publish(self, number: int, rows: Happened) -> None:
+        for post in rows["posts"][2].tolist() if "posts" in rows else ():
+            self._posts[post] = number
+            self._counts[number] = 0
 
-    def add(self, events: Sequence[Event]) -> None:
+    def add(self, rows: Happened) -> None:
         """Count reactions to these posts."""
-        for event in events if self._posts else ():
-            if isinstance(event, PostEvent):
-                number = self._posts.get(event.post if event.parent is None else event.parent)
-                if number is not None:
-                    self._counts[number] += 1
+        if not self._posts:
+            return
+        of_posts = [rows[table][column].tolist() for table, column in _REACTIONS if table in rows]
+        for post in chain.from_iterable(of_posts):
+            number = self._posts.get(post)
+            if number is not None:
+                self._counts[number] += 1
 
     def of(self, number: int) -> int:
         return self._counts.get(number, 0)

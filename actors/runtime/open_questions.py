@@ -177,11 +177,7 @@ class OpenQuestions:
         """Return `(tick in which the decision takes effect, the question)` of each, ascending."""
         encode = self._codec.encode
         one_by_one = [(tick, encode(self._asked[agent])) for tick in self._due for agent in self._due[tick]]
-        chosen = [
-            (tick, questions.encoded(place))
-            for tick, (questions, _) in self._chosen.items()
-            for place in range(len(questions))
-        ]
+        chosen = [(tick, encode(question)) for tick, (questions, _) in self._chosen.items() for question in questions]
         return tuple(sorted([*one_by_one, *chosen], key=itemgetter(0)))
 
     def decided(self) -> tuple[bytes, ...]:

@@ -31,7 +31,6 @@ from prism.bundles import Bundles, begins_and_ends, blocks_in, joined, packed, u
 from prism.columns import Column, Columns, Floats, Ints
 from prism.config import Config
 from prism.domain import Domain
-from prism.events import Event
 
 
 class Shard:
@@ -111,7 +110,7 @@ class ShardEngine(PartEngine):
             self._world.intervene(tick, each)
 
     def end_wave(self) -> None:
-        self._world.take_events()
+        self._world.take_rows()
 
     def take_counts(self) -> tuple[Mapping[tuple[str, str, str, str], int], Ints]:
         """Return the updates by kind, and the counts of the world, since the last call."""
@@ -145,8 +144,8 @@ class ShardedEngine(PartEngine):
         """The step of the others with the turns of the next tick; None while all stand between two ticks."""
         self._own_turned: Turned | None = None
         """The own turns of the next tick; None while all stand between two ticks."""
-        self._happened: list[Sequence[Event]] = []
-        """The events of each wave of the tick that was applied last."""
+        self._happened: list[Mapping[str, Sequence[Any]]] = []
+        """What took place in each wave of the tick that was applied last."""
         self._told: Floats | None = None
         """The changes of all agents in the tick that was applied last, which the others do not know yet."""
         self._every = 1
@@ -202,14 +201,11 @@ class ShardedEngine(PartEngine):
             self._ahead, self._own_turned = others, await self._busy(self.turn(tick + 1))
         # 3. The frame comes last, as the others may soon be ready for the next exchange, and then wait for this one.
         if changes and self._part.has_changes:
-            self._take_over([np.concatenate(of_wave) for of_wave in zip(*changes, strict=True)], tick)
-        for wave, events in zip(waves, self._happened, strict=True):
-            self._frame.extend(each.answers.tobytes() for each in wave)
-            self._in_frame += sum(each.number for each in wave)
-            self.reactions.add(self._add_events(events))
-        frame = self.digest.add(tick, self._frame, self._in_frame)
-        self._frame, self._in_frame = [], 0
-        return frame
+            self._take_over([np.concatenate(of_wave) for of_wave in zip(*changes, strict=True)])
+        for wave, happened in zip(waves, self._happened, strict=True):
+            self._kinds.add(self._rows, [each.answers for each in wave])
+            self.reactions.add(self._add_rows(happened))
+        return self.end_frame(tick)
 
     def _ask_of_all(self, turned: Sequence[Turned]) -> None:
         """Put the questions of all shards to the oracle, in the order of agents."""
@@ -232,18 +228,18 @@ class ShardedEngine(PartEngine):
         own = await self._busy(self.decide(tick, by_shard[0]))
         begun, decided = perf_counter(), await others
         self.exchange.waited_s += perf_counter() - begun
-        self.exchange.received += sum(len(each.answers) + each.acts.nbytes for each in decided)
+        self.exchange.received += sum(each.nbytes for each in decided)
         second = zip(turned, [own, *decided], strict=True)
         return [each._replace(waves=(each.waves[0], wave)) for each, wave in second]
 
     def end_wave(self) -> None:
         """Keep what took place for the frame."""
-        self._happened.append(self._world.take_events())
+        self._happened.append(self._world.take_rows())
 
-    def _take_over(self, changes: Sequence[Floats], tick: int) -> None:
+    def _take_over(self, changes: Sequence[Floats]) -> None:
         """Apply the changes that agents of other shards have made in each wave, and note what all are to be told."""
         pairs = zip(changes, self._happened, strict=True)
-        self._happened = [self._part.with_changes(tick, *each) for each in pairs]
+        self._happened = [self._part.with_changes(*each) for each in pairs]
         others = np.concatenate(changes)
         self._part.put_changes(others)
         self._told = np.concatenate((*self.changes, others))
@@ -265,7 +261,7 @@ class ShardedEngine(PartEngine):
             self.counters.rows.update(each.rows)
             self._part.add_counts(each.counts)
             if each.turned is not None:
-                self.exchange.received += sum(len(one.answers) + one.acts.nbytes for one in each.turned.waves)
+                self.exchange.received += sum(one.nbytes for one in each.turned.waves)
         return stepped
 
     def _looks_after(self, tick: int) -> bool:

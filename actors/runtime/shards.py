@@ -7,15 +7,13 @@ from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
+from actors.core.kinds import AnswerRows
 from actors.core.state import EngineState, RunState
 from actors.oracle.events import caps_of
 from actors.runtime.answers import Answers
 from actors.runtime.engine import EngineActor
 from prism.agents import Trigger
-from prism.agents.questions import Questions
 from prism.bundles import Bundles
 from prism.columns import Floats, Ints
 from prism.config import Config, OracleConfig
@@ -34,13 +32,15 @@ class TurnedWave(NamedTuple):
     """The turns of the agents of a shard in one wave of a tick, which has two.
 
     Args:
-        answers: the bytes as the agents encoded them; number: how many answers these are; acts: as of
-            `prism.domain.WorldShard.acts`.
+        answers: the rows of the journal; acts: as of `prism.domain.WorldShard.acts`.
     """
 
-    answers: NDArray[np.uint8]
-    number: int
+    answers: AnswerRows
     acts: Ints
+
+    @property
+    def nbytes(self) -> int:
+        return self.answers.nbytes + self.acts.nbytes
 
 
 class Turned(NamedTuple):
@@ -153,7 +153,7 @@ def ranges_of(config: Config, domain: Domain) -> list[range]:
     return shard_of(domain).ranges(shares_of(config.run.shards))
 
 
-_NOBODY = Answers(None, (), (), 0)
+_NOBODY = Answers()
 
 
 class PartEngine(EngineActor):
@@ -211,18 +211,15 @@ class PartEngine(EngineActor):
         return self._turned_wave(self._waves[1])
 
     def _turned_wave(self, wave: Answers) -> TurnedWave:
-        answers = np.frombuffer(b"".join(wave.encoded), dtype=np.uint8)
-        return TurnedWave(answers, wave.number, self._part.acts(wave.updates))
+        return TurnedWave(wave.rows(), self._part.acts(wave.updates))
 
     def _questions_of(self, answers: Answers) -> list[bytes]:
         """Let the agents that ask deliberate, and return their questions."""
-        asked = answers.questions
-        if isinstance(asked, Questions):
-            self._world.all_deliberate(asked)
-            return [*map(asked.encoded, range(len(asked)))]
-        for question, _ in asked:
-            self._world.deliberates(question)
-        return [encoded for _, encoded in asked]
+        if answers.questions is not None:
+            self._world.all_deliberate(answers.questions)
+        if answers.asked:
+            return [encoded for _, encoded in answers.asked]
+        return [*map(self._codec.encode, answers.questions or ())]
 
     async def _decide_here(self, tick: int) -> Answers:
         """Answer the questions, and take the turns of the second wave."""

@@ -34,7 +34,6 @@ from actors.runtime.phase import Standing, standing_of
 from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.agents import MOVED, Question
 from prism.agents.questions import Answered, Questions
-from prism.agents.waves import Kind
 from prism.bundles import Bundles
 from prism.columns import Column, Columns, Ints
 from prism.config import Config
@@ -162,15 +161,15 @@ class Simulation:
     def _choose_now(self, questions: Questions[Any]) -> Ints | None:
         return self.oracle.choose_now(questions) if self._answers_now else None
 
-    def _stretch(self, ticks: range, pending: Sequence[Answered]) -> tuple[Stretch, Sequence[Kind]] | None:
+    def _stretch(self, ticks: range, pending: Sequence[Answered]) -> Stretch | None:
         """Run ticks together, if no agent has a task and nothing but an embedded choice is asked."""
         if not (self._answers_now and self.oracle.may_choose):
             return None
         begun, first, ticks_per_round = perf_counter(), ticks.start, self.config.simulation.ticks_per_round
         ticks = range(first, min(ticks.stop, first - first % ticks_per_round + ticks_per_round))
         found = self.agents.stretch(ticks, self.config.deliberation_ticks, self.oracle.oracle, pending)
-        if found is not None and (number := found[0].asked):  # an answer takes no longer than any other turn
-            self.oracle.count_chosen(number, (perf_counter() - begun) / found[0].triggers, first)
+        if found is not None and (number := found.asked):  # an answer takes no longer than any other turn
+            self.oracle.count_chosen(number, (perf_counter() - begun) / found.triggers, first)
         return found
 
     @property

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from actors.factory.domains import show_of
-from actors.record.answers import answers_in
-from actors.record.followed import Followed
-from actors.record.messages import decoded, of_agent
-from actors.results.change_tables import Changed, changes_in, tie_changes
+from actors.results.change_tables import Changed, tie_changes
+from actors.store.answers import answers_in
+from actors.store.followed import Followed
+from actors.store.messages import messages_where
 from actors.view.viewed_run import ViewedRun
 from prism.agents import Question, Update
 from prism.config import Config
@@ -89,9 +89,8 @@ def panel_of(run: ViewedRun, journal: Followed, agent: int, tick: int) -> AgentP
     since = journal.start_before(max(tick, 0), STRETCH_BYTES)
     show = Show(Config()) if run.opened is None else show_of(run.opened.config)
     messages, moves, questions = list[Any](), list[Move](), list[Put]()
-    its_own = ((each, at) for at, found in journal.messages(since, tick) for each in of_agent(found, at, agent))
-    for encoded, at in its_own:
-        message = decoded(encoded)
+    for message in journal.of_agent(agent, since, tick):
+        at = message.tick
         messages.append(message)
         if isinstance(message, Update):
             moves.append(
@@ -110,7 +109,7 @@ def panel_of(run: ViewedRun, journal: Followed, agent: int, tick: int) -> AgentP
             questions.append(
                 Put(
                     tick=message.tick,
-                    id=question_id(journal.header.seed, at, agent, encoded),
+                    id=question_id(journal.header.seed, at, agent, msgspec.msgpack.encode(message)),
                     trigger=message.trigger,
                     state=message.state,
                     options=message.options,
@@ -168,14 +167,11 @@ def _changed(run: ViewedRun, journal: Followed, agent: int, last: int) -> list[C
     may = chart is None or bool(chart.attributes_set) or not chart.effects.isdisjoint(ON_TIES)
     if not may and not opened.config.interventions:
         return []
-    return [
-        message
-        for _, messages in journal.messages(0, last)
-        for message in changes_in(messages)
-        if isinstance(message, Intervened)  # which may be of any tie
-        or message.agent == agent
-        or (isinstance(message, TieChanged) and message.whom == agent)
-    ]
+    kept = {  # and all interventions, which may be of any tie
+        "ties": lambda columns: (columns["agent"] == agent) | (columns["whom"] == agent),
+        "attributes": lambda columns: columns["agent"] == agent,
+    }
+    return [*messages_where(journal.record, kept, Intervened, TieChanged, AttributeSet, until=last + 1)]
 
 
 def _ties(population: Population | None, changed: Sequence[Changed], agent: int) -> tuple[list[int], int]:

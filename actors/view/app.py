@@ -22,9 +22,8 @@ from starlette.routing import Route
 from actors.core.errors import ActorError
 from actors.factory.domains import show_of
 from actors.pages.style import GRID, tables_css, theme_css
-from actors.record.followed import COUNTED, Followed
-from actors.record.manifest import read_summary
-from actors.record.messages import decoded
+from actors.store.followed import COUNTED, Followed
+from actors.store.manifest import read_summary
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.record import is_experiment
 from actors.view.agent_panel import panel_of
@@ -40,7 +39,6 @@ from prism.errors import PrismError
 from prism.no_effect import remarks
 from prism.palette import SOURCES, state_styles
 from prism.show import Show
-from prism.social.posts.post import author_of
 
 STATIC = files("actors.view") / "static"
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -219,20 +217,19 @@ class Site:
         posts = self._journal(request).posts
         largest = posts.largest(CASCADES_LISTED)
         return {
-            "posts": len(posts),
-            "left_out": posts.left_out,
+            "posts": len(posts.ids),
             "largest": [
-                {"post": post, "author": author_of(post), "size": size, "tick": tick} for post, size, tick in largest
+                {"post": post.post, "author": post.author, "size": size, "tick": post.tick} for post, size in largest
             ],
         }
 
     def cascade(self, request: Request) -> Any:
         post = _number(request, "post")
-        try:
-            tree = self._journal(request).posts.tree(post)
-        except LookupError:
-            raise ProblemError(404, f"there is no original with the number {post}") from None
-        return [{**one._asdict(), "author": author_of(one.post)} for one in tree]
+        tree = self._journal(request).posts.tree(post)
+        if not tree or tree[0].parent is not None:
+            raise ProblemError(404, f"there is no original with the number {post}")
+        places = {one.post: place for place, one in enumerate(tree)} | {None: -1}
+        return [{**one._asdict(), "parent": places[one.parent]} for one in tree]
 
     def agent(self, request: Request) -> Any:
         return panel_of(self._run(request), self._journal(request), _number(request, "agent"), _number(request, "tick"))
@@ -259,8 +256,7 @@ class Site:
     def council(self, request: Request) -> Any:
         _, opened = self._opened(request)
         tick = _number(request, "tick")
-        messages = [decoded(each) for _, found in self._journal(request).messages(tick, tick) for each in found]
-        return show_of(opened.config).council(tick, messages)
+        return show_of(opened.config).council(tick, [*self._journal(request).messages(tick, tick)])
 
     def comparison(self, request: Request) -> Any:
         left, right = (self._of_name(request.query_params.get(side, "")) for side in ("left", "right"))

@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 
 from actors.core.messages import Message
-from actors.record.followed import Followed
-from actors.record.messages import decoded
 from actors.results.run_record import RunRecord
+from actors.store.followed import Followed
 from actors.view.viewed_causes import problem_of_drawing
 from prism.agents import Question, Update
 from prism.events import Intervened
+
+_encode = msgspec.msgpack.Encoder().encode
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,10 +36,11 @@ def compare(left: Followed, right: Followed) -> Comparison:
     first = next((tick for tick, (one, other) in enumerate(pairs) if tick < both and one != other), None)
     if first is None:
         return Comparison(parts=parts, compared=both)
-    ours, theirs = (next(each.messages(first, first), (first, []))[1] for each in (left, right))
-    same = next((place for place, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), None)
+    ours, theirs = (list(each.messages(first, first)) for each in (left, right))
+    pairs_of_bytes = zip(map(_encode, ours), map(_encode, theirs), strict=False)
+    same = next((place for place, pair in enumerate(pairs_of_bytes) if pair[0] != pair[1]), None)
     place = min(len(ours), len(theirs)) if same is None else same
-    one, other = (decoded(each[place]) if place < len(each) else None for each in (ours, theirs))
+    one, other = (each[place] if place < len(each) else None for each in (ours, theirs))
     return Comparison(
         parts=parts,
         compared=both,

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from actors.core.messages import Retried
-from actors.record.answers import logged_after
+from actors.store.answers import logged_after
 from prism.config import PricesConfig
 from prism.llm.spending import Ledger, cost_usd
 from prism.sharing.records import Judged

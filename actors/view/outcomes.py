@@ -12,7 +12,7 @@ import msgspec
 from actors.core.errors import ActorError
 from actors.factory.domains import show_of
 from actors.factory.input_files import fitting_memory, read_input
-from actors.record.rounds import RoundsTable, growth_in_rounds, numbers_of, read_rounds
+from actors.store.rounds import RoundsTable, growth_in_rounds, numbers_of, read_rounds
 from prism.config import Config
 from prism.errors import PrismError
 from prism.show import Number, Show

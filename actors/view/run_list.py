@@ -12,10 +12,10 @@ import msgspec
 
 from actors.core.errors import ActorError
 from actors.factory.domains import show_of
-from actors.record.listing import ListedRun, Marks, RunStatus, list_run, marks_of, run_paths
-from actors.record.manifest import CONFIG, MANIFEST, read_summary
-from actors.record.run import header_in, read_resolved
 from actors.results.run_record import Difference, differing, settings_in_words
+from actors.store.listing import ListedRun, Marks, RunStatus, list_run, marks_of, run_paths
+from actors.store.manifest import CONFIG, MANIFEST, read_summary
+from actors.store.run import header_in, read_resolved
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.record import current_plan
 from actors.view.outcomes import Figure, figures_of

@@ -11,12 +11,12 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from actors.core.machine import not_installed
-from actors.record.course import read_course
+from actors.store.course import read_course
+from actors.store.posts import NO_POSTS
 from actors.studies.causes.record import CAUSES, Kept, kept_causes
 from actors.studies.causes.track import CASCADE
 from actors.studies.causes.words import added_words
 from prism.config import Config
-from prism.events import PostEvent
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ class ViewedCauses:
         from actors.pages.cause_charts import Shown, anchor, cause_parts  # noqa: PLC0415
         from actors.pages.picture import style  # noqa: PLC0415  # matplotlib is an optional package
 
-        posts = read_course(self._path, PostEvent).posts if _has_cascade(kept) else []
+        posts = read_course(self._path, "posts").posts if _has_cascade(kept) else NO_POSTS
         with style():
             parts = cause_parts(kept, Shown(posts, ticks, config.simulation.tick_seconds))
         return ShownCauses(parts=parts, places={each.of: anchor(each.of) for each in kept.found}, added=added)

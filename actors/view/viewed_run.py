@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from actors.core.errors import ActorError
 from actors.factory.domains import chart_of, is_own
-from actors.record.followed import Followed
-from actors.record.manifest import CONFIG
-from actors.record.run import header_in, read_resolved
+from actors.store.followed import Followed
+from actors.store.manifest import CONFIG
+from actors.store.run import header_in, read_resolved
 from actors.view.network import NetworkDrawing
 from actors.view.oracle_course import OracleCourse
 from actors.view.run_list import name_of, shown
@@ -19,9 +19,6 @@ from prism.config import Config
 from prism.drawing import outline
 from prism.drawing.outline import Outline
 from prism.errors import ConfigError, PrismError
-
-TICKS_AT_ONCE = 50
-"""Ticks that are read before others may look at the journal again."""
 
 
 class Opened(NamedTuple):
@@ -98,7 +95,7 @@ class ViewedRun:
 
     def _read(self, journal: Followed) -> None:
         try:
-            while not self._is_closed and journal.read_on(TICKS_AT_ONCE):
+            while not self._is_closed and journal.read_on():
                 pass
         except (PrismError, OSError) as error:
             self.problem = self._damage = _words(error)

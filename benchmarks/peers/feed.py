@@ -100,7 +100,7 @@ class PlainLoop:
                 triggers = self._world.reactions(tick)
                 if not triggers:
                     break
-            self._world.take_events()
+            self._world.take_rows()
 
     async def _exchange(self, triggers: Iterable[Trigger[Any]]) -> None:
         """Let each agent take its turn, and apply the answers in the order of agents."""

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from actors import read_result
-from actors.record.course import read_course
+from actors.store.course import read_course
+from actors.store.record import Record
 
 COMMUNITIES = 5
 
@@ -36,14 +37,14 @@ def cascade(path: Path) -> float:
 
 def _published(path: Path) -> Iterator[_Published]:
     config = read_result(path).config
-    course = read_course(path, initial=None, each_ticks=1)
-    sizes: dict[int, int] = {}
-    for root in course.roots.values():
-        sizes[root] = sizes.get(root, 0) + 1
+    posts, feeds = read_course(path, "posts").posts, Record(path).table("feeds", columns=("agent", "post"))
+    shown = posts.places(np.asarray(feeds["post"]))
+    people, roots = np.asarray(feeds["agent"])[shown >= 0], posts.roots[shown[shown >= 0]]
     for each in config.interventions:
         if each.publish is None or each.round is None:
             continue
         tick = (each.round - 1) * config.simulation.ticks_per_round
         # An intervention comes before what people do in its tick, so its post is the author's first one there.
-        post = next(p.post for p in course.posts if (p.tick, p.author, p.parent) == (tick, each.publish.author, None))
-        yield _Published(course.shown.get(post, set()) - {each.publish.author}, sizes[post])
+        author = each.publish.author
+        place = int(np.flatnonzero((posts.ticks == tick) & (posts.authors == author) & (posts.parents < 0))[0])
+        yield _Published({*people[roots == place].tolist()} - {author}, int(np.sum(posts.roots == place)))

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from actors.record.course import read_course
-from prism.events import PostEvent
+from actors.store.course import read_course
 from prism.scorecard.social import rank_correlation
 
 
@@ -31,7 +30,7 @@ def quality_and_success(path: Path) -> float:
 
 def _shares(path: Path) -> NDArray[np.float64]:
     """Return each song's share of the downloads. The only posts are the songs, in the order of their merit."""
-    course = read_course(path, PostEvent)
-    found = np.array([course.likes[song.post] for song in course.posts], dtype=np.float64)
+    course = read_course(path, "posts", "likes")
+    found = np.array([course.likes[song] for song in course.posts.ids.tolist()], dtype=np.float64)
     shares: NDArray[np.float64] = found / found.sum()
     return shares

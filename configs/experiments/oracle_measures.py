@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from actors.record.course import read_course
-from prism.agents import Update
+from actors.store.course import read_course
 
 PASSES = "scrolling"
 """The state of a person who passes over a post, without engaging with it."""
@@ -15,7 +14,7 @@ def engaged_when_asked(path: Path) -> float:
     Raises:
         ValueError: nobody asked.
     """
-    decided = {step: times for step, times in read_course(path, Update).steps.items() if step.is_decided}
+    decided = {step: times for step, times in read_course(path, "updates").steps.items() if step.is_decided}
     if not decided:
         raise ValueError("nobody asked the oracle")
     passed = sum(times for step, times in decided.items() if step.after == PASSES)

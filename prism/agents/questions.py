@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
-import msgspec
-import numpy as np
-from numpy.typing import NDArray
-
+from prism.agents.contexts import Contexts
 from prism.agents.turn import Decision, Question, Trigger
 from prism.columns import Ints, OnAccess
+from prism.rows import Values, part_of
 
 C = TypeVar("C")
-
-_encode: Final = msgspec.msgpack.Encoder().encode
 
 
 class QuestionKind(NamedTuple):
@@ -30,8 +26,7 @@ class Questions(OnAccess[Question[C]]):
 
     Args:
         kinds: `{number: kind}`, and `codes`: the number of each question's among them.
-        contexts: what the questions are about, each as msgpack has it; the n-th ends at `ends[n]`.
-        decode: returns a question of its bytes.
+        columns: what the questions are about, as `contexts` has it, from the row `first` on.
         seen: their part that the embedded choice of their domain reads; None for questions that it has answered.
     """
 
@@ -41,36 +36,31 @@ class Questions(OnAccess[Question[C]]):
         agents: Ints,
         kinds: Mapping[int, QuestionKind],
         codes: Ints,
-        contexts: NDArray[np.uint8],
-        ends: Ints,
-        decode: Callable[[bytes], Question[C]],
+        columns: Sequence[Values],
+        contexts: Contexts,
         seen: Any = None,
+        first: int = 0,
     ) -> None:
         self.tick = tick
         self.agents = agents
         self.kinds = kinds
         self.codes = codes
+        self._columns = columns
+        self._first = first
         self.contexts = contexts
-        self.ends = ends
         self.seen = seen
-        self._decode = decode
 
     def __len__(self) -> int:
         return len(self.agents)
 
     def made(self, place: int) -> Question[C]:
-        return self._decode(self.encoded(place))
+        kind = self.kinds[int(self.codes[place])]
+        return Question(self.tick, int(self.agents[place]), *kind, self.contexts.at(self._columns, self._first + place))
 
-    def encoded(self, place: int) -> bytes:
-        """Return the question at a place as its agent would have encoded it."""
-        start = int(self.ends[place - 1]) if place else 0
-        question: Question[C] = Question(self.tick, int(self.agents[place]), *self.kinds[int(self.codes[place])])
-        return without_context(_encode(question)) + self.contexts[start : int(self.ends[place])].tobytes()
-
-
-def without_context(encoded: bytes) -> bytes:
-    """Return the bytes of a question without a context up to where a context would be."""
-    return encoded[:-1]
+    @property
+    def columns(self) -> tuple[Values, ...]:
+        """What the questions are about: a column for each field."""
+        return tuple(part_of(each, self._first, self._first + len(self)) for each in self._columns)
 
 
 Answered = tuple[Questions[Any], Ints]
@@ -94,6 +84,10 @@ class Decisions(OnAccess[Trigger[C]]):
 
     def __len__(self) -> int:
         return len(self.questions)
+
+    @property
+    def agents(self) -> Ints:
+        return self.questions.agents
 
     def made(self, place: int) -> Trigger[C]:
         question = self.questions.made(place)

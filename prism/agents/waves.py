@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,10 @@ from prism.columns import Ints, OnAccess
 C = TypeVar("C")
 
 _agent = attrgetter("agent")
-_kind = attrgetter("trigger", "from_state", "to_state", "source")
+
+
+Encoded = tuple[bytes, Sequence[int]]
+"""Messages one after the other, and the place after each."""
 
 
 class Wave(OnAccess[Trigger[C]]):
@@ -46,14 +50,43 @@ class Wave(OnAccess[Trigger[C]]):
     @abstractmethod
     def trigger(self, agent: int, name: str) -> Trigger[C]: ...
 
+    def encoded(self) -> Encoded | None:
+        """Return the triggers as they are sent to agents; None if each must be encoded by itself."""
+        return None
+
+
+TEXT_MAX: Final = 32
+"""The most characters of an effect that is part of a kind."""
+
 
 class Kind(NamedTuple):
-    """A kind of update, which many agents can have. Worlds and counts look at it once, however many do."""
+    """A kind of update, which many agents can have. Worlds and counts look at it once, however many do.
+
+    Args:
+        effect: the effect, if it is a short text; empty for no effect, and for one that an update has of its own.
+    """
 
     trigger: str
     from_state: str
     to_state: str
     source: str
+    effect: str = ""
+    reason: str = ""
+
+    @property
+    def action(self) -> str | None:
+        """The effect that all updates of this kind have; None for no effect."""
+        return self.effect or None
+
+
+def _kind_of(update: Update[Any]) -> tuple[Any, ...]:
+    effect = update.effect if is_short(update.effect) else ""
+    return update.trigger, update.from_state, update.to_state, update.source, effect, update.reason
+
+
+def is_short(effect: Any) -> bool:
+    """Return whether an effect is part of its update's kind."""
+    return isinstance(effect, str) and 0 < len(effect) <= TEXT_MAX
 
 
 class Updates:
@@ -61,27 +94,22 @@ class Updates:
 
     Args:
         kinds: the kinds that occur, and `codes`: the number of each agent's among them.
-        effects: `{agent: effect}` of the updates that have one of their own; reasons: of those that have one.
-        of_kinds: the effect that all updates of a kind have, None for no effect; empty if no kind has an effect.
+        effects: `{agent: effect}` of the updates that have one of their own.
     """
 
-    def __init__(  # its columns
+    def __init__(
         self,
         tick: int,
         agents: Ints,
         kinds: Sequence[Kind],
         codes: NDArray[np.intp],
-        effects: Mapping[int, Any],
-        reasons: Mapping[int, str],
-        of_kinds: Sequence[Any] = (),
+        effects: Mapping[int, Any] = MappingProxyType({}),
     ) -> None:
         self.tick = tick
         self.agents = agents
         self.kinds = kinds
         self.codes = codes
         self.effects = effects
-        self.reasons = reasons
-        self.of_kinds = of_kinds or (None,) * len(kinds)
         self._each: Sequence[Update[Any]] | None = None
         """The updates themselves, where they came one by one."""
 
@@ -91,17 +119,10 @@ class Updates:
         count = len(updates)
         if agents is None:
             agents = np.fromiter(map(_agent, updates), dtype=np.int64, count=count)
-        more = [each for each in updates if each.effect is not None or each.reason]
-        numbers = defaultdict[tuple[str, ...], int](itertools.count().__next__)
-        codes = np.fromiter(map(numbers.__getitem__, map(_kind, updates)), dtype=np.intp, count=count)
-        found = cls(
-            updates[0].tick,
-            agents,
-            tuple(map(Kind._make, numbers)),
-            codes,
-            {each.agent: each.effect for each in more if each.effect is not None},
-            {each.agent: each.reason for each in more if each.reason},
-        )
+        numbers = defaultdict[tuple[Any, ...], int](itertools.count().__next__)
+        codes = np.fromiter(map(numbers.__getitem__, map(_kind_of, updates)), dtype=np.intp, count=count)
+        more = {each.agent: each.effect for each in updates if each.effect is not None and not is_short(each.effect)}
+        found = cls(updates[0].tick, agents, tuple(map(Kind._make, numbers)), codes, more)
         found._each = updates
         return found
 
@@ -119,8 +140,8 @@ class Updates:
                 kind.from_state,
                 kind.to_state,
                 kind.source,
-                self.effects.get(agent, self.of_kinds[code]),
-                self.reasons.get(agent, ""),
+                self.effects.get(agent, kind.action),
+                kind.reason,
             )
             for agent, code in zip(self.agents.tolist(), self.codes.tolist(), strict=True)
         )
@@ -133,22 +154,11 @@ class Updates:
         for start in range(0, len(self), most):
             cut = slice(start, start + most)
             agents = self.agents[cut]
-            numbers = agents.tolist() if self.effects or self.reasons else ()
-            piece = Updates(
-                self.tick,
-                agents,
-                self.kinds,
-                self.codes[cut],
-                {agent: self.effects[agent] for agent in numbers if agent in self.effects},
-                {agent: self.reasons[agent] for agent in numbers if agent in self.reasons},
-                self.of_kinds,
-            )
+            numbers = agents.tolist() if self.effects else ()
+            effects = {agent: self.effects[agent] for agent in numbers if agent in self.effects}
+            piece = Updates(self.tick, agents, self.kinds, self.codes[cut], effects)
             piece._each = None if self._each is None else self._each[cut]
             yield piece
-
-    def forms(self) -> Iterator[tuple[Kind, Any]]:
-        """Return an iterator over the kinds, each with the effect that all its updates have."""
-        return zip(self.kinds, self.of_kinds, strict=True)
 
     @cached_property
     def counts(self) -> list[int]:

@@ -1111,8 +1111,7 @@ class RunConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=0.0,
             le=1000.0,
-            description="MB of journal.prism at which 16 or more ticks are sealed in a segment (fewer at 8 times "
-            "the size); 0: never",
+            description="MB of ticks in journal.prism that are sealed in a segment; 0: never",
         ),
     ] = 8.0
     sync: Annotated[bool, Meta(description="sync each write; false is safe from a kill, not from a power cut")] = True

@@ -161,8 +161,8 @@ class EconomyShow(Show):
         """Return a gatherer of the rows of `chains` and `indicators`."""
         return Quarters(self.config.economy.nations, clock_of(self.config))
 
-    def agent_values(self, domain: Any, agent: int) -> dict[str, Value]:  # noqa: ARG002
-        return {"economic_strength": self.config.economy.strengths[agent]}
+    def agent_values(self, domain: Any) -> dict[str, Sequence[Value]]:  # noqa: ARG002
+        return {"economic_strength": self.config.economy.strengths}
 
     def panel(self, agent: int, messages: Sequence[Message]) -> dict[str, Any]:  # noqa: ARG002
         """Return what is shown of a nation beside its state."""

@@ -1,6 +1,6 @@
 """The id of a question, and the headers that carry it to a model's server.
 
-An id follows from the question alone, so it is the same in the journal, in the log, in a server's log and in a replay.
+An id follows from the question alone, so it is the same in the run, in its log, in a server's log and in a replay.
 It enters no prompt, no tape and no result.
 """
 
@@ -23,7 +23,7 @@ def question_id(seed: int, tick: int, agent: int, question: bytes) -> str:
     """Return the id of a question, such as `340-12-9f86d081884c7d65`: its tick, its agent and 16 hexadecimal digits.
 
     Args:
-        question: the question as msgpack, as it stands in the journal.
+        question: the question as msgpack, as agents send it.
     """
     return f"{tick}-{agent}-{_hexadecimal(b'%d:' % seed + question, _DIGITS)}"
 

@@ -19,10 +19,10 @@ from prism.columns import Column, Columns, Floats, Ints, pack, pack_array
 from prism.config.attributes import AttributeConfig, Value
 from prism.config.model import PopulationConfig
 from prism.errors import ConfigError
-from prism.events import AttributeSet
 from prism.expressions import Expression, Field, compiled
 from prism.expressions.fields import reads_view
 from prism.rng import Draw
+from prism.rows import Heap, Values
 from prism.social.field_source import HEAD, FieldSource, FieldTables, drawn_in_view
 from prism.social.people.attributes import Attributes
 from prism.social.posts.post import PostView
@@ -181,12 +181,15 @@ class ChangingAttributes:
         self._table[people, places] = self._following[people, places] = changes[:, 2]
         self.count += len(changes)
 
-    def records(self, tick: int, changes: Floats) -> list[AttributeSet]:
-        names = [*self.fields]
-        return [
-            AttributeSet(tick, int(person), names[int(place)], self._value(names[int(place)], value))
-            for person, place, value in changes.tolist()
-        ]
+    def rows_of(self, changes: Floats) -> tuple[Values, ...]:
+        """Return changes as rows of the table of attributes."""
+        names = [[*self.fields][int(place)] for place in changes[:, 1]]
+        values = [self._value(name, value) for name, value in zip(names, changes[:, 2].tolist(), strict=True)]
+        return (
+            changes[:, 0].astype(np.int64),
+            Heap.of([name.encode() for name in names]),
+            Heap.of([*map(msgspec.msgpack.encode, values)]),
+        )
 
     def settle(self) -> None:
         self.latest.clear()

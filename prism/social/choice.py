@@ -17,6 +17,7 @@ coefficients are configuration, plausible and UNCALIBRATED.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from operator import attrgetter
@@ -25,6 +26,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from prism.agents.contexts import SEEN
 from prism.agents.questions import QuestionKind, Questions
 from prism.agents.social_agent import SocialAgent
 from prism.agents.turn import Question
@@ -33,11 +35,27 @@ from prism.config import ChoiceConfig
 from prism.config.attributes import TRAITS
 from prism.config.calibrated import UNCALIBRATED
 from prism.kernel_rng import keys_of
-from prism.rng import Draw, pick
+from prism.rng import Draw, mapped, pick
+from prism.rows import Values
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.effects import Effect
 from prism.social.kernels import choice_kernel
-from prism.social.kernels.choice_kernel import ACTIVITY, ENGAGES, FIXED, OWN, SEEN_COLUMNS, SPREADS, WEIGHTS
+from prism.social.kernels.choice_kernel import (
+    ACTIVITY,
+    ENGAGES,
+    EXPOSURE,
+    FATIGUE,
+    FIXED,
+    OWN,
+    POPULARITY,
+    QUALITY,
+    SCALE,
+    SEEN_COLUMNS,
+    SPREADS,
+    TIE,
+    TOPIC,
+    WEIGHTS,
+)
 from prism.social.kernels.stretch_kernel import ChoiceTables
 from prism.social.people.people import People
 from prism.social.people.persona import Persona
@@ -46,7 +64,8 @@ from prism.statechart import AgentState, Behaviour, Judgement, Oracle
 
 _SPREADING: Final = (Effect.LIKE, Effect.RESHARE)
 
-_seen = attrgetter("topic_match", "followed", "popularity", "fatigue", "quality", "exposures")
+_SEEN: Final = ("topic_match", "followed", "popularity", "fatigue", "quality", "exposures")
+_seen = attrgetter(*_SEEN)
 """The fields of a view in the columns of `prism.social.kernels.choice_kernel`."""
 
 
@@ -237,6 +256,44 @@ class ChoiceOracle(Oracle[AgentState]):
         forms = np.zeros_like(kind.forms) if context is None else kind.forms
         choice_kernel.weigh(kind.constants, forms, self._weights, self._row(agent, context), weights, weights.copy())
         found: list[float] = weights.tolist()
+        return found
+
+    def chances(
+        self, questions: Sequence[Question[Any]], columns: Mapping[str, Values], people: People
+    ) -> list[list[float]] | None:
+        """Return `distribution` of each question, bit for bit; None if each must be asked.
+
+        Args:
+            columns: the fields of the views, as `prism.agents.contexts` has them.
+        """
+        agents = np.array([each.agent for each in questions], dtype=np.int64)
+        own = self._own_of_all(agents, people) if self._answers_as_own else None
+        if own is None or not {SEEN, *_SEEN} <= columns.keys():
+            return None
+        # 1. The terms of everybody's person and post, as `choice_kernel.utility` adds them up.
+        b, activity = self._weights, people.activity[agents]
+        topic, tie, popularity, fatigue, quality, exposures = (columns[name].astype(np.float64) for name in _SEEN)
+        is_seen = columns[SEEN] != 0
+        worth = b[QUALITY] * mapped(math.log, np.where(is_seen, quality, 1.0)) if b[QUALITY] else 0.0
+        rows_of: dict[tuple[str, ...], list[int]] = {}
+        for row, each in enumerate(questions):
+            rows_of.setdefault((each.state, each.trigger, *each.options), []).append(row)
+        found: list[list[float]] = [[]] * len(questions)
+        for key, rows in rows_of.items():
+            # 2. V of each option, an option each row.
+            kind = self._options(key)
+            values = np.empty((len(kind.constants), len(rows)))
+            for option, (constant, form) in enumerate(zip(*kind, strict=True)):
+                total = constant + b[TOPIC] * topic + b[TIE] * tie + b[ACTIVITY] * activity
+                total = total + (b[POPULARITY] * popularity if form == SPREADS else 0.0) - b[FATIGUE] * fatigue + worth
+                total = total + b[EXPOSURE] * (exposures - 1.0) + own
+                values[option] = np.where(is_seen & (form != FIXED), total, constant)[rows]
+            # 3. The shares, as `choice_kernel.weigh` has them.
+            values /= b[SCALE]
+            weights = mapped(math.exp, (values - values.max(axis=0)).T.ravel()).reshape(-1, len(values)).tolist()
+            for row, of_options in zip(rows, weights, strict=True):
+                whole = math.fsum(of_options)
+                found[row] = [each / whole for each in of_options]
         return found
 
     def _row(self, agent: SocialAgent, view: PostView | None) -> Floats:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from enum import StrEnum
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
@@ -22,12 +22,14 @@ from prism.divergence import Reference
 from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
 from prism.no_effect import NoEffect
+from prism.rows import Values
 from prism.social.changing import ChangeReader, ReadChange
 from prism.social.chart import SOCIAL_BEHAVIOUR, rows_with_functions, writing_states
 from prism.social.choice import ChoiceOracle
 from prism.social.no_effect import no_effect_before
 from prism.social.people.intentions import Intentions
 from prism.social.people.joining import JOINS_SHOWN
+from prism.social.people.people import People
 from prism.social.people.people_lists import rows_of
 from prism.social.people.persona import Persona
 from prism.social.people.population import Population
@@ -58,6 +60,7 @@ class SocialDomain:
         chart: the people's chart: a behaviour, as a chart file describes it, or a chart over the same states and
             triggers as the default one.
         embedded: the embedded oracle; by default the choice of the configuration.
+        looks: make the world when it is first asked for.
 
     Raises:
         StatechartError: people cannot live by the chart on a feed.
@@ -73,6 +76,8 @@ class SocialDomain:
         population: Population,
         chart: Statechart[AgentState] | Behaviour[Any] = SOCIAL_BEHAVIOUR,
         embedded: ChoiceOracle | None = None,
+        *,
+        looks: bool = False,
     ) -> None:
         check_agents(config.interventions, population.number)
         check_posts(config.interventions, population.owners.tolist(), population.number)
@@ -81,8 +86,6 @@ class SocialDomain:
         self.checkpoint_every_ticks = min(CHECKPOINT_TICKS, max(10, CHECKPOINT_PERSON_TICKS // max(1, population.size)))
         self.behaviour = chart if isinstance(chart, Behaviour) else replace(SOCIAL_BEHAVIOUR, chart=chart)
         self.chart: Statechart[Any] = self.behaviour.chart
-        self.world = SocialWorld(config, population, self.behaviour)
-        self.context_type: Any = self.world.network.view_type
         self._draws = config.simulation.seed
         self._is_ready = False
         self._reader: ChangeReader | None = None
@@ -91,11 +94,22 @@ class SocialDomain:
             name: declared.label(name) for name, declared in config.population.attributes.items() if declared.prompt
         }
         self._embedded = embedded or ChoiceOracle(config.oracle.choice, config.simulation.seed, self.behaviour)
-        self._embedded.people = self.world.traits
         self._intentions = Intentions(config.population.intentions)
         self._clock = SimulatedClock(config.simulation.epoch, config.simulation.tick_seconds)
         depth = config.statechart.max_history_depth
         self._history_depth = (HISTORY_DEPTH if self.size <= HISTORY_MAX_POPULATION else 0) if depth is None else depth
+        if not looks:
+            _ = self.world
+
+    @cached_property
+    def world(self) -> SocialWorld:
+        world = SocialWorld(self.config, self.population, self.behaviour)
+        self._embedded.people = world.traits
+        return world
+
+    @property
+    def context_type(self) -> Any:
+        return self.world.network.view_type
 
     @property
     def size(self) -> int:
@@ -177,6 +191,16 @@ class SocialDomain:
         relevance = None if view is None else relevance_of(view, self.config.population.relevance)
         person, options = self.asker(question), [self.behaviour.states(option) for option in question.options]
         return Reference(relevance, self._embedded.distribution(person, person.state, question.trigger, options, view))
+
+    def chances(
+        self, questions: Sequence[Question[Any]], columns: Mapping[str, Values]
+    ) -> Sequence[Sequence[float]] | None:
+        return self._embedded.chances(questions, columns, self._people)
+
+    @cached_property
+    def _people(self) -> People:
+        """The people as they are at the start."""
+        return People(self.population.personas)
 
     def changes(self, agent_id: int, tick: int, trigger: str) -> dict[str, tuple[ReadChange, ...]]:
         if not self.world.changing.rows:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from prism.agents.waves import Updates
 from prism.columns import PIECE, Column, Columns, Ints, pack
-from prism.events import Event, PostEvent, TieChanged
+from prism.events import Event, Happened, PostEvent, TieChanged, events_in
 from prism.quoting import quoted
 from prism.social import tables as col
 from prism.social.network import Network
@@ -135,8 +135,8 @@ class Memory:
         likes = state.t.posts[self._network.living.rows(posts), col.LIKES]
         return InView(agents[has], posts, rows[has, col.CAME], likes)
 
-    def add(self, tick: int, events: Sequence[Event], before: InView) -> None:
-        self.add_events(tick, events)
+    def add(self, tick: int, rows: Happened, before: InView) -> None:
+        self.add_events(tick, events_in(tick, rows))
         left = self._network.state.t.people[before.agents, col.CURRENT] != before.posts
         agents, numbers, came, likes = (column[left] for column in before)
         posts = self._network.living.made(numbers)

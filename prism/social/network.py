@@ -9,29 +9,30 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from prism.agents.answer_kernel import NUMBER_BYTES
-from prism.columns import Column, Columns, Floats, Ints, pack, pack_array, pack_rows, pieces_of
+from prism.agents.bytes_kernel import NUMBER_BYTES
+from prism.agents.waves import Encoded
+from prism.columns import Column, Columns, Floats, Ints, pack, pack_array, pack_rows, pieces_of, places_in_lists
 from prism.config import FeedConfig
 from prism.config.attributes import Value
 from prism.config.interventions import PublishConfig
 from prism.config.model import RelevanceConfig
 from prism.errors import PrismError
-from prism.events import Events
+from prism.events import FEEDS, LIKES, NOTHING, POSTS, TIES, Happened
 from prism.kernel_rng import keys_of
 from prism.measure import Measure
+from prism.rows import Heap, Values
 from prism.social import tables as col
 from prism.social.effects import ON_TIES, Effect
 from prism.social.kernels import post_kernel, view_kernel
 from prism.social.people.population import Population
 from prism.social.posts.cascade import Cascades
 from prism.social.posts.living import KINDS, LivingPosts
-from prism.social.posts.post import NUMBER_BITS, Post, PostKind, PostView, origin_of, write_post
+from prism.social.posts.post import NO_POST, NUMBER_BITS, Post, PostKind, PostView, origin_of, write_post
 from prism.social.state import NUMBERS_MAX, RINGS, SocialState
-from prism.social.view_words import ViewWords
+from prism.social.view_words import PackedTexts, ViewWords
 
-POSTS = "Posts by what they are: original, reply or reshare."
+_POSTS_HELP: Final = "Posts by what they are: original, reply or reshare."
 
 DEFAULT_RELEVANCE = RelevanceConfig()
 
@@ -44,8 +45,15 @@ EFFECTS: Final[Mapping[str, int]] = MappingProxyType(
         **{effect: col.FOLLOW + place for place, effect in enumerate(ON_TIES)},
     }
 )
+MADE: Final = (col.PUBLISH, col.REPLY, col.RESHARE)
+_PLACES: Final = np.zeros(col.FEED + 1, dtype=np.uint8)
+"""`{number of an effect that makes a post: its place in `prism.events.MADE`}`."""
+_PLACES[[*MADE]] = np.arange(len(MADE))
 _COUNTED: Final = {"posts": col.PUBLISH, "likes": col.LIKE, "replies": col.REPLY, "reshares": col.RESHARE}
 _TIES_COUNTED: Final = {"follows": col.FOLLOW, "unfollows": col.UNFOLLOW, "mutes": col.MUTE}
+
+_TRIGGER_BYTES: Final = 2 + 2 * NUMBER_BYTES + 2
+"""The most bytes of a trigger but for its name and its view."""
 
 TOP_POSTS, TOP_OF = 2, 1000
 """Posts that are shown to a person who looks at the run, and the newest originals among which they are found."""
@@ -81,7 +89,7 @@ class Network:
         self.from_outside = 0
         self.is_written = True
         """True if what takes place is written down; a shard leaves that to the engine's world."""
-        self.happened: list[Events] = []
+        self.happened: list[Happened] = []
         self._begun: tuple[int, dict[int, int]] = -1, {}
         """A tick, and the originals that interventions have published in it so far, by author."""
         self.pending: list[tuple[int, int, int]] = []
@@ -148,12 +156,12 @@ class Network:
         self.from_outside += 1
         return post
 
-    def take_in(self, tick: int, texts: dict[int, str], *, with_feeds: bool = False) -> Events:
+    def take_in(self, tick: int, texts: dict[int, str], *, with_feeds: bool = False) -> Happened:
         """Take the events that kernels have noted at a tick, and do for new posts what kernels do not.
 
         Args:
             texts: `{author: text}` of the posts that are not from a template: of several by one author, the first.
-            with_feeds: whether the feeds that were shown are events, too.
+            with_feeds: whether the feeds that were shown have rows, too.
 
         Raises:
             PrismError: the run has made `NUMBERS_MAX` posts.
@@ -169,20 +177,52 @@ class Network:
         for who, what, other, *_ in events[events[:, col.WHAT] > col.FEED].tolist():
             self.pending.append((who, other, what))
         if texts:
-            authors = events[np.isin(events[:, col.WHAT], (col.PUBLISH, col.REPLY, col.RESHARE)), col.WHO].tolist()
+            authors = events[np.isin(events[:, col.WHAT], MADE), col.WHO].tolist()
             self.state.texts |= {taken + place: texts.pop(who) for place, who in enumerate(authors) if who in texts}
         if not self.is_written:
-            return Events(b"", 0)
-        # The records of what took place.
-        words = self.words
-        words.learn(self.state.topics)
-        room = len(events) * (view_kernel.EVENT_BYTES + words.words.longest)
-        if with_feeds:
-            room += len(events) * t.feed.shape[1] * NUMBER_BYTES
-        out, ends = np.empty(room, dtype=np.uint8), np.zeros(2, dtype=np.int64)
-        view_kernel.write_events(t, tick, len(events), taken, words.tables, with_feeds, out, ends)
-        self.happened.append(Events(out[: ends[0]].tobytes(), int(ends[1])))
+            return {}
+        self.happened.append(self.rows_of(events, taken, with_feeds=with_feeds))
         return self.happened[-1]
+
+    def rows_of(self, events: Ints, taken: int, *, with_feeds: bool = False) -> dict[str, tuple[Values, ...]]:
+        """Return what took place as rows of the tables of feeds.
+
+        Args:
+            events: as kernels note them; taken: the number of the first post that they have made.
+        """
+        found: dict[str, tuple[Values, ...]] = {}
+        what, t = events[:, col.WHAT], self.state.t
+        made = events[(what == col.PUBLISH) | (what == col.REPLY) | (what == col.RESHARE)]
+        if len(made):
+            # Posts are numbered in the order of their events.
+            first = taken - int(t.counts.posts[col.BASE])
+            is_original = made[:, col.WHAT] == col.PUBLISH
+            given = np.where(is_original, t.posts[first : first + len(made), col.GIVEN], 0)
+            self.words.learn(self.state.topics)
+            topics, codes = self.words.topics, np.where(is_original, made[:, col.ABOUT], -1).tolist()
+            about = Heap.of([topics[code] if code >= 0 else NOTHING for code in codes])
+            of_kind = _PLACES[made[:, col.WHAT]]
+            found[POSTS.name] = (made[:, col.WHO], of_kind, made[:, col.POST], made[:, col.ABOVE], about, given)
+        liked = events[what == col.LIKE]
+        if len(liked):
+            found[LIKES.name] = liked[:, col.WHO], liked[:, col.POST]
+        tied = events[what > col.FEED]
+        if len(tied):
+            of_kind = tied[:, col.WHAT] - col.FOLLOW
+            found[TIES.name] = tied[:, col.WHO], of_kind, tied[:, col.POST], tied[:, col.ABOVE]
+        if with_feeds and (what == col.FEED).any():
+            found[FEEDS.name] = self._feeds(events[what == col.FEED, col.WHO])
+        return found
+
+    def _feeds(self, readers: Ints) -> tuple[Ints, Ints, Ints]:
+        """Return the feeds that people were shown: the reader, the place and the post of each row."""
+        t = self.state.t
+        shown = t.people[readers, col.SHOWN]
+        lengths = np.maximum(shown, 1)
+        who, places = np.repeat(readers, lengths), places_in_lists(lengths)
+        numbers = t.feed[who, places] - t.counts.posts[col.BASE]
+        is_shown = np.repeat(shown > 0, lengths)
+        return who, places + 1, np.where(is_shown, t.posts[np.where(is_shown, numbers, 0), col.ID], NO_POST)
 
     def check_limits(self, tick: int) -> None:
         """Refuse to go on if a kernel could not make a post.
@@ -243,14 +283,30 @@ class Network:
     def words(self) -> ViewWords:
         return ViewWords(self.population, [post.text for post in self.state.given])
 
-    def write_views(self, tick: int, wholes: Ints, shares: Floats) -> tuple[NDArray[np.uint8], Ints]:
-        """Return views as bytes, one after the other, and the place after each. No author has written a text."""
+    def encoded(self, tick: int, agents: Ints, codes: Ints, sees: Any, names: PackedTexts) -> Encoded:
+        """Return triggers as msgpack has them, one after the other, and the places of their ends.
+
+        Args:
+            codes: the number of each one's name among `names`.
+            sees: whether each has the post in view as its context. No author has written a text.
+        """
+        wholes, shares = self.see(agents[sees], tick)
         words = self.words
         words.learn(self.state.topics)
-        out, ends = np.empty(len(wholes) * words.room, dtype=np.uint8), np.empty(len(wholes), dtype=np.int64)
+        out = np.empty(len(agents) * (_TRIGGER_BYTES + names.longest) + len(wholes) * words.room, dtype=np.uint8)
+        ends = np.empty(len(agents), dtype=np.int64)
+        bits = shares.view(np.uint64)
+        view_kernel.write_triggers(
+            self._key, tick, agents, codes, sees, wholes, bits, words.tables, names.content, names.starts, out, ends
+        )
+        return (out[: int(ends[-1])] if len(ends) else out).tobytes(), ends.tolist()
+
+    def in_columns(self, tick: int | Ints, wholes: Ints, shares: Floats) -> tuple[Values, ...]:
+        """Return views in columns, of one tick or of the tick of each. No author has written a text."""
+        words = self.words
+        words.learn(self.state.topics)
         # Texts of posts stay as they are, whatever else is drawn from another seed.
-        view_kernel.write_views(self._key, tick, wholes, shares.view(np.uint64), words.tables, out, ends)
-        return out, ends
+        return words.columns(self._key, tick, wholes, shares)
 
     def _view(self, tick: int, whole: list[int], share: list[float]) -> PostView:
         author, created, topics = whole[col.AUTHOR], whole[col.CREATED], self.state.topics[whole[col.TOPICS]]
@@ -291,7 +347,7 @@ class Network:
         counter = partial(Measure, kind="counter")
         return [
             *(
-                counter(name="prism_posts_total", help=POSTS, labels={"kind": kind}, value=counts[name])
+                counter(name="prism_posts_total", help=_POSTS_HELP, labels={"kind": kind}, value=counts[name])
                 for kind, name in kinds.items()
             ),
             counter(name="prism_likes_total", help="Likes given.", value=counts["likes"]),

@@ -7,8 +7,6 @@ from typing import Final
 import numpy as np
 
 from prism import kernels
-from prism.agents import answer_kernel
-from prism.agents.forms import HEADS
 from prism.agents.social_agent import ANYBODY
 from prism.config import FeedConfig
 from prism.config.model import RelevanceConfig
@@ -50,20 +48,20 @@ def _call_all() -> None:
     turn_kernel.apply(state.t, 0, nobody, nobody, kinds)
     chart = ChartTables(1, due, due, truths, due)
     turn_kernel.select(state.t, 0, nobody, nobody, chart, nobody, nobody)
-    wave, log = wave_of(2, 1), log_of(2, 1, 1, 1)
-    views, shares = wave.wholes[:0], wave.shares[:0]
+    wave, log = wave_of(2, 1), log_of(2, 1, 1)
+    views, shares = log.wholes[:0], log.shares[:0]
     post_kernel.see(state.t, nobody, 0, views, shares)
     some, table = np.zeros((1, 1)), np.zeros((1, 1), dtype=np.int64)
     seen, draws = wave.seen[:0], wave.draws[:0]
     choice_kernel.look(0, nobody, views, shares, seen, draws)
     choice_kernel.choose(state.t.key, some, table, due, due, some[0], seen, draws, some, due)
     names, text = np.zeros((1, 3), dtype=np.int32), np.zeros(1, dtype=np.uint8)
-    words = TextTables(names, text, due, text, due, text, due, text, due)
-    view_kernel.write_views(state.t.key, 0, views, wave.bits[:0], words, text, due)
-    view_kernel.write_events(state.t, 0, 0, 0, words, False, text, due)
+    words = TextTables(names, text, due, text, due, text, due)
+    view_kernel.write_texts(state.t.key, views, words, text, text, text, log.events)
+    bits = shares.view(np.uint64)
+    view_kernel.write_triggers(state.t.key, 0, nobody, nobody, truths, views, bits, words, text, due, text, due)
     post_kernel.act_all(state.t, kinds[:0, :3].copy(), 0)
     post_kernel.change_lists(state.t, nobody, nobody, nobody)
-    answer_kernel.write_answers(nobody, nobody, 0, HEADS, text, due, due, text, due, text, due, text)
-    known = TurnTables(due, text, due, HEADS, kinds, due, truths)
+    known = TurnTables(due, kinds, due, truths)
     choice = ChoiceTables(state.t.key, some[0], some, table, due, due, some[0], some[0])
-    stretch_kernel.run_ticks(state.t, 0, 0, 0, 0, 0, chart, known, choice, words, wave, log)
+    stretch_kernel.run_ticks(state.t, 0, 0, 0, 0, chart, known, choice, wave, log)

@@ -16,7 +16,7 @@ from prism.agents.waves import Updates
 from prism.columns import Column, Floats, Ints
 from prism.config import Config
 from prism.errors import ConfigError
-from prism.events import Events
+from prism.events import Happened
 from prism.social import tables as col
 from prism.social.changing import NO_CHANGES
 from prism.social.kernels import post_kernel
@@ -95,7 +95,7 @@ class SocialShard:
     def acts(self, updates: Updates | None) -> Ints:
         if updates is None:
             return np.zeros((0, 3), dtype=np.int64)
-        kinds, people = self._world.kind_rows(updates.kinds, updates.of_kinds), self._world.people
+        kinds, people = self._world.kind_rows(updates.kinds), self._world.people
         may_act = (kinds[:, EFFECT] > 0) & (kinds[:, TARGET] != col.UNMOVED)
         places = may_act[updates.codes].nonzero()[0]
         places = places[people[updates.agents[places], col.SILENT] == 0]
@@ -121,8 +121,8 @@ class SocialShard:
     def put_changes(self, changes: Floats) -> None:
         self._world.changing.put(changes)
 
-    def with_changes(self, tick: int, changes: Floats, events: Events) -> Events:
-        return self._world.with_changes(tick, changes, events) if len(changes) else events
+    def with_changes(self, changes: Floats, rows: Happened) -> Happened:
+        return self._world.with_changes(changes, rows) if len(changes) else rows
 
     def take_counts(self) -> Ints:
         feeds = self._world.network.state.t.counts.feeds

@@ -6,15 +6,18 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import msgspec
+import numpy as np
 
+from prism.cells import Cells, Filled
+from prism.config.attributes import TRAITS
 from prism.show import Number, Show
+from prism.social.people.people import People
 from prism.social.people.population import Population
 from prism.social.posts.post import PersonalView, PostView
-from prism.tables import INTEGER, JSON, NUMBER, TEXT, Value, column
+from prism.tables import INTEGER, JSON, NUMBER, TEXT, column
 
 VIEW_FIELDS: Final = PersonalView.__struct_fields__
 VIEW_LEAST: Final = len(PostView.__struct_fields__)
-_TRAITS: Final = ("openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism")
 _NUMBERS: Final = ("engagement_threshold", "low_threshold", "high_threshold", "activity")
 _ACTS: Final = ("posts", "likes", "replies", "reshares", "follows", "unfollows", "mutes", "attribute_changes")
 """The acts of people; the latter half only where their chart changes ties or attributes."""
@@ -49,27 +52,21 @@ class SocialShow(Show):
         column("likes", INTEGER, "likes given"),
     )
 
-    _followers: list[int] | None = None
-    """Counts of the followers of each person at the start, once they are asked for."""
-
     @property
     def event_tables(self) -> Collection[str]:
         feeds = ("feeds",) if self.config.run.record_feeds else ()
         return ("posts", "engagements", "edges", *feeds)
 
-    def agent_values(self, domain: Any, agent: int) -> dict[str, Value]:
-        people: Population = domain.population
-        persona, graph = people.personas[agent], people.graph
-        if self._followers is None:
-            self._followers = graph.follower_counts().tolist()
+    def agent_values(self, domain: Any) -> dict[str, Filled]:
+        population: Population = domain.population
+        people, graph = People(population.personas), population.graph
         return {
-            "external_id": graph.names[agent],
-            "interests": msgspec.json.encode(persona.interests).decode(),
-            "personality": persona.personality,
-            **{name: getattr(persona.traits, name) for name in _TRAITS},
-            **{name: getattr(persona, name) for name in _NUMBERS},
-            "followers": self._followers[agent],
-            "following": len(graph.following(agent)),
+            "external_id": Cells(np.arange(graph.size), graph.names[:]),
+            "interests": people.texts("interests", lambda topics: msgspec.json.encode(topics).decode()),
+            "personality": people.texts("personality"),
+            **{name: Cells(people.numbers(name)) for name in (*TRAITS, *_NUMBERS)},
+            "followers": Cells(graph.follower_counts()),
+            "following": Cells(np.diff(graph.followees()[0])),
         }
 
     def effect_name(self, effect: Any) -> str | None:

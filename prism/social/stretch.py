@@ -8,40 +8,42 @@ from typing import Any, Final
 
 import numpy as np
 
-from prism.agents.answer_kernel import NUMBER_BYTES
-from prism.agents.forms import HEADS, Forms
+from prism.agents.forms import Forms
 from prism.agents.questions import QuestionKind, Questions
-from prism.columns import Ints
+from prism.agents.waves import Kind
+from prism.columns import Ints, begins_run
 from prism.domain import Stretch
+from prism.events import LIKES, POSTS, QUESTIONS
+from prism.events import UPDATES as UPDATES_TABLE
 from prism.kernels import are_compiled
+from prism.rows import Values
 from prism.social import tables as col
 from prism.social.kernels import stretch_kernel
 from prism.social.kernels.choice_kernel import SEEN_COLUMNS
 from prism.social.kernels.stretch_kernel import (
     ASKED,
     DONE,
-    LENGTH,
     NEXT,
     PROGRESS,
-    TAKEN,
+    UPDATES,
     WAVE,
+    WAVES,
     ChoiceTables,
     StretchBuffers,
     TurnTables,
     Wave,
 )
 from prism.social.kernels.turn_kernel import EFFECT
-from prism.social.kernels.view_kernel import EVENT_BYTES
 from prism.social.posts.post import PostView
 from prism.social.tables import ChartTables
-from prism.social.view_words import decode_question
+from prism.social.view_words import CONTEXTS
 from prism.social.world import SocialWave, SocialWorld
 
 PEOPLE_MAX: Final = 8192
 """The largest population whose ticks are run together. In a larger one kernels take most of the time anyway."""
-UPDATES: Final = 8192
+LIMIT: Final = 8192
 """The updates after which the event loop gets a turn: 5 to 10 ms of work."""
-UPDATES_PLAIN: Final = 256
+LIMIT_PLAIN: Final = 256
 """The same in plain Python: about 20 ms."""
 
 
@@ -83,37 +85,75 @@ class Stretches:
         world, network, state = self._world, self._world.network, self._world.network.state
         if (known.kinds[:, EFFECT] > col.FEED).any():
             return None
-        words = network.words
-        words.learn(state.topics)
-        people = len(world.people)
-        of_turn = 2 * (HEADS.shape[1] + 2 * NUMBER_BYTES + forms.longest)
-        events = 2 * (1 + state.at_once)  # of a turn and a decision: the act, and the feed that is built
-        room = people * (of_turn + words.room + events * (EVENT_BYTES + words.words.longest))
-        wave, log = self._rooms(people, room, len(forms.kinds), choosing.constants.shape[1], len(ticks))
+        wave, log = self._rooms(len(world.people), len(forms.kinds), choosing.constants.shape[1], len(ticks))
         state.make_room(len(log.agents))
         if ticks.start % world.ticks_per_round == 0:
             world.begin_round(ticks.start)
-        log.progress[:], log.progress[TAKEN] = 0, network.taken
+        log.progress[:], taken = 0, network.taken
         before = log.progress[ASKED] = _put_in(log, pending)
-        limit = UPDATES if are_compiled() else UPDATES_PLAIN
-        stretch_kernel.run_ticks(
-            state.t, ticks.start, ticks.stop, delay, limit, room, chart, known, choosing, words.tables, wave, log
-        )
+        limit = LIMIT if are_compiled() else LIMIT_PLAIN
+        stretch_kernel.run_ticks(state.t, ticks.start, ticks.stop, delay, limit, chart, known, choosing, wave, log)
         network.taken = int(state.t.counts.posts[col.END])
         done, left = ticks.start + int(log.progress[DONE]), int(log.progress[WAVE])
         world.ticks = done + (left >= 0)
         network.check_limits(done)
         rest = None if left < 0 else SocialWave(world, done, *_copied(left, wave.due, wave.codes))
-        return _came_of(log, before, kinds, rest)
+        return self._came_of(log, before, taken, forms.kinds, kinds, rest)
 
-    def _rooms(self, people: int, room: int, forms: int, options: int, ticks: int) -> tuple[Wave, StretchBuffers]:
+    def _came_of(
+        self,
+        log: StretchBuffers,
+        before: int,
+        taken: int,
+        kinds: Sequence[Kind],
+        asked_kinds: Mapping[int, QuestionKind],
+        wave: SocialWave | None,
+    ) -> Stretch:
+        """Return what came of some ticks.
+
+        Args:
+            before: the questions that were asked before them; taken: the number of the first post made in them.
+        """
+        network = self._world.network
+        done, asked, settled, updates = (int(log.progress[place]) for place in (DONE, ASKED, NEXT, UPDATES))
+        # What took place: events are in the order of their waves, so each table has its rows in this order, too.
+        posts = network.state.t.counts.posts
+        events = network.state.t.events[: int(posts[col.EVENTS])]
+        posts[col.EVENTS] = 0
+        tables: dict[str, tuple[Sequence[Values], Ints]] = {}
+        what = events[:, col.WHAT]
+        for name, is_of in ((POSTS.name, (what > col.LIKE) & (what < col.FEED)), (LIKES.name, what == col.LIKE)):
+            if is_of.any():
+                ends = np.concatenate(([0], is_of.cumsum()))[log.events[:done]]
+                tables[name] = network.rows_of(events[is_of], taken)[name], _counts(ends)
+        # The answers.
+        new = slice(before, asked)
+        wholes, shares = log.wholes[new].copy(), log.shares[new].copy()
+        columns = network.in_columns(log.ticks[new], wholes, shares)
+        agents, codes = log.agents[new].copy(), log.codes[new].copy()
+        tables[UPDATES_TABLE.name] = (log.who[:updates].copy(), log.numbers[:updates].copy()), _counts(log.ends[:done])
+        asks = np.column_stack((log.asks[:done], np.zeros(done, dtype=np.int64)))
+        tables[QUESTIONS.name] = (agents, codes, *columns), asks
+        return Stretch(
+            ticks=done,
+            tables=tables,
+            kinds=kinds,
+            asked_kinds=asked_kinds,
+            triggers=int(log.turns[:done].sum()),
+            updates=log.counts.tolist(),
+            asked=asked - before,
+            pending=[*_pending(log, asked_kinds, columns, before, max(before, settled), asked)],
+            wave=wave,
+        )
+
+    def _rooms(self, people: int, forms: int, options: int, ticks: int) -> tuple[Wave, StretchBuffers]:
         """Return room for a wave and for a stretch, in which nothing is counted yet."""
         if self._wave is None or self._wave.room.shape[1] < options:
             self._wave = wave_of(people, options)
         log = self._log
-        if log is None or len(log.out) < 2 * room or len(log.counts) < forms or len(log.ends) < ticks:
-            self._log = log = log_of(UPDATES + 3 * people, 2 * room, 2 * forms, ticks)
-        for each in (log.messages, log.counts, log.turns):
+        if log is None or len(log.counts) < forms or len(log.ends) < ticks:
+            self._log = log = log_of(LIMIT + 3 * people, 2 * forms, ticks)
+        for each in (log.counts, log.turns, log.asks):
             each[:] = 0
         return self._wave, log
 
@@ -128,7 +168,6 @@ def _put_in(log: StretchBuffers, pending: Pending) -> int:
         to = slice(at, at + len(questions))
         log.agents[to], log.codes[to], log.ticks[to] = questions.agents, questions.codes, questions.tick
         log.options[to], log.moves[to] = chosen, moves
-        log.context_ends[to] = 0
         at = to.stop
     return at
 
@@ -137,37 +176,35 @@ def _copied(count: int, *arrays: Any) -> Iterator[Any]:
     return (array[:count].copy() for array in arrays)
 
 
-def _came_of(log: StretchBuffers, before: int, kinds: Mapping[int, QuestionKind], wave: SocialWave | None) -> Stretch:
-    done, asked, length, settled = (int(log.progress[place]) for place in (DONE, ASKED, LENGTH, NEXT))
-    content, ends = log.out[:length].tobytes(), [0, *log.ends[:done].tolist()]
-    return Stretch(
-        frames=[content[start:end] for start, end in pairwise(ends)],
-        messages=log.messages[:done].tolist(),
-        triggers=int(log.turns[:done].sum()),
-        updates=log.counts.tolist(),
-        asked=asked - before,
-        pending=[*_pending(log, kinds, max(before, settled), asked)],
-        wave=wave,
-    )
+def _counts(ends: Ints) -> Ints:
+    """Return the rows of each tick and wave, of which `ends` are the ends."""
+    counts = ends.ravel().copy()  # np.diff takes ten times as long for a few waves
+    counts[1:] -= counts[:-1].copy()
+    return counts.reshape(ends.shape)
 
 
 def _pending(
-    log: StretchBuffers, kinds: Mapping[int, QuestionKind], start: int, stop: int
+    log: StretchBuffers,
+    kinds: Mapping[int, QuestionKind],
+    columns: Sequence[Values],
+    before: int,
+    start: int,
+    stop: int,
 ) -> Iterator[tuple[Questions[PostView], Ints]]:
-    """Yield the questions of each tick from a place on to before another, and their answers."""
-    starts = [start + int(place) for place in np.flatnonzero(np.diff(log.ticks[start:stop], prepend=-1))]
+    """Yield the questions of each tick from a place on to before another, and their answers.
+
+    Args:
+        columns: what questions are about, from the place `before` on.
+    """
+    starts = (start + begins_run(log.ticks[start:stop]).nonzero()[0]).tolist()
     for first, last in pairwise([*starts, stop]):
-        ends = log.context_ends[first:last]
-        about = int(log.context_ends[first - 1]) if first else 0
-        contexts = log.contexts[about : int(ends[-1])].copy()
         some, tick = slice(first, last), int(log.ticks[first])
         agents, codes = log.agents[some].copy(), log.codes[some].copy()
-        questions = Questions(tick, agents, kinds, codes, contexts, ends - about, decode_question)
+        questions: Questions[PostView] = Questions(tick, agents, kinds, codes, columns, CONTEXTS, first=first - before)
         yield questions, log.options[some].copy()
 
 
 def wave_of(people: int, options: int) -> Wave:
-    shares = np.zeros((people, col.SHARE_COLUMNS))
     return Wave(
         due=_ints(people),
         codes=_ints(people),
@@ -175,10 +212,6 @@ def wave_of(people: int, options: int) -> Wave:
         places=_ints(people),
         movers=_ints(people),
         moves=_ints(people),
-        wholes=_ints(people, col.VIEW_COLUMNS),
-        shares=shares,
-        bits=shares.view(np.uint64),
-        ends=_ints(people),
         seen=np.zeros((people, SEEN_COLUMNS)),
         draws=_ints(people, 3),
         which=_ints(people),
@@ -186,21 +219,22 @@ def wave_of(people: int, options: int) -> Wave:
     )
 
 
-def log_of(updates: int, length: int, forms: int, ticks: int) -> StretchBuffers:
-    """Return room for so many updates of so many forms, bytes, and ticks."""
+def log_of(updates: int, forms: int, ticks: int) -> StretchBuffers:
+    """Return room for so many updates of so many forms, and for ticks and one that is not done."""
     return StretchBuffers(
         progress=_ints(PROGRESS),
-        out=np.zeros(length, dtype=np.uint8),
-        ends=_ints(ticks),
-        messages=_ints(ticks + 1),  # the tick that is not done is counted, too
         counts=_ints(forms),
-        turns=_ints(ticks),
+        turns=_ints(ticks + 1),
+        who=_ints(updates),
+        numbers=_ints(updates),
+        ends=_ints(ticks + 1, WAVES),
+        asks=_ints(ticks + 1),
+        events=_ints(ticks + 1, WAVES),
         agents=_ints(updates),
         codes=_ints(updates),
         ticks=_ints(updates),
         options=_ints(updates),
         moves=_ints(updates),
-        contexts=np.zeros(length, dtype=np.uint8),
-        context_ends=_ints(updates),
-        wrote=_ints(2),
+        wholes=_ints(updates, col.VIEW_COLUMNS),
+        shares=np.zeros((updates, col.SHARE_COLUMNS)),
     )

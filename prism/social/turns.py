@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from prism import kernels
-from prism.agents.forms import HEADS, Forms
+from prism.agents.forms import Forms
 from prism.agents.questions import Answered, Decisions, QuestionKind, Questions
 from prism.agents.turn import Decision, Source
 from prism.agents.waves import Kind, Wave
@@ -28,7 +28,7 @@ from prism.social.people.intentions import Intentions
 from prism.social.posts.post import PostView
 from prism.social.stretch import Stretches
 from prism.social.tables import ChartTables, grown
-from prism.social.view_words import decode_question
+from prism.social.view_words import CONTEXTS
 from prism.social.vocabulary import DRAFTED, intend
 from prism.social.world import SocialWorld
 from prism.statechart import Oracle
@@ -52,8 +52,8 @@ class SocialTurns(Turns):
         self._chart = chart
         self._asks = asks
         self._intentions = Intentions(intentions)
-        self.forms: list[tuple[Kind, Any]] = []
-        self._numbers: dict[tuple[Kind, Any], int] = {}
+        self.forms: list[Kind] = []
+        self._numbers: dict[Kind, int] = {}
         self._choices: dict[int, Choice[Any]] = {}
         """`{number of a question: its options}`."""
         self.asked: dict[int, QuestionKind] = {}
@@ -65,11 +65,11 @@ class SocialTurns(Turns):
         self._triggers, self._are_compiled = 0, False
         """The triggers for which there are tables; 0 before the first wave."""
 
-    def number(self, kind: Kind, effect: Any = None) -> int:
-        found = self._numbers.get((kind, effect))
+    def number(self, kind: Kind) -> int:
+        found = self._numbers.get(kind)
         if found is None:
-            found = self._numbers[kind, effect] = len(self.forms)
-            self.forms.append((kind, effect))
+            found = self._numbers[kind] = len(self.forms)
+            self.forms.append(kind)
         return found
 
     def prepare(self) -> None:
@@ -103,8 +103,8 @@ class SocialTurns(Turns):
         if (world.current[agents] < network.living.first).any() or not self._with_view[wave.codes[places]].all():
             return None
         wholes, shares = network.see(agents, wave.tick)
-        contexts, ends = network.write_views(wave.tick, wholes, shares)
-        return Questions(wave.tick, agents, self.asked, codes, contexts, ends, decode_question, (wholes, shares))
+        columns = network.in_columns(wave.tick, wholes, shares)
+        return Questions(wave.tick, agents, self.asked, codes, columns, CONTEXTS, (wholes, shares))
 
     def settled(self, decisions: Decisions[Any]) -> Ints:
         questions = decisions.questions
@@ -137,10 +137,7 @@ class SocialTurns(Turns):
         self._settled = grown(self._settled, OPTIONS_MAX * len(self.forms))
         known = TurnTables(
             answers.asks,
-            answers.tails,
-            answers.starts,
-            HEADS,
-            self._world.kind_rows(answers.kinds, answers.effects),
+            self._world.kind_rows(answers.kinds),
             self._settled,
             self._with_view,
         )
@@ -220,7 +217,7 @@ class SocialTurns(Turns):
         if not 1 < len(found.options) < OPTIONS_MAX:
             return ALONE
         number = len(self.forms)
-        self.forms.append((Kind(found.trigger, found.source.value, "", ""), None))
+        self.forms.append(Kind(found.trigger, found.source.value, "", ""))
         self._choices[number] = found
         targets = tuple(target.value for target in found.targets)
         self.asked[number] = QuestionKind(found.trigger, found.source.value, targets)
@@ -237,10 +234,10 @@ class SocialTurns(Turns):
             if not self._world.has_view(row.trigger):
                 return ALONE
             first = len(self.forms)
-            self.forms += [(kind, action) for action in INTENDED]
+            self.forms += [kind._replace(effect=action) for action in INTENDED]
             return first + col.DRAWS
         drafted = DRAFTED.get(row.action)
-        return ALONE if drafted is None else self.number(kind, drafted)
+        return ALONE if drafted is None else self.number(kind._replace(effect=drafted))
 
 
 def _body(fields: FieldSource, rows: Rows[Any], group: int) -> str | None:

@@ -10,9 +10,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.agents.answer_kernel import NUMBER_BYTES
-from prism.agents.turn import Question
-from prism.columns import Ints
+from prism.agents.bytes_kernel import NUMBER_BYTES
+from prism.agents.contexts import Contexts
+from prism.columns import Floats, Ints
+from prism.rows import Heap, Values
+from prism.social import tables as col
+from prism.social.kernels import view_kernel
 from prism.social.kernels.view_kernel import FIELDS, FIRST_NAME, LAST_NAME, TextTables
 from prism.social.people.persona import FIRST_NAMES, LAST_NAMES
 from prism.social.people.population import Population
@@ -21,8 +24,7 @@ from prism.social.posts.living import KINDS
 from prism.social.posts.post import TEMPLATES, PostView
 
 _encode: Final = msgspec.msgpack.Encoder().encode
-decode_question: Final = msgspec.msgpack.Decoder(Question[PostView]).decode
-"""Returns a question of its bytes."""
+CONTEXTS: Final = Contexts(PostView)
 ROOM: Final = FIELDS * NUMBER_BYTES + 8
 """The most bytes of a view but for its name, topics and text: no name has a number of more than 7 digits."""
 
@@ -42,12 +44,6 @@ class PackedTexts(NamedTuple):
         return cls(content, starts, max(map(len, known), default=0))
 
 
-_DONE: Final = PackedTexts.of(
-    map(_encode, ("", "like", "reply", "reshare", "publish", "", "follow", "unfollow", "mute"))
-)
-"""The words for what was done, by the number of the effect."""
-
-
 class ViewWords:
     def __init__(self, population: Population, given: Sequence[str]) -> None:
         people = population.personas
@@ -59,23 +55,51 @@ class ViewWords:
             self.names = np.zeros((population.size, 3), dtype=np.int32)
             self.names[:, FIRST_NAME], self.names[:, LAST_NAME] = np.arange(population.size), -1
             self.name_words = PackedTexts.of(persona.name.encode() for persona in people)
-        self.given = PackedTexts.of(map(_encode, given))
+        self.given = PackedTexts.of(text.encode() for text in given)
         self.words = PackedTexts.of(())
         self.room = 0
-        self._known = 0
+        self.topics: list[bytes] = []
+        """The topics of each code, as msgpack."""
         self._each: list[bytes] = []
 
     @property
     def tables(self) -> TextTables:
-        return TextTables(self.names, *self.name_words[:2], *self.words[:2], *self.given[:2], *_DONE[:2])
+        return TextTables(self.names, *self.name_words[:2], *self.words[:2], *self.given[:2])
 
     def learn(self, topics: Sequence[tuple[str, ...]]) -> None:
-        if len(topics) == self._known:
+        if len(topics) == len(self.topics):
             return
-        for each in topics[self._known :]:
+        for each in topics[len(self.topics) :]:
             texts = (one.format(topic=each[0] if each else "this") for kind in KINDS for one in TEMPLATES[kind])
-            self._each += [_encode(each), *map(_encode, texts)]
-        self._known = len(topics)
+            self.topics.append(_encode(each))
+            self._each += [self.topics[-1], *(text.encode() for text in texts)]
         self.words = PackedTexts.of(self._each)
         texts_max = max(self.words.longest, self.given.longest)
         self.room = ROOM + 2 * self.name_words.longest + texts_max + self.words.longest
+
+    def columns(self, key: NDArray[np.uint64], tick: int | Ints, wholes: Ints, shares: Floats) -> tuple[Values, ...]:
+        """Return views in columns, as `CONTEXTS` has them. No author has written a text.
+
+        Args:
+            tick: of all of them, or of each.
+        """
+        count = len(wholes)
+        sizes = self.name_words.longest * 2 + 8, max(self.words.longest, self.given.longest), self.words.longest
+        heaps = [np.empty(count * size, dtype=np.uint8) for size in sizes]
+        ends = np.zeros((3, count), dtype=np.int64)
+        view_kernel.write_texts(key, wholes, self.tables, heaps[0], heaps[1], heaps[2], ends)
+        cut = zip(heaps, ends, strict=True)
+        names, texts, topics = (Heap(data[: int(of[-1]) if count else 0].copy(), of) for data, of in cut)
+        return (
+            np.ones(count, dtype=np.uint8),
+            wholes[:, col.ID],
+            wholes[:, col.AUTHOR],
+            *(names, texts, topics),
+            tick - wholes[:, col.CREATED],
+            *(wholes[:, place] for place in (col.LIKES, col.REPLIES, col.RESHARES)),
+            *(shares[:, place] for place in (col.VELOCITY, col.POPULARITY)),
+            wholes[:, col.FOLLOWED],
+            *(shares[:, place] for place in (col.TOPIC_MATCH, col.APPEAL, col.FATIGUE, col.APPRECIATED)),
+            *(wholes[:, place] for place in (col.TIMES, col.ORIGIN, col.VIEWED)),
+            *CONTEXTS.absent(count),
+        )

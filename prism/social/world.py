@@ -22,16 +22,16 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import chain, compress
-from operator import attrgetter
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
 from prism import kernels
 from prism.agents.questions import Questions
 from prism.agents.social_agent import Draft
 from prism.agents.turn import MOVED, Question, Trigger, Update
-from prism.agents.waves import Kind, Updates, Wave
+from prism.agents.waves import Encoded, Kind, Updates, Wave
 from prism.bundles import AGENTS, blocks_in
 from prism.columns import (
     Column,
@@ -51,7 +51,7 @@ from prism.config.interventions import InterventionConfig, with_settings
 from prism.distribution import size_totals
 from prism.domain import World
 from prism.errors import ConfigError
-from prism.events import Events
+from prism.events import ATTRIBUTES, OF_FEEDS, Happened, events_in, put_together
 from prism.expressions.fields import reads_draw, reads_view
 from prism.kernel_delays import CONSTANT, LOG_NORMAL
 from prism.measure import Measure
@@ -73,6 +73,7 @@ from prism.social.posts.post import AttributeView, PersonalView, PostView
 from prism.social.ranking import post_choice, post_choice_kernel, ranking, ranking_kernel, scored_by
 from prism.social.realised import Realised
 from prism.social.tables import widened
+from prism.social.view_words import PackedTexts
 from prism.social.vocabulary import TRIGGERS, Role
 from prism.statechart.behaviour import Behaviour
 from prism.statechart.definition import LAWS, Delay, DelayLaw
@@ -101,6 +102,8 @@ _ROLES: Final = {Role.OFFLINE: col.OFFLINE, Role.BROWSE: col.BROWSE, Role.ATTEND
 
 class SocialWorld(World):
     """People's committed states, their sessions, and the network that they act on."""
+
+    tables = OF_FEEDS
 
     def __init__(self, config: Config, population: Population, behaviour: Behaviour[Any] = SOCIAL_BEHAVIOUR) -> None:
         self.config, self.behaviour, self.population = config, behaviour, population
@@ -138,7 +141,7 @@ class SocialWorld(World):
         self._rates: dict[tuple[float, float], Floats] = {}
         """The original posts in a session of each person, by their mean and exponent."""
         self._participation = participation(population.size, self.seed, people.participation_sigma)
-        self._kinds: dict[tuple[Kind, Any], tuple[int, ...]] = {}
+        self._kinds: dict[Kind, tuple[int, ...]] = {}
         self._begun: deque[tuple[Ints, Ints | None, InView | None]] = deque()
         """Before each piece of a wave: the rows of its kinds, whose attributes change, and the posts in view."""
         self._latest: tuple[Any, int, Ints] = None, 0, np.zeros((0, KIND_COLUMNS), dtype=np.int64)
@@ -153,6 +156,8 @@ class SocialWorld(World):
             for row in behaviour.chart.transitions
             if row.when is not None and (reads_view(row.when.fields) or reads_draw(row.when.fields))
         }
+        self._sees, self._trigger_names = np.zeros(0, dtype=np.bool_), PackedTexts.of(())
+        """For each known trigger, whether it carries the post in view, and its name as msgpack."""
         self._may_post = "wants_to_post" in behaviour.chart.valid_triggers(behaviour.chart.initial)
         self.prepare()
         self._tell_kernels()
@@ -314,6 +319,16 @@ class SocialWorld(World):
             for agent, name, sees in zip(agents.tolist(), names, has.tolist(), strict=True)
         ]
 
+    def encoded(self, tick: int, agents: Ints, codes: Ints) -> Encoded | None:
+        """Return triggers as they are sent; None if views have more than a kernel can write."""
+        if not self.network.has_plain_views:
+            return None
+        if len(self._sees) != len(self.triggers_known):
+            self._sees = np.array([name in self._with_view for name in self.triggers_known], dtype=np.bool_)
+            self._trigger_names = PackedTexts.of(map(msgspec.msgpack.encode, self.triggers_known))
+        sees = self._sees[codes] & (self.people[agents, col.CURRENT] >= self.network.living.first)
+        return self.network.encoded(tick, agents, codes, sees, self._trigger_names)
+
     def reactions(self, tick: int) -> Sequence[Trigger[PostView]]:  # noqa: ARG002  # nothing follows in the same tick
         """Let the ties and attributes that people have changed in this tick hold from now on."""
         if self.network.pending:
@@ -342,7 +357,7 @@ class SocialWorld(World):
             action = effect.action if isinstance(effect, Draft) else effect
             if action:
                 self.people[agent, col.PENDING] = _number_in(self.actions, action)
-        kinds = self.kind_rows(updates.kinds, updates.of_kinds)
+        kinds = self.kind_rows(updates.kinds)
         changed = in_view = None
         if self.changing.rows:
             changed = self.changing.work_out(updates.tick, updates.agents, kinds[updates.codes, CHANGE])
@@ -355,33 +370,38 @@ class SocialWorld(World):
         state.make_room(len(updates))
         texts = self._texts(updates, kinds) if self.drafts else {}
         turn_kernel.apply(state.t, tick, updates.agents, updates.codes, kinds)
-        events = self.network.take_in(tick, texts, with_feeds=self.config.run.record_feeds)
+        rows = self.network.take_in(tick, texts, with_feeds=self.config.run.record_feeds)
         if changed is not None:
             changes = self.changing.change(changed)
             if len(changes) and self.network.is_written:
-                events = self.with_changes(tick, changes, events)
-                self.network.happened[-1] = events
+                rows = self.network.happened[-1] = self.with_changes(changes, rows)
         if self.memory is not None and in_view is not None:
-            self.memory.add(tick, events, in_view)
+            self.memory.add(tick, rows, in_view)
 
-    def with_changes(self, tick: int, changes: Floats, events: Events) -> Events:
-        return Events.of(sorted([*self.changing.records(tick, changes), *events], key=attrgetter("agent")))
+    def with_changes(self, changes: Floats, rows: Happened) -> Happened:
+        """Return what took place in a wave, with the attributes that have changed, by person."""
+        changed: Happened = {ATTRIBUTES.name: self.changing.rows_of(changes)}
+        if ATTRIBUTES.name in rows:
+            changed = put_together([{ATTRIBUTES.name: rows[ATTRIBUTES.name]}, changed])
+        agents, names, values = changed[ATTRIBUTES.name]
+        order = np.argsort(agents, kind="stable")
+        return {**rows, ATTRIBUTES.name: (agents[order], names.at(order), values.at(order))}
 
-    def kind_rows(self, kinds: Sequence[Kind], effects: Sequence[Any]) -> Ints:
-        """Return kinds of updates, each with the effect that all its updates have, as kernels read them."""
+    def kind_rows(self, kinds: Sequence[Kind]) -> Ints:
+        """Return kinds of updates as kernels read them."""
         if kinds is not self._latest[0] or len(kinds) != self._latest[1]:
-            rows = np.array([*map(self._kind_row, kinds, effects)], dtype=np.int64).reshape(-1, KIND_COLUMNS)
+            rows = np.array([*map(self._kind_row, kinds)], dtype=np.int64).reshape(-1, KIND_COLUMNS)
             self._latest = kinds, len(rows), rows
         return self._latest[2]
 
-    def _kind_row(self, kind: Kind, effect: Any) -> tuple[int, ...]:
+    def _kind_row(self, kind: Kind) -> tuple[int, ...]:
         """Return a kind of update as kernels read it: `prism.social.kernels.turn_kernel` has the columns.
 
-        `effect` is the action that all who have it are about to take from then on; None for no change.
+        Its effect is the action that all who have it are about to take from then on.
         """
-        row = self._kinds.get((kind, effect))
+        row = self._kinds.get(kind)
         if row is None:
-            to_be = -1 if effect is None else _number_in(self.actions, effect)
+            to_be = _number_in(self.actions, kind.effect) if kind.effect else -1
             if not kind.source:
                 row = (col.UNMOVED,) * (KIND_COLUMNS - 1) + (NO_CHANGE,)  # a question is never committed as an update
             elif kind.source in MOVED:
@@ -392,7 +412,7 @@ class SocialWorld(World):
                 row = self._codes[kind.to_state], int(is_end), effect_of, to_be, 0, change
             else:
                 row = col.UNMOVED, 0, 0, to_be, int(kind.source == "quarantine"), NO_CHANGE
-            self._kinds[kind, effect] = row
+            self._kinds[kind] = row
         return row
 
     def _texts(self, updates: Updates, kinds: Ints) -> dict[int, str]:
@@ -410,9 +430,9 @@ class SocialWorld(World):
             self.drafts.pop(agent, None)
         return {agent: text for agent, text in texts.items() if text}
 
-    def take_events(self) -> Events:
+    def take_rows(self) -> Happened:
         happened, self.network.happened = self.network.happened, []
-        return Events(b"".join(each.encoded for each in happened), sum(map(len, happened)))
+        return put_together(happened) if happened else {}
 
     # Interventions
 
@@ -422,7 +442,7 @@ class SocialWorld(World):
             author = self.population.number(intervention.publish.author)
             self.network.publish_from_outside(author, tick, intervention.publish)
             if self.memory is not None:
-                self.memory.add_events(tick, self.network.happened[-1])
+                self.memory.add_events(tick, events_in(tick, self.network.happened[-1]))
         until = intervention.until_round
         for agent in intervention.silence or ():
             ends = col.FOREVER if until is None else (until - 1) * self.ticks_per_round
@@ -599,6 +619,9 @@ class SocialWave(Wave[PostView]):
     def at(self, places: Ints) -> list[Trigger[PostView]]:
         names = map(self.names.__getitem__, self.codes[places].tolist())
         return self._world.triggers_of(self.agents[places], self.tick, [*names])
+
+    def encoded(self) -> Encoded | None:
+        return self._world.encoded(self.tick, self.agents, self.codes)
 
 
 def _number_in(names: list[str], name: str) -> int:

@@ -6,7 +6,6 @@ import msgspec
 import pytest
 
 from prism.agents import Decision, Question, Source, Trigger, Update, turn
-from prism.events import Event, FeedShown, Intervened, PostEvent
 from prism.social.chart import SOCIAL_CHART
 from prism.social.posts.post import PostView
 from prism.statechart import AgentState, Statechart, Transition
@@ -128,12 +127,9 @@ def test_an_action_that_raises_reaches_the_caller_and_moves_nobody(decision: Dec
         Trigger[PostView](6, 7, "decides", TORN, Decision("composing", "fallback", 2, "timeout")),
         Update[str](6, 7, "decides", "evaluating", "composing", "oracle", "reply"),
         Question[PostView](6, 7, "decides", "evaluating", ("scrolling", "composing"), TORN),
-        Intervened(6, 0, "silence", {"tick": 6, "silence": [7]}),
-        PostEvent(6, 7, "publish", 7 << 24, None, ("tea",)),
-        FeedShown(6, 7, (9 << 24, 3)),
     ],
 )
 def test_messages_survive_encoding_and_are_told_apart(message: Any) -> None:
-    kinds = Trigger[PostView] | Update[str] | Question[PostView] | Intervened | Event
+    kinds = Trigger[PostView] | Update[str] | Question[PostView]
     decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(kinds)
     assert decoder.decode(msgspec.msgpack.encode(message)) == message

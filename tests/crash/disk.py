@@ -16,7 +16,7 @@ from random import Random
 
 import msgspec
 
-from actors.persistence.disk import Disk
+from actors.store.disk import Disk
 
 READS = frozenset({"names", "size", "read"})
 

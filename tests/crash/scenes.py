@@ -14,16 +14,17 @@ import anyio
 import msgspec
 
 from actors.core.errors import first_error
+from actors.core.kinds import shapes_of
 from actors.core.ports import Observer
-from actors.persistence.journal import JOURNAL, create_journal, header_of
-from actors.persistence.oracle_log import create_answers
-from actors.record.recovery import recover
 from actors.runs.code import manifest_of
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Run, run_recorded
 from actors.runs.replay import AbsentOracle, Replay
 from actors.runs.rounds_csv import cut_series
 from actors.runtime.simulation import Simulation
+from actors.store.journal import JOURNAL, create_journal, header_of
+from actors.store.oracle_log import create_answers
+from actors.store.recovery import recover
 from prism.config import Config, SimulationConfig
 from prism.errors import PrismError
 from prism.rng import Draw, pick, uniform
@@ -124,7 +125,7 @@ class Scene:
         oracle = self._oracle(domain, process) if oracle is None else oracle
         directory = RunDirectory(Path("simulated"))
         if JOURNAL not in disk.visible_names():
-            self._create(disk, directory, domain.size)
+            self._create(disk, directory, domain)
         recovered = recover(disk)
         with directory.writing():
             rows = cut_series(disk, recovered.recorded.tick, self.config.simulation.ticks_per_round)
@@ -154,10 +155,10 @@ class Scene:
         oracle = FickleOracle(process) if self.is_live else domain.oracle()
         return SlowJudge(oracle, process, self._fails, LONGEST_S) if self._fails else oracle
 
-    def _create(self, disk: SimulatedDisk, directory: RunDirectory, agents: int) -> None:
+    def _create(self, disk: SimulatedDisk, directory: RunDirectory, domain: SocialDomain) -> None:
         with directory.writing():
             create_answers(disk)
-            create_journal(disk, header_of(self.config, {}, agents, "simulated"))
+            create_journal(disk, header_of(self.config, {}, domain.size, "simulated", shapes_of(domain)))
 
     def replay(self, disk: SimulatedDisk) -> None:
         """Run again as `prism replay` does, and compare.

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.persistence.disk import RealDisk, write_whole
+from actors.store.disk import RealDisk, write_whole
 from tests.catalogue import catalogue
 from tests.crash.disk import Cut, SimulatedDisk
 

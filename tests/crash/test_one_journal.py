@@ -9,9 +9,9 @@ from hashlib import sha256
 
 import pytest
 
-from actors.persistence.journal import JOURNAL
-from actors.persistence.oracle_log import ANSWERS
-from actors.record.rounds import ROUNDS
+from actors.store.journal import JOURNAL
+from actors.store.oracle_log import ANSWERS
+from actors.store.rounds import ROUNDS
 from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
 from tests.crash.scenes import EMBEDDED, Scene, with_deliberation

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from actors.record.rounds import ROUNDS
 from actors.runs.rounds_csv import cut_series
+from actors.store.rounds import ROUNDS
 from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
 

@@ -10,12 +10,12 @@ import msgspec
 
 from actors.core.errors import DamagedError, JournalError, RunDirectoryError
 from actors.core.frames import encode_frame
-from actors.persistence.journal import JOURNAL, Header, create_journal
-from actors.persistence.oracle_log import ANSWERS
-from actors.persistence.segments import read_segment, start_of
-from actors.record.findings import verify_files
-from actors.record.rounds import ROUNDS
 from actors.runs.replay import AbsentOracle
+from actors.store.findings import verify_files
+from actors.store.journal import JOURNAL, Header, create_journal
+from actors.store.oracle_log import ANSWERS
+from actors.store.rounds import ROUNDS
+from actors.store.segments import read_segment, start_of
 from tests.crash.disk import Crash, CrashedError, Cut, DiskFault, SimulatedDisk
 from tests.crash.scenes import FickleOracle, Name, Scene
 

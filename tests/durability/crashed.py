@@ -8,11 +8,11 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from actors.persistence.checkpoint import checkpoint_names
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL
-from actors.record.manifest import CONFIG, SUMMARY, read_manifest
 from actors.runs.directory import RunDirectory
+from actors.store.checkpoint import checkpoint_names
+from actors.store.disk import RealDisk
+from actors.store.journal import JOURNAL
+from actors.store.manifest import CONFIG, SUMMARY, read_manifest
 from tests.command import Ended, Prism, prism_alone
 
 MORE_TICKS = 40
@@ -43,7 +43,7 @@ def crash(place: Path, config: str) -> Crashed:
     (place / "config.yaml").write_text(config)
     path, whole = place / "run", place / "whole"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("actors.persistence.checkpoint_writer.KEPT", 3)  # two are left when the last one is taken away
+        patch.setattr("actors.store.checkpoint_writer.KEPT", 3)  # two are left when the last one is taken away
         _prism("run", str(place / "config.yaml"), "--out", str(path))
     names = checkpoint_names(RealDisk(path))
     (path / names[0]).unlink()

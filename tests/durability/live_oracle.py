@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from actors.core.frames import Damage
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL
-from actors.persistence.oracle_log import ANSWERS, MAGIC, read_answers
+from actors.store.disk import RealDisk
+from actors.store.journal import JOURNAL
+from actors.store.oracle_log import ANSWERS, MAGIC, read_answers
 from prism.rng import Draw, integer
 from tests.durability.process_runs import whole_ticks
 from tests.standin import ModelServer

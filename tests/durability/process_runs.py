@@ -11,10 +11,10 @@ from random import Random
 from typing import Any
 
 from actors.core.frames import Damage
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, read_header, read_ticks
-from actors.record.manifest import SUMMARY
-from actors.record.rounds import ROUNDS
+from actors.store.disk import RealDisk
+from actors.store.journal import JOURNAL, read_header, read_ticks
+from actors.store.manifest import SUMMARY
+from actors.store.rounds import ROUNDS
 from tests.paths import ROOT
 from tests.patience import HANG_S
 

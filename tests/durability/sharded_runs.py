@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from actors.record.manifest import read_summary
+from actors.store.manifest import read_summary
 from tests.plain import plain_text
 
 STARTS_S = 240.0

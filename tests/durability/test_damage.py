@@ -10,13 +10,13 @@ import pytest
 
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import Frame
-from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, TickFrame, read_header, read_ticks
-from actors.persistence.oracle_log import ANSWERS
-from actors.persistence.oracle_log import MAGIC as ANSWERS_MAGIC
-from actors.record.recovery import recover
-from tests.actors.persistence.files import frames_in
+from actors.store.checkpoint import checkpoint_names, read_checkpoint
+from actors.store.disk import RealDisk
+from actors.store.journal import JOURNAL, TickFrame, read_header, read_ticks
+from actors.store.oracle_log import ANSWERS
+from actors.store.oracle_log import MAGIC as ANSWERS_MAGIC
+from actors.store.recovery import recover
+from tests.actors.store.files import frames_in
 from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.crash.disk import SimulatedDisk

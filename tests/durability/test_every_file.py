@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import pytest
 
-from actors.persistence.journal import JOURNAL
-from actors.record.manifest import SUMMARY
-from actors.record.rounds import ROUNDS
+from actors.store.journal import JOURNAL
+from actors.store.manifest import SUMMARY
+from actors.store.rounds import ROUNDS
 from tests.command import Ended, Prism, prism_alone
 from tests.durability.conftest import LIVE, TINY
 from tests.standin import ModelServer

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from actors.persistence.journal import JOURNAL
-from actors.record.rounds import ROUNDS
+from actors.store.journal import JOURNAL
+from actors.store.rounds import ROUNDS
 from tests.command import Prism, short_of_room
 from tests.durability.process_runs import whole_ticks
 from tests.paths import ROOT

@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from actors.persistence.journal import JOURNAL
-from actors.record.lock import LOCK
-from actors.record.manifest import CONFIG, MANIFEST, SUMMARY, read_manifest
 from actors.runs.directory import RunDirectory
+from actors.store.journal import JOURNAL
+from actors.store.lock import LOCK
+from actors.store.manifest import CONFIG, MANIFEST, SUMMARY, read_manifest
 from tests.command import Prism, short_of_room
 from tests.durability.conftest import TINY
 from tests.durability.process_runs import differences

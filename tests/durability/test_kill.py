@@ -12,10 +12,10 @@ from time import monotonic, sleep
 import msgspec
 import pytest
 
-from actors.persistence.journal import JOURNAL
-from actors.persistence.oracle_log import ANSWERS
-from actors.record.lock import LOCK
-from actors.record.manifest import CONFIG, MANIFEST
+from actors.store.journal import JOURNAL
+from actors.store.lock import LOCK
+from actors.store.manifest import CONFIG, MANIFEST
+from actors.store.oracle_log import ANSWERS
 from tests.command import Prism
 from tests.durability.conftest import TINY
 from tests.durability.live_oracle import LIVE, LiveWitness

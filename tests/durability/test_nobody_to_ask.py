@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.record.manifest import CONFIG, MANIFEST
+from actors.store.manifest import CONFIG, MANIFEST
 from tests.actors.cli.conftest import SMALL
 from tests.command import run_prism
 

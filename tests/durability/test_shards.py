@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import psutil
 import pytest
 
-from actors.record.manifest import read_summary
+from actors.store.manifest import read_summary
 from tests.durability.sharded_runs import CONFIG, STARTS_S, assert_same, begun, ended, events, wait_for
 from tests.plain import plain_text
 from tests.standin import Latency, ModelServer, ServerSettings

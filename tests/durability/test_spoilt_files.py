@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from actors.core.frames import ORIGIN, Frame, encode_frame, link_of
-from actors.persistence.checkpoint import FORMAT, checkpoint_names
-from actors.persistence.disk import RealDisk
-from actors.persistence.framed_files import read_frames
-from actors.persistence.journal import JOURNAL
-from actors.persistence.oracle_log import ANSWERS
-from actors.record.manifest import CONFIG, MANIFEST
+from actors.store.checkpoint import FORMAT, checkpoint_names
+from actors.store.disk import RealDisk
+from actors.store.framed_files import read_frames
+from actors.store.journal import JOURNAL
+from actors.store.manifest import CONFIG, MANIFEST
+from actors.store.oracle_log import ANSWERS
 from tests.command import Prism
 from tests.durability.crashed import Crashed, resumed
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.record.manifest import CONFIG, MANIFEST
+from actors.store.manifest import CONFIG, MANIFEST
 from tests.command import short_of_room
 from tests.paths import ROOT
 
@@ -189,7 +189,7 @@ def test_a_full_disk_while_inputs_are_kept_leaves_nothing_and_says_so(tmp_path: 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from actors.persistence.disk import RealDisk
+from actors.store.disk import RealDisk
 renamed = RealDisk.rename
 
 def rename(disk, name, to):

@@ -12,7 +12,8 @@ import httpx
 import pytest
 from playwright.sync_api import Page
 
-from actors.persistence.oracle_log import LoggedAnswer
+from actors.core.messages import Message
+from actors.store.oracle_log import LoggedAnswer
 from prism.agents import Question, Update
 from prism.social.posts.post import PostView
 from tests.browser import NARROW, WIDE, Browser, Scheme, Visit, browser, chromium
@@ -263,12 +264,12 @@ def test_an_error_leads_back_to_the_runs(browser: Browser, address: str, place: 
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve a run in which every text is hostile: names, posts, effects, answers, and the run's own name."""
     root = tmp_path_factory.mktemp("hostile")
-    ticks, answers = [], []
+    ticks, answers = list[list[Message]](), []
     for agent, text in enumerate(MARKUP.values()):
         view = PostView(1, 0, text, text, (text,), 1, 0, 0, 0, 0.0, 0.0, False, 0.0, 0.0, 0.0)
         ticks.append(
             [
-                Question(agent, 0, "decides", "evaluating", ("scrolling", "composing"), msgspec_list(view)),
+                Question(agent, 0, "decides", "evaluating", ("scrolling", "composing"), view),
                 Update(agent, 0, "decides", "evaluating", "composing", "llm", text, text),
             ]
         )
@@ -277,10 +278,6 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     write_run(root / name, ("population.size=40", "simulation.rounds=5"), ticks, answers)
     with serving(root) as address:
         yield address
-
-
-def msgspec_list(view: PostView) -> object:
-    return [getattr(view, name) for name in view.__struct_fields__]
 
 
 def test_hostile_texts_stay_texts(browser: Browser, hostile: str) -> None:

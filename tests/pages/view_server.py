@@ -12,12 +12,15 @@ from pathlib import Path
 import msgspec
 
 from actors.core.frames import RunningDigest
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, create_journal, header_of
-from actors.persistence.oracle_log import LoggedAnswer, create_answers, encode_answer
+from actors.core.messages import Message
 from actors.runs.code import manifest_of
 from actors.runs.directory import RunDirectory
+from actors.store.disk import RealDisk
+from actors.store.journal import JOURNAL, create_journal, header_of
+from actors.store.oracle_log import LoggedAnswer, create_answers, encode_answer
 from prism.config import load_config
+from prism.social.posts.post import PostView
+from tests.payloads import Payloads
 
 PRISM = (sys.executable, "-m", "actors.cli")
 
@@ -43,7 +46,7 @@ def serving(root: Path, started_in: Path | None = None) -> Iterator[str]:
 def write_run(
     path: Path,
     settings: Sequence[str],
-    ticks: Sequence[Sequence[msgspec.Struct]],
+    ticks: Sequence[Sequence[Message]],
     answers: Sequence[LoggedAnswer] = (),
 ) -> Path:
     """Write the files of a run with these messages in its ticks, as if it had been killed after the last.
@@ -57,10 +60,10 @@ def write_run(
     directory.write_config(config)
     directory.write_manifest(manifest_of(config, {}))
     agents = config.population.size if config.simulation.domain == "social" else len(config.economy.nations)
-    create_journal(disk, header_of(config, {}, agents, "0.1.0"))
-    digest, encode = RunningDigest(), msgspec.msgpack.encode
+    payloads, digest, encode = Payloads(PostView), RunningDigest(), msgspec.msgpack.encode
+    create_journal(disk, header_of(config, {}, agents, "0.1.0", payloads.shapes))
     for tick, messages in enumerate(ticks):
-        disk.append(JOURNAL, digest.add(tick, [encode(message) for message in messages]))
+        disk.append(JOURNAL, digest.add(payloads.of(tick, messages)))
     create_answers(disk)
     for answer in answers:
         disk.append("oracle.log", encode_answer(encode(answer)))

@@ -14,7 +14,7 @@ from prism.columns import Columns
 from prism.config import Config
 from prism.config.attributes import AttributeConfig
 from prism.errors import ConfigError
-from prism.events import AttributeSet, TieChanged
+from prism.events import AttributeSet, TieChanged, events_in
 from prism.social.chart import social_behaviour
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
@@ -107,7 +107,7 @@ class Seen:
         for trigger in self.run.triggers[-1]:
             if trigger.context is not None:
                 self.views[trigger.tick, trigger.agent] = trigger.context
-        events = list(self.world.take_events())
+        events = events_in(self.run.tick - 1, self.world.take_rows())
         self.events += events
         return events
 

@@ -22,6 +22,7 @@ from prism.social.kernels.graph_kernel import friendships
 from prism.social.people.homophily import wired
 from prism.social.ties.edges import parse_edges
 from prism.social.ties.graph import FollowGraph, generate, is_mutual
+from prism.social.ties.power_law import power_law_ties
 from tests.catalogue import catalogue
 from tests.paths import real_path
 
@@ -100,6 +101,27 @@ def test_friendships_are_those_that_igraph_makes_of_the_same_draws(size: int, co
     joins, befriended = friendships(size, count, seed)
     ours = zip(befriended.tolist(), joins.tolist(), strict=True)
     assert sorted(ours) == sorted((min(each), max(each)) for each in other.get_edgelist())
+
+
+@given(
+    size=st.integers(8, 400),
+    share=st.floats(0, 0.25),
+    exponents=st.tuples(*[st.one_of(st.floats(2, 4), st.sampled_from([2.0, 100.0]))] * 2),
+    seed=st.integers(0, 2**63 - 1),
+)
+def test_a_power_law_graph_is_that_of_igraph(
+    size: int, share: float, exponents: tuple[float, float], seed: int
+) -> None:
+    ties = size * max(1, int(share * size))
+    igraph.set_random_number_generator(GraphRandom(seed))
+    try:
+        other = igraph.Graph.Static_Power_Law(
+            size, ties, exponent_out=exponents[0], exponent_in=exponents[1], finite_size_correction=False
+        )
+    finally:
+        igraph.set_random_number_generator(random)
+    ours = power_law_ties(size, ties, *exponents, seed)
+    assert [*zip((ours // size).tolist(), (ours % size).tolist(), strict=True)] == sorted(other.get_edgelist())
 
 
 @catalogue("exponent", [2.1, 2.5, 3.5])

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 from scipy import stats
 
-from actors.record.manifest import read_summary
-from actors.record.rounds import read_rounds
 from actors.results.measures import RunNumbers
+from actors.store.manifest import read_summary
+from actors.store.rounds import read_rounds
 from actors.studies.experiments.run_measures import KnownMeasures
 from prism.config import Config
 from prism.errors import SettingError

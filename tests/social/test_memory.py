@@ -13,7 +13,7 @@ import msgspec
 from prism.agents import Question
 from prism.config import Config, LLMConfig
 from prism.config.interventions import InterventionConfig, PublishConfig
-from prism.events import Event, TieChanged
+from prism.events import Event, TieChanged, events_in
 from prism.llm.oracle import SocialModelOracle
 from prism.social.memory import NAME_CHARS, TEXT_CHARS
 from prism.social.posts.post import PersonalView, PostView, author_of
@@ -42,7 +42,7 @@ async def witnessed(run: Run, ticks: int) -> list[Happened]:
     found = []
     for tick in range(ticks):
         await run.advance(1)
-        found += [Happened(tick, event) for event in run.world.take_events()]
+        found += [Happened(tick, event) for event in events_in(tick, run.world.take_rows())]
     return found
 
 

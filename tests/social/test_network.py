@@ -15,7 +15,7 @@ import pytest
 from prism.columns import Columns, Ints, Rows
 from prism.config import FeedConfig, RelevanceConfig
 from prism.errors import PrismError
-from prism.events import PostEvent
+from prism.events import PostEvent, events_in
 from prism.social.network import Network
 from prism.social.people.population import Population
 from prism.social.posts.cascade import CascadeSize
@@ -121,13 +121,13 @@ def test_every_effect_that_took_place_leaves_an_event_and_no_other_does() -> Non
     reshare(net, BO, post.id, 1)
     reply(net, DI, post_id(BO, 0), 2)
     like(net, CY, post.id, 3)
-    made = [event for each in net.happened for event in each]
+    made = [event for tick, each in enumerate(net.happened) for event in events_in(tick, each)]
     net.retire(30)
     like(net, CY, post.id, 30)
     reply(net, CY, post.id, 30)
     reshare(net, CY, post.id, 30)
     assert (
-        [event for each in net.happened for event in each]
+        [event for tick, each in enumerate(net.happened) for event in events_in(tick, each)]
         == made
         == [
             PostEvent(0, ADA, "publish", post.id, None, ("tea",)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 from actors.runtime.simulation import Simulation
 from prism.config import Config
 from prism.errors import ConfigError, InputError
-from prism.events import AttributeSet, Event, PostEvent, PostTaken
+from prism.events import AttributeSet, Happened, PostEvent, PostTaken, events_in
 from prism.rng import Draw, integer
 from prism.social.chart import social_behaviour
 from prism.social.domain import SocialDomain
@@ -174,14 +173,14 @@ def test_a_line_says_what_a_file_has_and_another_which_topics_interest_nobody() 
 async def course(**given: Any) -> tuple[Simulation, list[Any]]:
     """Return a run and its events."""
     run, events = simulation(**given), list[Any]()
-    take = run.domain.world.take_events
+    take = run.domain.world.take_rows
 
-    def taken() -> Sequence[Event]:
+    def taken() -> Happened:
         found = take()
-        events.extend(found)
+        events.extend(events_in(run.engine.tick, found))
         return found
 
-    run.domain.world.take_events = taken  # type: ignore[method-assign]
+    run.domain.world.take_rows = taken  # type: ignore[method-assign]
     await run.run()
     return run, events
 

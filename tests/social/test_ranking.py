@@ -13,7 +13,7 @@ from prism.columns import Columns
 from prism.config import Config, PopulationConfig
 from prism.config.model import ALGORITHMS
 from prism.errors import ConfigError
-from prism.events import PostEvent
+from prism.events import PostEvent, events_in
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
 from prism.social.posts.post import author_of
@@ -106,7 +106,7 @@ async def test_engagements_across_groups_are_counted_and_survive_a_checkpoint() 
     roots = dict[int, int]()
     for _ in range(3 * TICKS):
         await run.advance(1)
-        for event in run.world.take_events():
+        for event in events_in(0, run.world.take_rows()):
             assert isinstance(event, PostEvent)
             above = event.post if event.parent is None else event.parent
             roots[event.post] = root = roots.get(above, event.post)

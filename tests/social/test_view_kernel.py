@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -10,15 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.agents import Update, turn
-from prism.agents.answer_kernel import put_number
+from prism.agents.bytes_kernel import put_number
 from prism.config import Config
-from prism.events import FeedShown, PostEvent
 from prism.social.domain import SocialDomain
 from prism.social.kernels import view_kernel
 from prism.social.people.persona import Persona
 from prism.social.people.population import Population, build_population
 from prism.social.ties.graph import FollowGraph
-from prism.social.view_words import ViewWords
+from prism.social.view_words import CONTEXTS, ViewWords
 from prism.social.world import SocialWave
 from tests.actors.social_runs import SMALL
 from tests.catalogue import catalogue
@@ -51,39 +51,34 @@ def test_a_name_is_as_msgpack_has_it(first: str, last: str, before: int, has_las
     words.name_words = type(words.name_words).of([first.encode(), last.encode()])
     name = f"{first} {last}" if has_last else first
     name = f"{name} {before + 1}" if before else name
-    assert written(view_kernel.put_name, words.names[0], words.tables) == encode(name)
+    assert written(view_kernel.put_name, words.names[0], words.tables) == name.encode()
+    assert view_kernel.name_length(words.names[0], words.tables) == len(name.encode())
 
 
 @catalogue("seed", range(1))
-def test_views_and_events_of_a_run_are_as_msgpack_has_them(seed: int) -> None:
+def test_triggers_of_a_run_are_as_msgpack_has_them_and_their_views_are_the_columns(seed: int) -> None:
     config = msgspec.convert(
-        {
-            **msgspec.to_builtins(SMALL),
-            "simulation": {**msgspec.to_builtins(SMALL.simulation), "seed": seed},
-            "run": {"record_feeds": True},
-        },
-        Config,
+        {**msgspec.to_builtins(SMALL), "simulation": {**msgspec.to_builtins(SMALL.simulation), "seed": seed}}, Config
     )
     domain = SocialDomain(config, build_population(config.population, seed))
-    world, network, views, kinds = domain.world, domain.world.network, 0, set()
+    world, network, views = domain.world, domain.world.network, 0
     for tick in range(90):
         wave = world.triggers(tick)
         assert isinstance(wave, SocialWave)
-        looking = wave.agents[world.current[wave.agents] >= network.living.first]
-        if len(looking):
-            seen = network.views(looking, tick)
-            content, ends = network.write_views(tick, *network.see(looking, tick))
-            starts = [0, *ends.tolist()]
-            found = [content[start:end].tobytes() for start, end in zip(starts, ends.tolist(), strict=False)]
-            assert found == [*map(encode, seen)]
-            views += len(seen)
+        sent = wave.encoded()
+        assert sent is not None
+        content, ends = sent
+        assert [content[start:end] for start, end in pairwise([0, *ends])] == [*map(encode, wave)]
+        seen = [trigger.context for trigger in wave if trigger.context is not None]
+        looking = np.array([trigger.agent for trigger in wave if trigger.context is not None], dtype=np.int64)
+        columns = network.in_columns(tick, *network.see(looking, tick))
+        assert [CONTEXTS.at(columns, place) for place in range(len(seen))] == seen
+        expected = [each.tolist() if isinstance(each, np.ndarray) else each.values() for each in CONTEXTS.values(seen)]
+        assert [each.tolist() if isinstance(each, np.ndarray) else each.values() for each in columns] == expected
+        views += len(seen)
         for trigger in wave:
-            agent = domain.agent(trigger.agent)
-            answer = turn(domain.chart, agent, trigger, ask=False)
+            answer = turn(domain.chart, domain.agent(trigger.agent), trigger, ask=False)
             assert isinstance(answer, Update)
             world.apply(answer)
-        events = world.take_events()
-        assert events.encoded == b"".join(map(encode, events))
-        kinds |= {type(event) if not isinstance(event, PostEvent) else event.kind for event in events}
+        world.take_rows()
     assert views > 100
-    assert kinds >= {"publish", "reply", "reshare", "like", FeedShown}

@@ -9,12 +9,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import msgspec
 import pytest
 
-from actors.core.frames import Damage
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import read_header, read_ticks
+from actors.store.messages import ticks_of
 from tests.command import Ended, run_prism
 from tests.durability.process_runs import KillableRun, differences
 from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
@@ -254,9 +251,7 @@ def asked(server: ModelServer) -> Counter[str]:
 
 def turns(run: str) -> list[Any]:
     """What the journal has of each turn: questions and updates, without the time that answers took."""
-    disk = RealDisk(Path(run))
-    frames = list(read_ticks(disk, read_header(disk)[1]))
-    return [msgspec.msgpack.decode(frame.payload) for frame in frames if not isinstance(frame, Damage)]
+    return [*ticks_of(Path(run))]
 
 
 def rounds(run: str) -> list[str]:

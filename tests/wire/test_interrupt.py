@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from actors.persistence.oracle_log import ANSWERS
+from actors.store.oracle_log import ANSWERS
 from tests.command import Prism, run_prism
 from tests.durability.process_runs import whole_ticks
 from tests.paths import ROOT

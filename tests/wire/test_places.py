@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from actors.persistence.journal import JOURNAL
+from actors.store.journal import JOURNAL
 from tests.paths import ROOT
 from tests.plain import plain_text
 from tests.standin import Latency, ModelServer, ServerSettings

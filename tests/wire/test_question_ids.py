@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from actors import run
-from actors.persistence.journal import JOURNAL
-from actors.persistence.oracle_log import ANSWERS
 from actors.runs.questions import FoundQuestion, find_question
+from actors.store.journal import JOURNAL
+from actors.store.oracle_log import ANSWERS
 from prism.agents import Question
 from prism.config import Config
 from prism.llm.question_id import find_id

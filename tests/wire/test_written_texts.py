@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from actors.core.frames import Damage
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import read_header, read_ticks
 from actors.runtime.simulation import Simulation
+from actors.store.messages import ticks_of
+from prism.agents import Update
 from prism.social.posts.post import PostKind, write_post
 from tests.command import Ended, run_prism
 from tests.standin import ModelServer
@@ -96,16 +95,5 @@ def test_a_run_with_texts_can_be_replayed_resumed_forked_and_run_from_its_tape(p
 
 def drafts(directory: Path) -> int:
     """Return the number of texts in a journal."""
-    disk = RealDisk(directory)
-    frames = read_ticks(disk, read_header(disk)[1])
-    payloads = [msgspec.msgpack.decode(frame.payload) for frame in frames if not isinstance(frame, Damage)]
-    updates = [each for each in lists(payloads) if len(each) > 7 and each[0] == 2 and each[6] == "llm"]
-    return sum(isinstance(update[7], list) for update in updates)
-
-
-def lists(value: object) -> Iterator[list[Any]]:
-    """Yield every list within a value."""
-    if isinstance(value, list):
-        yield value
-        for each in value:
-            yield from lists(each)
+    updates = chain.from_iterable(ticks_of(directory, Update))
+    return sum(each.source == "llm" and isinstance(each.effect, list) for each in updates)

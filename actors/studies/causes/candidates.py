@@ -1,29 +1,34 @@
-"""The candidates for a cause: all that can be undone in a run, each with a weight that the journal gives it."""
+"""The candidates for a cause: all that can be undone in a run, each with a weight that the record gives it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from actors.core.errors import RunDirectoryError
+from actors.core.kinds import ASKED
 from actors.core.messages import Decided, QuestionName
-from actors.record.answers import KeptAnswers
-from actors.record.messages import those_of, ticks_of
 from actors.results.retrace import OpenRun
 from actors.results.what_if import answer_as
 from actors.runs.interventions import what as what_it_did
+from actors.store.answers import KeptAnswers
+from actors.store.posts import COLUMNS, posts_until
+from actors.store.record import Block, tick_of_rows
 from actors.studies.causes.futures import Change
-from actors.studies.causes.track import LIKE, Root, Track
-from prism.agents import DECIDED, Question, Source, Update
+from actors.studies.causes.track import Track
+from prism.agents import DECIDED, Source
+from prism.agents.waves import Kind
+from prism.columns import Ints, OnAccess, distinct, places_among
 from prism.config import InterventionConfig
 from prism.config.interventions import KINDS_OF, planned
 from prism.domain import HasFutures
-from prism.events import Intervened, PostEvent
+from prism.events import MADE
 
 INTERVENTIONS, PEOPLE, DECISIONS, TIES, POSTS = "interventions", "people", "decisions", "ties", "posts"
 KINDS: Final = (INTERVENTIONS, PEOPLE, DECISIONS, TIES, POSTS)
@@ -65,7 +70,7 @@ def kinds_of(run: OpenRun) -> tuple[str, ...]:
 
 
 def candidates_of(run: OpenRun, track: Track, since: int, by: Collection[str]) -> list[Candidates]:
-    """Return the candidates of a run. It reads the journal, and blocks.
+    """Return the candidates of a run. It reads the record, and blocks.
 
     Args:
         track: of the measure; a cascade's candidates are weighed by what they did in it.
@@ -76,7 +81,7 @@ def candidates_of(run: OpenRun, track: Track, since: int, by: Collection[str]) -
         if kind not in kinds_of(run):
             can = ", ".join(kinds_of(run))
             raise RunDirectoryError(f"{run.path}: a run of {run.domain_name} has no {kind} to undo; expected {can}")
-    found = _Journal(run, track, since, with_decisions=DECISIONS in by)
+    found = _Recorded(run, track, since, with_decisions=DECISIONS in by)
     made: dict[str, Callable[[], Candidates]] = {
         INTERVENTIONS: partial(_interventions, run),
         PEOPLE: found.people,
@@ -141,62 +146,52 @@ def _interventions(run: OpenRun) -> Candidates:
     return Candidates(INTERVENTIONS, each, np.ones(len(each)))
 
 
-class _Taken(NamedTuple):
-    """A decision that the journal has: its question, the tick in which it took effect, and the option taken."""
+class _Made(OnAccess[Candidate]):
+    """So many candidates, each made when it is asked for: most of millions of ties are not."""
 
-    question: Question[Any]
-    tick: int
-    option: str
+    def __init__(self, number: int, make: Callable[[int], Candidate]) -> None:
+        self._number, self._make = number, make
+
+    def __len__(self) -> int:
+        return self._number
+
+    def made(self, place: int) -> Candidate:
+        return self._make(place)
 
 
-class _Journal:
-    """The journal of a run as candidates need it."""
+class _Recorded:
+    """The record of a run as candidates need it: its posts and likes, and its questions and decisions, in columns."""
 
     def __init__(self, run: OpenRun, track: Track, since: int, *, with_decisions: bool) -> None:
-        self._run, self._since = run, since
-        self._events: list[PostEvent] = []
-        self._from_outside: set[int] = set()  # the posts that interventions have published
-        self._taken: list[_Taken] = []
-        kinds = (PostEvent, Intervened, *((Question, Update) if with_decisions else ()))
-        asked: dict[tuple[int, str], Question[Any]] = {}
-        for tick, messages in enumerate(ticks_of(run.path, until=run.length)):
-            is_outside = False
-            for each in those_of(messages, *kinds):
-                if isinstance(each, Intervened):
-                    is_outside = each.kind == "publish"
-                elif isinstance(each, PostEvent):
-                    self._events.append(each)
-                    self._from_outside |= {each.post} if is_outside else set()
-                    is_outside = False
-                elif isinstance(each, Question):
-                    asked[each.agent, each.trigger] = each
-                elif each.source in DECIDED and (each.agent, each.trigger) in asked:
-                    question, option = asked.pop((each.agent, each.trigger)), str(each.to_state)
-                    # Only a decision that had another option can be undone.
-                    if question.tick >= since and option in question.options and len(question.options) > 1:
-                        self._taken.append(_Taken(question, tick, option))
+        self._run, self._since, self._size = run, since, run.domain.size
+        answers = dict.fromkeys(("questions", "updates"), ("agent", "kind")) if with_decisions else {}
+        wanted = {"posts": COLUMNS, "likes": ("agent", "post"), "interventions": (), **answers}
+        events, said = [np.empty((6, 0), np.int64)], [np.empty((3, 0), np.int64)]
+        for block in run.record.blocks(until=run.length, wanted=wanted):
+            events += [_events_in(block, self._size)] if "posts" in block.tables else []
+            said += [_answers_in(block, self._size, run.record.kinds)] if with_decisions else []
+        self._answers = np.concatenate(said, axis=1)
+        self._ticks, self._agents, self._posts, self._abouts, self._whats, self._is_own = np.concatenate(events, axis=1)
         # How much followed from each event: itself, and all posts and likes below its post.
-        tree = None if track.root is None else _tree(self._events, track.root)
-        below: dict[int, int] = {}
-        parents = {event.post: event.parent for event in self._events if event.kind != LIKE}
-        for event in self._events:
-            post: int | None = event.post if event.kind == LIKE else event.parent
-            while post is not None:
-                below[post] = below.get(post, 0) + 1
-                post = parents.get(post)
-        counts = (event.post in tree if tree is not None else True for event in self._events)
-        self._below = [
-            (1 + (0 if event.kind == LIKE else below.get(event.post, 0))) * (is_counted and event.tick >= self._since)
-            for event, is_counted in zip(self._events, counts, strict=True)
-        ]
+        made = self._made = posts_until(run.record, run.length)
+        places, is_like = made.places(self._posts), self._whats < 0
+        above = made.places(made.parents).tolist()
+        below = np.bincount(places[is_like], minlength=len(above)).tolist()
+        for place in reversed(range(len(above))):  # a parent comes before its children
+            if above[place] >= 0:
+                below[above[place]] += 1 + below[place]
+        counts = self._ticks >= since
+        if (root := track.root) is not None:
+            is_root = (self._ticks == root.tick) & (self._agents == root.agent) & (self._whats == MADE.index(root.kind))
+            [first] = self._posts[is_root][root.place : root.place + 1].tolist()
+            counts &= np.isin(self._posts, [each.post for each in made.tree(first)])
+        self._caused = counts * (1.0 + np.where(is_like, 0, np.array([*below, 0])[places]))
 
     def people(self) -> Candidates:
         """Return all people, weighed by the events that followed from theirs, and by their followers."""
-        run, weights = self._run, np.zeros(self._run.domain.size)
-        for event, caused in zip(self._events, self._below, strict=True):
-            weights[event.agent] += caused
-        each = [Candidate(PEOPLE, self._since, agent=agent) for agent in range(run.domain.size)]
-        return Candidates(PEOPLE, each, _weighed(weights, 1.0 + _followers(run)))
+        each = _Made(self._size, lambda agent: Candidate(PEOPLE, self._since, agent=agent))
+        weights = np.bincount(self._agents, self._caused, self._size).astype(np.float64)
+        return Candidates(PEOPLE, each, _weighed(weights, 1.0 + _followers(self._run)))
 
     def decisions(self) -> Candidates:
         """Return the decisions of questions, weighed by the events that followed from the agent's next one.
@@ -204,62 +199,84 @@ class _Journal:
         A decision for the first option, from which nothing follows, weighs as much as others do on average: another one
         might have had as much effect.
         """
-        first_after: dict[int, list[tuple[int, int]]] = {}
-        for event, caused in zip(self._events, self._below, strict=True):
-            first_after.setdefault(event.agent, []).append((event.tick, caused))
+        # 1. A question is decided if a decision is what follows it among the agent's answers to its trigger.
+        kinds, (ticks, agents, codes) = self._run.record.kinds, self._answers
+        triggers = sorted({kind.trigger for kind in kinds})
+        of_kinds = np.array([(triggers.index(kind.trigger), kind.source == ASKED) for kind in kinds], np.int64)
+        groups, is_asked = agents * len(triggers) + of_kinds[codes, 0], of_kinds[codes, 1] == 1
+        order = np.argsort(groups, kind="stable")
+        asked, then = order[:-1], order[1:]
+        is_decided = (groups[asked] == groups[then]) & is_asked[asked] & ~is_asked[then] & (ticks[asked] >= self._since)
+        # 2. The agent's next event after it.
+        by_agent, many = np.argsort(self._agents, kind="stable"), self._run.length
+        places = np.searchsorted((self._agents * many + self._ticks)[by_agent], agents * many + ticks)
+        is_next = np.append(self._agents[by_agent], -1)[places] == agents
+        after = np.where(is_next, np.append(self._caused[by_agent], 0.0)[places], 0.0)
         found, weights = [], []
-        for taken in self._taken:
-            question, options = taken.question, taken.question.options
-            other = options[0] if taken.option != options[0] else options[1]
-            agent, trigger = question.agent, question.trigger
-            found.append(Candidate(DECISIONS, question.tick, agent, trigger=trigger, was=taken.option, would_be=other))
-            after = (caused for tick, caused in first_after.get(agent, ()) if tick >= taken.tick)
-            weights.append(next(after, 0) if taken.option != options[0] else math.nan)
+        for decision, question in sorted(zip(then[is_decided].tolist(), asked[is_decided].tolist(), strict=True)):
+            kind, option = kinds[codes[question]], kinds[codes[decision]].to_state
+            options = msgspec.json.decode(kind.effect, type=tuple[str, ...])
+            if option not in options or len(options) < 2:  # only a decision that had another option can be undone
+                continue
+            other = options[0] if option != options[0] else options[1]
+            of = int(ticks[question]), int(agents[question])
+            found.append(Candidate(DECISIONS, *of, trigger=kind.trigger, was=option, would_be=other))
+            weights.append(after[decision] if option != options[0] else math.nan)
         known = np.array(weights, dtype=np.float64)
         usual = float(np.nanmean(known)) if np.isfinite(known).any() else 1.0
         return Candidates(DECISIONS, found, _weighed(np.nan_to_num(known, nan=usual), np.ones(len(found))))
 
     def posts(self) -> Candidates:
         """Return the posts that people have published, weighed by the events that followed, and by followers."""
-        own = [
-            (event, caused)
-            for event, caused in zip(self._events, self._below, strict=True)
-            if event.kind != LIKE and event.tick >= self._since and event.post not in self._from_outside
+        own = np.flatnonzero((self._whats >= 0) & (self._ticks >= self._since) & (self._is_own == 1))
+        columns = (column[own].tolist() for column in (self._ticks, self._agents, self._posts, self._whats))
+        each = [
+            Candidate(POSTS, tick, agent, post=post, was=KIND_OF_POST[MADE[what]])
+            for tick, agent, post, what in zip(*columns, strict=True)
         ]
-        each = [Candidate(POSTS, one.tick, one.agent, post=one.post, was=KIND_OF_POST[one.kind]) for one, _ in own]
-        least = 1.0 + _followers(self._run)[np.array([one.agent for one, _ in own], dtype=np.int64)]
-        return Candidates(POSTS, each, _weighed(np.array([caused for _, caused in own], dtype=np.float64), least))
+        return Candidates(POSTS, each, _weighed(self._caused[own], 1.0 + _followers(self._run)[self._agents[own]]))
 
     def ties(self) -> Candidates:
         """Return the ties at the start, weighed by what followed from the follower's acts on the other's posts."""
         domain: Any = self._run.domain
         tails, heads = domain.ties()
-        authors = {event.post: event.agent for event in self._events if event.kind != LIKE}
-        along: dict[tuple[int, int], int] = {}
-        for event, caused in zip(self._events, self._below, strict=True):
-            about = event.post if event.kind == LIKE else event.parent
-            if about is not None:
-                pair = event.agent, authors.get(about, -1)
-                along[pair] = along.get(pair, 0) + caused
-        pairs = [*zip(tails.tolist(), heads.tolist(), strict=True)]
-        each = [Candidate(TIES, self._since, agent=one, whom=other) for one, other in pairs]
-        weights = np.array([along.get(pair, 0) for pair in pairs], dtype=np.float64)
+        about = self._made.places(self._abouts)
+        acts = about >= 0
+        pairs = self._agents[acts] * self._size + self._made.authors[about[acts]]
+        known = distinct(pairs)
+        along = np.bincount(places_among(known, pairs), self._caused[acts], len(known))
+        weights = np.append(along, 0.0)[places_among(known, tails.astype(np.int64) * self._size + heads)]
+        ends = np.array((tails, heads)).T
+        each = _Made(len(ends), lambda place: Candidate(TIES, self._since, *ends[place].tolist()))
         return Candidates(TIES, each, _weighed(weights, 1.0 + _followers(self._run)[tails]))
 
 
-def _tree(events: Iterable[PostEvent], root: Root) -> set[int]:
-    """Return the posts of the cascade whose size is the measure."""
-    tree: set[int] = set()
-    place = 0
-    for event in events:
-        if tree:
-            if event.kind != LIKE and event.parent in tree:
-                tree.add(event.post)
-        elif (event.tick, event.agent, event.kind) == root[:3]:
-            if place == root.place:
-                tree.add(event.post)
-            place += 1
-    return tree
+def _events_in(block: Block, size: int) -> Ints:
+    """Return the posts and likes of a block, in the order in which they took place.
+
+    Each has its tick, its agent, the post that was made or liked, the post that this is about, or -1, the place of its
+    kind in `MADE`, or -1 for a like, and whether a person has done it.
+    """
+    made, liked, done = (block.tables[name] for name in ("posts", "likes", "interventions"))
+    of_posts, of_interventions = (np.repeat((each.ticks << 20) + each.waves, each.rows) for each in (made, done))
+    agents, whats, posts, parents = (made.columns[name].astype(np.int64) for name in COLUMNS)
+    by, likes = (liked.columns[name].astype(np.int64) for name in ("agent", "post"))
+    rows = tick_of_rows(made), agents, posts, parents, whats, ~np.isin(of_posts, of_interventions)
+    of_likes = tick_of_rows(liked), by, likes, likes, np.full_like(likes, -1), np.ones_like(likes)
+    order = np.argsort(np.append(block.keys("posts", size), block.keys("likes", size)), kind="stable")
+    return np.concatenate((rows, of_likes), axis=1)[:, order]
+
+
+def _answers_in(block: Block, size: int, kinds: Sequence[Kind]) -> Ints:
+    """Return the questions and decisions of a block in their order, each with its tick, agent and kind."""
+    is_wanted, found = np.array([kind.source in (ASKED, *DECIDED) for kind in kinds], np.bool_), list[Ints]()
+    for name in ("questions", "updates"):
+        table = block.tables[name]
+        agents, codes = table.columns["agent"], table.columns["kind"]
+        rows = np.array([block.keys(name, size), tick_of_rows(table), agents, codes], np.int64)
+        found.append(rows[:, is_wanted[codes]])
+    answers = np.concatenate(found, axis=1)
+    return answers[1:, np.argsort(answers[0], kind="stable")]
 
 
 def _followers(run: OpenRun) -> NDArray[np.float64]:

@@ -19,14 +19,14 @@ from actors.core.messages import Decided, QuestionName, name_of_question
 from actors.core.ports import Record
 from actors.core.state import RunState
 from actors.factory.domains import build_domain
-from actors.record.answers import KeptAnswers, judgements_in
-from actors.record.rounds import RoundsTable
 from actors.results.retrace import OpenRun, recovered_run
 from actors.results.what_if import Substitute
 from actors.runs.compatibility import changed_code
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import Part, Replay, naming_changed_code, parts_of, run_parts
 from actors.runtime.simulation import Simulation
+from actors.store.answers import KeptAnswers, judgements_in
+from actors.store.rounds import RoundsTable
 from actors.studies.causes.oracles import Asking, Redrawn, open_asking
 from actors.studies.causes.track import Track, track_of
 from prism.agents import Question
@@ -220,7 +220,7 @@ class _Departed(Record):
     """The record of a future: nothing is kept, and questions that are the same as in the run keep their answers."""
 
     def __init__(self, ticks: int, known: KeptAnswers, change: Change, track: Track) -> None:
-        self.track = track
+        self.track, self.shapes = track, track.record.shapes
         self.kept = self.computed = self.redrawn = 0
         self.judgements_anew: Redrawn | None = None
         """The redrawn judgements of people who shared, for the domain of the present part; None if they keep theirs."""

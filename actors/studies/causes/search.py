@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
 from actors.factory.domains import look_at_domain, show_of
-from actors.record.course import read_course
 from actors.results.agent_path import chosen_agent
 from actors.results.retrace import OpenRun
+from actors.store.course import read_course
 from actors.studies.causes.candidates import (
     DECISIONS,
     KINDS,
@@ -36,7 +36,6 @@ from actors.studies.causes.record import Cause, Causes, GroupShare, Tried
 from actors.studies.causes.sample import groups_of, orders_of, sample, shares, shares_of, total
 from actors.studies.causes.track import CASCADE
 from actors.studies.causes.undone import Processes, Undone, outcomes_of
-from prism.events import PostEvent
 from prism.experiment.intervals import Interval, described
 
 OnProgress = Callable[[int, int], None]  # called with the futures that are done, and how many there are to be so far
@@ -261,16 +260,12 @@ async def causes_of_agent(
 
 def _outcome_for(run: OpenRun, agent: int) -> tuple[str, str]:
     """Return the outcome that matters most for an agent, and why. It reads the journal, and blocks."""
-    course = read_course(run.path, PostEvent)
-    roots = list(dict.fromkeys(course.roots[post.post] for post in course.posts if post.author == agent))
-    sizes = dict.fromkeys(roots, 0)
-    for root in course.roots.values():
-        if root in sizes:
-            sizes[root] += 1
-    largest = max(roots, key=lambda root: sizes[root], default=None)
-    if largest is not None and sizes[largest] > 1:
-        return f"{CASCADE}{largest}", "the largest cascade that the agent is in"
+    posts = read_course(run.path, "posts").posts
+    roots = posts.roots[posts.authors == agent]
+    sizes = np.bincount(posts.roots)[roots]
+    if sizes.any() and sizes.max() > 1:
+        return f"{CASCADE}{posts.ids[roots[sizes.argmax()]]}", "the largest cascade that the agent is in"
     measures = show_of(run.config).compared
     if not measures:
         raise RunDirectoryError(f"{run.path}: no outcome is known for runs of {run.domain_name}; name one with --of")
-    return measures[-1], "the agent is in no cascade of several posts" if course.posts else ""
+    return measures[-1], "the agent is in no cascade of several posts" if len(posts.ids) else ""

@@ -18,8 +18,8 @@ import numpy as np
 from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
-from actors.record.rounds import ENGINE_COLUMNS
 from actors.results.measures import SHORT
+from actors.store.rounds import ENGINE_COLUMNS
 from actors.studies.causes.futures import Futures, Outcome
 from actors.studies.causes.track import STATES
 from actors.studies.causes.undone import Processes, Undone, outcomes_of

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from actors.core.errors import RunDirectoryError
 from actors.core.frames import HEAD
-from actors.record.messages import encoded_in, those_of, ticks_of
-from actors.record.rounds import RoundsTable
 from actors.results.measures import BY, CASCADES, ROUNDS_PREFIX, SHAPES, SHORT, Feed, RunNumbers, personas_of
 from actors.results.retrace import OpenRun
 from actors.runs.rounds_csv import round_of
 from actors.runs.summary import summarise
 from actors.runtime.simulation import Simulation
+from actors.store.posts import NO_POSTS, posts_until
+from actors.store.record import Record
+from actors.store.rounds import RoundsTable
 from actors.studies.experiments.run_measures import known_measures
-from prism.events import PostEvent
+from prism.events import MADE
+from prism.rows import Tick, read_rows
 
 CASCADE = "cascade:"
-LIKE = "like"
 STATES = "states."  # the beginning of the names of columns that count the agents in a state
 OF_POSTS = (BY, *(f"{CASCADES}{shape}." for shape in SHAPES if shape != "size"))
 """The beginnings of measures that are computed from all posts and likes."""
+_READ = ("posts", "likes")
 
 
 class Root(NamedTuple):
@@ -40,18 +44,20 @@ class Track:
     """The track of a future so far.
 
     Args:
+        record: the run's, whose tables every future has.
         of: the measures.
         root: the root of a cascade, if its size is the only measure; None for other measures.
         over_time: whether to keep all columns of the rounds, and the number of agents in each state after each round.
     """
 
-    def __init__(self, of: Sequence[str], root: Root | None = None, *, over_time: bool = False) -> None:
+    def __init__(self, record: Record, of: Sequence[str], root: Root | None = None, *, over_time: bool = False) -> None:
+        self.record = record
         self.root = root
         self.of = of
         self.over_time = over_time
         self.rounds: RoundsTable = {}  # the numbers after each round; empty if no measure needs them
         self._tree: set[int] = set()
-        self._events: list[PostEvent] = []
+        self._ticks: list[Tick] = []  # those that were run, if a measure needs posts
 
     @property
     def latest_start(self) -> float:
@@ -61,9 +67,9 @@ class Track:
         return math.inf if self.root is None else self.root.tick
 
     def copy(self) -> Track:
-        other = Track(self.of, self.root, over_time=self.over_time)
+        other = Track(self.record, self.of, self.root, over_time=self.over_time)
         other.rounds = {name: [*values] for name, values in self.rounds.items()}
-        other._tree, other._events = {*self._tree}, [*self._events]
+        other._tree, other._ticks = {*self._tree}, [*self._ticks]
         return other
 
     def add_round(self, simulation: Simulation) -> None:
@@ -73,18 +79,21 @@ class Track:
                 self.rounds.setdefault(name, []).append(value)
 
     def add_tick(self, tick: int, frame: bytes) -> None:
-        if self._has_posts:
-            self._events += those_of(encoded_in(frame[HEAD.size :]), PostEvent)
-        if self.root is None or tick < self.root.tick or (tick > self.root.tick and not self._tree):
+        root = self.root
+        if not self._has_posts and (root is None or tick < root.tick or (tick > root.tick and not self._tree)):
             return
-        place = 0
-        for event in those_of(encoded_in(frame[HEAD.size :]), PostEvent):
-            if (event.tick, event.agent, event.kind) == self.root[:3]:
-                if place == self.root.place:
-                    self._tree.add(event.post)
-                place += 1
-            if event.kind != LIKE and event.parent in self._tree:
-                self._tree.add(event.post)
+        rows = read_rows(frame[HEAD.size :], self.record.shapes)
+        if self._has_posts:  # copies, because the columns of a frame keep all its bytes
+            kept = {name: deepcopy(rows.tables[name]) for name in _READ if name in rows.tables}
+            self._ticks.append(rows._replace(tables=kept))
+        if root is not None and "posts" in rows.tables:
+            agents, whats, posts, parents, *_ = rows.tables["posts"].columns
+            if tick == root.tick:
+                of_root = posts[(agents == root.agent) & (whats == MADE.index(root.kind))]
+                self._tree.update(of_root[root.place : root.place + 1].tolist())
+            for post, parent in zip(posts.tolist(), parents.tolist(), strict=True):
+                if parent in self._tree:
+                    self._tree.add(post)
 
     def values(self, simulation: Simulation) -> tuple[float, ...]:
         if self.root is not None:
@@ -93,7 +102,11 @@ class Track:
         in_summary = (of for of in self.of if not of.startswith((ROUNDS_PREFIX, CASCADES, BY)))
         if any(SHORT.get(of, of).split(".")[0] not in fields for of in in_summary):
             fields |= msgspec.to_builtins(summarise(simulation, 0.0))
-        feed = Feed(self._events, personas_of(simulation.domain)) if self._has_posts else None
+        feed = None
+        if self._has_posts:
+            rows = self.record.together(self._ticks, self.record.all_of(*_READ))
+            posts = NO_POSTS.followed_by([rows["posts"]])
+            feed = Feed(posts, np.asarray(rows["likes"].columns["agent"]), personas_of(simulation.domain))
         numbers = RunNumbers(fields, lambda: self.rounds, None, feed)
         return tuple(numbers.value(of) for of in self.of)
 
@@ -107,22 +120,23 @@ class Track:
 
 
 def track_of(run: OpenRun, of: Sequence[str], *, over_time: bool = False) -> Track:
-    """Return the track of a run before its first tick. It may read the whole journal, and blocks."""
+    """Return the track of a run before its first tick. It may read the whole record, and blocks."""
     if len(of) == 1 and of[0].startswith(CASCADE):
-        return Track(of, _root(run, of[0].removeprefix(CASCADE)), over_time=over_time)
+        return Track(run.record, of, _root(run, of[0].removeprefix(CASCADE)), over_time=over_time)
     known = known_measures(run.config)
     for each in of:
         if known is not None and (problem := known.problem(each, (f"{CASCADE}POST",))):
             raise RunDirectoryError(f"{run.path}: {problem}")
-    return Track(of, over_time=over_time)
+    return Track(run.record, of, over_time=over_time)
 
 
 def _root(run: OpenRun, post: str) -> Root:
-    for messages in ticks_of(run.path, until=run.length) if post.isdecimal() else ():
-        made = [event for event in those_of(messages, PostEvent) if event.kind != LIKE]
-        for event in made:
-            if event.post == int(post):
-                same = [each for each in made if (each.agent, each.kind) == (event.agent, event.kind)]
-                return Root(event.tick, event.agent, event.kind, same.index(event))
+    posts = posts_until(run.record, run.length)
+    [place] = posts.places(np.array([int(post)])).tolist() if post.isdecimal() else [-1]
+    if place >= 0:
+        columns = posts.ticks, posts.authors, posts.kinds
+        tick, author, kind = (int(each[place]) for each in columns)
+        before = np.logical_and.reduce([each[:place] == each[place] for each in columns])
+        return Root(tick, author, MADE[kind], int(before.sum()))
     problem = f"there is no post {post} in the ticks 0 to {run.length - 1:,}; expected {CASCADE}POST with a post's id"
     raise RunDirectoryError(f"{run.path}: {problem}")

@@ -12,12 +12,12 @@ from actors.core.errors import REPEAT, RESUME, RunDirectoryError, RunLockedError
 from actors.factory.domains import entrust
 from actors.factory.input_files import note_files
 from actors.factory.own_code import raised
-from actors.record.lock import locked
-from actors.record.manifest import CONFIG, MANIFEST, read_manifest
 from actors.results.api import resume, run
 from actors.results.result import RunResult, read_result
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import at_once
+from actors.store.lock import locked
+from actors.store.manifest import CONFIG, MANIFEST, read_manifest
 from actors.studies.experiments.plan import settings_hash
 from actors.studies.gateway.service import GatewayPlace
 from prism.config import Config

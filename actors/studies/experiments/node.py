@@ -31,9 +31,9 @@ from actors.factory.input_files import (
 )
 from actors.factory.own_code import sources_below, sources_sha256
 from actors.factory.ray_cluster import is_there
-from actors.record.lock import LOCK, locked
 from actors.runs.code import OWN_PACKAGE, code_sha256
 from actors.runs.inputs import with_kept_files
+from actors.store.lock import LOCK, locked
 from actors.studies.experiments.cells import CELLS, Done, Task, work
 from actors.studies.experiments.plan import Cell
 from actors.studies.experiments.shared_oracle import asks_model

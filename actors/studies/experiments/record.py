@@ -18,9 +18,9 @@ from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
 from actors.core.files import read_json, read_regular
-from actors.record.lock import holder_of
-from actors.record.manifest import read_summary
 from actors.results.measures import BY
+from actors.store.lock import holder_of
+from actors.store.manifest import read_summary
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.outcome import OUTCOME, RESULTS, Outcome, outcome_of
 from actors.studies.experiments.plan import Plan

@@ -20,7 +20,6 @@ from actors.core.files import read_regular
 from actors.factory.domains import build_domain, is_own
 from actors.factory.input_files import SOURCE_BYTES_MAX
 from actors.factory.own_code import is_installed, paths_of, raised, sources_sha256
-from actors.record.rounds import ROUNDS
 from actors.results.measures import (
     BY,
     CASCADES,
@@ -38,6 +37,7 @@ from actors.runs.directory import RunDirectory
 from actors.runs.inputs import keep_files
 from actors.runs.rounds_csv import columns_of_rounds
 from actors.runs.summary import Summary
+from actors.store.rounds import ROUNDS
 from prism.config import Config, PopulationConfig
 from prism.config.measures import measure_name, unknown_measure
 from prism.errors import PrismError, SettingError

@@ -28,8 +28,8 @@ from actors.core.files import (
     refuse_links,
     write_json,
 )
-from actors.record.manifest import CONFIG, MANIFEST
 from actors.runs.directory import LOG
+from actors.store.manifest import CONFIG, MANIFEST
 from prism.errors import ConfigError
 from prism.experiment import (
     SHARES,

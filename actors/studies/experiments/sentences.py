@@ -7,8 +7,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from actors.record.manifest import read_summary
 from actors.results.beside import Beside, companions, read_beside
+from actors.store.manifest import read_summary
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import Plan
 from actors.studies.experiments.plan_record import PlanFile

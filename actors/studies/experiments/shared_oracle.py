@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from actors.record.manifest import read_summary
+from actors.store.manifest import read_summary
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import Plan
 from actors.studies.experiments.processes import forkserver

@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from actors.core.files import open_own, refuse_link
-from actors.record.lock import NO_LOCKS
+from actors.store.lock import NO_LOCKS
 from prism.llm.tape_file import HEADER_KEY, TapeError, TapeFile
 
 LOCKED_WAIT_S = 10.0

@@ -15,7 +15,7 @@ from actors.core.files import read_json, write_json
 from actors.display.words import duration
 from actors.factory.own_code import raised
 from actors.factory.shipped import replications
-from actors.record.manifest import read_summary
+from actors.store.manifest import read_summary
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.outcome import Outcome, Values
 from actors.studies.experiments.plan import Plan

@@ -160,13 +160,13 @@ const author = (post) => Math.floor(post / 2 ** 24);
 function posts(found, person) {
   const did = { publish: "✎ posted", like: "♥ liked a post of", reply: "↩ answered", reshare: "⇄ reshared" };
   // the server sends each as a list: its kind, tick, agent, what was done, post, parent, topics
-  return el("ul", {}, found.posts.slice().reverse().map(([, tick, , kind, post, parent, topics]) => el("li", {}, `tick ${count(tick)}: ${did[kind] ?? kind} `, kind === "publish" ? topics.join(", ") : person(author(kind === "like" ? post : parent)))));
+  return el("ul", {}, found.posts.slice().reverse().map(({ tick, kind, post, parent, topics }) => el("li", {}, `tick ${count(tick)}: ${did[kind] ?? kind} `, kind === "publish" ? topics.join(", ") : person(author(kind === "like" ? post : parent)))));
 }
 
 function changes(found, person) {
   const did = { follow: "follows", unfollow: "no longer follows", mute: "mutes" };
   // the server sends each as a list: a tie as 9, tick, agent, what was done, whom, post; an attribute as 10, tick, agent, name, value
-  return el("ul", {}, found.changes.slice().reverse().map(([kind, tick, , what, value]) => el("li", {}, `tick ${count(tick)}: `, kind === 9 ? [`${did[what] ?? what} `, person(value)] : `${words(what)} becomes ${text(value)}`)));
+  return el("ul", {}, found.changes.slice().reverse().map((one) => el("li", {}, `tick ${count(one.tick)}: `, "whom" in one ? [`${did[one.kind] ?? one.kind} `, person(one.whom)] : `${words(one.name)} becomes ${text(one.value)}`)));
 }
 
 const feed = (found, person) => (found.feed.length ? el("ol", {}, found.feed.map((post) => el("li", {}, "a post of ", person(author(post))))) : note("There was nothing to show."));

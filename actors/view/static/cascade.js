@@ -21,8 +21,8 @@ export function cascadePanel(session, ends) {
   ends.push(() => chart.close());
 
   async function list() {
-    const { largest, posts, left_out: left } = await read(ofRun(session.name, "cascades"));
-    put(foot, largest.length ? "" : posts ? "No post has been answered or reshared yet." : "Nobody has posted yet.", left ? ` ${many(left, "later post")} of this run ${left === 1 ? "is" : "are"} not among the cascades: there are too many for this page.` : "");
+    const { largest, posts } = await read(ofRun(session.name, "cascades"));
+    put(foot, largest.length ? "" : posts ? "No post has been answered or reshared yet." : "Nobody has posted yet.");
     const key = JSON.stringify(largest);
     if (key === listed || document.activeElement === choice) return;
     listed = key;

@@ -11,43 +11,37 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.agents.answer_kernel import write_answers
 from prism.columns import Floats, Ints
 from prism.kernels import address_of, kernel
 from prism.social import tables as col
 from prism.social.kernels.choice_kernel import ACTIVITY, OWN, choose, look
 from prism.social.kernels.post_kernel import see
 from prism.social.kernels.turn_kernel import apply, select, take_due
-from prism.social.kernels.view_kernel import write_events, write_views
-
-Bytes = NDArray[np.uint8]
 
 OPTIONS_MAX: Final = 64
 """A question with as many options or more is asked by its agent alone."""
 SETTLED: Final = 2
 """Is added to the outcome of an option that is known."""
 
-DONE, LENGTH, ASKED, NEXT, CONTEXTS, UPDATES, TAKEN, WAVE = range(8)
-"""The places of the results of a call: the ticks, the bytes, the questions, those whose answers have taken effect,
-the bytes of what they are about, the updates, the posts that were taken into account, and the number of people in the
-wave that is left to the engine, or -1."""
-PROGRESS = 8
+DONE, ASKED, NEXT, UPDATES, WAVE = range(5)
+"""The places of the results of a call: the ticks, the questions, those whose answers have taken effect, the updates,
+and the number of people in the wave that is left to the engine, or -1."""
+PROGRESS = 5
+WAVES = 2
+"""The waves of a tick: triggers, and then decisions."""
 
 
 class TurnTables(NamedTuple):
     """Tables of the turns of a chart, by the numbers of their outcomes.
 
     Args:
-        asks: 1 for a question; tails: the bytes of each, from `starts[n]` on; heads: as for `write_answers`.
+        asks: 1 for a question.
         kinds: the rows of `prism.social.kernels.turn_kernel.apply`.
         settled: the outcome of each question and option plus SETTLED; 0 if it is not known.
         with_view: whether a trigger carries the post in view, by its number.
     """
 
     asks: Ints
-    tails: Bytes
-    starts: Ints
-    heads: Bytes
     kinds: Ints
     settled: Ints
     with_view: NDArray[np.bool_]
@@ -79,10 +73,6 @@ class Wave(NamedTuple):
     places: Ints
     movers: Ints
     moves: Ints
-    wholes: Ints
-    shares: Floats
-    bits: NDArray[np.uint64]
-    ends: Ints
     seen: Floats
     draws: Ints
     which: Ints
@@ -94,28 +84,29 @@ class StretchBuffers(NamedTuple):
 
     Args:
         progress: by the places above.
-        out: the frames' bytes; ends: the place after each tick's; messages: how many messages each has.
         counts: updates by their number; turns: how many people were due.
+        who, numbers: of the updates; ends: how many there are after each wave of each tick.
+        asks: how many questions each tick has; events: how many events there are after each wave of each tick.
         agents, codes, ticks, options, moves: of the questions, with the outcome of each: first those that were asked
             before.
-        contexts: what the new ones are about; context_ends: the place after each one's.
-        wrote: what a kernel has written last.
+        wholes, shares: what they are about.
     """
 
     progress: Ints
-    out: Bytes
-    ends: Ints
-    messages: Ints
     counts: Ints
     turns: Ints
+    who: Ints
+    numbers: Ints
+    ends: Ints
+    asks: Ints
+    events: Ints
     agents: Ints
     codes: Ints
     ticks: Ints
     options: Ints
     moves: Ints
-    contexts: Bytes
-    context_ends: Ints
-    wrote: Ints
+    wholes: Ints
+    shares: Floats
 
 
 @kernel
@@ -151,12 +142,13 @@ def part(count: Any, known: Any, wave: Any, log: Any) -> Any:
 
 
 @kernel
-def answer(t: Any, tick: Any, asked: Any, known: Any, choosing: Any, wording: Any, wave: Any, log: Any) -> Any:
+def answer(t: Any, tick: Any, asked: Any, known: Any, choosing: Any, wave: Any, log: Any) -> Any:
     """Write down and answer the questions that come next in the log; return whether all their outcomes are known."""
     first = log.progress[ASKED]
     agents, codes = log.agents[first : first + asked], log.codes[first : first + asked]
-    wholes, shares, seen, draws = wave.wholes[:asked], wave.shares[:asked], wave.seen[:asked], wave.draws[:asked]
-    # 1. What each of them sees. `wave.bits` are the shares' own bytes, so step 4 needs no copy of them.
+    wholes, shares = log.wholes[first : first + asked], log.shares[first : first + asked]
+    seen, draws = wave.seen[:asked], wave.draws[:asked]
+    # 1. What each of them sees, straight into the log.
     see(t, agents, tick, wholes, shares)
     look(tick, agents, wholes, shares, seen, draws)
     for at in range(asked):
@@ -183,73 +175,52 @@ def answer(t: Any, tick: Any, asked: Any, known: Any, choosing: Any, wording: An
         if move < SETTLED:
             return False
         log.moves[at] = move - SETTLED
-    # 4. What the questions are about, as bytes.
-    write_views(t.key, tick, wholes, wave.bits[:asked], wording, log.contexts[log.progress[CONTEXTS] :], wave.ends)
-    for at in range(asked):
-        log.context_ends[first + at] = log.progress[CONTEXTS] + wave.ends[at]
     return True
 
 
 @kernel
-def commit(t: Any, tick: Any, agents: Any, moves: Any, known: Any, wording: Any, log: Any) -> None:
+def commit(t: Any, tick: Any, which: Any, agents: Any, moves: Any, known: Any, log: Any) -> None:
+    """Write down and apply the updates of a wave of a tick, the first or the second."""
+    progress = log.progress
+    first = progress[UPDATES]
     for at in range(len(moves)):
         log.counts[moves[at]] += 1
+        log.who[first + at], log.numbers[first + at] = agents[at], moves[at]
     apply(t, tick, agents, moves, known.kinds)
-    # The events of each wave follow its answers in the frame, as the engine writes them: so they are taken here.
-    events, progress = t.counts.posts[col.EVENTS], log.progress
-    t.counts.posts[col.EVENTS] = 0
-    log.wrote[1] = 0
-    write_events(t, tick, events, progress[TAKEN], wording, False, log.out[progress[LENGTH] :], log.wrote)
-    progress[LENGTH] += log.wrote[0]
-    log.messages[progress[DONE]] += log.wrote[1]
-    progress[TAKEN] = t.counts.posts[col.END]
     progress[UPDATES] += len(moves)
+    for after in range(which, WAVES):
+        log.ends[progress[DONE], after] = progress[UPDATES]
+        log.events[progress[DONE], after] = t.counts.posts[col.EVENTS]
 
 
 @kernel
-def write(tick: Any, agents: Any, numbers: Any, asked: Any, known: Any, wave: Any, log: Any) -> None:
-    """Write down the answers of a wave, so many of which are questions."""
-    progress, ends = log.progress, wave.ends[:asked]
-    about = ends[asked - 1] if asked else 0
-    contexts, out = log.contexts[progress[CONTEXTS] : progress[CONTEXTS] + about], log.out[progress[LENGTH] :]
-    heads, tails, starts = known.heads, known.tails, known.starts
-    none, nothing = wave.ends[:1], log.contexts[:0]
-    length = write_answers(agents, numbers, tick, heads, tails, starts, known.asks, contexts, ends, nothing, none, out)
-    progress[LENGTH] += length
-    progress[CONTEXTS] += about
-    log.messages[progress[DONE]] += len(agents)
-
-
-@kernel
-def take_wave(t: Any, tick: Any, count: Any, known: Any, choosing: Any, wording: Any, wave: Any, log: Any) -> Any:
+def take_wave(t: Any, tick: Any, count: Any, known: Any, choosing: Any, wave: Any, log: Any) -> Any:
     """Take the turns of those who are due, whose numbers the wave has; return whether it could be done."""
     # 1. Nothing is written to the world before it is certain that the whole wave can be done here.
     if not are_known(t, count, known, choosing, wave):
         return False
     asked, moved = part(count, known, wave, log)
-    if asked and not answer(t, tick, asked, known, choosing, wording, wave, log):
+    if asked and not answer(t, tick, asked, known, choosing, wave, log):
         return False
-    # 2. All answers in the order of agents, questions among them, and then the effects of the updates.
-    write(tick, wave.due[:count], wave.numbers[:count], asked, known, wave, log)
+    # 2. Those who ask wait; the others' updates take effect.
     first = log.progress[ASKED]
     for at in range(first, first + asked):
         t.people[log.agents[at], col.WAITS] = 1
     log.progress[ASKED] += asked
-    commit(t, tick, wave.movers[:moved], wave.moves[:moved], known, wording, log)
+    log.asks[log.progress[DONE]] = asked
+    commit(t, tick, 0, wave.movers[:moved], wave.moves[:moved], known, log)
     return True
 
 
 @kernel
-def take_decisions(t: Any, tick: Any, delay: Any, known: Any, wording: Any, wave: Any, log: Any) -> None:
+def take_decisions(t: Any, tick: Any, delay: Any, known: Any, log: Any) -> None:
     """Let the answers take effect that were asked for so many ticks ago."""
     # The log is a queue: questions are in it in the order of ticks, and NEXT is the first without effect.
     start, stop = log.progress[NEXT], log.progress[NEXT]
     while stop < log.progress[ASKED] and log.ticks[stop] + delay <= tick:
         stop += 1
     if stop > start:
-        agents, moves = log.agents[start:stop], log.moves[start:stop]
-        write(tick, agents, moves, 0, known, wave, log)
-        commit(t, tick, agents, moves, known, wording, log)
+        commit(t, tick, 1, log.agents[start:stop], log.moves[start:stop], known, log)
         log.progress[NEXT] = stop
 
 
@@ -260,11 +231,9 @@ def run_ticks(
     until: Any,
     delay: Any,
     limit: Any,
-    room: Any,
     chart_tables: Any,
     known_tables: Any,
     choice_tables: Any,
-    words: Any,
     for_wave: Any,
     for_log: Any,
 ) -> None:
@@ -273,32 +242,31 @@ def run_ticks(
     Args:
         delay: the ticks after which an answer takes effect.
         limit: the updates after which no further tick is run.
-        room: the bytes that one tick may take at most, of answers and events as of contexts.
-        chart_tables: `ChartTables`; known_tables: `TurnTables`; choice_tables: `ChoiceTables`; words: `TextTables`.
+        chart_tables: `ChartTables`; known_tables: `TurnTables`; choice_tables: `ChoiceTables`.
         for_wave: `Wave`; for_log: `StretchBuffers`, in which everything that is counted is 0, but for the questions
             asked before.
     """
     t, chart, known = address_of(tables), address_of(chart_tables), address_of(known_tables)
-    choosing, wording = address_of(choice_tables), address_of(words)
-    wave, log = address_of(for_wave), address_of(for_log)
+    choosing, wave, log = address_of(choice_tables), address_of(for_wave), address_of(for_log)
     progress, people, most = log.progress, len(t.people), len(log.agents)
-    bytes_max = min(len(log.out) - room, len(log.contexts) - room)
     progress[WAVE] = -1
     while tick < until and progress[UPDATES] < limit:
         # 1. Is there room for a tick in which everybody asks? Room is not checked within a tick.
-        if progress[ASKED] + people > most or max(progress[LENGTH], progress[CONTEXTS]) > bytes_max:
+        if progress[ASKED] + people > most:
             break
+        for after in range(WAVES):
+            log.ends[progress[DONE], after] = progress[UPDATES]
+            log.events[progress[DONE], after] = t.counts.posts[col.EVENTS]
         # 2. The wave of triggers. If it is left to the engine, `due` and `codes` stay in the room for it.
         count = take_due(t, tick, wave.due, wave.codes)
         if count:
             select(t, tick, wave.due[:count], wave.codes[:count], chart, wave.numbers, wave.places)
-            if not take_wave(t, tick, count, known, choosing, wording, wave, log):
+            if not take_wave(t, tick, count, known, choosing, wave, log):
                 progress[WAVE] = count
                 return
         # 3. The decisions that take effect in this tick: after its wave, as the engine has it.
-        take_decisions(t, tick, delay, known, wording, wave, log)
-        # 4. The end of its frame.
+        take_decisions(t, tick, delay, known, log)
+        # 4. The end of the tick.
         log.turns[progress[DONE]] = count
-        log.ends[progress[DONE]] = progress[LENGTH]
         progress[DONE] += 1
         tick += 1

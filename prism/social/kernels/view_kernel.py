@@ -1,4 +1,4 @@
-"""Views of posts as bytes: those that msgpack has for a `PostView`, of many at once; and events."""
+"""Triggers with views of posts as bytes: those that msgpack has for them; and the texts of views alone."""
 
 from __future__ import annotations
 
@@ -8,22 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.agents.answer_kernel import put_bytes, put_number
+from prism.agents.bytes_kernel import put_bytes, put_number
 from prism.columns import Ints
 from prism.kernel_rng import U, below
 from prism.kernels import address_of, compiled_as, kernel
 from prism.rng import Draw
 from prism.social import tables as col
-from prism.social.posts.post import NO_POST, TEMPLATES
+from prism.social.posts.post import TEMPLATES
 
 _TEXT = int(Draw.TEXT)
 _BYTE = U(0xFF)
 
 FIELDS = 19
 """The fields of a view, of which most are numbers."""
-EVENT_BYTES = 80
-"""The most bytes of an event, and of the place of its post in a file, but for its topics."""
-
 """The places of the weights of a post's relevance."""
 
 FIRST_TEXT = tuple(accumulate(map(len, TEMPLATES.values()), initial=1))
@@ -36,13 +33,12 @@ FIRST_NAME, LAST_NAME, NAMESAKES = range(3)
 
 
 class TextTables(NamedTuple):
-    """The words of views and events. Of each kind the n-th is at `starts[n]` to before `starts[n + 1]`, as msgpack.
+    """The words of views. Of each kind the n-th is at `starts[n]` to before `starts[n + 1]`.
 
     Args:
-        names: of everybody, a row each; name_words: the words in them, without a header.
-        words: of each code of topics WORDS, the topics and then the texts.
+        names: of everybody, a row each; name_words: the words in them.
+        words: of each code of topics WORDS, the topics as msgpack and then the texts.
         given: the texts of posts of a file.
-        done: what was done, by the number of the effect.
     """
 
     names: NDArray[np.int32]
@@ -52,8 +48,6 @@ class TextTables(NamedTuple):
     starts: Ints
     given: NDArray[np.uint8]
     given_starts: Ints
-    done: NDArray[np.uint8]
-    done_starts: Ints
 
 
 def _bits_one_by_one(out: Any, at: Any, bits: Any) -> Any:
@@ -107,18 +101,24 @@ def put_digits(out: Any, at: Any, number: Any) -> Any:
 
 
 @kernel
-def put_name(out: Any, at: Any, name: Any, wording: Any) -> Any:
-    """Write a name, of FIRST_NAME, LAST_NAME and NAMESAKES; return the place after it."""
-    words, starts = wording.name_words, wording.name_starts
-    # 1. The length comes first in msgpack, so it is counted before anything is written: "Ada Reed 2" has two spaces.
+def name_length(name: Any, wording: Any) -> Any:
+    """Return the bytes of a name, of FIRST_NAME, LAST_NAME and NAMESAKES: "Ada Reed 2" has two spaces."""
+    starts = wording.name_starts
     first, last, before = name[FIRST_NAME], name[LAST_NAME], name[NAMESAKES]
     length = starts[first + 1] - starts[first]
     if last >= 0:
         length += 1 + starts[last + 1] - starts[last]
     if before:
         length += 1 + digits_of(before + 1)
-    # 2. The same parts again, now as bytes.
-    at = put_bytes(out, put_header(out, at, length), words, starts[first], starts[first + 1])
+    return length
+
+
+@kernel
+def put_name(out: Any, at: Any, name: Any, wording: Any) -> Any:
+    """Write a name; return the place after it."""
+    words, starts = wording.name_words, wording.name_starts
+    first, last, before = name[FIRST_NAME], name[LAST_NAME], name[NAMESAKES]
+    at = put_bytes(out, at, words, starts[first], starts[first + 1])
     if last >= 0:
         out[at] = 32  # a space
         at = put_bytes(out, at + 1, words, starts[last], starts[last + 1])
@@ -129,122 +129,115 @@ def put_name(out: Any, at: Any, name: Any, wording: Any) -> Any:
 
 
 @kernel
-def put_text(out: Any, at: Any, whole: Any, key: Any, wording: Any) -> Any:
-    """Write the text and the topics of a post; return the place after them. No author has written the text."""
-    words, starts = wording.words, wording.starts
-    kind, topics = whole[col.KIND], whole[col.TOPICS] * WORDS
+def text_of(whole: Any, key: Any) -> Any:
+    """Return whether the text of a post is from the file of posts, and its number; no author has written it."""
+    kind = whole[col.KIND]
     # A reply to a post of a file has a text of its own; a reshare has that of its root.
-    first, texts = FIRST_TEXT[kind], FIRST_TEXT[kind + 1] - FIRST_TEXT[kind]
     if whole[col.GIVEN] and kind != col.IS_REPLY:
-        given_starts = wording.given_starts
-        at = put_bytes(out, at, wording.given, given_starts[whole[col.GIVEN]], given_starts[whole[col.GIVEN] + 1])
-    else:
-        text = topics + first + below(texts, key, whole[col.AUTHOR], whole[col.CREATED], _TEXT, 0)
-        at = put_bytes(out, at, words, starts[text], starts[text + 1])
-    return put_bytes(out, at, words, starts[topics], starts[topics + 1])
+        return True, whole[col.GIVEN]
+    first, texts = FIRST_TEXT[kind], FIRST_TEXT[kind + 1] - FIRST_TEXT[kind]
+    drawn = below(texts, key, whole[col.AUTHOR], whole[col.CREATED], _TEXT, 0)
+    return False, whole[col.TOPICS] * WORDS + first + drawn
 
 
 @kernel
-def write_views(key: Any, tick: Any, wholes: Any, bits: Any, words: Any, out: Any, ends: Any) -> None:
-    """Write views one after the other.
+def put_text(out: Any, at: Any, whole: Any, key: Any, wording: Any, with_header: Any) -> Any:
+    """Write the text of a post; return the place after it."""
+    is_given, text = text_of(whole, key)
+    if is_given:
+        words, start, stop = wording.given, wording.given_starts[text], wording.given_starts[text + 1]
+    else:
+        words, start, stop = wording.words, wording.starts[text], wording.starts[text + 1]
+    if with_header:
+        at = put_header(out, at, stop - start)
+    return put_bytes(out, at, words, start, stop)
+
+
+@kernel
+def put_topics(out: Any, at: Any, whole: Any, wording: Any) -> Any:
+    """Write the topics of a post as msgpack; return the place after them."""
+    topics = whole[col.TOPICS] * WORDS
+    return put_bytes(out, at, wording.words, wording.starts[topics], wording.starts[topics + 1])
+
+
+@kernel
+def write_texts(key: Any, wholes: Any, words: Any, names: Any, texts: Any, topics: Any, ends: Any) -> None:
+    """Write the names of the authors, the texts and the topics of views, each one after the other.
 
     Args:
-        wholes: as `prism.social.kernels.post_kernel.see` gives them; bits: those of its shares in memory.
-        words: `TextTables`.
-        ends: gets the place after each view.
+        wholes: as `prism.social.kernels.post_kernel.see` gives them; words: `TextTables`.
+        ends: gets the places after each name, text and topics, a row each.
     """
-    wording, at = address_of(words), 0
+    wording, of_names, of_texts, of_topics = address_of(words), 0, 0, 0
     for place in range(len(wholes)):
-        whole, share = wholes[place], bits[place]
-        # A `PostView` is an array (DC, two bytes of length) of its fields, in the order in which the class has them.
-        out[at], out[at + 1], out[at + 2] = 0xDC, 0, FIELDS
-        at = put_number(out, at + 3, whole[col.ID])
-        at = put_number(out, at, whole[col.AUTHOR])
-        at = put_name(out, at, wording.names[whole[col.AUTHOR]], wording)
-        at = put_text(out, at, whole, key, wording)
-        at = put_number(out, at, tick - whole[col.CREATED])
-        for column in (col.LIKES, col.REPLIES, col.RESHARES):
-            at = put_number(out, at, whole[column])
-        at = put_float(out, at, share[col.VELOCITY])
-        at = put_float(out, at, share[col.POPULARITY])
-        out[at] = 0xC2 + whole[col.FOLLOWED]  # false, or true
-        at = put_float(out, at + 1, share[col.TOPIC_MATCH])
-        at = put_float(out, at, share[col.APPEAL])
-        at = put_float(out, at, share[col.FATIGUE])
-        at = put_float(out, at, share[col.APPRECIATED])
-        for column in (col.TIMES, col.ORIGIN, col.VIEWED):
-            at = put_number(out, at, whole[column])
-        ends[place] = at
+        whole = wholes[place]
+        of_names = put_name(names, of_names, wording.names[whole[col.AUTHOR]], wording)
+        of_texts = put_text(texts, of_texts, whole, key, wording, False)
+        of_topics = put_topics(topics, of_topics, whole, wording)
+        ends[0, place], ends[1, place], ends[2, place] = of_names, of_texts, of_topics
 
 
 @kernel
-def put_above(out: Any, at: Any, above: Any) -> Any:
-    """Write the id of the post above, or that there is none; return the place after it."""
-    if above == NO_POST:
-        out[at] = 0xC0
-        return at + 1
-    return put_number(out, at, above)
+def put_view(out: Any, at: Any, key: Any, tick: Any, whole: Any, share: Any, wording: Any) -> Any:
+    """Write a view; return the place after it.
 
-
-@kernel
-def put_feed(t: Any, tick: Any, person: Any, out: Any, at: Any) -> Any:
-    """Write the record of the feed that a person was shown; return the place after it."""
-    shown = t.people[person, col.SHOWN]
-    out[at], out[at + 1] = 0x94, 8  # an array of four: the tag of the record, tick, person, and the array of ids
-    at = put_number(out, put_number(out, at + 2, tick), person)
-    if shown < 1 << 4:
-        out[at] = 0x90 + shown
-        at += 1
-    else:
-        out[at], out[at + 1], out[at + 2] = 0xDC, shown >> 8, shown & 0xFF
-        at += 3
-    for place in range(shown):
-        at = put_number(out, at, t.posts[t.feed[person, place] - t.counts.posts[col.BASE], col.ID])
+    Args:
+        whole, share: as `prism.social.kernels.post_kernel.see` gives them, the shares as bits in memory.
+    """
+    # A `PostView` is an array (DC, two bytes of length) of its fields, in the order in which the class has them.
+    out[at], out[at + 1], out[at + 2] = 0xDC, 0, FIELDS
+    at = put_number(out, put_number(out, at + 3, whole[col.ID]), whole[col.AUTHOR])
+    name = wording.names[whole[col.AUTHOR]]
+    at = put_name(out, put_header(out, at, name_length(name, wording)), name, wording)
+    at = put_topics(out, put_text(out, at, whole, key, wording, True), whole, wording)
+    at = put_number(out, at, tick - whole[col.CREATED])
+    for column in (col.LIKES, col.REPLIES, col.RESHARES):
+        at = put_number(out, at, whole[column])
+    at = put_float(out, put_float(out, at, share[col.VELOCITY]), share[col.POPULARITY])
+    out[at] = 0xC2 + whole[col.FOLLOWED]  # false, or true
+    at += 1
+    for column in (col.TOPIC_MATCH, col.APPEAL, col.FATIGUE, col.APPRECIATED):
+        at = put_float(out, at, share[column])
+    for column in (col.TIMES, col.ORIGIN, col.VIEWED):
+        at = put_number(out, at, whole[column])
     return at
 
 
 @kernel
-def write_events(
-    tables: Any, tick: Any, count: Any, taken: Any, words: Any, with_feeds: Any, out: Any, ends: Any
+def write_triggers(
+    key: Any,
+    tick: Any,
+    agents: Any,
+    codes: Any,
+    sees: Any,
+    wholes: Any,
+    bits: Any,
+    words: Any,
+    names: Any,
+    starts: Any,
+    out: Any,
+    ends: Any,
 ) -> None:
-    """Write the records of the first events in their table, one after the other, as msgpack has them.
+    """Write the triggers of a wave one after the other, as msgpack has them.
 
     Args:
-        taken: the number of the first post that they have made.
+        codes: the number of each one's name; names: the names as msgpack, the n-th from `starts[n]` on.
+        sees: whether each has a view, of which `wholes` and `bits` have a row, in the same order.
         words: `TextTables`.
-        with_feeds: whether feeds that were shown have a record.
-        ends: gets the place after them, and how many they are.
+        ends: gets the place after each.
     """
-    t, wording = address_of(tables), address_of(words)
-    starts, done_starts = wording.starts, wording.done_starts
-    # Posts are numbered in the order of their events, so `number` goes along: it is the row of the next post made.
-    at, number = 0, taken - t.counts.posts[col.BASE]
-    for place in range(count):
-        event = t.events[place]
-        who, what = event[col.WHO], event[col.WHAT]
-        if what == col.FEED:
-            if with_feeds:
-                at = put_feed(t, tick, who, out, at)
-                ends[1] += 1
-            continue
-        # An array of seven for a `PostEvent`, or of six for a `TieChanged`, which has no topics; then the tag.
-        out[at], out[at + 1] = (0x97, 7) if what < col.FEED else (0x96, 9)
-        at = put_number(out, put_number(out, at + 2, tick), who)
-        at = put_bytes(out, at, wording.done, done_starts[what], done_starts[what + 1])
-        at = put_number(out, at, event[col.POST])
-        at = put_above(out, at, event[col.ABOVE])
-        ends[1] += 1
-        if what == col.PUBLISH:
-            at = put_bytes(
-                out, at, wording.words, starts[event[col.ABOUT] * WORDS], starts[event[col.ABOUT] * WORDS + 1]
-            )
-            if len(t.given_topics) > 1 and t.posts[number, col.GIVEN]:
-                out[at], out[at + 1] = 0x95, 11
-                at = put_number(out, put_number(out, at + 2, tick), who)
-                at = put_number(out, put_number(out, at, event[col.POST]), t.posts[number, col.GIVEN])
-                ends[1] += 1
-        elif what < col.FEED:
-            out[at] = 0x90
+    wording, at, view = address_of(words), 0, 0
+    for place in range(len(agents)):
+        # An array of six: the tag of triggers, the tick, the agent, the name, the context, and no decision.
+        out[at], out[at + 1] = 0x96, 1
+        at = put_number(out, put_number(out, at + 2, tick), agents[place])
+        at = put_bytes(out, at, names, starts[codes[place]], starts[codes[place] + 1])
+        if sees[place]:
+            at = put_view(out, at, key, tick, wholes[view], bits[view], wording)
+            view += 1
+        else:
+            out[at] = 0xC0
             at += 1
-        number += what in (col.PUBLISH, col.REPLY, col.RESHARE)
-    ends[0] = at
+        out[at] = 0xC0
+        at += 1
+        ends[place] = at

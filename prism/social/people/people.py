@@ -9,8 +9,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from prism.cells import Cells
 from prism.columns import Ints
-from prism.config.attributes import TRAITS
+from prism.config.attributes import TRAITS, Value
 from prism.social.people.persona import PERSONALITIES, TRAITS_OF, Persona, Traits
 from prism.social.people.synthetic import SyntheticPeople
 from prism.social.tables import Interests
@@ -46,11 +47,7 @@ class People:
                 values[:] = [persona.interests for persona in people]
                 self._columns[field] = values
             else:
-                listed: Sequence[Any] = (
-                    people.attribute(name)
-                    if isinstance(people, SyntheticPeople)
-                    else [persona.attributes.get(name) for persona in people]
-                )
+                listed = self.attribute(name)
                 kinds = {type(value) for value in listed}
                 is_one = kinds <= {int, float} or kinds in ({bool}, {str})
                 self._columns[field] = np.array(listed) if is_one else None
@@ -70,6 +67,20 @@ class People:
         places = {each: place for place, each in enumerate(dict.fromkeys(rows))}
         found = [Traits(**dict(zip(TRAITS, each, strict=True))) for each in places]
         return found, [places[each] for each in rows]
+
+    def attribute(self, name: str) -> Sequence[Value | None]:
+        """Return an own attribute of everybody at the start; None for each person without a value."""
+        people = self._personas
+        if isinstance(people, SyntheticPeople):
+            return people.attribute(name)
+        return [persona.attributes.get(name) for persona in people]
+
+    def texts(self, name: str, in_words: Callable[[Any], str] = str) -> Cells:
+        """Return the name, the personality or the interests of everybody as texts."""
+        people = self._personas
+        if isinstance(people, SyntheticPeople):
+            return people.texts(name, in_words)
+        return Cells.of_texts(in_words(getattr(persona, name)) for persona in people)
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         column = self._columns.get(f"agent.{name}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum, unique
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 
@@ -86,6 +86,8 @@ class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
         viewed_ticks: ticks since the post came into the person's view.
     """
 
+    widest: ClassVar[type[PostView]]
+
     id: int
     author: int
     author_name: str
@@ -143,6 +145,9 @@ class PersonalView(AttributeView, frozen=True, array_like=True, gc=False):
 
     def prompt_memory(self) -> tuple[str, ...]:
         return self.memory
+
+
+PostView.widest = PersonalView
 
 
 def origin_of(author: int, tick: int, number: int, *, from_outside: bool = False) -> int:

@@ -7,8 +7,9 @@ compressed sparse rows, 8 bytes a tie and 16 a person, so a feed and a fan-out e
 from __future__ import annotations
 
 import random  # noqa: TID251 - nothing is drawn from it: it is igraph's first generator, which is restored after use
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import chain
 from threading import Lock
 from typing import TYPE_CHECKING, Any, overload
@@ -24,6 +25,7 @@ from prism.quoting import printable
 from prism.rng import GraphRandom
 from prism.social.kernels.graph_kernel import friendships
 from prism.social.ties.graph_library import load_igraph
+from prism.social.ties.power_law import power_law_ties
 from prism.wording import counted, cut
 
 if TYPE_CHECKING:
@@ -103,26 +105,36 @@ class FollowGraph:
         #    ways.
         apart = tails != heads
         self.self_loops = int(len(tails) - np.count_nonzero(apart))
-        tails, heads = tails[apart], heads[apart]
+        self.duplicates = 0
+        if self.self_loops:
+            tails, heads = tails[apart], heads[apart]
         given = len(tails)
         if mutual:
             tails, heads = np.minimum(tails, heads), np.maximum(tails, heads)
-        ties = distinct(tails * size + heads)
-        self.duplicates = given - len(ties)
-        if mutual:
+        ties: Keys = tails * size + heads
+        self._is_mutual = mutual
+        if mutual or not (ties[1:] > ties[:-1]).all():
+            ties = distinct(ties)
+            self.duplicates = given - len(ties)
             tails = ties // max(size, 1)
-            ties = np.sort(np.concatenate((ties, (ties - tails * size) * size + tails)))
-        # 2. Rows of followees, and rows of followers.
-        tails = ties // max(size, 1)
-        heads = ties - tails * size
+            heads = ties - tails * size
+        if mutual:
+            ties = np.sort(np.concatenate((ties, heads * size + tails)))
+            tails = ties // max(size, 1)
+            heads = ties - tails * size
+        # 2. Rows of followees.
         self.edges = len(ties)
-        self._out_offsets, self._followees = _offsets(tails, size), heads.astype(np.int32)
-        # Of mutual ties: whom one follows is who follows one.
-        self._in_offsets, self._followers = self._out_offsets, self._followees
-        if not mutual:
-            self._in_offsets = _offsets(heads, size)
-            # A stable sort keeps the followers of one person in ascending order.
-            self._followers = tails[np.argsort(heads, kind="stable")].astype(np.int32)
+        self._out_offsets = _offsets(tails, size)
+        self._in_offsets = self._out_offsets if mutual else _offsets(heads, size)
+        self._followees: Ints = heads.astype(np.int32)
+
+    @cached_property
+    def _followers(self) -> Ints:
+        """Rows of followers. Of mutual ties: whom one follows is who follows one."""
+        if self._is_mutual:
+            return self._followees
+        tails, heads = self.ties()
+        return np.asarray(np.sort(heads * self.size + tails) % max(self.size, 1), dtype=np.int32)
 
     def following(self, person: int) -> Ints:
         """Return the people that `person` follows, ascending: a view of the graph's own."""
@@ -154,12 +166,32 @@ class FollowGraph:
         graph.understood = self.understood
         return graph
 
+    def followees(self) -> tuple[Keys, Ints]:
+        """Return where the followees of each person start, with the end of the last, and the followees."""
+        return self._out_offsets, self._followees
+
     def arrays(self) -> tuple[Keys, Ints, Keys, Ints]:
         """Return where the followees of each person start, the followees, and the same of the followers.
 
         They are the graph's own, which nobody may change.
         """
         return self._out_offsets, self._followees, self._in_offsets, self._followers
+
+
+class LateGraph(FollowGraph):
+    """A graph that is made when its ties are first asked for: who looks at a run may not need them."""
+
+    def __init__(self, size: int, make: Callable[[], FollowGraph]) -> None:
+        self.size, self.names, self.understood = size, Numbered(size), ""
+        self._make = make
+
+    def __getattr__(self, name: str) -> Any:
+        own = vars(self)
+        if name.startswith("__") or "_make" not in own:
+            raise AttributeError(name)
+        made = own.pop("_make")()
+        self.__dict__ = {**vars(made), "names": self.names}
+        return getattr(self, name)
 
 
 def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
@@ -183,16 +215,11 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
     degree = config.degree_among(size)
     if config.kind == "barabasi_albert":
         return FollowGraph(size, *friendships(size, max(1, degree // 2), seed), mutual=True)
+    if config.kind == "power_law":
+        ties = power_law_ties(size, size * degree, config.following_exponent, config.exponent, seed)
+        return FollowGraph(size, ties // size, ties % size)
     with _drawing_from(seed) as igraph:
-        if config.kind == "power_law":
-            made = igraph.Graph.Static_Power_Law(
-                size,
-                size * degree,
-                exponent_out=config.following_exponent,
-                exponent_in=config.exponent,
-                finite_size_correction=False,
-            )
-        elif config.kind == "watts_strogatz":
+        if config.kind == "watts_strogatz":
             made = igraph.Graph.Watts_Strogatz(dim=1, size=size, nei=degree // 2, p=config.rewiring)
         else:
             count = config.blocks

@@ -10,8 +10,17 @@ from junction.settings import Settings
 from prism.agents import MOVED, Question, Source, Trigger, Update
 from prism.columns import Column, Columns, pack
 from prism.domain import World
+from prism.events import AGENT_COLUMN
 from prism.measure import Measure
 from prism.rng import uniform
+from prism.tables import INTEGER, Table, column
+
+PASSES = Table(
+    name="passes",
+    about="the cars that passed when a light turned green",
+    columns=(AGENT_COLUMN, column("cars", INTEGER, "how many passed", "cars")),
+)
+"""A table of the run: its rows are in the journal, in exports and in `result.table("passes")`."""
 
 ARRIVAL = 1
 """The number of the random draw for arrivals. Another draw of the same light and tick would have another number."""
@@ -24,6 +33,8 @@ class Crossing(World):
         seed: every random draw follows from it.
     """
 
+    tables = (PASSES,)
+
     def __init__(self, settings: Settings, seed: int) -> None:
         self.settings = settings
         self.seed = seed
@@ -32,6 +43,8 @@ class Crossing(World):
         """The tick in which each light turned last."""
         self.cars = [0] * settings.lights
         self.passed = 0
+        self.passes: list[tuple[int, int]] = []
+        """The new rows of the table."""
         self.away: dict[int, None] = {}
         """Lights that wait for the oracle, or have crashed for good. A dict, because a set has no order."""
 
@@ -54,6 +67,12 @@ class Crossing(World):
                 passing = min(self.cars[update.agent], self.settings.cars_per_green)
                 self.cars[update.agent] -= passing
                 self.passed += passing
+                self.passes.append((update.agent, passing))
+
+    def take_rows(self) -> dict[str, list[tuple[int, int]]]:
+        """Return the rows of the table since the last call, and forget them."""
+        rows, self.passes = self.passes, []
+        return {PASSES.name: rows}
 
     def deliberates(self, question: Question[int]) -> None:
         """Note that a light waits for the oracle."""

@@ -14,10 +14,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from actors.record.messages import those_of, ticks_of
 from actors.results.respondents import LATELY_ROUNDS, LINES, respondents_at
 from actors.results.result import read_result
 from actors.results.retrace import OpenRun
+from actors.store.messages import ticks_of
 from prism.events import AttributeSet
 from tests.catalogue import catalogue
 from tests.command import Ended, prism_alone, run_prism
@@ -128,8 +128,8 @@ def files(directory: Path) -> dict[str, bytes]:
 def opinions_after(run: Path, ticks: int, start: dict[int, float]) -> dict[int, float]:
     """The opinions by the journal's own events, in plain Python."""
     found = dict(start)
-    for messages in ticks_of(run, until=ticks):
-        for said in those_of(messages, AttributeSet):
+    for messages in ticks_of(run, AttributeSet, until=ticks):
+        for said in messages:
             found[said.agent] = float(said.value)
     return found
 

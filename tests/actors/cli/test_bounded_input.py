@@ -39,7 +39,9 @@ def limited(*arguments: str, cwd: Path, stdin: bytes = b"") -> Ended:
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
-    (tmp_path / "small.yaml").write_text("simulation: {ticks: 1}\npopulation: {size: 5, graph: {degree: 2}}\n")
+    (tmp_path / "small.yaml").write_text(
+        "simulation: {ticks: 1}\npopulation: {size: 5, graph: {kind: watts_strogatz, degree: 2}}\n"
+    )
     (tmp_path / "ties.yaml").write_text("simulation: {ticks: 1}\npopulation: {graph: {path: ties.txt}}\n")
     (tmp_path / "packed.yaml").write_text("simulation: {ticks: 1}\npopulation: {graph: {path: ties.txt.gz}}\n")
     return tmp_path

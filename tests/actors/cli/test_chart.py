@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from actors.record.manifest import SUMMARY
+from actors.store.manifest import SUMMARY
 from prism.social.chart import social_definition
 from tests.catalogue import catalogue
 from tests.command import Prism

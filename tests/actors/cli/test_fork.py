@@ -11,14 +11,14 @@ from pathlib import Path
 import anyio
 import pytest
 
-from actors.persistence.checkpoint import checkpoint_name, read_checkpoint, tick_of
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL
-from actors.persistence.oracle_log import ANSWERS
-from actors.record.manifest import MANIFEST, SUMMARY
-from actors.record.rounds import ROUNDS
 from actors.runs.directory import RunDirectory
 from actors.runs.fork import fork
+from actors.store.checkpoint import checkpoint_name, read_checkpoint, tick_of
+from actors.store.disk import RealDisk
+from actors.store.journal import JOURNAL
+from actors.store.manifest import MANIFEST, SUMMARY
+from actors.store.oracle_log import ANSWERS
+from actors.store.rounds import ROUNDS
 from prism.social.chart import social_chart_text
 from tests.command import Prism
 from tests.standin import ModelServer

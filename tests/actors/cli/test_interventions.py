@@ -19,8 +19,8 @@ from prism.economy.domain import EconomyDomain
 from prism.economy.initial import initial_state
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
-from tests.actors.persistence.independent_reader import read_run
 from tests.actors.social_runs import SMALL
+from tests.actors.store.independent_reader import read_run
 from tests.command import Prism
 from tests.plain import plain
 from tests.schedules import run_scheduled
@@ -116,20 +116,25 @@ def ran(prism: Prism, directory: Path, name: str = "run", **differences: Any) ->
 
 def done_in(run: Path) -> dict[int, list[Any]]:
     """`{tick: its interventions}` of a journal."""
-    found = {tick: [each for each in answers if each[0] == 6] for tick, answers in enumerate(read_run(run)[1])}
-    return {tick: messages for tick, messages in found.items() if messages}
+    found: dict[int, list[Any]] = {}
+    for row in read_run(run).rows("interventions"):
+        found.setdefault(row["tick"], []).append([row["number"], row["kind"], row["content"]])
+    return found
 
 
 def test_the_journal_alone_shows_each_intervention_before_the_answers_of_its_tick(prism: Prism, tmp_path: Path) -> None:
     run = ran(prism, tmp_path)
     post, settings, ties, silence = STUDY["interventions"]
     assert done_in(run) == {
-        12: [[6, 12, 0, "publish", post]],
-        15: [[6, 15, 1, "set", settings], [6, 15, 2, "follow", ties]],
-        24: [[6, 24, 3, "silence", silence]],
+        12: [[0, "publish", post]],
+        15: [[1, "set", settings], [2, "follow", ties]],
+        24: [[3, "silence", silence]],
     }
-    _, ticks, digest, _ = read_run(run)
-    assert all(answers[0][0] == 6 for answers in (ticks[12], ticks[24]))
+    ticks, digest = read_run(run).ticks, read_run(run).digest
+    for tick, waves in ((12, 1), (15, 2), (24, 1)):
+        assert len(ticks[tick]["interventions"]) == waves
+        assert not any(ticks[tick]["updates"][:waves])
+        assert any(ticks[tick]["updates"][waves:])
     summary = json.loads((run / "summary.json").read_bytes())
     assert [(each["tick"], each["kind"]) for each in summary["interventions"]] == [
         (12, "publish"),
@@ -155,9 +160,9 @@ def test_a_fork_adds_interventions_to_those_of_its_parent(prism: Prism, tmp_path
     news.write_text(NEWS)
     ended = prism("fork", str(run), "--at", "20", "--intervene", str(news), "--out", str(child), "--quiet")
     assert ended.code == 0, ended.err
-    kinds = {tick: [each[3] for each in messages] for tick, messages in done_in(child).items()}
+    kinds = {tick: [each[1] for each in messages] for tick, messages in done_in(child).items()}
     assert kinds == {12: ["publish"], 15: ["set", "follow"], 24: ["silence", "publish"], 30: ["unfollow"]}
-    assert read_run(child)[1][:20] == read_run(run)[1][:20]
+    assert read_run(child).ticks[:20] == read_run(run).ticks[:20]
     assert prism("replay", str(child), "--quiet").out == ended.out
     again = tmp_path / "again"
     assert prism("fork", str(child), "--at", "28", "--out", str(again), "--quiet").out == ended.out

@@ -12,8 +12,8 @@ import pytest
 
 from actors import resume
 from actors.core.errors import RunDirectoryError
-from actors.record.manifest import MANIFEST, read_manifest
 from actors.runs.directory import RunDirectory
+from actors.store.manifest import MANIFEST, read_manifest
 from prism.social.kernels import feed_kernel
 from tests.actors.cli.conftest import SMALL
 from tests.command import Prism, prism_alone

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.record.manifest import MANIFEST
+from actors.store.manifest import MANIFEST
 from tests.command import Ended, Prism
 from tests.own_domains import CROSSING, Study, path_restored, write_study
 

@@ -14,10 +14,10 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZipFile, ZipInfo
 
 import pytest
 
-from actors.persistence.disk import RealDisk
-from actors.persistence.segments import columns_of
-from actors.record.lock import locked
-from actors.record.manifest import CONFIG
+from actors.store.disk import RealDisk
+from actors.store.lock import locked
+from actors.store.manifest import CONFIG
+from actors.store.segments import texts_of
 from actors.studies.gateway.tape import ExperimentTape, Kept
 from tests.catalogue import catalogue
 from tests.command import Prism, prism_alone, short_of_room
@@ -199,7 +199,7 @@ def test_a_key_is_found_in_what_the_journal_has_compressed(prism: Prism, monkeyp
     assert prism("run", "small.yaml", "-q", "--out", "run", "--set", "run.segment_mb=0.001").code == 0
     segment = min(Path("run").glob("*.seg"))
     disk = RealDisk(Path("run"))
-    texts = {text for column in columns_of(disk, segment.name) for text in re.findall(rb"[a-z_]{8,}", column)}
+    texts = {text for column in texts_of(disk, segment.name) for text in re.findall(rb"[a-z_]{8,}", column)}
     disk.close()
     text = min(text for text in texts if all(text not in path.read_bytes() for path in Path("run").glob("*.seg")))
     for path in Path("run").glob("*"):

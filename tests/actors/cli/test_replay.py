@@ -8,18 +8,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
+import numpy as np
 import pytest
 
 from actors.core.frames import ORIGIN, encode_frame, link_of
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, TickFrame, read_header, read_ticks
-from actors.record.manifest import SUMMARY
+from actors.store.disk import RealDisk
+from actors.store.journal import JOURNAL, TickFrame, read_header, read_ticks
+from actors.store.manifest import SUMMARY
+from actors.store.record import Record
+from prism.agents.waves import Kind
+from prism.events import KINDS
+from prism.rows import Part, TickRows, columns_of, read_rows
 from tests.command import Prism
 
-Answer = list[Any]
-TO_STATE, SOURCE = 5, 6
-"""Places in an update, behind its tag."""
+Done = tuple[int, Kind]
+"""An update: its agent and its kind."""
 
 
 @pytest.fixture(autouse=True)
@@ -33,17 +36,34 @@ def whole(small_run: Path, tmp_path: Path) -> Path:
     return shutil.copytree(small_run, tmp_path / "whole")
 
 
-def forge(run: Path, change: Callable[[int, list[Answer]], None]) -> None:
-    """Rewrite every tick's answers, and everything that a forger has to make right again: CRCs, links, checkpoints."""
-    disk = RealDisk(run)
+def forge(run: Path, change: Callable[[int, list[Done]], None]) -> None:
+    """Rewrite every tick's updates, and everything that a forger has to make right again: CRCs, links, checkpoints."""
+    disk, record = RealDisk(run), Record(run)
+    all(record.blocks(wanted={}))  # the kinds are known after that
     _, end = read_header(disk)
     made, link = [disk.read(JOURNAL, 0, end)], ORIGIN
     for frame in read_ticks(disk, end):
         assert isinstance(frame, TickFrame)
-        tick, answers = msgspec.msgpack.decode(frame.payload)
-        change(tick, answers)
-        payload = msgspec.msgpack.encode([tick, answers])
-        payload = frame.payload if msgspec.msgpack.decode(frame.payload) == [tick, answers] else payload
+        payload, (_, known, tables) = frame.payload, read_rows(frame.payload, record.shapes)
+        if "updates" in tables:
+            waves, (agents, codes) = tables["updates"]
+            updates = [(agent, record.kinds[code]) for agent, code in zip(agents.tolist(), codes, strict=True)]
+            change(frame.tick, changed := [*updates])
+            if changed != updates:
+                new = record.kinds[known : known + len(tables["kinds"].columns[0])] if "kinds" in tables else []
+                new += [kind for _, kind in changed if kind not in record.kinds[: known + len(new)]]
+                kinds, left = [*record.kinds[:known], *new], waves[-1] + len(changed) - len(updates)
+                numbers = [kinds.index(kind) for _, kind in changed]
+                tables["kinds"] = Part((len(new),), (*columns_of(KINDS, new),))
+                tables["updates"] = Part(
+                    (*waves[:-1], left), (np.array([each for each, _ in changed]), np.array(numbers))
+                )
+                rows = TickRows(record.shapes)
+                for wave in range(max(len(part.waves) for part in tables.values())):
+                    for table, part in tables.items():
+                        rows.add(table, *part.of_wave(wave))
+                    rows.end_wave()
+                payload = rows.take(frame.tick, known)
         link = link_of(link, payload)
         made.append(encode_frame(link, payload))
     (run / JOURNAL).write_bytes(b"".join(made))
@@ -63,13 +83,12 @@ def test_a_run_replays_to_its_own_digest_and_writes_nothing(whole: Path, prism: 
 def test_a_flipped_decision_is_named_by_tick_agent_and_field(quiet: tuple[str, ...], whole: Path, prism: Prism) -> None:
     forged: list[Any] = []
 
-    def flip(tick: int, answers: list[Answer]) -> None:
-        for answer in answers:
-            if not forged and tick >= 20 and "oracle" in answer:
-                place = len(answer) - 1 - answer[::-1].index("oracle")
-                forged.extend((tick, answer[2], answer[place - 1]))
-                answer[place - 1] = "composing" if answer[place - 1] != "composing" else "scrolling"
-                forged.append(answer[place - 1])
+    def flip(tick: int, updates: list[Done]) -> None:
+        for place, (agent, kind) in enumerate(updates):
+            if not forged and tick >= 20 and kind.source == "oracle":
+                other = "composing" if kind.to_state != "composing" else "scrolling"
+                forged.extend((tick, agent, kind.to_state, other))
+                updates[place] = agent, kind._replace(to_state=other)
 
     forge(whole, flip)
     tick, agent, was, is_now = forged
@@ -83,15 +102,18 @@ def test_a_flipped_decision_is_named_by_tick_agent_and_field(quiet: tuple[str, .
 
 
 def test_an_answer_left_out_is_named(whole: Path, prism: Prism) -> None:
-    def leave_out(tick: int, answers: list[Answer]) -> None:
+    left_out = list[Done]()
+
+    def leave_out(tick: int, updates: list[Done]) -> None:
         if tick == 25:
-            answers.pop()
+            left_out.append(updates.pop())
 
     forge(whole, leave_out)
     ended = prism("replay", "whole", "-q")
     assert ended.code == 1
-    told = "prism: tick 25 came out differently than in the journal: the journal has nothing more, the new run "
-    assert ended.err.startswith(told)
+    [(agent, kind)] = left_out
+    assert ended.err.startswith("prism: tick 25 came out differently than in the journal: the journal has ")
+    assert ended.err.endswith(f"the new run Update of agent {agent} to {kind.trigger!r}\n")
 
 
 def test_a_replay_with_other_settings_says_so_instead_of_a_difference(prism: Prism, tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.persistence.journal import JOURNAL
-from actors.record.manifest import CONFIG, MANIFEST, SUMMARY
+from actors.store.journal import JOURNAL
+from actors.store.manifest import CONFIG, MANIFEST, SUMMARY
 from tests.actors.cli.conftest import Made
 from tests.command import Prism
 

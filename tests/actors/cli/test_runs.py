@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from actors.persistence.journal import JOURNAL
-from actors.record.lock import locked
-from actors.record.manifest import SUMMARY
-from actors.record.phase_file import PHASE
+from actors.store.journal import JOURNAL
+from actors.store.lock import locked
+from actors.store.manifest import SUMMARY
+from actors.store.phase_file import PHASE
 from tests.actors.cli.conftest import Made
 from tests.command import Prism
 from tests.standin import ModelServer

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from actors.core.messages import Message
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, TickFrame, answers_of, read_header, read_ticks
-from actors.persistence.oracle_log import ANSWERS, MAGIC, encode_answer
+from actors.store.journal import JOURNAL
+from actors.store.messages import ticks_of
+from actors.store.oracle_log import ANSWERS, MAGIC, encode_answer
+from actors.store.run import header_in
 from prism.agents import Question
 from prism.llm.question_id import question_id
 from prism.llm.spending import Spent
@@ -27,14 +28,9 @@ def _nothing_blocks() -> None:
 
 def questions(run: Path) -> Iterator[tuple[str, Question[object]]]:
     """Yield the questions of a run, each with its id."""
-    disk = RealDisk(run)
-    header, offset = read_header(disk)
-    for frame in read_ticks(disk, offset):
-        assert isinstance(frame, TickFrame)
-        for encoded in msgspec.msgpack.decode(answers_of(frame.payload), type=list[msgspec.Raw]):
-            message = msgspec.msgpack.decode(encoded, type=Message)
-            if isinstance(message, Question):
-                yield question_id(header.seed, message.tick, message.agent, bytes(encoded)), message
+    seed = header_in(run).seed
+    for question in chain.from_iterable(ticks_of(run, Question)):
+        yield question_id(seed, question.tick, question.agent, msgspec.msgpack.encode(question)), question
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.record.manifest import SUMMARY
+from actors.store.manifest import SUMMARY
 from tests.actors.cli.conftest import Made
 from tests.catalogue import catalogue
 from tests.command import Prism

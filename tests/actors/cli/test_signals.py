@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from actors.record.lock import locked
+from actors.store.lock import locked
 from tests.actors.cli.conftest import SMALL
 from tests.catalogue import catalogue
 from tests.patience import HANG_S

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from actors.cli.watch import WatchedRun
-from actors.record.lock import locked
-from actors.record.manifest import Stop
 from actors.runs.directory import RunDirectory
+from actors.store.lock import locked
+from actors.store.manifest import Stop
 from tests.command import Prism
 from tests.patience import HANG_S
 

@@ -4,12 +4,11 @@ from hashlib import sha256
 from struct import pack
 from zlib import crc32
 
-import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.core.frames import HEAD, ORIGIN, PAYLOAD_MAX, Damage, Frame, encode_frame, link_of, tick_payload
-from tests.actors.persistence.files import frames_in
+from actors.core.frames import HEAD, ORIGIN, PAYLOAD_MAX, Damage, Frame, encode_frame, link_of
+from tests.actors.store.files import frames_in
 
 PAYLOADS = st.lists(st.binary(max_size=80), max_size=6)
 
@@ -70,9 +69,3 @@ def test_a_file_that_ends_early_says_so(payloads: list[bytes], data: st.DataObje
 def test_a_length_that_cannot_be_is_damage_and_no_reason_to_read_on() -> None:
     found = list(frames_in(pack("<II32s", PAYLOAD_MAX + 1, 0, ORIGIN)))
     assert found == [Damage(0, f"a frame's length is given as {PAYLOAD_MAX + 1}")]
-
-
-@given(st.integers(0, 2**40), st.lists(st.lists(st.integers(0, 9)), max_size=20))
-def test_a_ticks_payload_is_msgpack_of_the_tick_and_its_answers(tick: int, answers: list[list[int]]) -> None:
-    payload = tick_payload(tick, [msgspec.msgpack.encode(answer) for answer in answers])
-    assert msgspec.msgpack.decode(payload) == [tick, answers]

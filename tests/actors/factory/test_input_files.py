@@ -149,3 +149,12 @@ def test_a_population_from_files_comes_with_their_hashes(here: Path) -> None:
     assert population.graph.names == ("10", "20", "30")
     assert [population.name(person) for person in range(3)] == ["Ada", "Bo", "Cy"]
     assert hashes == {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in ("p.json", "t.txt")}
+
+
+def test_ties_of_people_who_are_looked_at_are_drawn_when_they_are_asked_for_and_are_the_same() -> None:
+    config = PopulationConfig(size=200)
+    (whole, _), (looked_at, _) = (load_population(config, 3, looks=looks) for looks in (False, True))
+    assert looked_at.name(7) == whole.name(7)
+    assert "edges" not in vars(looked_at.graph), "nobody has asked for ties"
+    assert looked_at.graph.edges == whole.graph.edges > 0
+    assert looked_at.graph.following(7).tolist() == whole.graph.following(7).tolist()

@@ -18,7 +18,7 @@ import pytest
 from actors.core.snapshot import RunSnapshot
 from actors.metrics.instruments import INSTRUMENTS
 from actors.metrics.observer import Metrics
-from actors.persistence.oracle_log import scan_answers
+from actors.store.oracle_log import scan_answers
 from prism.config import LLMConfig, PricesConfig
 from prism.llm import LLMFailureException
 from prism.llm.call_counters import CallCounters

@@ -119,7 +119,7 @@ def test_a_run_in_shards_shows_how_much_each_works_and_what_is_exchanged() -> No
     for name in ("prism_ticks_total", "prism_posts_total", "prism_decisions_total", "prism_agents"):
         found = {key: value for key, value in shown.samples.items() if key[0] == name}
         assert found == {key: value for key, value in whole.samples.items() if key[0] == name}
-    assert shown.value("prism_shard_bytes_total", direction="from_shards") > 10_000
+    assert shown.value("prism_shard_bytes_total", direction="from_shards") > 1_000
     assert shown.value("prism_shard_bytes_total", direction="to_shards") > 1_000
 
 

@@ -12,7 +12,7 @@ from actors.core.messages import Decided, QuestionName
 from actors.core.ports import Record
 from actors.core.state import Effort
 from actors.oracle.oracle_counters import OracleCounters
-from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, encode_answer, read_answers, scan_answers
+from actors.store.oracle_log import ANSWERS, LoggedAnswer, encode_answer, read_answers, scan_answers
 from prism.config import OracleConfig, PricesConfig
 from prism.errors import ConfigError
 from prism.llm import LLMFailureException
@@ -21,7 +21,7 @@ from prism.llm.failure import Usage
 from prism.llm.spending import Spent
 from prism.statechart import Answer, Oracle
 from tests.actors.oracle.bench import Bench, question
-from tests.actors.persistence.files import empty_run
+from tests.actors.store.files import empty_run
 from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
 from tests.schedules import run_scheduled

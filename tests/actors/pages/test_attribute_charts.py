@@ -10,9 +10,9 @@ import pytest
 
 from actors.pages.attribute_charts import attributes_in_words
 from actors.pages.report import report
-from actors.record.rounds import read_rounds
 from actors.results.distributions import NumberCourse, ValueCourse, moment_of
 from actors.results.run_record import RunRecord
+from actors.store.rounds import read_rounds
 from prism.columns import Floats
 from tests.catalogue import catalogue
 from tests.recorded import changing_run
@@ -48,7 +48,7 @@ def test_numbers_and_values_are_those_of_the_run_at_the_end_of_each_round(measur
     assert [len(each.values) for each in opinion.moments] == [30] * 5
     assert isinstance(camp, ValueCourse)
     assert isinstance(measured.audience, tuple)
-    assert camp.shares[0]["north"] == measured.audience.attributes["camp"].count("north") / 30
+    assert camp.shares[0]["north"] == [*measured.audience.attributes["camp"]].count("north") / 30
     assert [sum(each.values()) for each in camp.shares] == pytest.approx([1.0] * 5)
 
 

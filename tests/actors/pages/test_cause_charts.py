@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from msgspec.structs import replace
 
 from actors.pages.cause_charts import (
@@ -14,8 +15,9 @@ from actors.pages.cause_charts import (
 )
 from actors.pages.html import rendered
 from actors.pages.picture import style
-from actors.record.course import MadePost
+from actors.store.posts import MadePost, Posts
 from actors.studies.causes.record import Cause, Causes, GroupShare, Kept, Tried
+from prism.events import MADE
 from prism.experiment.intervals import Interval
 from tests.hostile_texts import MARKUP
 
@@ -28,6 +30,15 @@ POSTS = [
     MadePost(6, 5, 5, "reply", 2),
 ]
 TREE = [POSTS[0], *POSTS[2:5]]
+COLUMNS = Posts(
+    ids=np.array([post.post for post in POSTS]),
+    ticks=np.array([post.tick for post in POSTS]),
+    authors=np.array([post.author for post in POSTS]),
+    kinds=np.array([MADE.index(post.kind) for post in POSTS]),
+    parents=np.array([-1 if post.parent is None else post.parent for post in POSTS]),
+    roots=np.array([0, 1, 0, 0, 0, 1]),
+    order=np.arange(len(POSTS)),
+)
 
 
 def cause(kind: str, agent: int, effect: float, tick: int = 0, whom: int | None = None) -> Cause:
@@ -70,7 +81,7 @@ FOUND = Causes(
 def html(found: Causes, ticks: int = 10) -> str:
     with style():
         parts = cause_parts(
-            Kept(found=(found,), problems=("causes/x.json: cannot be read",)), Shown(POSTS, ticks, 60.0)
+            Kept(found=(found,), problems=("causes/x.json: cannot be read",)), Shown(COLUMNS, ticks, 60.0)
         )
     return "".join(map(rendered, parts))
 

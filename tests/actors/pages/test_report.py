@@ -16,10 +16,11 @@ from actors.pages.cause_charts import anchor
 from actors.pages.page_frame import POLICY
 from actors.pages.report import report
 from actors.pages.words import NO_VALUE
-from actors.record.run import Recorded
 from actors.results.frames import read_tables
 from actors.results.run_record import RunRecord, groups_of
+from actors.store.run import Recorded
 from actors.studies.causes.record import keep
+from prism.cells import as_list
 from tests.actors.studies.causes.test_kept import LIKES
 from tests.catalogue import catalogue
 from tests.command import prism_alone
@@ -126,8 +127,8 @@ def test_it_loads_nothing_and_its_links_lead_somewhere(html: str) -> None:
 def test_the_causes_that_a_run_keeps_stand_in_it_and_the_cascade_leads_to_them(run: Path, tmp_path: Path) -> None:
     own = Path(shutil.copytree(run, tmp_path / "own"))
     course = RunRecord(own, "own").course
-    root = max(course.roots.values(), key=[*course.roots.values()].count)
-    author = next(post.author for post in course.posts if post.post == root)
+    [(original, _)] = course.posts.largest(1)
+    root, author = original.post, original.author
     for of in ("likes", f"cascade:{root}"):
         keep(own, replace(LIKES, of=of, ticks=72, causes=(replace(LIKES.causes[0], agent=author),)))
     page = report([RunRecord(own, "own")])
@@ -250,8 +251,8 @@ def test_the_report_of_a_domain_of_ones_own_shows_its_world_and_the_first_rows_o
         (_, phases), rows = read_tables(Recorded(tmp_path / "run"), ["phases"])[0]["phases"], parsed(html).rows
     assert "<h2>The world</h2>" in html
     assert rows["agent"] == ["colour", "from tick", "ticks", "cars"]
-    first = phases[1].index(0)
-    assert rows["0"][:3] == [str(column[first]) for column in phases[2:5]]
+    first = as_list(phases[1]).index(0)
+    assert rows["0"][:3] == [str(as_list(column)[first]) for column in phases[2:5]]
 
 
 def test_interventions_and_what_had_no_effect_are_listed_and_marked(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pyarrow.parquet
 
 from actors.results.export import Exported, export
 from actors.results.schema import shipped_tables
-from prism.tables import Kind
+from prism.tables import AT, Kind
 
 TABLES = shipped_tables()
 
@@ -25,7 +25,8 @@ Read = dict[str, list[Row]]
 
 def kinds_of(table: str) -> Mapping[str, Kind]:
     """Return the kind of each column of the schema, and of the texts that tests declare as attributes."""
-    return {"attribute_note": Kind.TEXT, **{column.name: column.kind for column in TABLES[table].columns}}
+    columns = TABLES[table].columns if table in TABLES else (AT,)
+    return {"attribute_note": Kind.TEXT, **{column.name: column.kind for column in columns}}
 
 
 def exported(form: str, out: Path, *runs: Path, names: tuple[str, ...] = ()) -> tuple[Exported, Read]:

@@ -38,9 +38,9 @@ from actors import (
 from actors.core.events import Event, PhaseChanged
 from actors.core.phase import Phase
 from actors.metrics.observation import UNOBSERVED, Observation
-from actors.record.lock import holder_of
 from actors.runs.execute import Host, execute_in_memory
 from actors.runs.summary import summarise
+from actors.store.lock import holder_of
 from prism import Config, ConfigError, OracleError, SettingError
 from tests.actors.oracles import ScriptedOracle
 from tests.actors.social_runs import SMALL, with_oracle, with_simulation

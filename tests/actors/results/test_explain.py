@@ -11,9 +11,9 @@ import anyio
 import pytest
 
 from actors.core.errors import DivergedError, RunDirectoryError
-from actors.persistence.journal import JOURNAL
 from actors.results.explain import explain_agent, explain_path, explain_turn
-from tests.actors.cli.test_replay import TO_STATE, forge
+from actors.store.journal import JOURNAL
+from tests.actors.cli.test_replay import Done, forge
 from tests.actors.results.nested_runs import nested_run
 from tests.command import prism_alone
 from tests.explained import everybody
@@ -184,10 +184,10 @@ def test_another_journal_is_not_explained(few_run: Path, tmp_path: Path) -> None
     forged = tmp_path / "forged"
     shutil.copytree(few_run, forged)
 
-    def lie(tick: int, answers: list[list[object]]) -> None:
+    def lie(tick: int, updates: list[Done]) -> None:
         if tick == 30:
-            update = next(answer for answer in answers if answer[0] == 2)
-            update[TO_STATE] = "resting" if update[TO_STATE] != "resting" else "idle"
+            agent, kind = updates[0]
+            updates[0] = agent, kind._replace(to_state="resting" if kind.to_state != "resting" else "idle")
 
     forge(forged, lie)
     with pytest.raises(DivergedError, match=r"^tick 30 came out differently than in the journal: agent \d+: to_state"):

@@ -12,7 +12,7 @@ import pytest
 from actors.core.errors import RunDirectoryError
 from actors.results.explain import explain_path
 from actors.results.explained_post import explain_post
-from tests.actors.persistence.independent_reader import read_posts
+from tests.actors.store.independent_reader import read_posts
 
 
 def sizes_of(posts: dict[int, Any]) -> list[int]:

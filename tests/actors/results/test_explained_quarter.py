@@ -10,17 +10,17 @@ import msgspec
 import pytest
 
 from actors.core.errors import RunDirectoryError
-from actors.record.messages import ticks_of
 from actors.results.explained_quarter import explain_quarter
 from actors.results.explanation import plain
+from actors.store.messages import ticks_of
 from prism.agents import Update
 from prism.economy.nation import PolicyStep
 
 
 def test_the_chains_and_indicators_of_a_quarter_are_those_of_the_journal_and_the_rows(economy_run: Path) -> None:
     rows = list(csv.DictReader((economy_run / "rounds.csv").read_text().splitlines()))
-    for quarter, encoded in enumerate(ticks_of(economy_run), 1):
-        steps = [msgspec.msgpack.decode(each, type=Update[PolicyStep]) for each in encoded if each[1] == 2]
+    for quarter, updates in enumerate(ticks_of(economy_run, Update), 1):
+        steps = msgspec.convert(msgspec.to_builtins(updates), list[Update[PolicyStep]])
         found = anyio.run(explain_quarter, economy_run, quarter)
         for proposal in found.proposals:
             chains = [plain(each.effect.chain) for each in steps if each.agent == proposal.agent and each.effect]

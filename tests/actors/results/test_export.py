@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from actors.results.schema import shipped_tables
-from tests.actors.persistence.independent_reader import read_posts, read_run
 from tests.actors.results.exports import READERS, Read, exported, moment
+from tests.actors.store.independent_reader import MADE, Run, read_posts, read_run
 
 TABLES = shipped_tables()
 
@@ -35,15 +35,42 @@ def live_tables(live: Path, tmp_path_factory: pytest.TempPathFactory) -> Read:
     return exported("csv", tmp_path_factory.mktemp("tables") / "out", live)[1]
 
 
-def check_transitions(tables: Read, ticks: list[Any]) -> None:
-    """Compare the transitions with the updates that the independent reader finds."""
-    columns = ("tick", "agent", "trigger", "from_state", "to_state", "source", "reason")
-    found = [tuple(row[name] for name in columns) for row in tables["transitions"]]
-    updates = [each for answers in ticks for each in answers if each[0] == 2 and each[6] in MOVED]
-    assert found == [(*each[1:7], each[8] or None) for each in updates]
-    assert [row["effect"] for row in tables["transitions"]] == [
-        (each[7][0] if isinstance(each[7], list) else each[7]) or None for each in updates
+def updates_of(run: Run) -> list[dict[str, Any]]:
+    """Return the updates that moved their agents, each with its effect."""
+    own = {
+        (tick, place, row["agent"]): row["value"]
+        for tick, tables in enumerate(run.ticks)
+        for place, wave in enumerate(tables.get("effects", []))
+        for row in wave
+    }
+    waves = (
+        (tick, place, row)
+        for tick, tables in enumerate(run.ticks)
+        for place, wave in enumerate(tables.get("updates", []))
+        for row in wave
+    )
+    updates = [
+        {**row, **run.kinds[row["kind"]], "tick": tick, "own": own.get((tick, place, row["agent"]))}
+        for tick, place, row in waves
     ]
+    return [{**row, "effect": row["effect"] or row["own"]} for row in updates if row["source"] in MOVED]
+
+
+def check_transitions(tables: Read, run: Run) -> None:
+    """Compare the transitions with the updates that the independent reader finds."""
+    columns = ("tick", "agent", "trigger", "from_state", "to_state", "source")
+    updates = updates_of(run)
+    found = [(*(row[name] for name in columns), row["reason"]) for row in tables["transitions"]]
+    assert found == [(*(row[name] for name in columns), row["reason"] or None) for row in updates]
+    assert [row["effect"] for row in tables["transitions"]] == [
+        row["effect"][0] if isinstance(row["effect"], list) else row["effect"] for row in updates
+    ]
+
+
+def events_of(run: Run) -> list[tuple[int, int, str, int]]:
+    """Return the tick, the agent, the kind and the post of each post and like."""
+    made = [(row["tick"], row["agent"], MADE[row["what"]], row["post"]) for row in run.rows("posts")]
+    return made + [(row["tick"], row["agent"], "like", row["post"]) for row in run.rows("likes")]
 
 
 def check_posts(tables: Read, run: Path) -> None:
@@ -77,11 +104,12 @@ def check_posts(tables: Read, run: Path) -> None:
 def test_transitions_posts_likes_and_cascades_are_those_of_the_independent_readers(
     tables: Read, embedded: Path
 ) -> None:
-    header, ticks, digest, _ = read_run(embedded)
-    check_transitions(tables, ticks)
+    found = read_run(embedded)
+    header = found.header
+    check_transitions(tables, found)
     check_posts(tables, embedded)
     (run,) = tables["runs"]
-    assert (run["run"], run["ticks"], run["digest"], run["status"]) == ("run", len(ticks), digest, "done")
+    assert (run["run"], run["ticks"], run["digest"], run["status"]) == ("run", len(found.ticks), found.digest, "done")
     assert (run["seed"], run["agents"], run["config_sha256"]) == (
         header["seed"],
         header["agents"],
@@ -96,8 +124,7 @@ def test_a_transition_names_the_post_that_it_made_or_liked(tables: Read, embedde
     named = Counter(
         (row["agent"], row["tick"], row["post"]) for row in tables["transitions"] if row["post"] is not None
     )
-    events = [each for answers in read_run(embedded)[1] for each in answers if each[0] == 7]
-    assert named == Counter((each[2], each[1], each[4]) for each in events)
+    assert named == Counter((agent, tick, post) for tick, agent, _, post in events_of(read_run(embedded)))
 
 
 def test_times_are_those_of_the_ticks(tables: Read, embedded: Path) -> None:
@@ -114,11 +141,11 @@ def test_rounds_are_the_rows_of_the_file(tables: Read, embedded: Path) -> None:
 
 
 def test_agents_end_in_the_state_of_their_last_update(tables: Read, embedded: Path) -> None:
-    _, ticks, _, _ = read_run(embedded)
-    moved = [each for answers in ticks for each in answers if each[0] == 2 and each[6] in MOVED]
-    last = {each[2]: (each[5], each[1]) for each in moved}
-    count = Counter(each[2] for each in moved)
-    made = Counter((each[2], each[3]) for answers in ticks for each in answers if each[0] == 7)
+    run = read_run(embedded)
+    moved = updates_of(run)
+    last = {row["agent"]: (row["to_state"], row["tick"]) for row in moved}
+    count = Counter(row["agent"] for row in moved)
+    made = Counter((agent, kind) for _, agent, kind, _ in events_of(run))
     assert [row["agent"] for row in tables["agents"]] == list(range(60))
     for row in tables["agents"]:
         agent = row["agent"]
@@ -136,15 +163,15 @@ def test_ties_agree_with_the_counts_of_agents_and_with_whom_people_were_said_to_
     followers, following = Counter(followee for _, followee in ties), Counter(follower for follower, _ in ties)
     for row in tables["agents"]:
         assert (row["followers"], row["following"]) == (followers[row["agent"]], following[row["agent"]])
-    questions = [each for answers in read_run(embedded)[1] for each in answers if each[0] == 3]
-    followed = {((each[2], each[6][1]), each[6][11]) for each in questions}
+    questions = [*read_run(embedded).rows("questions")]
+    followed = {((row["agent"], row["author"]), bool(row["followed"])) for row in questions}
     assert {is_followed for _, is_followed in followed} == {True, False}
     assert all((tie in ties) == is_followed for tie, is_followed in followed)
 
 
 def test_texts_of_posts_are_those_that_people_had_in_view(tables: Read, embedded: Path) -> None:
-    questions = [each for answers in read_run(embedded)[1] for each in answers if each[0] == 3]
-    seen = {each[6][0]: (each[6][3], each[6][4], each[6][2]) for each in questions}
+    questions = read_run(embedded).rows("questions")
+    seen = {row["id"]: (row["text"], row["topics"], row["author_name"]) for row in questions}
     names = {row["agent"]: row["name"] for row in tables["agents"]}
     rows = [row for row in tables["posts"] if row["post"] in seen]
     assert len(rows) > 10
@@ -155,17 +182,21 @@ def test_texts_of_posts_are_those_that_people_had_in_view(tables: Read, embedded
 
 def check_questions(tables: Read, run: Path) -> None:
     """Compare the questions with those in the journal, their ids with their bytes, and answers with the log."""
-    header, ticks, _, logged = read_run(run)
-    asked = [each for answers in ticks for each in answers if each[0] == 3]
-    answers = {(each[1], each[2], each[3]): each for each in logged}
+    found = read_run(run)
+    asked = [*found.rows("questions")]
+    columns = [(name, dtype) for name, dtype in dict(found.header["tables"])["questions"][3:]]
+    answers = {(each[1], each[2], each[3]): each for each in found.decided}
     assert len(asked) == len(tables["questions"]) > 20
     for row, each in zip(tables["questions"], asked, strict=True):
-        encoded = msgspec.msgpack.encode(each)
-        digits = sha256(f"{header['seed']}:".encode() + encoded).hexdigest()[:16]
-        assert row["question"] == f"{each[1]}-{each[2]}-{digits}"
-        assert [row[name] for name in ("tick", "agent", "trigger", "state")] == each[1:5]
-        assert json.loads(row["options"]) == each[5]
-        answer = answers.get((each[1], each[2], each[3]))
+        name, options = (each["tick"], each["agent"], each["trigger"]), json.loads(each["effect"])
+        fields = ((each[column], dtype) for column, dtype in columns)
+        seen = [bool(value) if dtype == "|u1" else value for value, dtype in fields if value is not None]
+        encoded = msgspec.msgpack.encode([3, *name, each["from_state"], options, seen])
+        digits = sha256(f"{found.header['seed']}:".encode() + encoded).hexdigest()[:16]
+        assert row["question"] == f"{each['tick']}-{each['agent']}-{digits}"
+        assert (row["tick"], row["agent"], row["trigger"], row["state"]) == (*name, each["from_state"])
+        assert json.loads(row["options"]) == options
+        answer = answers.get(name)
         if answer is None:
             assert row["latency_s"] is None
             continue
@@ -185,8 +216,8 @@ def test_questions_are_those_of_the_journal_with_the_probabilities_of_the_embedd
     rows = [row for row in tables["questions"] if row["answer"] is not None]
     assert len(rows) > 0.8 * len(tables["questions"]), "the others are still open"
     decided = Counter(row["answer"] for row in rows)
-    updates = [each for answers in read_run(embedded)[1] for each in answers if each[0] == 2 and each[6] == "oracle"]
-    assert decided == Counter(each[5] for each in updates)
+    updates = [row for row in updates_of(read_run(embedded)) if row["source"] == "oracle"]
+    assert decided == Counter(row["to_state"] for row in updates)
     expected: Counter[str] = Counter()
     for row in rows:
         shares = json.loads(row["probabilities"])
@@ -213,6 +244,19 @@ def test_the_three_formats_are_equal_cell_by_cell(embedded: Path, tables: Read, 
         assert read == tables, form
         assert done.rows == {name: len(rows) for name, rows in tables.items()}
         assert done.bytes == sum(path.stat().st_size for path in (tmp_path / form).iterdir())
+
+
+def test_neither_blocks_nor_batches_change_a_table(
+    live: Path, live_tables: Read, changed_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = exported("csv", tmp_path / "whole", changed_run)[1]
+    monkeypatch.setattr("actors.store.record.BLOCK_TICKS", 5)
+    monkeypatch.setattr("actors.results.table_files.BATCH_ROWS", 64)
+    monkeypatch.setattr("actors.results.post_tables.BATCH_ROWS", 7)
+    monkeypatch.setattr("actors.results.change_tables.BATCH_ROWS", 20)
+    assert exported("parquet", tmp_path / "live", live)[1] == live_tables
+    assert exported("csv", tmp_path / "changed", changed_run)[1] == whole
+    assert len(whole["attribute_changes"]) > 64
 
 
 def test_keys_join_without_orphans(tables: Read) -> None:

@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 import yaml
 
+from actors import read_result
 from prism.errors import ConfigError
-from tests.actors.persistence.independent_reader import read_run
-from tests.actors.results.exports import Read, exported
-from tests.actors.results.test_export import check_posts, check_transitions
+from tests.actors.results.exports import Read, exported, moment
+from tests.actors.results.test_export import check_posts, check_transitions, updates_of
+from tests.actors.store.independent_reader import Run, read_run
+from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.own_domains import CROSSING, path_restored, write_study
 from tests.recorded import EMBEDDED, make_run
@@ -26,14 +28,14 @@ def test_chains_and_indicators_of_an_economy_are_those_of_its_journal(economy_ru
     run = economy_run
     read = exported("csv", tmp_path / "out", run)[1]
     assert all(exported(form, tmp_path / form, run)[1] == read for form in ("sqlite", "parquet"))
-    ticks = read_run(run)[1]
-    check_transitions_of_economy(read, ticks)
-    steps = [(each, each[7]) for answers in ticks for each in answers if each[0] == 2]
-    assert len(steps) == len(read["chains"]) == 4 * 3 * 3
-    for row, (update, step) in zip(read["chains"], steps, strict=True):
-        chain, decision = step["chain"], step["decision"]
-        assert [row["tick"], row["agent"], row["trigger"]] == update[1:4]
-        assert row["nation"] == ("Ada", "=Bo", "Cy")[update[2]] == chain["agent_name"]
+    updates = check_transitions_of_economy(read, read_run(run))
+    assert len(updates) == len(read["chains"]) == 4 * 3 * 3
+    for row, update in zip(read["chains"], updates, strict=True):
+        chain, decision = update["effect"]["chain"], update["effect"]["decision"]
+        assert [row[name] for name in ("tick", "agent", "trigger")] == [
+            update[name] for name in ("tick", "agent", "trigger")
+        ]
+        assert row["nation"] == ("Ada", "=Bo", "Cy")[update["agent"]] == chain["agent_name"]
         assert row["response"] == chain["response"]
         assert (row["component"], row["reasoning"]) == (chain["component"], decision["reasoning"])
         assert row["is_valid"] == decision.get("is_valid")
@@ -51,19 +53,20 @@ def test_chains_and_indicators_of_an_economy_are_those_of_its_journal(economy_ru
     assert [row["economic_strength"] for row in read["agents"]] == [3.0, 2.0, 1.0]
 
 
-def check_transitions_of_economy(tables: Read, ticks: list[Any]) -> None:
-    """Compare the transitions with the updates, whose effects are steps."""
-    updates = [each for answers in ticks for each in answers if each[0] == 2]
+def check_transitions_of_economy(tables: Read, run: Run) -> list[dict[str, Any]]:
+    """Compare the transitions with the updates, whose effects are steps, and return these."""
+    updates = updates_of(run)
     names = ("tick", "agent", "trigger", "from_state", "to_state", "source")
     assert [tuple(row[name] for name in names) for row in tables["transitions"]] == [
-        tuple(each[1:7]) for each in updates
+        tuple(row[name] for name in names) for row in updates
     ]
-    assert [row["effect"] for row in tables["transitions"]] == [each[7]["type"] for each in updates]
-    asked = [each for answers in ticks for each in answers if each[0] == 3]
-    assert [(row["tick"], row["agent"], row["trigger"]) for row in tables["questions"]] == [
-        tuple(each[1:4]) for each in asked
+    assert [row["effect"] for row in tables["transitions"]] == [row["effect"]["type"] for row in updates]
+    asked = ("tick", "agent", "trigger")
+    assert [tuple(row[name] for name in asked) for row in tables["questions"]] == [
+        tuple(row[name] for name in asked) for row in run.rows("questions")
     ]
-    assert [row["answer"] for row in tables["questions"]] == [each[5] for each in updates]
+    assert [row["answer"] for row in tables["questions"]] == [row["to_state"] for row in updates]
+    return updates
 
 
 def test_runs_of_different_domains_go_into_the_same_files(tmp_path: Path, economy_run: Path, embedded: Path) -> None:
@@ -113,17 +116,92 @@ def test_a_domain_of_ones_own_has_the_tables_that_every_run_has_and_rows_that_do
         done, read = exported("sqlite", tmp_path / "out", run, names=names)
     assert set(read) == {*names} - {"posts"}
     assert done.left_out["posts"] == "no posts on a feed in this domain"
-    ticks = read_run(run)[1]
-    updates = [each for answers in ticks for each in answers if each[0] == 2]
-    assert [row["to_state"] for row in read["transitions"]] == [each[5] for each in updates]
+    found = read_run(run)
+    updates = updates_of(found)
+    assert [row["to_state"] for row in read["transitions"]] == [row["to_state"] for row in updates]
     assert [row["state"] for row in read["agents"]] == [
-        next(each[5] for each in reversed(updates) if each[2] == agent) for agent in range(3)
+        next(row["to_state"] for row in reversed(updates) if row["agent"] == agent) for agent in range(3)
     ]
+
+
+NOTED = """
+
+from prism.events import AGENT_COLUMN
+from prism.tables import BOOLEAN, NAME, NUMBER, PACKED, TEXT, Table, column
+from tests.domains import Crossing
+
+NOTES = Table(
+    name="notes",
+    about="a note on a turn",
+    columns=(
+        AGENT_COLUMN,
+        column("colour", NAME, "the new colour", names=("red", "green", "amber")),
+        column("text", TEXT, "what is noted"),
+        column("share", NUMBER, "some share", "of 1"),
+        column("is_even", BOOLEAN, "whether the number is even"),
+        column("more", PACKED, "anything else"),
+    ),
+)
+
+
+class Noting(Crossing):
+    tables = (*Crossing.tables, NOTES)
+
+    def take_rows(self):
+        turned, self.updates = self.updates, []
+        notes = [
+            (each.agent, each.to_state, f"=light {each.agent}, ü", each.agent / 2, each.agent % 2 == 0, {"was": [1]})
+            for each in turned
+        ]
+        return {**super().take_rows(), "notes": notes}
+
+
+class Noted(TrafficDomain):
+    def __init__(self, size):
+        super().__init__(size)
+        self.world = Noting(size)
+
+
+def build(config: Config, settings: Settings) -> TrafficDomain:
+    return Noted(settings.lights)
+"""
+
+
+@catalogue("form", ["csv", "sqlite", "parquet"])
+def test_tables_that_a_world_declares_are_exported_as_they_are(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with path_restored():
+        study = write_study(tmp_path / "study", CROSSING + NOTED)
+        run = tmp_path / "own"
+        assert prism_alone("run", str(study.config), "-q", "--out", str(run)).code == 0
+        read = exported(form, tmp_path / "out", run)[1]
+        frame = read_result(run).table("notes")
+    found = [*read_run(run).rows("notes")]
+    colours = ("red", "green", "amber")
+    assert len(found) > 20
+    for row, own, told in zip(read["notes"], found, frame.to_dict("records"), strict=True):
+        assert (row["run"], row["tick"], row["agent"]) == ("own", own["tick"], own["agent"])
+        assert row["time"] == moment("2026-01-01T00:00:00+00:00", 60.0 * own["tick"])
+        assert (row["colour"], row["text"], row["share"]) == (colours[own["colour"]], own["text"], own["share"])
+        assert (row["is_even"], json.loads(row["more"])) == (own["agent"] % 2 == 0, {"was": [1]})
+        assert (told["agent_id"], told["colour"], told["text"]) == (own["agent"], row["colour"], own["text"])
+    assert sum(row["cars"] for row in read["passes"]) == sum(row["cars"] for row in read_run(run).rows("passes"))
+    # Without the code there are the names and the numbers of the journal.
+    monkeypatch.setattr("actors.results.declared.look_at_domain", gone)
+    again = exported(form, tmp_path / "again", run, names=("notes",))[1]["notes"]
+    assert [row["text"] for row in again] == [row["text"] for row in found]
+    assert [row["colour"] for row in again] == [row["colour"] for row in found]
+    assert [json.loads(row["more"]) for row in again] == [row["more"] for row in found]
+
+
+def gone(_: object) -> None:
+    raise ConfigError("config.yaml", "its code is gone")
 
 
 def test_a_chart_of_ones_own_gives_the_cascades_of_its_journal(changed_run: Path, tmp_path: Path) -> None:
     read = exported("csv", tmp_path / "out", changed_run)[1]
-    check_transitions(read, read_run(changed_run)[1])
+    check_transitions(read, read_run(changed_run))
     check_posts(read, changed_run)
     assert {row["state"] for row in read["agents"]} <= {"away", "reading", "judging", "leaving", "joining", "sharing"}
     assert max(row["depth"] for row in read["posts"]) >= 2
@@ -195,15 +273,13 @@ def test_texts_that_a_model_wrote_are_those_that_people_had_in_view(tmp_path: Pa
     with ModelServer() as server:
         run = make_run(tmp_path, yaml.safe_load(WRITES.format(host=server.url)))
     read = exported("csv", tmp_path / "out", run)[1]
-    questions = [each for answers in read_run(run)[1] for each in answers if each[0] == 3]
-    seen = {each[6][0]: each[6][3] for each in questions}
+    found = read_run(run)
+    seen = {row["id"]: row["text"] for row in found.rows("questions")}
     rows = [row for row in read["posts"] if row["post"] in seen]
     assert [row["text"] for row in rows] == [seen[row["post"]] for row in rows]
     written: Callable[[str], int] = lambda by: sum(row["text_by"] == by for row in rows)  # noqa: E731
     assert written("template") > 5
-    drafts = [
-        each[7][1] for answers in read_run(run)[1] for each in answers if each[0] == 2 and isinstance(each[7], list)
-    ]
+    drafts = [row["value"][1] for row in found.rows("effects") if isinstance(row["value"], list)]
     texts = Counter(row["text"] for row in read["posts"] if row["text_by"] == "llm")
     assert len(texts) > 5
     assert not texts - Counter(drafts)

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from actors.core.errors import DamagedError, JournalError
-from actors.persistence.journal import JOURNAL
-from actors.persistence.oracle_log import ANSWERS
-from actors.record.lock import locked
-from actors.record.manifest import SUMMARY
-from actors.record.rounds import ROUNDS
-from tests.actors.persistence.independent_reader import frames, read_run
+from actors.store.journal import JOURNAL
+from actors.store.lock import locked
+from actors.store.manifest import SUMMARY
+from actors.store.oracle_log import ANSWERS
+from actors.store.rounds import ROUNDS
 from tests.actors.results.exports import Read, exported
 from tests.actors.results.test_export import check_posts, check_questions, check_transitions
+from tests.actors.store.independent_reader import frames, read_run
 from tests.catalogue import catalogue
 from tests.command import prism_alone
 
@@ -82,7 +82,7 @@ def test_a_run_that_is_cut_anywhere_has_the_first_rows_of_the_whole_run(
     assert len(part["feeds"]) == sum(row["tick"] < ticks for row in whole["feeds"])
     with (run / JOURNAL).open("r+b") as journal:
         journal.truncate(end)
-    assert row["digest"] == read_run(run)[2]
+    assert row["digest"] == read_run(run).digest
 
 
 def test_a_run_under_way_says_so_and_is_not_disturbed(embedded: Path, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_fork_has_the_past_of_its_parent_and_rows_of_its_own(embedded: Path, t
     parent = exported("csv", tmp_path / "parent", embedded)[1]
     assert {name: [row for row in rows if row["run"] == "fork"] for name, rows in both.items()} == alone
     assert {name: [row for row in rows if row["run"] == "run"] for name, rows in both.items()} == parent
-    check_transitions(alone, read_run(tmp_path / "fork")[1])
+    check_transitions(alone, read_run(tmp_path / "fork"))
     check_posts(alone, tmp_path / "fork")
     check_questions(alone, tmp_path / "fork")
     (row,) = alone["runs"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from actors import RunDirectoryError, RunResult, read_result, run
+from actors.store.journal import JOURNAL
+from tests.actors.results.test_export_unfinished import ends_of_ticks
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +77,16 @@ def test_a_table_that_is_not_there_is_named(result: RunResult) -> None:
         result.table("engagement")
     with pytest.raises(RunDirectoryError, match="has no table feeds: feeds were not recorded: set run"):
         result.table("feeds")
+
+
+def test_a_table_without_rows_has_its_columns(few_run: Path, tmp_path: Path) -> None:
+    for library in ("pandas", "polars"):
+        pytest.importorskip(library)
+        run = shutil.copytree(few_run, tmp_path / library)
+        (run / JOURNAL).write_bytes((run / JOURNAL).read_bytes()[: ends_of_ticks(run)[0]])
+        frame = read_result(run).table("engagements", library)
+        assert len(frame) == 0
+        assert list(frame.columns)[-2:] == ["root_id", "created_id"]
 
 
 def test_a_run_in_memory_has_its_rounds_alone(result: RunResult) -> None:

@@ -9,8 +9,8 @@ from statistics import mean, stdev
 import pytest
 
 from actors import RunDirectoryError, RunResult, read_result, run
-from actors.record.messages import those_of, ticks_of
 from actors.results.measures import by_problem, cascades_problem
+from actors.store.messages import ticks_of
 from prism.events import PostEvent
 
 
@@ -23,7 +23,7 @@ def result(embedded: Path) -> RunResult:
 def cascades(result: RunResult) -> list[list[int]]:
     """Return the depth of each post of each cascade."""
     assert result.path is not None
-    events = [event for messages in ticks_of(result.path) for event in those_of(messages, PostEvent)]
+    events = [event for messages in ticks_of(result.path, PostEvent) for event in messages]
     depth, root = dict[int, int](), dict[int, int]()
     found = defaultdict[int, list[int]](list)
     for event in events:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from actors.record.course import Step
 from actors.runs.no_effect import covered_rows
+from actors.store.course import Step
 from prism.social.chart import social_behaviour
 from prism.statechart import read_chart
 

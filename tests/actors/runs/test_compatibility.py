@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.persistence.journal import header_of
-from actors.record.manifest import Manifest
 from actors.runs.code import manifest_of
 from actors.runs.compatibility import changed_code, changed_settings
+from actors.store.journal import header_of
+from actors.store.manifest import Manifest
 from prism.config import Config, load_config
 
 NOW = manifest_of(Config(), {})
@@ -19,7 +19,7 @@ def manifest(code: str = NOW.code, **packages: str) -> Manifest:
 
 
 def test_every_other_value_of_a_setting_is_a_difference() -> None:
-    header = header_of(Config(), {}, 3, "0.1.0")
+    header = header_of(Config(), {}, 3, "0.1.0", ())
     assert list(changed_settings(header, Config())) == []
     other = load_config("run: {tick_s: 3}", "x.yaml", environment={})
     assert list(changed_settings(header, other)) == [("run.tick_s", "run.tick_s is 3.0, was 0.0 when the run began")]

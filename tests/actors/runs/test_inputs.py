@@ -12,11 +12,11 @@ import pytest
 
 from actors import read_config, resume, run
 from actors.core.errors import RunDirectoryError
-from actors.record.manifest import CONFIG, read_manifest
-from actors.record.run import read_resolved
 from actors.runs.directory import RunDirectory
 from actors.runs.inputs import LARGE_BYTES, inputs_of, keep
 from actors.runs.replay import replay
+from actors.store.manifest import CONFIG, read_manifest
+from actors.store.run import read_resolved
 from prism.config import Config
 from prism.errors import ConfigError, InputError
 from tests.own_domains import path_restored, write_study

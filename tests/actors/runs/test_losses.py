@@ -14,7 +14,6 @@ from actors.core.errors import ShardLostError
 from actors.factory.config_file import read_settings
 from actors.factory.domains import build_domain
 from actors.metrics.observation import UNOBSERVED
-from actors.record.lock import locked
 from actors.runs import execute
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Host, create_run
@@ -23,6 +22,7 @@ from actors.runs.summary import Summary
 from actors.runtime.engine import EngineActor
 from actors.runtime.sharded_engine import ShardedEngine
 from actors.runtime.shards import Acts, Stepped
+from actors.store.lock import locked
 from prism.columns import Floats
 from prism.config import Config
 from prism.domain import Domain

@@ -14,20 +14,19 @@ import anyio.lowlevel
 import pytest
 
 from actors.core.errors import JournalError
-from actors.persistence.batch_writer import Execute, in_thread
-from actors.persistence.checkpoint import checkpoint_names
-from actors.persistence.checkpoint_writer import CheckpointWriter
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, read_header, read_tail, read_ticks
-from actors.persistence.journal_writer import JournalWriter
-from actors.persistence.oracle_log import ANSWERS, MAGIC
-from actors.persistence.packers import Packers
-from actors.persistence.segments import check_segment, segment_names, start_of
-from actors.record.recovery import recover
 from actors.runs import run_store
 from actors.runs.run_store import PENDING_MAX, RunStore
+from actors.store.batch_writer import Execute, in_thread
+from actors.store.checkpoint import checkpoint_names
+from actors.store.checkpoint_writer import CheckpointWriter
+from actors.store.disk import RealDisk
+from actors.store.journal import JOURNAL, read_header, read_tail, read_ticks
+from actors.store.journal_writer import JournalWriter
+from actors.store.oracle_log import ANSWERS, MAGIC
+from actors.store.recovery import recover
+from actors.store.segments import check_segment, segment_names, start_of
 from prism.columns import Column
-from tests.actors.persistence.files import (
+from tests.actors.store.files import (
     SEGMENT,
     checkpoint_at,
     decided,
@@ -40,7 +39,7 @@ from tests.actors.persistence.files import (
     run_of,
     write,
 )
-from tests.actors.persistence.store_harness import Gate, PackersHere, StoreHarness, inline
+from tests.actors.store.store_harness import Gate, StoreHarness, inline
 from tests.blocking import nothing_blocks
 from tests.catalogue import catalogue
 from tests.crash.disk import DiskFault, SimulatedDisk
@@ -97,7 +96,7 @@ async def ahead_of_a_busy_disk(count: int) -> int:
 
 @catalogue(
     ("ticks", "size", "ahead"),
-    [(PENDING_MAX + 20, run_store.PENDING_BYTES, PENDING_MAX), (20, 1, 1), (20, 300, 2), (20, 1_000, 7)],
+    [(PENDING_MAX + 20, run_store.PENDING_BYTES, PENDING_MAX), (20, 1, 1), (20, 500, 4), (20, 1_000, 10)],
 )
 async def test_a_run_is_never_more_than_a_limit_of_ticks_or_bytes_ahead_of_its_disk(
     monkeypatch: pytest.MonkeyPatch, ticks: int, size: int, ahead: int
@@ -175,44 +174,15 @@ async def test_answers_and_ticks_are_written_while_a_segment_is_sealed_up_to_the
     assert files_of(harness.disk) == files_of(whole)
 
 
-@in_schedules(30)
-async def test_a_run_is_ahead_of_its_packers_by_one_segment_more_than_there_are_packers() -> None:
-    gate, begun = Gate(), 0
-
-    async def execute(write: Callable[[], None]) -> None:
-        nonlocal begun
-        begun += getattr(write, "__func__", None) is JournalWriter.begin_segments
-        await (gate.execute if is_of_segment(write) else inline)(write)
-
-    whole = sealed(60)
-    harness = StoreHarness(empty_run(), execute, segment_bytes=SEGMENT, keeps_answers=False, packers=PackersHere(2))
-    names = segment_names(whole, read_tail(whole).sealed.start)
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(harness.store.run)
-        tasks.start_soon(harness.commit_slowly, 60)
-        await anyio.sleep(100)
-        assert (gate.waiting, begun) == (1, 2)
-        assert harness.store.statistics.ticks == sum(check_segment(whole, name).ticks for name in names[:4]) + 1
-        gate.opened.set()
-        await anyio.sleep(100)
-        await harness.store.close()
-    assert begun == len(names)
-    assert files_of(harness.disk) == files_of(whole)
-
-
 @pytest.mark.slow
 @pytest.mark.sized
-@pytest.mark.parametrize("packers", [0, 1, 3])
-def test_segments_are_the_same_however_long_each_takes_and_wherever_a_run_was_interrupted(
-    packers: int, size: Size
-) -> None:
+def test_segments_are_the_same_however_long_each_takes_and_wherever_a_run_was_interrupted(size: Size) -> None:
     whole = files_of(sealed(60))
     for seed in range(size(60, everyday=30)):
-        assert run_scheduled(seed, partial(interrupted, Random(seed), PackersHere(packers))) == whole
+        assert run_scheduled(seed, partial(interrupted, Random(seed))) == whole
 
 
-async def interrupted(random: Random, packers: Packers) -> dict[str, bytes]:
+async def interrupted(random: Random) -> dict[str, bytes]:
     """Return the files of a run that is interrupted three times, on a disk that is sometimes slow."""
     disk = empty_run()
 
@@ -223,7 +193,7 @@ async def interrupted(random: Random, packers: Packers) -> dict[str, bytes]:
 
     lasts = (*sorted(random.sample(range(1, 60), 2)), 60, 60)
     for number, last in enumerate(lasts):
-        harness = StoreHarness(disk, execute, segment_bytes=SEGMENT, keeps_answers=False, packers=packers)
+        harness = StoreHarness(disk, execute, segment_bytes=SEGMENT, keeps_answers=False)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(harness.store.run)
             for tick in range(last):
@@ -235,25 +205,16 @@ async def interrupted(random: Random, packers: Packers) -> dict[str, bytes]:
     return files_of(disk)
 
 
-@catalogue(
-    ("fails", "packers"),
-    [
-        (JournalWriter.write_segments, 0),
-        (JournalWriter.take_out, 0),
-        (JournalWriter.begin_segments, 2),
-        (JournalWriter.write_segments, 2),
-        (JournalWriter.take_out, 2),
-    ],
-)
+@catalogue("fails", [JournalWriter.write_segments, JournalWriter.take_out])
 def test_a_disk_that_is_full_while_ticks_are_sealed_ends_the_run_and_with_more_room_nothing_is_lost(
-    fails: Callable[[JournalWriter], None], packers: int, size: Size
+    fails: Callable[[JournalWriter], None], size: Size
 ) -> None:
     whole = files_of(sealed(60))
     for seed in range(size(40, everyday=2)):
-        assert run_scheduled(seed, partial(short_of_space, fails, Random(seed), PackersHere(packers))) == whole
+        assert run_scheduled(seed, partial(short_of_space, fails, Random(seed))) == whole
 
 
-async def short_of_space(fails: Callable[[JournalWriter], None], random: Random, packers: Packers) -> dict[str, bytes]:
+async def short_of_space(fails: Callable[[JournalWriter], None], random: Random) -> dict[str, bytes]:
     """Return the files of a run whose disk is full at its second segment, and that goes on with more room."""
     disk, times = empty_run(), 0
 
@@ -274,12 +235,12 @@ async def short_of_space(fails: Callable[[JournalWriter], None], random: Random,
                 harness.checkpoint(tick + 1)
         await harness.store.close()
 
-    harness = StoreHarness(disk, execute, segment_bytes=SEGMENT, keeps_answers=False, packers=packers)
+    harness = StoreHarness(disk, execute, segment_bytes=SEGMENT, keeps_answers=False)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(harness.store.run)
         with pytest.raises(JournalError, match="cannot be written: No space left on device; what was"):
             await commit(harness)
-    harness = StoreHarness(disk, execute, segment_bytes=SEGMENT, keeps_answers=False, packers=packers)
+    harness = StoreHarness(disk, execute, segment_bytes=SEGMENT, keeps_answers=False)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(harness.store.run)
         await commit(harness)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from actors.record.shadow import read_shadow
+from actors.store.shadow import read_shadow
 from prism.divergence import EMBEDDED, RULE
 from prism.rng import Draw, uniform
 from tests.catalogue import catalogue

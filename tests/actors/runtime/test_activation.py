@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from actors import read_config, resume, run
-from actors.persistence.journal import JOURNAL
 from actors.runtime.activation import MANY, way_of
+from actors.store.journal import JOURNAL
 from prism.agents.waves import Updates
 from prism.columns import Ints
 from prism.config import Config, RunConfig

@@ -9,7 +9,7 @@ from tests.paths import ROOT
 ACTORS = ROOT / "actors"
 NAMES = re.compile(r"social|econom|\bnations?\b", re.IGNORECASE)
 
-ROOMS_OF_ANY_DOMAIN = ("core", "oracle", "runtime", "persistence", "metrics", "logs", "http")
+ROOMS_OF_ANY_DOMAIN = ("core", "oracle", "runtime", "store", "metrics", "logs", "http")
 ROOMS_OF_RESULTS = ("results", "pages", "view")
 """Rooms that say what took place in a run. They draw posts and quarters where the show of a domain has them."""
 ASKED = re.compile(r"""["'](social|economy)["']""")

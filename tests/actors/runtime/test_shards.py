@@ -16,11 +16,11 @@ from actors.core.ports import Record
 from actors.core.state import RunState
 from actors.factory.config_file import read_config, read_settings
 from actors.factory.domains import build_domain
-from actors.persistence.checkpoint import Position, checkpoint_name
-from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.runtime.engine import EngineActor
 from actors.runtime.sharded_engine import ShardedEngine
 from actors.runtime.simulation import Simulation
+from actors.store.checkpoint import Position, checkpoint_name
+from actors.store.checkpoint_writer import CheckpointWriter
 from prism import bundles
 from prism.bundles import Bundles
 from prism.columns import Columns

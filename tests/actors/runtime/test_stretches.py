@@ -11,9 +11,8 @@ import pytest
 from actors import resume, run
 from actors.factory.config_file import read_settings
 from actors.factory.domains import build_domain
-from actors.persistence.journal import JOURNAL
 from actors.runtime.simulation import Simulation
-from prism.domain import Stretch
+from actors.store.journal import JOURNAL
 from tests.tiers import Size
 
 
@@ -29,7 +28,7 @@ class Run:
         def counted(*given: Any) -> Any:
             found = None if one_by_one else stretch(*given)
             if found is not None:
-                self.together.append(_ticks(found[0]))
+                self.together.append(found.ticks)
             return found
 
         self.simulation.engine._stretch_of = counted
@@ -49,10 +48,6 @@ class Run:
             self.simulation.domain.world.totals(),
             [*self.simulation.domain.world.columns()],
         )
-
-
-def _ticks(stretch: Stretch) -> int:
-    return len(stretch.frames)
 
 
 SETTINGS = [

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from actors.record.course import read_course
+from actors.store.course import read_course
 from actors.studies.causes.record import keep
-from prism.events import PostEvent
 from tests.actors.studies.causes.test_kept import LIKES
 from tests.actors.view.asking import Asked, copied
 
@@ -31,9 +30,9 @@ def test_causes_are_shown_with_their_places_and_by_agent_and_new_ones_too(embedd
     assert [part[1]["id"] for part in shown["parts"]] == ["cause-of-likes"]
     words = "its presence from tick 0 on: +3, 7 without it"
     assert shown["added"] == [{"agent": 1, "of": "likes", "words": words}]
-    course = read_course(run, PostEvent)
-    root = max(course.roots.values(), key=[*course.roots.values()].count)
-    author = next(post.author for post in course.posts if post.post == root)
+    course = read_course(run, "posts")
+    [(original, _)] = course.posts.largest(1)
+    root, author = original.post, original.author
     keep(run, replace(LIKES, of=f"cascade:{root}", causes=(replace(LIKES.causes[0], agent=author),)))
     assert asked.json("runs/own")["causes"] != before
     tree, likes = asked.json("runs/own/causes")["parts"]

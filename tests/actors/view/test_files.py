@@ -6,13 +6,14 @@ import os
 from pathlib import Path
 from urllib.parse import quote
 
+import msgspec
 import pytest
 
 from actors.core.errors import DamagedError
 from actors.core.frames import HEAD
-from actors.record.followed import Followed
-from actors.record.listing import runs_in
 from actors.results.run_record import differing
+from actors.store.followed import Followed
+from actors.store.listing import runs_in
 from tests.actors.view.asking import Asked, copied
 from tests.catalogue import catalogue
 
@@ -61,10 +62,10 @@ def test_a_directory_of_any_name_is_listed_and_shown(embedded: Path, tmp_path: P
 
 def test_an_update_of_an_agent_that_does_not_exist_is_damage(embedded: Path, tmp_path: Path) -> None:
     record = Followed(copied(embedded, tmp_path, "run"))
-    record.agents = 1  # as in a header that says less than the journal holds
+    record.record.header = msgspec.structs.replace(record.header, agents=1)  # it says less than the journal holds
     with pytest.raises(DamagedError, match=r"names agent \d+ of 1"):
-        record.read_on(48)
-    assert sum(record.course().counted[-1] if record.ticks else []) == 0
+        record.read_on()
+    assert record.ticks == 0
 
 
 def test_damage_is_named_with_its_tick_and_all_before_it_is_shown(embedded: Path, tmp_path: Path) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from actors.record import followed
-from actors.record.followed import Followed
-from actors.record.run import read_resolved
+from actors.store import followed, record
+from actors.store.followed import Followed
+from actors.store.messages import ticks_of
+from actors.store.run import read_resolved
 from actors.view.outcomes import outcomes_of
-from tests.actors.persistence.independent_reader import read_posts, read_run
+from tests.actors.store.independent_reader import MADE, read_posts, read_run
 from tests.actors.view.asking import Asked, copied
 from tests.command import prism_alone
 from tests.paths import ROOT
@@ -44,9 +48,17 @@ def forks(embedded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def states_after(run: Path) -> Iterator[dict[int, str]]:
     """Yield `{agent: its state}` after each tick; nobody is in it who has not moved."""
     states: dict[int, str] = {}
-    for answers in read_run(run)[1]:
-        states |= {answer[2]: answer[5] for answer in answers if answer[0] == 2}
+    found = read_run(run)
+    updates = {tick: [*rows] for tick, rows in groupby(found.rows("updates"), itemgetter("tick"))}
+    for tick in range(len(found.ticks)):
+        states |= {row["agent"]: row["to_state"] for row in updates.get(tick, ())}
         yield dict(states)
+
+
+def acts_of(run: Path) -> dict[str, int]:
+    """Count what was done to posts."""
+    found = read_run(run)
+    return Counter([*(MADE[row["what"]] for row in found.rows("posts")), *("like" for _ in found.rows("likes"))])
 
 
 def test_states_over_time_and_of_everybody_in_every_tick(asked: Asked, embedded: Path) -> None:
@@ -63,10 +75,9 @@ def test_states_over_time_and_of_everybody_in_every_tick(asked: Asked, embedded:
 
 def test_questions_and_posts_are_counted(asked: Asked, embedded: Path) -> None:
     course = asked.json(f"runs/{embedded.name}/course")
-    answers = [answer for tick in read_run(embedded)[1] for answer in tick]
-    counted = Counter(answer[3] for answer in answers if answer[0] == 7)
-    counted["questions"] = sum(answer[0] == 3 for answer in answers)
-    counted["oracle"] = sum(answer[0] == 2 and answer[6] == "oracle" for answer in answers)
+    counted, found = acts_of(embedded), read_run(embedded)
+    counted["questions"] = len([*found.rows("questions")])
+    counted["oracle"] = sum(row["source"] == "oracle" for row in found.rows("updates"))
     last = dict(zip(course["counted_names"], course["counted"][-1], strict=True))
     assert {name: count for name, count in last.items() if count} == {name: n for name, n in counted.items() if n}
 
@@ -88,17 +99,26 @@ def test_cascades_are_the_trees_of_the_journal(asked: Asked, embedded: Path) -> 
 
 
 def test_an_agent_did_and_asked_what_the_journal_says(asked: Asked, embedded: Path) -> None:
-    _, ticks, _, _ = read_run(embedded)
-    agent = next(answer[2] for answers in ticks for answer in answers if answer[0] == 3)
+    found = read_run(embedded)
+    agent = next(found.rows("questions"))["agent"]
     tick = 40
-    ours = [answer for answers in ticks[: tick + 1] for answer in answers if answer[0] in (2, 3) and answer[2] == agent]
+    moved, put_to = (
+        [row for row in found.rows(table) if row["agent"] == agent and row["tick"] <= tick]
+        for table in ("updates", "questions")
+    )
     panel = asked.json(f"runs/{embedded.name}/agent?agent={agent}&tick={tick}")
     moves = [(move["tick"], move["trigger"], move["before"], move["after"], move["source"]) for move in panel["moves"]]
-    assert moves == [(a[1], a[3], a[4], a[5], a[6]) for a in ours if a[0] == 2][-60:]
+    names = ("tick", "trigger", "from_state", "to_state", "source")
+    assert moves == [tuple(row[name] for name in names) for row in moved][-60:]
     questions = [
-        (put["tick"], put["trigger"], put["options"], list(put["context"].values())) for put in panel["questions"]
+        (put["tick"], put["trigger"], json.dumps(put["options"]), list(put["context"].values()))
+        for put in panel["questions"]
     ]
-    assert questions == [(a[1], a[3], list(a[5]), a[6]) for a in ours if a[0] == 3][-12:]
+    assert len(questions) == len(put_to[-12:]) > 0
+    for (at, trigger, options, context), row in zip(questions, put_to[-12:], strict=True):
+        assert (at, trigger, json.loads(options)) == (row["tick"], row["trigger"], json.loads(row["effect"]))
+        seen = [*row.values()][[*row].index("seen") + 1 :]
+        assert context == seen[: len(context)]
     assert panel["state"] == moves[-1][3]
 
 
@@ -118,15 +138,14 @@ def test_a_question_has_the_answer_of_the_log(live: Path) -> None:
 
 
 def test_forks_differ_from_the_tick_in_which_their_bytes_do(forks: Path) -> None:
-    ours, theirs = read_run(forks / "one")[1], read_run(forks / "other")[1]
+    ours, theirs = read_run(forks / "one").ticks, read_run(forks / "other").ticks
     first = next(tick for tick, pair in enumerate(zip(ours, theirs, strict=True)) if pair[0] != pair[1])
-    place = next(
-        place for place, pair in enumerate(zip(ours[first], theirs[first], strict=False)) if pair[0] != pair[1]
-    )
     found = Asked(forks, "one", "other").json("compare?left=one&right=other")
-    assert (found["first"], found["place"]) == (first, place)
-    assert first >= 20
-    assert found["left"].startswith(f"agent {ours[first][place][2]}")
+    assert found["first"] == first >= 20
+    one, other = (next(islice(ticks_of(forks / name), first, None)) for name in ("one", "other"))
+    assert one[: found["place"]] == other[: found["place"]]
+    assert one[found["place"]] != other[found["place"]]
+    assert found["left"].startswith(f"agent {one[found['place']].agent}")
     assert found["contents"][0] != found["contents"][1]
     told = str(found["parts"])
     for words in ("with a random feed", "The settings that differ", "feed.algorithm", "Sizes of cascades"):
@@ -136,7 +155,7 @@ def test_forks_differ_from_the_tick_in_which_their_bytes_do(forks: Path) -> None
 def test_the_council_says_what_each_nation_proposed_and_why(economy: Path) -> None:
     asked = Asked(economy, economy.name)
     council = asked.json(f"runs/{economy.name}/council?tick=3")
-    effects = [(a[2], a[7]) for a in read_run(economy)[1][3] if a[0] == 2]
+    effects = [(row["agent"], row["value"]) for row in read_run(economy).rows("effects") if row["tick"] == 3]
     for seat in council["seats"]:
         expected = [effect["decision"]["reasoning"] for agent, effect in effects if agent == seat["agent"]]
         assert [stage["reasoning"] for stage in seat["stages"]] == expected
@@ -169,7 +188,7 @@ def test_a_feed_has_counts_by_round_that_add_up_to_the_figures_of_the_list(asked
     found = asked.json(f"runs/{embedded.name}/outcomes")
     line = asked.json(f"runs/{embedded.name}")["line"]
     totals = {one["name"]: sum(one["values"]) for one in found["outcomes"]}
-    kinds = Counter(answer[3] for tick in read_run(embedded)[1] for answer in tick if answer[0] == 7)
+    kinds = acts_of(embedded)
     assert totals == {
         "posts": kinds["publish"],
         "likes": kinds["like"],
@@ -182,16 +201,16 @@ def test_a_feed_has_counts_by_round_that_add_up_to_the_figures_of_the_list(asked
 
 def test_a_fork_counts_what_its_parent_did_before_it(forks: Path) -> None:
     found = Asked(forks, "other").json("runs/other/outcomes")
-    kinds = Counter(answer[3] for tick in read_run(forks / "other")[1] for answer in tick if answer[0] == 7)
     likes = next(one for one in found["outcomes"] if one["key"] == "likes")
-    assert likes["before"] + sum(likes["values"]) == kinds["like"]
+    assert likes["before"] + sum(likes["values"]) == acts_of(forks / "other")["like"]
 
 
 def test_every_tick_is_found_from_few_key_frames(embedded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "BLOCK_BYTES", 2_000)
     monkeypatch.setattr(followed, "SPACING_BYTES", 2_000)
     monkeypatch.setattr(followed, "SAMPLES_MAX", 8)
     read = Followed(embedded)  # without a chart, the states are those of the journal
-    while read.read_on(7):
+    while read.read_on():
         pass
     course = read.course()
     assert len(course.ticks) <= 8

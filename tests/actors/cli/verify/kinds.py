@@ -8,8 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from actors.record.manifest import SUMMARY
-from actors.record.rounds import ROUNDS
+from actors.store.manifest import SUMMARY
+from actors.store.rounds import ROUNDS
 from tests.command import Prism
 from tests.durability.crashed import undo_seals
 from tests.paths import ROOT

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from actors.persistence.journal import JOURNAL
-from actors.persistence.oracle_log import ANSWERS
-from actors.record.manifest import CONFIG, MANIFEST, SUMMARY
-from actors.record.rounds import ROUNDS
+from actors.store.journal import JOURNAL
+from actors.store.manifest import CONFIG, MANIFEST, SUMMARY
+from actors.store.oracle_log import ANSWERS
+from actors.store.rounds import ROUNDS
 from tests.actors.cli.verify.files import flip, lines
 from tests.actors.cli.verify.kinds import (
     crashed_while_extended,
@@ -42,7 +42,8 @@ def test_whole_files_are_ok_and_stay_as_they_are(run: Path, prism: Prism) -> Non
 
 
 def test_a_flipped_bit_is_named_by_byte_and_tick(run: Path, prism: Prism) -> None:
-    flip(run / JOURNAL, 30_000)
+    middle = (run / JOURNAL).stat().st_size // 2
+    flip(run / JOURNAL, middle)
     ended = prism("verify", "run")
     assert ended.code == 1
     told = re.fullmatch(
@@ -51,7 +52,7 @@ def test_a_flipped_bit_is_named_by_byte_and_tick(run: Path, prism: Prism) -> Non
         lines(ended.out)[JOURNAL],
     )
     assert told is not None
-    assert int(told[1]) <= 30_000
+    assert int(told[1]) <= middle
     assert int(told[1]) + int(told[2].replace(",", "")) == (run / JOURNAL).stat().st_size
     assert lines(ended.out)["checkpoint-000000000072.bin"].startswith(
         "ok: after 72 ticks; its place in the journal lies behind the damage"

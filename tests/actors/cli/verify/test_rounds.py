@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from actors.core.errors import DivergedError
-from actors.record.rounds import ROUNDS
+from actors.store.rounds import ROUNDS
 from tests.actors.cli.verify.files import lines
 from tests.actors.cli.verify.kinds import crashed_while_extended, forked
 from tests.command import Prism

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.record.manifest import CONFIG, MANIFEST
+from actors.store.manifest import CONFIG, MANIFEST
 from tests.actors.cli.verify.files import edit, lines
 from tests.actors.cli.verify.kinds import forced, forked, with_inputs
 from tests.command import Prism

@@ -8,12 +8,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from actors.record.course import read_course
-from actors.results.agent_path import decisions, messages_of, path_of
+from actors.results.agent_path import decisions, its_messages, path_of
 from actors.results.retrace import OpenRun
+from actors.store.course import read_course
 from actors.studies.causes import search
 from actors.studies.causes.search import AgentCauses, causes_of_agent
-from prism.events import PostEvent
 
 
 def added(run: Path, agent: int | str, of: str | None = None) -> AgentCauses:
@@ -26,17 +25,14 @@ def test_the_outcome_is_the_largest_cascade_of_the_agent_and_only_the_agent_is_l
     monkeypatch.setattr(search, "TOP", 1)
     monkeypatch.setattr(search, "BUDGET", 4)
     monkeypatch.setattr(search, "causes", partial(search.causes, draws=1))
-    course = read_course(embedded, PostEvent)
-    sizes = {root: [*course.roots.values()].count(root) for root in course.roots.values()}
-    largest = max(sizes, key=lambda root: sizes[root])
-    original = next(post for post in course.posts if post.post == largest)
+    [(original, size)] = read_course(embedded, "posts").posts.largest(1)
     told = added(embedded, original.author)
     found = told.found
-    assert (found.of, found.value) == (f"cascade:{largest}", sizes[largest])
+    assert (found.of, found.value) == (f"cascade:{original.post}", size)
     assert told.why == "the largest cascade that the agent is in"
-    assert found.causes[0].effect == sizes[largest]  # without its author there is none
+    assert found.causes[0].effect == size  # without its author there is none
     assert {each.agent for each in (*found.causes, *found.smaller)} == {original.author}
-    asked = decisions(path_of(messages_of(OpenRun(embedded), original.author)))
+    asked = decisions(path_of(its_messages(OpenRun(embedded), original.author)))
     decided = sum(tick >= original.tick for (tick, _), _ in asked)
     assert [(each.kind, each.candidates, each.tried) for each in found.tried] == [
         ("people", 1, 1),

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from actors.core.errors import RunDirectoryError
-from actors.record.lock import locked
 from actors.results.result import read_result
+from actors.store.lock import locked
 from actors.studies.experiments import processes
 from actors.studies.experiments.cells import Done, Task, cell_path, count_done, work
 from actors.studies.experiments.driver import Where, opened

@@ -12,9 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from actors import read_result, run
-from actors.record.course import read_course
+from actors.store.course import read_course
+from actors.store.record import Record
 from actors.studies.experiments.plan import make_plan
-from prism.events import PostEvent
 from tests.paths import ROOT, real_path
 
 EXPERIMENTS = ROOT / "configs" / "experiments"
@@ -43,11 +43,11 @@ def measures(name: str) -> ModuleType:
 @pytest.mark.usefixtures("ours")
 def test_each_listener_comes_once_and_success_is_measured_by_shares_of_downloads(tmp_path: Path) -> None:
     market = small("music-lab", "ranked", tmp_path / "market", people=60, rounds=20)
-    course = read_course(market, PostEvent)
-    downloads = np.sort([course.likes[song.post] for song in course.posts])
+    course = read_course(market, "posts", "likes")
+    downloads = np.sort([course.likes[song] for song in course.posts.ids.tolist()])
     assert len(downloads) == 48
     assert downloads.sum() == read_result(market).measure("likes") > 20
-    assert max(Counter(person for people in course.engaged.values() for person in people).values()) <= 7
+    assert max(Counter(Record(market).table("likes")["agent"].tolist()).values()) <= 7
     lab = measures("music_lab")
     # The Gini coefficient by its other formula, of sorted numbers.
     ranks = np.arange(1, 49)

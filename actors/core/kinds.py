@@ -1,0 +1,229 @@
+"""The kinds of updates and questions of a run, in the order in which they first occur in it; and its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.agents.contexts import Contexts
+from prism.agents.questions import QuestionKind, Questions
+from prism.agents.waves import Kind, Updates
+from prism.domain import Domain, Stretch, World
+from prism.errors import ConfigError
+from prism.events import KINDS, OF_EVERY_RUN, OF_FEEDS, QUESTIONS, UPDATES
+from prism.rows import Heap, TickRows, Values, bytes_of, payload_of
+from prism.tables import Shape, Table
+
+ASKED: Final = "asked"
+"""The source of a kind of question."""
+
+_SHIPPED: Final = {table.name: table for table in OF_FEEDS}
+_DOMAIN: Final = "simulation.domain"
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_options: Final = msgspec.json.Encoder().encode
+
+
+def recorded_tables(world: World, contexts: Contexts) -> list[Table]:
+    """Return the tables that the journal of a run has, in their order."""
+    asked = QUESTIONS.with_columns(contexts.columns)
+    found = [*(asked if table is QUESTIONS else table for table in OF_EVERY_RUN), *world.tables]
+    for table in world.tables:
+        if [each.name for each in found].count(table.name) > 1 or (
+            table.name in _SHIPPED and table.shape != _SHIPPED[table.name].shape
+        ):
+            raise ConfigError("configuration", f"its table {table.name} has a name that PRISM's own has", key=_DOMAIN)
+    return found
+
+
+def shapes_of(domain: Domain) -> tuple[Shape, ...]:
+    """Return the tables of the journal of a domain's runs, as the journal's header has them."""
+    return tuple(table.shape for table in recorded_tables(domain.world, Contexts(domain.context_type)))
+
+
+def with_shapes(before: Sequence[Shape], now: Sequence[Shape]) -> tuple[Shape, ...]:
+    """Return the tables of a fork: those of its parent, then those that only the fork has.
+
+    Raises:
+        ValueError: a table of both has other columns.
+    """
+    had = {shape.name: shape for shape in before}
+    for shape in now:
+        if had.setdefault(shape.name, shape) != shape:
+            raise ValueError(f"its table {shape.name} has other columns")
+    return tuple(had.values())
+
+
+def kind_of_question(kind: QuestionKind) -> Kind:
+    return Kind(kind.trigger, kind.state, "", ASKED, _options(kind.options).decode())
+
+
+class AnswerRows(NamedTuple):
+    """The answers of a wave, as another process can have them.
+
+    Args:
+        agents, kinds, codes, effects: of the updates, as `Updates` has them.
+        asking, asked, asked_codes, columns: of the questions: the agents, the kinds, the place of each one's kind, and
+            what they are about.
+    """
+
+    agents: NDArray[Any]
+    kinds: Sequence[Kind]
+    codes: NDArray[Any]
+    effects: Mapping[int, Any]
+    asking: NDArray[Any]
+    asked: Sequence[Kind]
+    asked_codes: NDArray[Any]
+    columns: Sequence[Values]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the columns that each agent has a row of."""
+        return sum(each.nbytes for each in (self.agents, self.codes, self.asking, self.asked_codes))
+
+    @classmethod
+    def of(cls, updates: Updates | None, questions: Questions[Any] | None) -> AnswerRows:
+        of_updates: tuple[Any, ...] = (_NOBODY, (), _NOBODY, {})
+        of_questions: tuple[Any, ...] = (_NOBODY, (), _NOBODY, ())
+        if updates is not None:
+            of_updates = updates.agents, *_used(updates.kinds, updates.codes), dict(updates.effects)
+        if questions is not None:
+            numbers = sorted(questions.kinds)
+            kinds = [kind_of_question(questions.kinds[number]) for number in numbers]
+            used = _used(kinds, np.searchsorted(numbers, questions.codes))
+            of_questions = questions.agents, *used, questions.columns
+        return cls(*of_updates, *of_questions)
+
+
+_NOBODY: Final = np.zeros(0, dtype=np.int64)
+
+
+def _used(kinds: Sequence[Kind], codes: NDArray[Any]) -> tuple[tuple[Kind, ...], NDArray[Any]]:
+    """Return the kinds that occur, and the place of each code's among them."""
+    used = np.flatnonzero(np.bincount(codes, minlength=len(kinds)))
+    places = np.zeros(len(kinds) + 1, dtype=np.int64)
+    places[used] = np.arange(len(used))
+    return tuple(kinds[place] for place in used.tolist()), places[codes]
+
+
+class KindNumbers:
+    """The numbers of kinds.
+
+    Args:
+        known: those of the ticks before, in their order.
+    """
+
+    def __init__(self, known: Sequence[Sequence[str]] = ()) -> None:
+        self._numbers = {Kind(*each): number for number, each in enumerate(known)}
+        self._recorded = len(known)
+
+    @property
+    def known(self) -> tuple[Kind, ...]:
+        return tuple(self._numbers)
+
+    def add(self, rows: TickRows, wave: Sequence[AnswerRows]) -> None:
+        """Add the answers of a wave, each part of it the agents after those of the one before."""
+        for part in wave:
+            rows.add("updates", part.agents, self._of(part.kinds, part.codes))
+            if part.effects:
+                agents = sorted(part.effects)
+                rows.add("effects", np.array(agents), Heap.of([_encode(part.effects[agent]) for agent in agents]))
+        for part in wave:
+            rows.add("questions", part.asking, self._of(part.asked, part.asked_codes), *part.columns)
+
+    def end_tick(self, rows: TickRows) -> int:
+        """Add the kinds that are new in a tick to its rows, and return how many were known before."""
+        before, self._recorded = self._recorded, len(self._numbers)
+        if before < self._recorded:
+            rows.add_first(KINDS.name, *_columns([*self._numbers][before:]))
+        return before
+
+    def payloads(self, first: int, stretch: Stretch, shapes: Sequence[Shape]) -> Iterator[bytes]:
+        """Yield the payloads of ticks that were run together."""
+        tables = {name: (list(columns), counts) for name, (columns, counts) in stretch.tables.items()}
+        # 1. The numbers of kinds, in the order in which they occur: in each wave updates, then questions.
+        new = list[tuple[int, int, int, int, Kind]]()
+        table = np.full(len(stretch.kinds), -1, dtype=np.int64)
+        for order, name in enumerate((UPDATES.name, QUESTIONS.name)):
+            (_, codes, *_), counts = tables[name]
+            ends = counts.cumsum()
+            for code in np.flatnonzero(np.bincount(codes)).tolist():
+                kind = stretch.kinds[code] if order == 0 else kind_of_question(stretch.asked_kinds[code])
+                table[code] = self._numbers.get(kind, -1)
+                if table[code] < 0:
+                    place = int(np.argmax(codes == code))
+                    new.append((int(np.searchsorted(ends, place, side="right")), order, place, code, kind))
+        of_tick: dict[int, list[Kind]] = {}
+        waves = tables[UPDATES.name][1].shape[1]
+        for wave, _, _, code, kind in sorted(new):
+            table[code] = self._numbers[kind] = len(self._numbers)
+            of_tick.setdefault(wave // waves, []).append(kind)
+        for name in (UPDATES.name, QUESTIONS.name):
+            tables[name][0][1] = table[tables[name][0][1]]
+        # 2. The bytes of each column, of which each tick gets its part.
+        heads: list[list[list[int]]] = [[] for _ in range(stretch.ticks)]
+        bodies: list[list[bytes]] = [[] for _ in range(stretch.ticks)]
+        for place, kinds in of_tick.items():
+            heads[place].append([0, len(kinds)])
+            columns = zip(_columns(kinds), shapes[0].columns, strict=True)
+            bodies[place] += [bytes_of(values, dtype) for values, (_, dtype) in columns]
+        for number, shape in enumerate(shapes):
+            if shape.name in tables:
+                _cut(number, shape, *tables[shape.name], heads, bodies)
+        known, self._recorded = self._recorded, len(self._numbers)
+        for place, (head, body) in enumerate(zip(heads, bodies, strict=True)):
+            yield payload_of(first + place, known, head, body)
+            known += len(of_tick.get(place, ()))
+
+    def _of(self, kinds: Sequence[Kind], codes: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the number of each row's kind. Kinds that are new are numbered as they come."""
+        table = np.array([self._numbers.get(kind, -1) for kind in kinds], dtype=np.int64)
+        found: NDArray[np.int64] = table[codes]
+        if len(found) and found.min() < 0:
+            for code in dict.fromkeys(codes[found < 0].tolist()):
+                table[code] = self._numbers.setdefault(kinds[code], len(self._numbers))
+            found = table[codes]
+        return found
+
+
+def _cut(
+    number: int,
+    shape: Shape,
+    columns: Sequence[Values],
+    counts: NDArray[np.int64],
+    heads: Sequence[list[list[int]]],
+    bodies: Sequence[list[bytes]],
+) -> None:
+    """Give each tick its rows of a table.
+
+    Args:
+        counts: the rows of each tick and wave.
+        heads, bodies: of each tick's payload.
+    """
+    places, of_waves = (counts.sum(axis=1) > 0).nonzero()[0].tolist(), counts.tolist()
+    for place in places:
+        waves = of_waves[place]
+        while not waves[-1]:
+            waves.pop()
+        heads[place].append([number, *waves])
+    ends = np.append(0, counts.sum(axis=1).cumsum())
+    begins, stops = ends.tolist(), ends[1:].tolist()
+    for values, (_, dtype) in zip(columns, shape.columns, strict=True):
+        if isinstance(values, Heap):
+            bounds = np.append(0, values.ends)[ends].tolist()
+            lengths, data = bytes_of(values.lengths, "<u4"), values.data.tobytes()
+            for place in places:
+                bodies[place].append(lengths[4 * begins[place] : 4 * stops[place]])
+                bodies[place].append(data[bounds[place] : bounds[place + 1]])
+        else:
+            data, width = bytes_of(values, dtype), np.dtype(dtype).itemsize
+            for place in places:
+                bodies[place].append(data[width * begins[place] : width * stops[place]])
+
+
+def _columns(kinds: Sequence[Kind]) -> list[Heap]:
+    return [Heap.of([text.encode() for text in each]) for each in zip(*kinds, strict=True)]

@@ -1,1 +1,0 @@
-"""Runs as they are read from their directories: journal, oracle log, manifest, status and course."""

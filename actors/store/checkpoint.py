@@ -1,0 +1,134 @@
+"""Checkpoints: the world and the actors between two ticks, so that a resume need not begin at tick 0.
+
+A checkpoint is a cache of the journal. It names the frame after which it was taken by offset and link, and is refused
+if the journal does not have that frame. It is written beside the others and put in place whole; two are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from actors.core.errors import DamagedError
+from actors.core.frames import DECODE_ERRORS
+from actors.core.state import RunState
+from actors.store.disk import Disk
+from actors.store.framed_files import chained_payloads, decoded_head
+from prism.bundles import Bundles, unpacked_or_number
+from prism.columns import Column
+
+MAGIC = b"PRISMC\r\n"
+FORMAT = 5
+KEPT: Final = 2
+"""The latest checkpoints that are kept: if the newest is damaged, a resume starts from the one before."""
+
+_PREFIX, _SUFFIX = "checkpoint-", ".bin"
+
+
+class Position(msgspec.Struct, frozen=True, kw_only=True):
+    """The place of a checkpoint in the other files.
+
+    Args:
+        tick: ticks committed before it.
+        journal_bytes: the journal's length after them; `link`: its last link.
+        answers_bytes: the offset in the oracle's log from which it may hold answers that have not taken effect yet.
+        answers_end: the log's length; all of it is on the medium before the checkpoint is.
+        lines: `{file of lines: SHA-256 of its content}`.
+    """
+
+    tick: int
+    journal_bytes: int
+    link: bytes
+    answers_bytes: int
+    answers_end: int
+    lines: dict[str, bytes]
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """The first frame of a checkpoint. Frames with a bundle of columns each follow, then one with the number of them.
+
+    These further frames are compressed, usually to a quarter, so that the disk of a large run can keep up.
+    """
+
+    format: int = FORMAT
+    position: Position
+    state: RunState
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of a run between two ticks."""
+
+    position: Position
+    state: RunState
+    columns: Bundles
+
+    @property
+    def name(self) -> str:
+        return checkpoint_name(self.position.tick)
+
+
+def checkpoint_name(tick: int) -> str:
+    """Return the name of the file of a checkpoint after this many ticks."""
+    return f"{_PREFIX}{tick:012d}{_SUFFIX}"
+
+
+def is_draft(name: str) -> bool:
+    """Return whether a file is a checkpoint that was not put in place."""
+    return name.startswith(f".{_PREFIX}") and name.endswith(f"{_SUFFIX}.tmp")
+
+
+def checkpoint_names(disk: Disk) -> list[str]:
+    return sorted((name for name in disk.names() if name.startswith(_PREFIX) and name.endswith(_SUFFIX)), reverse=True)
+
+
+def tick_of(name: str) -> int:
+    """Return the ticks before a checkpoint, by the name of its file; -1 for a name that no checkpoint has."""
+    digits = name.removeprefix(_PREFIX).removesuffix(_SUFFIX)
+    return int(digits) if digits.isdecimal() else -1
+
+
+def read_checkpoint(disk: Disk, name: str) -> Checkpoint:
+    """Read a checkpoint.
+
+    Raises:
+        DamagedError: its content is not what was written.
+        JournalError: it has another format.
+    """
+    columns = Bundles([], [])
+    head = _read(disk, name, columns.put)
+    return Checkpoint(position=head.position, state=head.state, columns=columns)
+
+
+def read_position(disk: Disk, name: str) -> Position:
+    """Read a whole checkpoint, and return its position alone: many of them would not fit into memory.
+
+    Raises:
+        DamagedError: its content is not what was written.
+        JournalError: it has another format.
+    """
+    return _read(disk, name, lambda *_: None).position
+
+
+def _read(disk: Disk, name: str, take: Callable[[bytes, list[Column]], object]) -> Head:
+    """Return the head of a checkpoint, and pass its bundles to `take`, packed and as they are."""
+    head, taken, count = None, 0, None
+    for start, payload in chained_payloads(disk, name, MAGIC):
+        if count is not None:
+            raise DamagedError(name, start, "it has content after its end")
+        if head is None:
+            head = decoded_head(name, start, payload, Head, FORMAT)
+        else:
+            try:
+                content = unpacked_or_number(payload)
+            except DECODE_ERRORS as error:
+                raise DamagedError(name, start, f"its columns cannot be read: {error}") from None
+            if isinstance(content, int):
+                count = content
+            else:
+                take(payload, content)
+                taken += 1
+    if head is None or count != taken:
+        raise DamagedError(name, disk.size(name), "it ends before its last column")
+    return head

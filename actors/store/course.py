@@ -1,0 +1,276 @@
+"""The course of a run: one reading of its record that gives all counts, curves and cascades."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar
+
+import numpy as np
+
+from actors.store.posts import COLUMNS as OF_POSTS
+from actors.store.posts import NO_POSTS, Posts
+from actors.store.record import Block, Record, readable, tick_of_rows
+from actors.store.segments import TableRows
+from actors.store.states import States
+from prism.agents import DECIDED, FALLBACKS, MOVED, STALE
+from prism.agents.waves import Kind
+from prism.columns import Ints, distinct
+from prism.drawing import Activity
+from prism.rows import Heap
+
+K = TypeVar("K")
+
+POINTS_MAX = 200
+"""The most points of a line over time."""
+ROUNDS_MIN = 12
+"""The fewest rounds of a run whose points are whole rounds: within a round people come and go."""
+COUNTED: Final[dict[str, tuple[str, ...]]] = {
+    "updates": ("agent", "kind"),
+    "questions": (),
+    "interventions": ("kind",),
+    "posts": OF_POSTS,
+    "likes": ("agent", "post"),
+    "feeds": ("agent", "post"),
+    "attributes": ("name",),
+}
+"""`{table: the columns that are counted}`."""
+
+
+class Step(NamedTuple):
+    """A step of agents: from one state to another, by a trigger, and decided by a rule or by a choice."""
+
+    before: str
+    trigger: str
+    after: str
+    is_decided: bool
+
+
+def point_ticks(ticks: int, ticks_per_round: int) -> int:
+    """Return the ticks of a point in time, so that a run has at most `POINTS_MAX`; in a long run, whole rounds."""
+    rounds = ticks // ticks_per_round
+    if rounds >= ROUNDS_MIN:
+        return ticks_per_round * -(-rounds // POINTS_MAX)
+    return max(1, -(-ticks // POINTS_MAX))
+
+
+def read_course(
+    path: Path,
+    *tables: str,
+    initial: str | None = None,
+    each_ticks: int = 0,
+    on_tick: Callable[[int], None] = lambda _: None,
+) -> Course:
+    """Return the course of the run in a directory. It reads the whole record once, up to its last whole tick.
+
+    Args:
+        tables: the tables that are counted, which saves time; all of `COUNTED` by default.
+        initial: the state in which every agent starts. None if the chart cannot be read: then it is the state that the
+            first agent leaves.
+        each_ticks: ticks of a point in time; 0 for no points.
+        on_tick: called with the ticks that have been read.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    course = Course(Record(path), initial, each_ticks)
+    for block in course.record.blocks(wanted={name: COUNTED[name] for name in tables or COUNTED}):
+        with readable(block):
+            course.add(block)
+        on_tick(course.ticks)
+    course.end()
+    return course
+
+
+class Course:
+    """The events of a run, up to its last whole tick.
+
+    Args:
+        initial: the state in which every agent starts; None if it is not known.
+        point_ticks: ticks of a point of `people`; 0 for no points.
+    """
+
+    def __init__(self, record: Record, initial: str | None, point_ticks: int) -> None:
+        self.record, self.header, self.point_ticks = record, record.header, point_ticks
+        self.ticks = 0
+        """The ticks that were read."""
+        self.is_damaged = False
+        """True if something other than a whole tick follows them."""
+        self.people: list[dict[str, float]] = []
+        """For each point in time, the agents in each state on average; the last point may be shorter."""
+        self.questions = 0
+        self.interventions: list[tuple[int, str]] = []
+        """`(tick, kind)` of each."""
+        self.attributes_changed: set[str] = set()
+        self._states = States(self.header.agents, () if initial is None else (initial,))
+        self._entered = np.zeros(self.header.agents, np.int64)
+        self._times, self._move_ticks = np.zeros(0, np.int64), np.zeros(0)
+        """By kind of update, how often it took place; by move, the sum of the ticks in which it took place."""
+        self._sum, self._summed, self._sums = np.zeros(0, np.int64), 0, list[tuple[Ints, int]]()
+        """The sum of `inside` over the ticks of a point, and how many these are; and those of the points before it."""
+        self._rows: dict[str, list[TableRows]] = {"posts": [], "likes": [], "feeds": []}
+
+    @property
+    def inside(self) -> dict[str, int]:
+        """Agents in each state after the last tick."""
+        return dict(zip(self._states.names, self._states.counts.tolist(), strict=False))
+
+    @property
+    def turns(self) -> int:
+        """Triggers that agents have answered: with a transition, without one, or with a question."""
+        return self.sources.total() + self.unmoved.total() + self.open_questions
+
+    @property
+    def open_questions(self) -> int:
+        """Questions to the oracle without a decision yet."""
+        settled = (n for kind, n in self._updates if kind.source in DECIDED or kind.reason == STALE)
+        return max(0, self.questions - sum(settled))
+
+    @property
+    def _updates(self) -> Iterable[tuple[Kind, int]]:
+        """The kinds of updates that took place, each with how often."""
+        return ((kind, n) for kind, n in zip(self.record.kinds, self._times.tolist(), strict=False) if n)
+
+    @cached_property
+    def steps(self) -> Counter[Step]:
+        return _total(
+            (Step(kind.from_state, kind.trigger, kind.to_state, kind.source in DECIDED), n)
+            for kind, n in self._updates
+            if kind.source in MOVED
+        )
+
+    @cached_property
+    def sources(self) -> Counter[str]:
+        """Transitions by what decided them."""
+        return _total((kind.source, n) for kind, n in self._updates if kind.source in MOVED)
+
+    @cached_property
+    def unmoved(self) -> Counter[str]:
+        """Turns without a transition, by the reason."""
+        return _total((kind.source, n) for kind, n in self._updates if kind.source not in MOVED)
+
+    @cached_property
+    def fallbacks(self) -> Counter[str]:
+        """Choices that were made without the oracle, by the reason."""
+        return _total((kind.reason, n) for kind, n in self._updates if kind.source in FALLBACKS)
+
+    @cached_property
+    def activity(self) -> Activity:
+        """The steps and stays of the agents, as the drawing of a chart wants them."""
+        states = self._states
+        # A stay lasts from the tick in which its state was entered to that in which it was left: of all stays that have
+        # ended, the sum is that of the latter ticks without that of the former, but for those whose stay goes on.
+        stays = np.bincount(states.of_agents, self._entered, len(states.names))
+        for (before, after), move in states.moves.items():
+            stays[before] += self._move_ticks[move]
+            stays[after] -= self._move_ticks[move]
+        lasting = np.bincount(states.of_agents, self.ticks - self._entered, len(states.names))
+        left = _total((step.before, n) for step, n in self.steps.items())
+        whole = max(1, self.header.agents * self.ticks)
+        return Activity(
+            agents=self.header.agents,
+            ticks=self.ticks,
+            taken=dict(_total(((step.before, step.trigger, step.after), n) for step, n in self.steps.items())),
+            dwell_ticks={state: float(stays[states.names.index(state)]) / count for state, count in left.items()},
+            shares={state: time / whole for state, time in zip(states.names, (stays + lasting).tolist(), strict=True)},
+        )
+
+    @cached_property
+    def posts(self) -> Posts:
+        return NO_POSTS.followed_by(self._rows["posts"])
+
+    @cached_property
+    def likes(self) -> Counter[int]:
+        """`{post: its likes}`."""
+        return Counter(np.concatenate(self._of("likes", "post")).tolist())
+
+    @property
+    def likers(self) -> Ints:
+        """The agent of each like."""
+        return np.concatenate(self._of("likes", "agent"))
+
+    @cached_property
+    def activity_ticks(self) -> Ints:
+        """The tick of each post and like, ascending."""
+        return np.sort(np.concatenate([self.posts.ticks, *map(tick_of_rows, self._rows["likes"])]))
+
+    @cached_property
+    def has_feeds(self) -> bool:
+        """True if feeds were recorded that show posts."""
+        return any((posts >= 0).any() for posts in self._of("feeds", "post"))
+
+    @cached_property
+    def reached(self) -> Ints:
+        """By place of an original, the people whom its cascade has reached, except its author; 0 for other posts.
+
+        These are the people to whom a feed showed a post of it, or, without feeds, who liked, answered or reshared one.
+        """
+        posts, of = self.posts, "feeds" if self.has_feeds else "likes"
+        people, places = np.concatenate(self._of(of, "agent")), posts.places(np.concatenate(self._of(of, "post")))
+        roots, people = posts.roots[places[places >= 0]], people[places >= 0]
+        if not self.has_feeds:
+            answers = posts.parents >= 0
+            roots, people = np.append(roots, posts.roots[answers]), np.append(people, posts.authors[answers])
+        others = people != posts.authors[roots]
+        pairs = distinct(roots[others] * self.header.agents + people[others])
+        return np.bincount(pairs // self.header.agents, minlength=len(posts.ids))
+
+    def add(self, block: Block) -> None:
+        """Count the rows of the next ticks."""
+        tables, kinds = block.tables, self.record.kinds
+        if "updates" in tables:
+            codes, moved = tables["updates"].columns["kind"], self._states.moved(block, kinds)
+            self._times = _added(self._times, np.bincount(codes, minlength=len(kinds)))
+            ticks, agents, moves = moved
+            self._entered[agents] = ticks  # of several moves of an agent the last one stays
+            self._move_ticks = _added(self._move_ticks, np.bincount(moves, ticks, len(self._states.moves)))
+            self._add_points(self._states.add(block, moved))
+        if "questions" in tables:
+            self.questions += int(tables["questions"].rows.sum())
+        for table in tables.keys() & self._rows.keys():
+            self._rows[table].append(tables[table])
+        if "interventions" in tables and isinstance(done := tables["interventions"].columns["kind"], Heap):
+            self.interventions += zip(tick_of_rows(tables["interventions"]).tolist(), done.texts(), strict=True)
+        if "attributes" in tables and isinstance(names := tables["attributes"].columns["name"], Heap):
+            self.attributes_changed |= {*names.numbered()[0]}
+        self.ticks += block.ticks
+        self.is_damaged = block.damage is not None
+
+    def end(self) -> None:
+        """End the last point in time."""
+        if self._summed:
+            self._sums.append((self._sum, self._summed))
+        for sums, ticks in self._sums:
+            means = np.append(sums, np.zeros(len(self._states.names) - len(sums))) / ticks
+            self.people.append(dict(zip(self._states.names, means.tolist(), strict=True)))
+        if not self._states.names:
+            self._states = States(self.header.agents, ("not known",))
+
+    def _add_points(self, inside: Ints) -> None:
+        """Add the agents in each state after each of some ticks, of shape (ticks, states), to the points in time."""
+        at = 0
+        while self.point_ticks and at < len(inside):
+            until = at + self.point_ticks - self._summed
+            part = inside[at:until]
+            self._sum, self._summed, at = _added(self._sum, part.sum(axis=0)), self._summed + len(part), until
+            if self._summed == self.point_ticks:
+                self._sums.append((self._sum, self._summed))
+                self._sum, self._summed = np.zeros(0, np.int64), 0
+
+    def _of(self, table: str, column: str) -> list[Ints]:
+        """Return a column of the blocks that were read, after an empty one."""
+        return [np.empty(0, np.int64), *(np.asarray(each.columns[column]) for each in self._rows[table])]
+
+
+def _added(before: Any, more: Any) -> Any:
+    """Return the sum of two arrays; the second one may be longer."""
+    return np.pad(before, (0, len(more) - len(before))) + more
+
+
+def _total(counts: Iterable[tuple[K, int]]) -> Counter[K]:
+    found = Counter[K]()
+    for key, count in counts:
+        found[key] += count
+    return found

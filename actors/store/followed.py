@@ -1,0 +1,265 @@
+"""A run's record, read to its end and further as it grows: states over time, and the states of any tick.
+
+Memory is bounded whatever the record's length, but for the posts: the course keeps a bounded number of ticks, and so do
+the key frames, from which the states of a tick are worked out. Nothing is written, and no lock is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from actors.core.errors import JournalError
+from actors.core.frames import Damage, digest_of
+from actors.core.messages import Message
+from actors.store.journal import JOURNAL, journal_size
+from actors.store.messages import messages_in, of_agent, tables_of
+from actors.store.posts import COLUMNS as OF_POSTS
+from actors.store.posts import NO_POSTS, Posts
+from actors.store.record import Block, Record, readable, rows_of_ticks, tick_of_rows, whole_ticks
+from actors.store.segments import TableRows
+from actors.store.states import States
+from prism.columns import Ints
+from prism.events import MADE
+from prism.rows import Heap
+
+StateNumbers = NDArray[np.uint8]
+"""The number of each agent's state, in the order of agents."""
+
+SAMPLES_MAX = 2_048
+"""Ticks of the course: more than a screen has columns."""
+KEY_FRAMES_MAX = 128
+KEY_FRAMES_BYTES = 32 << 20
+"""Bytes of all key frames, a byte for each agent in each."""
+SPACING_BYTES = 1 << 20
+"""Bytes of the journal between two key frames, at first."""
+STATES_MAX = 255
+
+SOURCES = ("oracle", "llm", "fallback", "timeout")
+COUNTED = ("questions", *SOURCES, *MADE, "like")
+"""The counts of a course beside its states, each from the beginning of the run."""
+_WANTED = {
+    "updates": ("agent", "kind"),
+    "questions": (),
+    "interventions": ("kind",),
+    "posts": OF_POSTS,
+    "likes": (),
+}
+
+
+class Samples(NamedTuple):
+    """The course of a run, at some of its ticks.
+
+    Args:
+        ticks: the ticks after whose end the counts hold, ascending.
+        states: for each of them the number of agents in each state; `counted`: the counts of `COUNTED` so far.
+        interventions: `(tick, kind)` of each intervention, at most `SAMPLES_MAX`.
+    """
+
+    ticks: list[int]
+    states: list[list[int]]
+    counted: list[list[int]]
+    interventions: list[tuple[int, str]]
+
+
+class _KeyFrame(NamedTuple):
+    tick: int  # whole ticks before it
+    offset: int  # of its frame, or of one shortly before
+    states: StateNumbers
+
+
+class Followed:
+    """The record of one run.
+
+    Args:
+        states: the chart's states, the first one that in which everybody begins; empty if the chart is not known here:
+            then the states are those that the journal names.
+
+    Raises:
+        JournalError: there is no journal, or it has another format.
+        DamagedError: its header cannot be read.
+    """
+
+    def __init__(self, path: Path, states: Sequence[str] = ()) -> None:
+        self.path = path
+        self.record = Record(path)
+        self.header = self.record.header
+        self.agents = self.header.agents
+        self.damage: Damage | None = None
+        """The reason for which reading has stopped before the end of the file; None if it has not."""
+        self.ticks = 0
+        """Whole ticks that were read."""
+        self._end = self.record.place_before(0)
+        self._states = States(self.agents, states)
+        self._posts, self._new_posts = NO_POSTS, list[TableRows]()
+        self._lock = Lock()
+        self._counted = np.zeros(len(COUNTED), np.int64)
+        self._stride = 1
+        self._course = Samples([], [], [], [])
+        self._spacing = SPACING_BYTES
+        self._key_frames = [self._key_frame()]
+        self._cursor = self._key_frames[0]
+
+    @property
+    def states(self) -> list[str]:
+        return self._states.names
+
+    @property
+    def digest(self) -> str:
+        return digest_of(self._end.link)
+
+    @property
+    def read_bytes(self) -> int:
+        return self._end.offset
+
+    @property
+    def all_bytes(self) -> int:
+        return journal_size(self.record.disk)
+
+    @property
+    def posts(self) -> Posts:
+        with self._lock:
+            self._posts, self._new_posts = self._posts.followed_by(self._new_posts), []
+            return self._posts
+
+    def is_behind(self) -> bool:
+        """Return whether there is more to read. Reading stops at damage, unless the file ended in it and has grown."""
+        if self.damage is not None and not self.damage.is_end:
+            return False
+        return self.all_bytes > (self._end.offset if self.damage is None else self._damaged_size)
+
+    def read_on(self) -> bool:
+        """Read a block more, and return whether there may be more after it.
+
+        Raises:
+            JournalError: the journal cannot be read.
+        """
+        with self._lock:
+            size = self.all_bytes
+            block = next(self.record.blocks(self.ticks, wanted=_WANTED), None)
+            self.damage, self._damaged_size = None if block is None else block.damage, size
+            if block is not None:
+                with readable(block):
+                    self._add(block)
+            return block is not None and block.damage is None
+
+    def course(self) -> Samples:
+        """Return the course so far; its last entry is the last tick that was read."""
+        with self._lock:
+            ticks, states = list(self._course.ticks), list(self._course.states)
+            counted, interventions = list(self._course.counted), list(self._course.interventions)
+            if self.ticks and (not ticks or ticks[-1] != self.ticks - 1):
+                ticks.append(self.ticks - 1)
+                states.append(self._states.counts.tolist())
+                counted.append(self._counted.tolist())
+            # A row has all states: before an update names a state, nobody is in it.
+            rows = [[*row, *[0] * (len(self.states) - len(row))][: len(self.states)] for row in states]
+            return Samples(ticks, rows, counted, interventions)
+
+    def states_at(self, tick: int) -> StateNumbers:
+        """Return the states at the end of a tick.
+
+        Args:
+            tick: from -1, before the first tick, to the last that was read.
+
+        Raises:
+            ValueError: there is no such tick.
+            JournalError: the journal cannot be read.
+        """
+        with self._lock:
+            if not -1 <= tick < self.ticks:
+                raise ValueError(f"expected a tick from -1 to {self.ticks - 1}, got {tick}")
+            before = [key for key in [*self._key_frames, self._cursor] if key.tick <= tick + 1]
+            start = max(before, key=lambda key: key.tick)
+        at = States(self.agents, self.states)
+        at.of_agents[:] = start.states
+        for block in self.record.blocks(start.tick, tick + 1, {"updates": _WANTED["updates"]}):
+            if block.damage is not None:
+                raise JournalError(f"{JOURNAL}: has changed while it was read: {block.damage.problem}")
+            at.enter(at.moved(block, self.record.kinds))
+        found: StateNumbers = at.of_agents.astype(np.uint8)
+        with self._lock:
+            self._cursor = _KeyFrame(tick + 1, 0, found)
+        return found.copy()
+
+    def messages(self, first: int, last: int, *wanted: type[Any]) -> Iterator[Any]:
+        """Yield the messages from one tick to another, as far as there are any.
+
+        Args:
+            wanted: their classes; all by default.
+
+        Raises:
+            JournalError: the journal cannot be read.
+        """
+        for tick in self.record.ticks(first, last + 1, *tables_of(*wanted)):
+            yield from messages_in(tick, self.record.shapes, self.record.kinds, *wanted)
+
+    def of_agent(self, agent: int, first: int, last: int) -> Iterator[Message]:
+        """Yield the messages of an agent from one tick to another, as far as there are any."""
+        return of_agent(self.record, agent, first, last + 1)
+
+    def start_before(self, tick: int, bytes_max: int) -> int:
+        """Return the first tick of a stretch that ends with `tick`, and has about so many bytes at most."""
+        return self.record.tick_before(tick, bytes_max)
+
+    def links(self) -> Iterator[bytes]:
+        """Yield the link of each whole tick, from the first on."""
+        return (frame.link for frame in whole_ticks(self.path))
+
+    def _key_frame(self) -> _KeyFrame:
+        return _KeyFrame(self.ticks, self._end.offset, self._states.of_agents.astype(np.uint8))
+
+    def _add(self, block: Block) -> None:
+        tables, kinds = block.tables, self.record.kinds
+        inside = self._states.add(block, self._states.moved(block, kinds))
+        if len(self.states) > STATES_MAX:
+            raise JournalError(f"{JOURNAL}: names more than {STATES_MAX} states, and no more can be shown")
+        # 1. What else is counted, after each tick, of shape (ticks, counts).
+        source = np.array([SOURCES.index(kind.source) if kind.source in SOURCES else -1 for kind in kinds], np.intp)
+        sources, posts = source[tables["updates"].columns["kind"]], tables.get("posts")
+        counted = np.zeros((block.ticks, len(COUNTED)), np.int64)
+        counted[:, 0] = rows_of_ticks(tables["questions"], block)
+        decided = sources >= 0
+        ticks = tick_of_rows(tables["updates"])[decided] - block.first
+        np.add.at(counted, (ticks, 1 + sources[decided]), 1)
+        if posts is not None:
+            first = COUNTED.index(MADE[0])
+            np.add.at(counted, (tick_of_rows(posts) - block.first, first + posts.columns["what"].astype(np.intp)), 1)
+            counted[:, COUNTED.index("like")] = rows_of_ticks(tables["likes"], block)
+            self._new_posts.append(posts)
+        counted = counted.cumsum(axis=0) + self._counted
+        done = tables["interventions"].columns["kind"]
+        if len(done) and isinstance(done, Heap):
+            made = zip(tick_of_rows(tables["interventions"]).tolist(), done.texts(), strict=True)
+            self._course.interventions.extend([*made][: SAMPLES_MAX - len(self._course.interventions)])
+        # 2. The samples.
+        self._sample(block, inside, counted)
+        if block.ticks:
+            self._counted = counted[-1]
+        self.ticks = block.first + block.ticks
+        self._end = block.end or self._end
+        # 3. A key frame, if it is its turn.
+        if self._end.offset - self._key_frames[-1].offset >= self._spacing:
+            self._key_frames.append(self._key_frame())
+            if len(self._key_frames) > max(8, min(KEY_FRAMES_MAX, KEY_FRAMES_BYTES // max(self.agents, 1))):
+                self._key_frames = self._key_frames[::2]
+                self._spacing *= 2
+
+    def _sample(self, block: Block, inside: Ints, counted: Ints) -> None:
+        """Add those ticks of a block to the course whose turn it is."""
+        at = block.first
+        while (at := at + -(at + 1) % self._stride) < block.first + block.ticks:
+            course = self._course
+            course.ticks.append(at)
+            course.states.append(inside[at - block.first].tolist())
+            course.counted.append(counted[at - block.first].tolist())
+            if len(course.ticks) == SAMPLES_MAX:
+                self._stride *= 2
+                halves = (course.ticks[1::2], course.states[1::2], course.counted[1::2])
+                self._course = Samples(*halves, course.interventions)
+            at += 1

@@ -1,0 +1,340 @@
+"""The journal of a run: a header, then a frame for each tick. The other files are caches of it.
+
+`journal.prism` has the header and the latest ticks; older ones are in sealed segments (`segments.py`). Places in the
+journal are counted as if nothing was sealed, so they stay the same. `docs/runs.md` describes the format for readers
+in any language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Generator, Iterator
+from contextlib import suppress
+from hashlib import sha256
+from itertools import chain
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from actors.core.errors import DamagedError, JournalError
+from actors.core.files import refuse_deep
+from actors.core.frames import DECODE_ERRORS, HEAD, ORIGIN, Damage, Frame, encode_frame, link_of
+from actors.store.disk import Disk, OpenFile, write_whole
+from actors.store.framed_files import decoded_head, first_frame, frames_in, reading
+from actors.store.segments import Sealed, check_segment, read_segment, segment_name, segment_names, start_of
+from prism.config import Config
+from prism.config.interventions import PLACE as INTERVENTIONS
+from prism.rows import read_head
+from prism.tables import Shape, check_shapes
+
+JOURNAL = "journal.prism"
+MAGIC = b"PRISMJ\r\n"
+FORMAT: Final = 3
+"""The version of the layout and of the messages in it. Raise it when either changes its meaning."""
+
+LENGTH_SETTINGS = ("rounds", "ticks")
+"""Settings of `simulation` that are not in the header: a run that is made longer is the same run."""
+
+METRICS_SECTION = "metrics"
+"""The section that is not in the header: equal runs have equal journals, with or without metrics, on any port."""
+
+FREE_SETTINGS = (
+    *("activation", "shards", "log_max_mb"),
+    *("question", "segment_mb", "stop_within_s"),
+)
+"""Settings of `run` that are not in the header either: how turns are taken, how much log is kept, the run's purpose."""
+
+PLACES = (("oracle", "tape_path"), ("llm", "ca_file"))
+"""Settings, each with its section, that are not in the header either: places on one machine."""
+
+NO_HEADER = "without its header a journal cannot be used"
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """The header of a journal: the version, seed, settings and input files of the run.
+
+    Args:
+        prism: the version that began the run.
+        config: the settings by section, without `LENGTH_SETTINGS`, `FREE_SETTINGS`, `PLACES` and `METRICS_SECTION`.
+        config_sha256: the SHA-256 of `config` as canonical JSON, hexadecimal.
+        inputs: `{input file as the configuration names it: SHA-256}`.
+        tables: the tables of the run, by the numbers that its ticks name.
+    """
+
+    format: int = FORMAT
+    prism: str
+    seed: int
+    agents: int
+    config: dict[str, Any]
+    config_sha256: str
+    inputs: dict[str, str]
+    tables: tuple[Shape, ...]
+
+
+class _Stored(Header, frozen=True, kw_only=True):
+    """A header as it is stored: with the sealed part, if there is one."""
+
+    sealed: Sealed | msgspec.UnsetType = msgspec.UNSET
+
+
+class Tail(NamedTuple):
+    """The beginning of `journal.prism`.
+
+    Args:
+        sealed: the part in segments; empty for a journal without segments.
+        at: the offset in the file of the first tick that is not sealed.
+    """
+
+    header: Header
+    sealed: Sealed
+    at: int
+
+    @property
+    def shift(self) -> int:
+        """The bytes to be added to an offset in the file for the place in the journal."""
+        return self.sealed.start - self.at
+
+
+class TickFrame(NamedTuple):
+    """A recorded tick: its frame's payload and link, and the offsets of the frame's start and end."""
+
+    tick: int
+    payload: bytes
+    link: bytes
+    start: int
+    end: int
+
+
+def header_of(config: Config, inputs: dict[str, str], agents: int, version: str, tables: tuple[Shape, ...]) -> Header:
+    settings = msgspec.to_builtins(config)
+    del settings[METRICS_SECTION]
+    for name in LENGTH_SETTINGS:
+        settings["simulation"].pop(name, None)
+    for name in FREE_SETTINGS:
+        settings["run"].pop(name, None)
+    for section, name in PLACES:
+        settings[section].pop(name, None)
+    if not settings[INTERVENTIONS]:  # a run without interventions has the header that it always had
+        del settings[INTERVENTIONS]
+    canonical = msgspec.json.encode(settings, order="deterministic")
+    return Header(
+        prism=version,
+        seed=config.simulation.seed,
+        agents=agents,
+        config=settings,
+        config_sha256=sha256(canonical).hexdigest(),
+        inputs=inputs,
+        tables=tables,
+    )
+
+
+def create_journal(disk: Disk, header: Header) -> None:
+    write_whole(disk, JOURNAL, [head_bytes(header)])
+
+
+def head_bytes(header: Header, sealed: Sealed | msgspec.UnsetType = msgspec.UNSET) -> bytes:
+    """Return the beginning of `journal.prism`, up to its first tick."""
+    stored = _Stored(**{name: getattr(header, name) for name in Header.__struct_fields__}, sealed=sealed)
+    payload = msgspec.msgpack.encode(stored, order="deterministic")
+    return MAGIC + encode_frame(link_of(ORIGIN, payload), payload)
+
+
+def read_header(disk: Disk) -> tuple[Header, int]:
+    """Return the header, and the place of the first tick's frame in the journal.
+
+    Raises:
+        JournalError: there is no journal, or it has another format.
+        DamagedError: the header cannot be read.
+    """
+    tail = read_tail(disk)
+    return tail.header, tail.sealed.first
+
+
+def read_tail(disk: Disk) -> Tail:
+    """Return the beginning of `journal.prism`.
+
+    Raises:
+        JournalError: there is no journal, or it has another format.
+        DamagedError: the header cannot be read.
+    """
+    try:
+        with disk.open_file(JOURNAL) as file:
+            return _tail_of(file)
+    except FileNotFoundError:
+        raise JournalError(f"{JOURNAL}: there is none, so nothing was run here; use `prism run`") from None
+
+
+def journal_size(disk: Disk) -> int:
+    """Return the length of the journal in bytes, as if nothing was sealed; it may end in a torn frame."""
+    with reading(JOURNAL), disk.open_file(JOURNAL) as file:
+        return file.size() + _tail_of(file).shift
+
+
+def cut_journal(disk: Disk, scan: JournalScan) -> None:
+    """Cut the journal after the whole ticks that a scan has found."""
+    tail = read_tail(disk)
+    if not scan.in_segment:
+        disk.truncate(JOURNAL, scan.end - tail.shift)
+        return
+    # The last segment that stays knows the kinds.
+    kept = [check_segment(disk, name) for name in segment_names(disk, scan.end)[-1:]]
+    start = Sealed(first=tail.sealed.first, start=tail.sealed.first)
+    write_whole(disk, JOURNAL, [head_bytes(tail.header, start.after(kept[0]) if kept else start)])
+    remove_unused_segments(disk)
+
+
+def remove_unused_segments(disk: Disk) -> None:
+    """Remove segments of ticks that are not sealed, or no longer sealed: a crash leaves them."""
+    sealed = read_tail(disk).sealed
+    for name in disk.names():
+        if start_of(name) >= sealed.start:
+            disk.remove(name)
+
+
+def read_ticks(
+    disk: Disk, offset: int = 0, *, tick: int = 0, link: bytes = ORIGIN
+) -> Generator[TickFrame | Damage, None, None]:
+    """Yield the ticks from an offset on, sealed or not; the last item is the damage, if any.
+
+    Args:
+        offset: of a tick's frame; 0 for the first tick.
+        tick: the tick of the first frame; `link`: the link of the frame before it.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    with reading(JOURNAL), disk.open_file(JOURNAL) as file:
+        tail = _tail_of(file)  # the file stays this one, also if another segment is sealed meanwhile
+        place, shift = offset or tail.sealed.first, tail.shift
+        unsealed = ((start + shift, frame) for start, frame in frames_in(file, max(place - shift, tail.at)))
+        for start, frame in chain(_sealed_frames(disk, place, tail.sealed), unsealed):
+            if isinstance(frame, Damage):
+                yield frame._replace(offset=start)
+                return
+            if frame.link != link_of(link, frame.payload):
+                yield Damage(start, "a frame does not follow from the one before it")
+                return
+            recorded = None
+            with suppress(*DECODE_ERRORS):
+                recorded = read_head(frame.payload).tick
+            if recorded != tick:
+                yield Damage(start, f"a frame holds tick {recorded}, where tick {tick} was expected")
+                return
+            yield TickFrame(tick, frame.payload, frame.link, start, start + HEAD.size + len(frame.payload))
+            tick, link = tick + 1, frame.link
+
+
+class JournalScan(NamedTuple):
+    """The result of reading a journal from an offset on.
+
+    Args:
+        ticks: whole ticks in the journal; `end`: the offset after the last of them; `link`: its link.
+        links: `{offset after a frame: its link}`, for the offsets that were asked for.
+        damage: the reason why the frames end before the file does; None if they do not.
+        in_segment: whether the damage is in a sealed segment, where a crash leaves no damage.
+    """
+
+    ticks: int
+    end: int
+    link: bytes
+    links: dict[int, bytes]
+    damage: Damage | None
+    in_segment: bool = False
+
+
+def scan_journal(
+    disk: Disk, offset: int, *, tick: int = 0, link: bytes = ORIGIN, offsets: Container[int] | None = ()
+) -> JournalScan:
+    """Read every frame from an offset on. It takes 2 to 15 seconds a gigabyte: the smaller the ticks, the more.
+
+    Args:
+        tick: the tick of the first frame.
+        link: the link of the frame before it.
+        offsets: the ends of frames whose links are wanted; None for every frame's.
+    """
+    end, links, damage = offset, dict[int, bytes](), None
+    if offsets is None or offset in offsets:
+        links[offset] = link
+    for frame in read_ticks(disk, offset, tick=tick, link=link):
+        if isinstance(frame, Damage):
+            damage = frame
+            break
+        end, tick, link = frame.end, frame.tick + 1, frame.link
+        if offsets is None or end in offsets:
+            links[end] = link
+    return JournalScan(tick, end, link, links, damage)
+
+
+def scan_tail(disk: Disk, offsets: Container[int]) -> JournalScan:
+    """Read every frame that is not sealed; check that all segments are there, as they were written, and in order.
+
+    Args:
+        offsets: the ends of frames whose links are wanted.
+    """
+    sealed = read_tail(disk).sealed
+    end, damage = Sealed(first=sealed.first, start=sealed.first), None
+    for name in segment_names(disk, sealed.start):
+        try:
+            segment = check_segment(disk, name)
+        except DamagedError as error:
+            damage = Damage(start_of(name), str(error))
+            break
+        if (segment.start, segment.tick, segment.before, segment.kinds[: segment.known]) != (
+            *(end.start, end.tick, end.link, end.kinds),
+        ):
+            damage = Damage(end.start, f"{name}: does not follow from the segment before it")
+            break
+        end = end.after(segment)
+    if damage is None and end.start < sealed.start:
+        damage = Damage(end.start, f"{segment_name(end.start)}: is missing")
+    elif damage is None and end != sealed:
+        damage = Damage(end.start, "its header names another end of what is sealed than the last segment")
+    if damage is not None:
+        return JournalScan(end.tick, end.start, end.link, {}, damage, in_segment=True)
+    return scan_journal(disk, sealed.start, tick=sealed.tick, link=sealed.link, offsets=offsets)
+
+
+def link_at(disk: Disk, place: int) -> bytes | None:
+    """Return the link of the tick that ends at a place of the journal which is sealed; None if no tick ends there.
+
+    Raises:
+        DamagedError: its segment is damaged.
+    """
+    for name in segment_names(disk, place)[-1:]:
+        frames = read_segment(disk, name)[1]
+        return next((frame.link for frame in frames if frame.end == place), None)
+    return ORIGIN if place == read_tail(disk).sealed.first else None
+
+
+def _tail_of(file: OpenFile) -> Tail:
+    frame = first_frame(file, JOURNAL, MAGIC, NO_HEADER)
+    stored = decoded_head(JOURNAL, len(MAGIC), frame.payload, _Stored, FORMAT, NO_HEADER)
+    try:
+        refuse_deep(stored.config)
+        check_shapes(stored.tables)
+    except ValueError as error:
+        raise DamagedError(JOURNAL, len(MAGIC), f"its head cannot be read: {error}", NO_HEADER) from None
+    header = Header(**{name: getattr(stored, name) for name in Header.__struct_fields__})
+    return Tail(header, stored.sealed or Sealed(first=frame.end, start=frame.end), frame.end)
+
+
+def _sealed_frames(disk: Disk, place: int, sealed: Sealed) -> Iterator[tuple[int, Frame | Damage]]:
+    """Yield `(place, frame)` of the sealed ticks from a place on; the last item is the damage, if any."""
+    expected = place
+    names = segment_names(disk, sealed.start) if place < sealed.start else []
+    before = sum(start_of(name) <= place for name in names)
+    for name in names[max(0, before - 1) :]:
+        try:
+            segment, frames = read_segment(disk, name)
+        except DamagedError as error:
+            yield start_of(name), Damage(start_of(name), str(error))
+            return
+        if segment.start > expected or segment.start < expected != place:
+            break
+        at = segment.start
+        for frame in frames:
+            if at >= place:
+                yield at, frame
+            at = frame.end
+        expected = at
+    if expected < sealed.start:
+        yield expected, Damage(expected, f"{segment_name(expected)}: is missing")

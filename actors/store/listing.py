@@ -1,0 +1,162 @@
+"""The list of the runs in a directory, with their status."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from enum import StrEnum, unique
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from actors.core.errors import ActorError
+from actors.core.frames import ORIGIN, digest_of
+from actors.store.disk import Disk
+from actors.store.journal import JOURNAL, read_header, scan_journal
+from actors.store.lock import LOCK, holder_of
+from actors.store.manifest import MANIFEST, SUMMARY, Manifest
+from actors.store.phase_file import PHASE, PhaseNote, read_phase
+from actors.store.rounds import ROUNDS
+from actors.store.run import Recorded, positions_in
+from prism.errors import ConfigError
+from prism.no_effect import remarks
+
+
+@unique
+class RunStatus(StrEnum):
+    """The status of a run.
+
+    `running`: a process works on it. `done`: it has all its ticks. `stopped`: it ended early, by a signal, a limit or
+    its oracle. `crashed`: it ended in another way. `damaged`: its journal, manifest or configuration cannot be read.
+    """
+
+    RUNNING = "running"
+    DONE = "done"
+    STOPPED = "stopped"
+    CRASHED = "crashed"
+    DAMAGED = "damaged"
+
+
+class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One run in the list.
+
+    Args:
+        ticks: whole ticks in its journal; `length`: ticks of the whole run.
+        digest: the digest after those ticks.
+        is_resumable: whether `prism resume` can continue it.
+        holder: the process that works on it.
+        phase: the phase of that process; None if there is no process, or it has not written its phase yet.
+        stopped_by: what stopped it, in a word or two; empty unless it is `stopped`.
+        fallbacks: the choices that were made without the oracle, if the run has ended with a summary.
+        remarks: what was not as configured, a line each, if the run has ended with a summary.
+        parent: the run that it branched off.
+    """
+
+    path: Path
+    status: RunStatus
+    ticks: int = 0
+    length: int = 0
+    agents: int = 0
+    digest: str = ""
+    is_resumable: bool = False
+    holder: str | None = None
+    phase: PhaseNote | None = None
+    stopped_by: str = ""
+    fallbacks: int = 0
+    remarks: tuple[str, ...] = ()
+    parent: str | None = None
+
+
+def runs_in(root: Path) -> list[ListedRun]:
+    """Return the runs directly below a directory, by name; or the one run that the directory is."""
+    return [list_run(path) for path in run_paths(root)]
+
+
+def run_paths(root: Path) -> list[Path]:
+    """Return the directories of the runs directly below a directory, by name; or the directory, if it is a run's."""
+    if (root / MANIFEST).is_file():
+        return [root]
+    return [path for path in sorted(root.iterdir()) if (path / MANIFEST).is_file()]
+
+
+def list_run(path: Path) -> ListedRun:
+    """Return one run with its status. It reads the journal from the latest checkpoint on, and changes nothing."""
+    working = holder_of(path)
+    phase = None if working is None else _phase(path)
+    try:
+        run = Recorded(path)
+        length, (agents, ticks, digest) = run.config.simulation.length, _journal(run.disk)
+    except (ActorError, ConfigError, OSError):
+        return ListedRun(path=path, status=RunStatus.DAMAGED, holder=working, phase=phase)
+    summary = run.summary_fields if run.summary_fields.get("ticks") == ticks else {}  # else that of an earlier end
+    stopped_by = _stopped_by(run.manifest, summary, ticks)
+    if working is not None:
+        status = RunStatus.RUNNING
+    elif summary:
+        status = RunStatus.DONE if ticks >= length else RunStatus.STOPPED
+    else:
+        status = RunStatus.STOPPED if stopped_by else RunStatus.CRASHED
+    fork = run.manifest.forks[-1] if run.manifest.forks else None
+    return ListedRun(
+        path=path,
+        status=status,
+        ticks=ticks,
+        length=length,
+        agents=agents,
+        digest=digest,
+        is_resumable=status in {RunStatus.STOPPED, RunStatus.CRASHED},
+        holder=working,
+        phase=phase,
+        stopped_by=stopped_by if status is RunStatus.STOPPED else "",
+        fallbacks=_fallbacks(summary),
+        remarks=tuple(remarks({"not_as_configured": summary.get("not_as_configured", [])})),
+        parent=None if fork is None else fork.parent,
+    )
+
+
+Marks = tuple[tuple[int, int], ...]
+"""The time and size of some files: as long as they are the same, so are these files."""
+
+
+def marks_of(path: Path) -> Marks:
+    """Return the marks of the files that `list_run` reads: equal marks mean an equal result."""
+    return tuple(_mark(path / name) for name in (MANIFEST, JOURNAL, LOCK, PHASE, ROUNDS, SUMMARY))
+
+
+def _mark(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
+
+
+def _phase(path: Path) -> PhaseNote | None:
+    """Return the phase note of the process that holds the lock; None for a note that an earlier process left."""
+    note = read_phase(path)
+    with suppress(OSError):
+        return note if note is not None and note.since >= (path / LOCK).stat().st_mtime else None
+    return None
+
+
+def _stopped_by(manifest: Manifest, summary: dict[str, Any], ticks: int) -> str:
+    """Return the reason for which a run stopped after this many ticks; empty if it did not stop, or crashed."""
+    stop = manifest.stopped
+    if stop is None or stop.tick != ticks:
+        return str(summary.get("stopped_by") or "")
+    return str(stop)
+
+
+def _fallbacks(summary: dict[str, Any]) -> int:
+    """Return the number of fallbacks in a summary; 0 if it has none, or was damaged."""
+    reasons = summary.get("fallbacks_by_reason")
+    return sum(count for count in reasons.values() if isinstance(count, int)) if isinstance(reasons, dict) else 0
+
+
+def _journal(disk: Disk) -> tuple[int, int, str]:
+    """Return `(agents, whole ticks, digest)` of a run's journal, which is read from the latest checkpoint on."""
+    header, first = read_header(disk)
+    at = next(positions_in(disk), None)
+    offset, tick, link = (first, 0, ORIGIN) if at is None else (at.journal_bytes, at.tick, at.link)
+    scan = scan_journal(disk, offset, tick=tick, link=link)
+    return header.agents, scan.ticks, digest_of(scan.link)

@@ -1,0 +1,108 @@
+"""The posts of a run in columns, in the order in which they were made, and the cascades that they form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from actors.store.record import Record, tick_of_rows
+from actors.store.segments import TableRows
+from prism.columns import Ints, places_among
+from prism.events import MADE
+
+COLUMNS: Final = ("agent", "what", "post", "parent")
+"""The columns of the table of posts that are read."""
+
+
+class MadePost(NamedTuple):
+    """A post: its id, the tick in which it was made, its author, its kind, and the post that it answers or reshares."""
+
+    post: int
+    tick: int
+    author: int
+    kind: str
+    parent: int | None
+
+
+class Posts(NamedTuple):
+    """Posts as columns of shape (posts,).
+
+    Args:
+        kinds: the place of each post's kind in `MADE`.
+        parents: the post that it answers or reshares; -1 for none.
+        roots: the place of the original of its cascade.
+        order: the places of the posts by ascending id.
+    """
+
+    ids: Ints
+    ticks: Ints
+    authors: Ints
+    kinds: Ints
+    parents: Ints
+    roots: Ints
+    order: Ints
+
+    def followed_by(self, tables: Sequence[TableRows]) -> Posts:
+        """Return these posts with those of the blocks after them."""
+        if not any(len(table.rows) for table in tables):
+            return self
+        before = len(self.ids)
+        added = [[tick_of_rows(table), *(table.columns[name] for name in COLUMNS)] for table in tables]
+        own = (self.ticks, self.authors, self.kinds, self.ids, self.parents)
+        ticks, authors, kinds, ids, parents = (
+            np.concatenate([old, *each]).astype(np.int64, copy=False)
+            for old, each in zip(own, zip(*added, strict=True), strict=True)
+        )
+        found = Posts(ids, ticks, authors, kinds, parents, self.roots, np.argsort(ids, kind="stable"))
+        # A step towards the original from each new post, then from there another one, until none is left.
+        above = found.places(parents[before:])
+        roots = np.concatenate([self.roots, np.where(above < 0, np.arange(before, len(ids)), above)])
+        while not np.array_equal(nearer := roots[roots], roots):
+            roots = nearer
+        return found._replace(roots=roots)
+
+    def at(self, places: Ints | slice) -> list[MadePost]:
+        """Return the posts at some places."""
+        columns = (each[places].tolist() for each in (self.ids, self.ticks, self.authors, self.kinds, self.parents))
+        return [
+            MadePost(post, tick, author, MADE[kind], None if parent < 0 else parent)
+            for post, tick, author, kind, parent in zip(*columns, strict=True)
+        ]
+
+    def places(self, ids: Ints) -> Ints:
+        """Return the place of each post; -1 for one that is not there."""
+        found = places_among(self.ids[self.order], ids)
+        return np.where(found < 0, -1, np.append(self.order, -1)[found])
+
+    def tree(self, post: int) -> list[MadePost]:
+        """Return a post and all below it, in the order in which they were made; empty if there is no such post."""
+        [place] = self.places(np.array([post])).tolist()
+        if place < 0:
+            return []
+        inside = np.flatnonzero(self.roots == self.roots[place])
+        above, is_below = self.places(self.parents[inside]), set[int]()
+        for each, parent in zip(inside.tolist(), above.tolist(), strict=True):  # a parent comes before its children
+            if each == place or parent in is_below:
+                is_below.add(each)
+        return self.at(np.array(sorted(is_below)))
+
+    def largest(self, count: int) -> list[tuple[MadePost, int]]:
+        """Return the originals of the largest cascades and the posts of each, the largest first, equal ones by age.
+
+        A cascade has more posts than its original.
+        """
+        sizes = np.bincount(self.roots, minlength=len(self.ids))
+        chosen = np.argsort(-sizes, kind="stable")[:count]
+        chosen = chosen[sizes[chosen] > 1]
+        return list(zip(self.at(chosen), sizes[chosen].tolist(), strict=True))
+
+
+NO_POSTS: Final = Posts(*[np.empty(0, np.int64)] * 7)
+
+
+def posts_until(record: Record, until: int) -> Posts:
+    """Return the posts of a run that were made before a tick; none in a domain without posts."""
+    tables = (block.tables.get("posts") for block in record.blocks(until=until, wanted={"posts": COLUMNS}))
+    return NO_POSTS.followed_by([table for table in tables if table is not None])

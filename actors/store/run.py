@@ -1,0 +1,217 @@
+"""A run that is read from its directory: its manifest, its settings and its ticks."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from actors.core.errors import DamagedError, JournalError, RunDirectoryError
+from actors.core.files import read_regular
+from actors.core.frames import ORIGIN, digest_of
+from actors.factory.domains import show_of
+from actors.factory.input_files import kept_inputs, missing_inputs, note_places
+from actors.store.checkpoint import Position, checkpoint_names, read_position
+from actors.store.disk import Disk, RealDisk
+from actors.store.journal import JOURNAL, Header, journal_size, read_header
+from actors.store.manifest import CONFIG, read_manifest, read_summary
+from actors.store.record import Block, Record, Wanted
+from actors.store.rounds import RoundsTable, Rows, columns_of, read_rows
+from prism.clock import SimulatedClock
+from prism.columns import Ints, runs
+from prism.config import LENGTH_MAX, Config
+from prism.config.load import PlacedConfig, load_placed_config
+from prism.errors import ConfigError, together
+from prism.show import Show
+
+RESOLVED_LENGTH_MAX = 16 * LENGTH_MAX
+"""The longest resolved configuration. With all defaults, and a line for each item, it is several times longer."""
+_MICROSECONDS = 1_000_000
+
+
+def shown_path(path: Path) -> str:
+    """Return a path as a text that every format can hold: a name may have bytes that are no UTF-8."""
+    return os.fsencode(path).decode(errors="replace")
+
+
+def names_of(paths: Sequence[Path]) -> list[str]:
+    """Return the name of each run beside the others: that of its directory, or the path if another has the same name.
+
+    Raises:
+        RunDirectoryError: a run is named twice.
+    """
+    resolved = [path.resolve() for path in paths]
+    for place, path in enumerate(resolved):
+        if path in resolved[:place]:
+            raise RunDirectoryError(f"{paths[place]}: is named twice")
+    names = [shown_path(Path(path.name)) for path in resolved]
+    return [name if names.count(name) == 1 else shown_path(path) for name, path in zip(names, paths, strict=True)]
+
+
+def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
+    """Read a run's own configuration, without the settings of the environment, and note where its inputs are.
+
+    Raises:
+        ConfigError: it is missing, was not written by PRISM, or names an input that is not kept and does not exist.
+    """
+    try:
+        text = read_regular(path, 4 * RESOLVED_LENGTH_MAX).decode()
+    except OSError as error:
+        raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(str(path), f"cannot be read: {error}") from None
+    placed = _loaded(text, str(path), tuple(overrides))
+    kept = kept_inputs(placed.config)
+    note_places(kept, path.parent)
+    if missing := [*missing_inputs(placed, placed.config, but=kept)]:
+        raise together(missing)
+    return placed.config
+
+
+@lru_cache(maxsize=2)
+def _loaded(text: str, source: str, overrides: tuple[str, ...]) -> PlacedConfig:
+    """Load a configuration. Several measures read the same run one after the other, and most of their time was this."""
+    return load_placed_config(text, source, environment={}, overrides=overrides, length_max=RESOLVED_LENGTH_MAX)
+
+
+def header_in(path: Path) -> Header:
+    """Return the header of a run's journal.
+
+    Raises:
+        JournalError: there is no journal, or its header cannot be read.
+    """
+    return read_header(RealDisk(path))[0]
+
+
+def positions_in(disk: Disk) -> Iterator[Position]:
+    """Yield the positions of the checkpoints that can be read, latest first."""
+    for name in checkpoint_names(disk):
+        try:
+            yield read_position(disk, name)
+        except (OSError, JournalError):  # a process that works on the run may have just removed it
+            continue
+
+
+class Recorded:
+    """A run in a directory, which may be under way. A file is read when it is first needed; no file is changed.
+
+    Properties and methods raise a JournalError if the journal or the rounds cannot be read, and a ConfigError if the
+    configuration cannot.
+
+    Args:
+        name: the name by which it is known beside others.
+
+    Raises:
+        RunDirectoryError: it is no run.
+    """
+
+    def __init__(self, path: Path, name: str = "") -> None:
+        self.path = path
+        self.name = name
+        self.disk = RealDisk(path)
+        self.manifest = read_manifest(path)
+        self.length = 0
+        """Whole ticks read so far."""
+        self.digest = digest_of(ORIGIN)
+        self._is_read = False
+        self.notes: list[str] = []
+        """Sentences on what is damaged, or lacking."""
+
+    @cached_property
+    def config(self) -> Config:
+        return read_resolved(self.path / CONFIG)
+
+    @cached_property
+    def show(self) -> Show:
+        """The names, tables and pictures that the domain declares for its runs."""
+        return show_of(self.config)
+
+    @cached_property
+    def summary_fields(self) -> dict[str, Any]:
+        """The content of `summary.json`; empty if the run has not ended, or did not end well."""
+        return read_summary(self.path)
+
+    @cached_property
+    def record(self) -> Record:
+        return Record(self.disk)
+
+    @property
+    def header(self) -> Header:
+        return self.record.header
+
+    @cached_property
+    def journal_bytes(self) -> int:
+        """The length of its journal when this was first asked for."""
+        return journal_size(self.disk)
+
+    @property
+    def rows(self) -> Rows:
+        return read_rows(self.disk, self.config.simulation.ticks_per_round)
+
+    @cached_property
+    def rounds(self) -> RoundsTable:
+        """The rounds that have ended, as columns."""
+        rows = self.rows
+        return columns_of(self.path, rows.header, rows.rows)
+
+    def rounds_until(self, ticks: int) -> RoundsTable:
+        """Return the rounds that end among the first ticks."""
+        count = bisect(self.rounds.get("tick", ()), ticks)
+        return {name: column[:count] for name, column in self.rounds.items()}
+
+    @cached_property
+    def _clock(self) -> SimulatedClock:
+        return SimulatedClock(self.config.simulation.epoch, self.config.simulation.tick_seconds)
+
+    @property
+    def domain_name(self) -> str:
+        return self.config.simulation.domain
+
+    @property
+    def shared_ticks(self) -> int:
+        """The ticks that it has in common with the run that it was forked from; 0 without one."""
+        return max((fork.tick for fork in self.manifest.forks), default=0)
+
+    def time_at(self, tick: int) -> int:
+        """Return the simulated time at the beginning of a tick, in microseconds since 1970."""
+        moment = self._clock.at(tick)
+        return int(moment.timestamp()) * _MICROSECONDS + moment.microsecond
+
+    def times(self, ticks: Ints) -> Ints:
+        """Return the simulated time of each of these ticks, as `time_at`."""
+        starts, lengths = runs(ticks)
+        return np.repeat(np.array([*map(self.time_at, ticks[starts].tolist())], np.int64), lengths)
+
+    def blocks(self, wanted: Wanted, on_read: Callable[[int], None] = lambda _: None) -> Iterator[Block]:
+        """Yield the whole ticks in blocks, up to a frame that a crash has torn.
+
+        Once they were read to their end, they are read up to the same tick again, if the run goes on meanwhile.
+
+        Args:
+            wanted: as for `Record.blocks`.
+            on_read: called after some ticks with the bytes read so far.
+
+        Raises:
+            DamagedError: the journal is damaged in a place that no crash explains.
+            JournalError: it cannot be read.
+        """
+        until = self.length if self._is_read else None
+        for block in self.record.blocks(until=until, wanted=wanted):
+            if (damage := block.damage) is not None:
+                # At the end of the journal, behind all that is durable, a crash leaves a torn frame.
+                durable = max((position.journal_bytes for position in positions_in(self.disk)), default=0)
+                if damage.offset < durable <= self.journal_bytes:
+                    remedy = f"`prism verify {self.path}` says more; nothing was written"
+                    raise DamagedError(str(self.path / JOURNAL), damage.offset, damage.problem, remedy)
+            if until is None:
+                self.length = block.first + block.ticks
+                self.digest = self.digest if block.end is None else digest_of(block.end.link)
+            yield block
+            if block.end is not None:
+                on_read(min(block.end.offset, self.journal_bytes))
+        self._is_read = True

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from contextlib import suppress
+
+import msgspec
+import pytest
+
+from actors.core.errors import DamagedError, JournalError
+from actors.core.frames import ORIGIN, Frame, encode_frame, link_of
+from actors.core.state import RunState
+from actors.store.checkpoint import (
+    MAGIC,
+    Checkpoint,
+    Head,
+    Position,
+    checkpoint_names,
+    read_checkpoint,
+)
+from actors.store.checkpoint_writer import CheckpointWriter, write_checkpoint
+from actors.store.framed_files import read_frames
+from prism.bundles import packed
+from prism.columns import PIECE, Columns
+from tests.actors.store.files import checkpoint_at
+from tests.catalogue import catalogue
+from tests.crash.disk import SimulatedDisk
+
+
+def written(checkpoint: Checkpoint) -> SimulatedDisk:
+    disk = SimulatedDisk()
+    write_checkpoint(disk, checkpoint)
+    return disk
+
+
+def draft_of(checkpoint: Checkpoint) -> str:
+    """The file that a checkpoint is written to before it has its name."""
+    return f".{checkpoint.name}.tmp"
+
+
+def replaced(disk: SimulatedDisk, name: str, data: bytes) -> SimulatedDisk:
+    disk.truncate(name, 0)
+    disk.append(name, data)
+    return disk
+
+
+@catalogue("values", [0, 1, PIECE, 2 * PIECE + 1])
+def test_a_checkpoint_is_read_back(values: int) -> None:
+    checkpoint = checkpoint_at(7, 100, values=values)
+    found = read_checkpoint(written(checkpoint), checkpoint.name)
+    assert (found.position, found.state) == (checkpoint.position, checkpoint.state)
+    columns = Columns(found.columns)
+    assert columns.values("numbers", int) == list(range(values))
+    assert columns.values("names", str) == ["a", "b"]
+    assert columns.unread == []
+
+
+def test_the_latest_are_kept_and_others_left_alone() -> None:
+    disk = SimulatedDisk()
+    disk.append("checkpoint.txt", b"not one")
+    for tick in (1, 2, 10, 3):
+        write_checkpoint(disk, checkpoint_at(tick, 0))
+    assert checkpoint_names(disk) == [checkpoint_at(10, 0).name, checkpoint_at(3, 0).name]
+    assert "checkpoint.txt" in disk.names()
+
+
+def test_it_is_whole_before_it_has_its_name() -> None:
+    disk = written(checkpoint_at(7, 0))
+    name, draft = checkpoint_at(7, 0).name, draft_of(checkpoint_at(7, 0))
+    changes = [operation for operation in disk.operations if operation[0] not in {"names", "append"}]
+    assert changes == [("remove", draft), ("sync", draft), ("rename", draft), ("sync_directory", "")]
+    assert disk.durable(name) == disk.visible(name)
+
+
+def test_it_is_written_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    disk, checkpoint = SimulatedDisk(), checkpoint_at(7, 100, values=2 * PIECE)
+    monkeypatch.setattr("prism.bundles.BUNDLE_BYTES", 1)
+    with CheckpointWriter(checkpoint.position, checkpoint.state) as draft:
+        for column in checkpoint.columns:
+            before = disk.size(draft_of(checkpoint)) if draft_of(checkpoint) in disk.names() else 0
+            draft.add(column)
+            draft.write(disk)
+            assert disk.size(draft_of(checkpoint)) > before
+    draft.write(disk)
+    draft.put_in_place(disk)
+    assert Columns(read_checkpoint(disk, checkpoint.name).columns).values("numbers", int) == list(range(2 * PIECE))
+
+
+def test_one_that_is_given_up_is_not_whole_and_leaves_nothing() -> None:
+    disk, checkpoint = SimulatedDisk(), checkpoint_at(7, 100)
+    draft = CheckpointWriter(checkpoint.position, checkpoint.state)
+    with suppress(ZeroDivisionError), draft:
+        draft.write(disk)
+        draft.add(next(iter(checkpoint.columns)))
+        assert disk.names() == [draft_of(checkpoint)]
+        raise ZeroDivisionError
+    assert not draft.is_whole
+    draft.remove(disk)
+    assert disk.names() == []
+
+
+def test_what_crashes_have_left_of_others_is_removed() -> None:
+    disk = SimulatedDisk()
+    disk.append(draft_of(checkpoint_at(3, 0)), b"half of a checkpoint")
+    disk.append(".checkpoints.tmp", b"something else")
+    write_checkpoint(disk, checkpoint_at(7, 0))
+    assert disk.names() == [".checkpoints.tmp", checkpoint_at(7, 0).name]
+
+
+def test_every_flipped_byte_and_every_early_end_is_noticed() -> None:
+    checkpoint = checkpoint_at(7, 100)
+    disk = written(checkpoint)
+    data = disk.visible(checkpoint.name)
+    for place in range(len(data)):
+        flipped = data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :]
+        for changed in (flipped, data[:place]):
+            with pytest.raises(DamagedError, match=checkpoint.name):
+                read_checkpoint(replaced(disk, checkpoint.name, changed), checkpoint.name)
+
+
+def test_what_lies_behind_its_end_is_noticed() -> None:
+    checkpoint = checkpoint_at(7, 100)
+    disk = written(checkpoint)
+    data = disk.visible(checkpoint.name)
+    payload = packed(2)
+    more = encode_frame(link_of(data[-len(payload) - 32 : -len(payload)], payload), payload)
+    with pytest.raises(DamagedError, match=f"damaged at byte {len(data)}: it has content after its end"):
+        read_checkpoint(replaced(disk, checkpoint.name, data + more), checkpoint.name)
+
+
+def test_another_format_is_refused_by_its_number() -> None:
+    position = Position(tick=1, journal_bytes=2, link=ORIGIN, answers_bytes=3, answers_end=3, lines={})
+    payload = msgspec.msgpack.encode(Head(format=1, position=position, state=RunState()))
+    disk = SimulatedDisk()
+    disk.append("checkpoint-1.bin", MAGIC + encode_frame(link_of(ORIGIN, payload), payload))
+    with pytest.raises(JournalError, match="has format 1, and this version of PRISM reads 5"):
+        read_checkpoint(disk, "checkpoint-1.bin")
+
+
+def test_a_column_of_something_else_is_damage() -> None:
+    checkpoint = checkpoint_at(7, 100)
+    disk = written(checkpoint)
+    *_, (_, last), (end, _) = read_frames(disk, checkpoint.name, len(MAGIC))
+    assert isinstance(last, Frame)
+    payload = msgspec.msgpack.encode({"something": "else"})
+    disk.truncate(checkpoint.name, end)
+    disk.append(checkpoint.name, encode_frame(link_of(last.link, payload), payload))
+    with pytest.raises(DamagedError, match="its columns cannot be read"):
+        read_checkpoint(disk, checkpoint.name)

@@ -1,0 +1,173 @@
+"""A reader that knows PRISM only from docs/runs.md reads what real runs have left."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors.factory.config_file import read_config
+from actors.factory.domains import build_domain
+from actors.store.disk import RealDisk
+from actors.store.manifest import CONFIG
+from actors.store.recovery import recover
+from prism.columns import Columns
+from prism.social.posts.post import Post, author_of
+from tests.actors.store.independent_reader import frames, read_posts, read_run
+from tests.paths import ROOT
+from tests.recorded import DELIBERATION_TICKS, EMBEDDED, make_run
+
+PAGE = (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
+DECIDED = 4
+
+
+def summary_of(run: Path) -> dict[str, Any]:
+    summary: dict[str, Any] = msgspec.json.decode((run / "summary.json").read_bytes())
+    return summary
+
+
+def test_the_page_leads_to_this_reader_which_needs_no_code_of_prism() -> None:
+    assert "(../tests/actors/store/independent_reader.py)" in PAGE
+    source = Path(__file__).with_name("independent_reader.py").read_text(encoding="utf-8")
+    assert not re.search(r"^(from|import) (prism|actors)", source, re.MULTILINE)
+
+
+def test_its_counts_are_those_of_the_summary(embedded: Path) -> None:
+    run = read_run(embedded)
+    summary = summary_of(embedded)
+    states, sources = ["idle"] * run.header["agents"], Counter[str]()
+    for update in run.rows("updates"):
+        assert states[update["agent"]] == update["from_state"]
+        states[update["agent"]] = update["to_state"]
+        sources[update["source"]] += 1
+    questions = [*run.rows("questions")]
+    assert (len(run.ticks), run.digest) == (summary["ticks"], summary["digest"])
+    assert (run.header["seed"], run.header["agents"]) == (summary["seed"], summary["agents"])
+    assert sources == +Counter(summary["decisions_by_source"] | summary["unmoved_by_source"])
+    assert Counter(states) == +Counter(summary["agents_by_state"])
+    assert len(questions) == summary["oracle_questions"] > 0
+    assert {question["source"] for question in questions} == {"asked"}
+    assert run.decided == []  # the embedded oracle computes its answers again
+
+
+def test_sealed_ticks_are_those_of_the_run_that_sealed_none(embedded: Path, tmp_path: Path) -> None:
+    sealed = make_run(tmp_path, {**EMBEDDED, "run": {"segment_mb": 0.01}})
+    names = sorted(path.name for path in sealed.glob("journal-*"))
+    run = read_run(sealed)
+    assert len(names) >= 3
+    assert run[1:4] == read_run(embedded)[1:4]
+    assert run.header["sealed"]["tick"] > len(run.ticks) / 2
+    known = [[*kind.values()] for kind in run.kinds]
+    assert run.header["sealed"]["kinds"] == known[: len(run.header["sealed"]["kinds"])]
+    stale = sealed / f"journal-{run.header['sealed']['start']:015d}.seg"
+    stale.write_bytes(b"of a crash")
+    assert read_run(sealed).ticks == run.ticks
+    (sealed / names[1]).rename(sealed / "away")
+    with pytest.raises(ValueError, match="sealed ticks"):
+        read_run(sealed)
+    (sealed / names[1]).write_bytes((sealed / names[0]).read_bytes())
+    with pytest.raises(ValueError, match=r"does not follow|sealed ticks"):
+        read_run(sealed)
+
+
+def test_every_decision_of_a_model_is_in_the_oracles_log(live: Path) -> None:
+    run = read_run(live)
+    summary = summary_of(live)
+    asked = {(question["tick"], question["agent"], question["trigger"]) for question in run.rows("questions")}
+    answered = {(answer[1], answer[2], answer[3]): answer for answer in run.decided}
+    settled = [update for update in run.rows("updates") if update["source"] == "llm"]
+    assert all(answer[0] == DECIDED for answer in run.decided)
+    assert len(answered) == len(run.decided) == summary["oracle_calls"] > 0
+    assert answered.keys() <= asked
+    assert len(settled) == summary["decisions_by_source"]["llm"] > 0
+    for update in settled:
+        question = update["tick"] - DELIBERATION_TICKS, update["agent"], update["trigger"]
+        assert answered[question][4] == update["to_state"]
+
+
+def test_it_notices_flipped_bytes(live: Path, tmp_path: Path) -> None:
+    for file in ("journal.prism", "oracle.log"):
+        for name in ("journal.prism", "oracle.log"):
+            (tmp_path / name).write_bytes((live / name).read_bytes())
+        whole = (live / file).read_bytes()
+        for offset in range(0, len(whole), max(1, len(whole) // 20)):
+            changed = bytearray(whole)
+            changed[offset] ^= 1 << offset % 8
+            (tmp_path / file).write_bytes(changed)
+            with pytest.raises(ValueError, match=file):
+                read_run(tmp_path)
+
+
+def test_it_notices_a_tick_that_was_taken_out(embedded: Path, tmp_path: Path) -> None:
+    data = (embedded / "journal.prism").read_bytes()
+    payloads = [payload for payload, _ in frames(embedded / "journal.prism", b"PRISMJ\r\n")]
+    start = 8 + sum(40 + len(payload) for payload in payloads[:5])
+    (tmp_path / "journal.prism").write_bytes(data[:start] + data[start + 40 + len(payloads[5]) :])
+    (tmp_path / "oracle.log").write_bytes((embedded / "oracle.log").read_bytes())
+    with pytest.raises(ValueError, match="tick 5 does not follow"):
+        read_run(tmp_path)
+
+
+OUTSIDE = [
+    {"round": 2, "publish": {"author": 7, "text": "The bridge is closed.", "topics": ["politics"], "quality": 0.9}},
+    {"round": 3, "publish": {"author": 7, "text": "The bridge is open.", "topics": ["politics"], "quality": 1.0}},
+]
+REMEMBERING: dict[str, Any] = {**EMBEDDED, "feed": {**EMBEDDED["feed"], "horizon_rounds": 100, "out_of_network": 0.4}}
+"""Settings under which nothing is forgotten, so that the whole world is in the last checkpoint."""
+
+
+def posts_of(run: Path) -> list[Post]:
+    """Return the posts that the run's own world holds at its end."""
+    checkpoint = recover(RealDisk(run), repair=False).checkpoint
+    assert checkpoint is not None
+    world: Any = build_domain(read_config(run / CONFIG, environment={})).domain.world
+    world.restore(Columns(checkpoint.columns))
+    return [*world.network.living]
+
+
+def check(run: Path) -> dict[str, Any]:
+    """Compare what the reader rebuilds with the run's own world and summary, and return the summary."""
+    posts, likes = read_posts(run)
+    summary, own = summary_of(run), posts_of(run)
+    parents = {"original": "publish", "reply": "reply", "reshare": "reshare"}
+    assert posts == {post.id: (post.created, parents[post.kind], post.parent, post.root, post.depth) for post in own}
+    assert list(posts) == [post.id for post in own]
+    assert Counter(post for _, post in likes) == +Counter({post.id: post.likes for post in own})
+    kinds = Counter(kind for _, kind, *_ in posts.values())
+    trees, depths = Counter(root for *_, root, _ in posts.values()), dict[int, int]()
+    for *_, root, depth in posts.values():
+        depths[root] = max(depth, depths.get(root, 0))
+    largest = max((size, depths[root]) for root, size in trees.items())
+    assert (kinds["publish"], kinds["reply"], kinds["reshare"], len(likes)) == tuple(
+        summary[name] for name in ("posts", "replies", "reshares", "likes")
+    )
+    assert {str(size): count for size, count in sorted(Counter(trees.values()).items())} == summary["cascade_sizes"]
+    assert max(depths.values()) == summary["deepest_cascade"]
+    assert sum(size > 1 for size in trees.values()) == summary["cascades_branched"]
+    assert largest == (summary["largest_cascade"]["size"], summary["largest_cascade"]["depth"])
+    return summary
+
+
+def test_it_rebuilds_what_the_world_holds_and_feeds_are_recorded_only_where_it_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "with").mkdir()
+    (tmp_path / "without").mkdir()
+    settings = {**REMEMBERING, "interventions": OUTSIDE}
+    recording = make_run(tmp_path / "with", {**settings, "run": {"record_feeds": True}})
+    silent = make_run(tmp_path / "without", settings)
+    summary = check(recording)
+    assert min(summary[name] for name in ("posts", "likes", "replies", "reshares")) > 0
+    run, plain = (read_run(run) for run in (recording, silent))
+    shown: dict[tuple[int, int], list[int]] = {}
+    for row in run.rows("feeds"):
+        feed = shown.setdefault((row["tick"], row["agent"]), [])
+        feed.append(row["post"])
+        assert row["position"] == len(feed)
+    assert [{name: waves for name, waves in tick.items() if name != "feeds"} for tick in run.ticks] == plain.ticks
+    assert max(map(len, shown.values())) == 5
+    posts = read_posts(recording)[0]
+    for (tick, reader), feed in shown.items():
+        assert feed == [-1] or all(author_of(post) != reader and posts[post][0] <= tick for post in feed)
