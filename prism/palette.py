@@ -34,6 +34,24 @@ MARKS = (
 """The marks of states. Each picture draws them in its own way: as a shape, or as the character of `MARK_TEXTS`."""
 MARK_TEXTS = ("●", "■", "▲", "◆", "✕", "✚", "★", "○", "□", "△", "◇", "▬")
 
+LIGHT: Mapping[str, str] = {
+    "ground": "#ffffff",
+    "panel": "#f6f7f9",
+    "text": "#1b1f24",
+    "quiet": "#57606a",
+    "line": "#868e96",
+    "link": "#0550ae",
+}
+DARK: Mapping[str, str] = {
+    "ground": "#14171a",
+    "panel": "#1c2025",
+    "text": "#e6e9ec",
+    "quiet": "#a3abb3",
+    "line": "#7d8790",
+    "link": "#79b8ff",
+}
+"""`{role: colour}` of pages and charts in the two themes."""
+
 PEOPLE: Mapping[str, str] = {
     "composing": GREEN,
     "engaging_like": YELLOW,

@@ -28,7 +28,7 @@ from prism.errors import InputError
 OnRead = Callable[[int, int], None]
 """Called with what has been read, and with all that there is to read."""
 
-NO_PLOTS = not_installed("prism report draws with matplotlib", "plots")
+NO_PLOTS = not_installed("prism report draws with altair", "plots")
 
 
 @click.command()
@@ -66,7 +66,7 @@ def report(paths: tuple[Path, ...], out: Path, files: tuple[str, ...], *, force:
         raise RunDirectoryError(f"{out}: is there already; use --force to replace it, or another --out")
     try:
         from actors.pages.experiment_report import experiment_report  # noqa: PLC0415
-        from actors.pages.report import report as written  # noqa: PLC0415  # matplotlib is an optional package
+        from actors.pages.report import report as written  # noqa: PLC0415  # altair is an optional package
     except ImportError:
         raise click.ClickException(NO_PLOTS) from None
     step, read = ["reading"], [0, 1]

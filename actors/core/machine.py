@@ -35,7 +35,7 @@ def not_installed(what: str, extra: str) -> str:
     """Return the line on a missing package, with how to get it.
 
     Args:
-        what: the use in words, such as `prism report draws with matplotlib`.
+        what: the use in words, such as `prism report draws with altair`.
         extra: the extra of this package that has it.
     """
     return (

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
-from matplotlib.figure import Figure
-
-from actors.pages.html import Element, Node, tag
-from actors.pages.picture import picture
+from actors.pages.html import Element, Node, from_xml, tag
 from actors.pages.style import room_for
+from actors.plots.render import render
 
 COLUMN = 1140
 """The width of the page's column in pixels; a wider picture is as wide as the window."""
 ROWS_MAX = 60
 """The most rows of a table: it is for reading; `prism export` has all."""
+
+SCALE = 0.85
+"""The smallest scale of a statechart: at less its letters would be hard to read."""
+_LEFT_OUT = frozenset({"metadata", "style", "title"})
 
 NAME_LETTERS = 7
 """The letters of a word in the first column that is not to be broken."""
@@ -32,11 +35,20 @@ class Chart(NamedTuple):
     """A chart."""
 
     title: str
-    drawn: Figure | Element
+    drawn: Any  # a chart of `actors.plots`, or an SVG picture as XML
     reading: Node  # one or two sentences that say what it shows; they may hold a link
     table: Table
     is_wide: bool = False  # whether it needs the whole width of the page
-    key: tuple[tuple[str, str, str], ...] = ()  # the names of colours and marks, beside the picture
+
+
+def chart_of(drawn: Any, table: Table, link: Node | None = None) -> Chart:
+    """Return a chart of `actors.plots` with its numbers; its title and its caption are its own.
+
+    `link`: stands behind the caption.
+    """
+    title = drawn.title if isinstance(drawn.title, str) else " ".join(drawn.title)
+    reading = drawn.description if link is None else tag("span", f"{drawn.description} ", link, ".")
+    return Chart(title, drawn, reading, table)
 
 
 def card(chart: Chart, name: str, size: str) -> Element:
@@ -44,22 +56,49 @@ def card(chart: Chart, name: str, size: str) -> Element:
 
     `size`: the part of a row that it takes: `third`, `half`, `whole`, or `wide` for a picture that needs all of it.
     """
-    drawn = chart.drawn if isinstance(chart.drawn, Element) else picture(chart.drawn, name, chart.title)
-    frame = tag("div", drawn, class_="frame")
-    if chart.is_wide:
-        frame = scrolled(drawn, chart.title)
-    width = int(chart.drawn.attributes["width"]) if isinstance(chart.drawn, Element) else 0
-    classes = f"card {size} broad" if chart.is_wide and width > COLUMN else f"card {size}"
+    is_xml = isinstance(chart.drawn, ElementTree.Element)
+    root = chart.drawn if is_xml else ElementTree.fromstring(render(chart.drawn))  # noqa: S314  # made here
+    drawn = picture(root, name, chart.title, SCALE if is_xml else 0.0)
+    frame = scrolled(drawn, chart.title) if chart.is_wide else tag("div", drawn, class_="frame")
+    is_broad = chart.is_wide and float(drawn.attributes["width"]) > COLUMN
     return tag(
         "figure",
         tag("h3", chart.title),
-        _key(chart.key),
         frame,
         tag("figcaption", chart.reading),
         tag("details", tag("summary", "Numbers"), table_of(chart.table, chart.title)),
-        class_=classes,
+        class_=f"card {size} broad" if is_broad else f"card {size}",
         id=name,
     )
+
+
+def picture(root: ElementTree.Element, name: str, title: str, least: float = 0.0) -> Element:
+    """Return an SVG document as an element whose ids are its own on the page.
+
+    Args:
+        name: the beginning of its ids.
+        title: its content in words, for screen readers.
+        least: the smallest scale at which it is shown; a narrower page scrolls it.
+    """
+    for element in root.iter():
+        for key, value in list(element.attrib.items()):
+            if key == "id":
+                element.attrib[key] = f"{name}-{value}"
+            elif value.startswith("#") and key.endswith("href"):
+                element.attrib[key] = f"#{name}-{value[1:]}"
+            elif value.startswith("url(#"):
+                element.attrib[key] = f"url(#{name}-{value[5:]}"
+    width, height = (round(float(root.attrib[key])) for key in ("width", "height"))
+    attributes = {
+        "viewBox": root.attrib.get("viewBox", f"0 0 {width} {height}"),
+        "width": str(width),
+        "height": str(height),
+        "role": "img",
+        "aria-labelledby": f"{name}-title",
+        **({"style": f"min-width: {least * width:.0f}px; max-width: {width}px"} if least else {}),
+    }
+    children = [child for child in from_xml(root).children if isinstance(child, str) or child.name not in _LEFT_OUT]
+    return Element("svg", attributes, (tag("title", title, id=f"{name}-title"), *children))
 
 
 def table_of(table: Table, caption: str, *, is_shown: bool = False, rows_max: int = ROWS_MAX) -> Element:
@@ -110,20 +149,3 @@ def scrolled(content: Node, name: str) -> Element:
 
 def _side(table: Table, column: int) -> str | None:
     return "text" if column in table.texts else None
-
-
-def _key(key: Sequence[tuple[str, str, str]]) -> Element | None:
-    """Return the names of colours and marks: `(mark, colour, name)` of each. Without a mark it is a coloured square."""
-    if not key:
-        return None
-    names = [
-        tag(
-            "li",
-            tag("span", mark, class_="shape", style=f"color: {color}", aria_hidden="true")
-            if mark
-            else tag("span", class_="swatch", style=f"background: {color}"),
-            name,
-        )
-        for mark, color, name in key
-    ]
-    return tag("ul", *names, class_="key")

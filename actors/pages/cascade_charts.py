@@ -2,45 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator
 
-from actors.pages.card import Chart, Table
-from actors.pages.html import shown, tag
-from actors.pages.picture import LINE, TEXT, WIDTH, figure, label, log_numbers, plain_numbers
-from actors.pages.series import GROUP_DASHES, color_of, group_key
+from actors.pages.card import Chart, Table, chart_of
+from actors.pages.groups import group_name
+from actors.pages.html import tag
 from actors.pages.words import count, listed, plural, share
 from actors.pages.words import figure as digits
+from actors.plots.cascades import DOTS_MAX, cascade, cascade_depths, cascade_sizes, cascade_virality, reach, reactions
+from actors.plots.theme import TEXT, color_of
 from actors.results.run_record import Audience, RunGroup, RunRecord
 from actors.store.posts import MadePost
 from prism.columns import Floats
-from prism.palette import BLUE, GREEN, VERMILION
+from prism.quoting import visible
 from prism.scorecard import Feed, Tree, TreeShape, shape_of
-from prism.scorecard.social import SECONDS_AN_HOUR, rank_correlation
-from prism.social.ties.graph_library import load_igraph
+from prism.scorecard.social import rank_correlation
 
 REAL: Final = "real cascades"
 FEW: Final = 5
 """The fewest cascades of a curve."""
-POINTS_MAX: Final = 150
-DOTS_MAX: Final = 700
 DRAWN: Final = 3
-ROUND: Final = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 100_000, 1_000_000)
-"""The numbers at the axes of followers and reach."""
 NODES_MAX: Final = 400
 """The most posts of a tree that is drawn."""
 NAME_CHARS: Final = 24
 NO_CAUSES: Final[Mapping[int, str]] = MappingProxyType({})
-_SHAPES = (
-    ("size", "Sizes of cascades", "posts in a cascade, with the original", 1.0),
-    ("depth", "Depths of cascades", "steps from the original to the farthest post", 1.0),
-    ("virality", "Structural virality", "mean steps between two posts", 0.0),
-)
+_SHAPES: Final[Mapping[str, tuple[str, Any]]] = {
+    "size": ("Sizes of cascades", cascade_sizes),
+    "depth": ("Depths of cascades", cascade_depths),
+    "virality": ("Structural virality", cascade_virality),
+}
 
 
 def shape_charts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], real: Sequence[Tree]) -> list[Chart]:
@@ -53,9 +47,7 @@ def shape_charts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], re
     kept = comparable if is_cut else found
     note = _young_note(groups, feeds) + _real_note(least, len(theirs), kept if is_cut else None)
     return [
-        _shape(groups, kept, theirs, shape, note)
-        for shape in _SHAPES
-        if any(_values(shape[0], shapes) for shapes in kept)
+        _shape(groups, kept, theirs, name, note) for name in _SHAPES if any(_values(name, shapes) for shapes in kept)
     ]
 
 
@@ -83,48 +75,26 @@ def _shape(
     groups: Sequence[RunGroup],
     found: Sequence[Sequence[TreeShape]],
     real: Sequence[TreeShape],
-    kind: tuple[str, str, str, float],
+    name: str,
     note: str,
 ) -> Chart:
     """Return for each size, depth or virality the share of cascades that reach it."""
-    name, title, unit, least = kind
-    drawn = figure()
-    axes = drawn.subplots()
+    title, draw = _SHAPES[name]
+    series = {group_name(group): _values(name, shapes) for group, shapes in zip(groups, found, strict=True)}
+    colors = [color_of(place) for place in range(len(series))]
+    labels = [group.label or group_name(group) for group in groups]
+    if real:
+        series[REAL] = _values(name, real)
+        colors, labels = [*colors, TEXT], [*labels, REAL]
     rows = []
-    curves: list[tuple[str, Sequence[TreeShape], str, Any]] = [
-        (
-            group.label or ("the run" if len(group.runs) == 1 else f"{len(group.runs)} seeds"),
-            shapes,
-            color_of(place),
-            GROUP_DASHES[place % len(GROUP_DASHES)],
-        )
-        for place, (group, shapes) in enumerate(zip(groups, found, strict=True))
-    ]
-    curves += [(REAL, real, TEXT, (0, (1.5, 1.2)))] if real else []
-    for who, shapes, shade, dashes in curves:
-        values = np.sort(np.array(_values(name, shapes)))
-        if not len(values):
-            continue
-        x, above = _tail(values)
-        kept = x >= max(least, 1e-9) if name != "virality" else x > 0
-        axes.step(x[kept], 100.0 * above[kept], where="post", color=shade, linestyle=dashes)
-        marks = [float(np.quantile(values, part)) for part in (0.5, 0.9, 0.99)]
-        shown_as = digits if name == "virality" else count
-        rows.append((who, count(len(values)), *map(shown_as, marks), shown_as(float(values[-1]))))
-    if name == "size":
-        axes.set_xscale("log")
-        log_numbers(axes.xaxis)
-    else:
-        plain_numbers(axes.xaxis, whole=name == "depth")
-    axes.set_yscale("log")
-    log_numbers(axes.yaxis)
-    label(axes, unit, "% of cascades that have at least so much", grid="both")
+    for who, values in zip(labels, series.values(), strict=True):
+        if values:
+            marks = [float(np.quantile(values, part)) for part in (0.5, 0.9, 0.99)]
+            shown_as = digits if name == "virality" else count
+            rows.append((who, count(len(values)), *map(shown_as, marks), shown_as(float(max(values)))))
     table = Table(("cascades of", "cascades", "median", "p90", "p99", "largest"), rows)
     reading = f"{_reading(name, rows[0], found[0])}{f' ({rows[0][0]})' if len(groups) > 1 else ''}.{note}"
-    key = group_key(groups)
-    if real:
-        key = (*(key or (("", color_of(0), "the run"),)), ("", "var(--text)", f"{REAL}, dotted"))
-    return Chart(title, drawn, reading, table, key=key)
+    return chart_of(draw(series, title, reading, colors=colors), table)
 
 
 def _values(name: str, shapes: Sequence[TreeShape]) -> list[float]:
@@ -146,17 +116,6 @@ def _reading(name: str, row: Sequence[str], shapes: Sequence[TreeShape]) -> str:
     )
 
 
-def _tail(values: Floats) -> tuple[Floats, Floats]:
-    """Return the values once each, thinned out, and the share of all that is as large or larger."""
-    unique, first = np.unique(values, return_index=True)
-    above = 1.0 - first / len(values)
-    if len(unique) > POINTS_MAX:
-        kept = np.unique(np.geomspace(1, len(unique), POINTS_MAX).astype(int)) - 1
-        kept = np.union1d(kept, len(unique) - 1 - kept)
-        unique, above = unique[kept], above[kept]
-    return unique.astype(np.float64), above
-
-
 def reach_chart(run: RunRecord, people: Audience, of: str = "") -> Chart | None:
     """Return the reach of each original beside its author's followers; None if few posted.
 
@@ -167,24 +126,10 @@ def reach_chart(run: RunRecord, people: Audience, of: str = "") -> Chart | None:
     if len(roots) < FEW:
         return None
     followers = people.followers[posts.authors[roots]].astype(np.float64)
-    reach = run.course.reached[roots].astype(np.float64)
-    drawn = figure(height=250)
-    axes = drawn.subplots()
+    reached = run.course.reached[roots].astype(np.float64)
+    rows = _by_followers(followers, reached)
+    related = rank_correlation(followers, reached)
     step = -(-len(roots) // DOTS_MAX)
-    axes.scatter(followers[::step], reach[::step], s=9, color=BLUE, alpha=0.45, linewidths=0)
-    rows = _by_followers(followers, reach)
-    places = [row[0] for row in rows]
-    axes.fill_between(places, [row[3] for row in rows], [row[5] for row in rows], color=VERMILION, alpha=0.2, lw=0)
-    axes.plot(places, [row[4] for row in rows], color=VERMILION, marker="o", markersize=3.5)
-    axes.set_xscale("symlog", linthresh=1.0)
-    axes.set_yscale("symlog", linthresh=1.0)
-    for axis, most in ((axes.xaxis, followers.max()), (axes.yaxis, reach.max())):
-        axis.set_major_locator(FixedLocator([value for value in ROUND if value <= max(most, 1)]))
-        axis.set_minor_locator(FixedLocator([]))
-        log_numbers(axis)
-    people_who = "people who were shown a post of it" if is_shown else "people who liked, answered or reshared"
-    label(axes, "followers of the author at the start", people_who, grid="both")
-    related = rank_correlation(followers, reach)
     thinned = f" One original in {step} is drawn." if step > 1 else ""
     reading = (
         f"A dot is an original, the line is the median of authors with about as many followers, the band the middle "
@@ -194,7 +139,10 @@ def reach_chart(run: RunRecord, people: Audience, of: str = "") -> Chart | None:
         ("followers from", "to", "originals", "lower quarter", "median reach", "upper quarter"),
         [(count(row[1]), count(row[2]), count(row[6]), *(digits(row[at]) for at in (3, 4, 5))) for row in rows],
     )
-    return Chart(f"Followers and reach{f', {of}' if of else ''}", drawn, reading, table)
+    quartiles = {name: [row[at] for row in rows] for name, at in (("x", 0), ("low", 3), ("middle", 4), ("high", 5))}
+    who = "people who were shown a post of it" if is_shown else "people who liked, answered or reshared"
+    title = f"Followers and reach{f', {of}' if of else ''}"
+    return chart_of(reach(followers, reached, quartiles, who, title, reading), table)
 
 
 def _by_followers(followers: Floats, reach: Floats) -> list[tuple[float, float, float, float, float, float, int]]:
@@ -245,75 +193,20 @@ def _tree(run: RunRecord, posts: Sequence[MadePost], people: Audience | None, pl
         for post in posts
     ]
     table = Table(("post", "kind", "author", "tick", "answers or reshares", "likes"), rows, frozenset({0, 1, 2}))
-    key = (("●", BLUE, "original"), ("▲", VERMILION, "reshare"), ("■", GREEN, "reply"))
     ordinal = ("The largest cascade", "The second largest", "The third largest")[place]
-    link = None if causes is None else tag("a", "What made it", href=f"#{causes}")
-    drawn = _tree_picture(posts[:NODES_MAX], run.config.simulation.tick_seconds)
-    return Chart(ordinal, drawn, reading if link is None else tag("span", f"{reading} ", link, "."), table, key=key)
-
-
-def _tree_picture(posts: Sequence[MadePost], tick_seconds: float) -> Figure:
-    size = 16 if len(posts) < 120 else 8
-    marks = [Marks("▲", "^", VERMILION, size, {post.post for post in posts if post.kind == "reshare"})]
-    marks += [Marks("■", "s", GREEN, size, {post.post for post in posts if post.kind == "reply"})]
-    marks += [Marks("●", "o", BLUE, 46, {posts[0].post})]
-    return tree_picture(posts, tick_seconds, marks)
-
-
-class Marks(NamedTuple):
-    """The marks of some posts of a tree."""
-
-    sign: str
-    marker: str
-    color: str
-    size: float  # its area in square points
-    posts: Collection[int]
-
-
-def tree_picture(posts: Sequence[MadePost], tick_seconds: float, marks: Sequence[Marks]) -> Figure:
-    """Return a tree over time: each post is joined to the one that it answers or reshares.
-
-    Args:
-        posts: the posts of the tree, in the order in which they were made.
-        marks: if a post has several, later ones are drawn over earlier ones.
-    """
-    at = {post.post: index for index, post in enumerate(posts)}
-    edges = [(at[post.parent], at[post.post]) for post in posts if post.parent in at]
-    igraph: Any = load_igraph()
-    heights = np.array([x for x, _ in igraph.Graph(n=len(at), edges=edges).layout_reingold_tilford(root=[0])])
-    size, unit = _time_unit((posts[-1].tick - posts[0].tick) * tick_seconds)
-    times = np.array([(post.tick - posts[0].tick) * tick_seconds / size for post in posts])
-    drawn = figure(WIDTH, 240)
-    axes = drawn.subplots()
-    for edge in edges:
-        axes.plot(times[list(edge)], heights[list(edge)], color=LINE, linewidth=0.6, alpha=0.7)
-    for place, each in enumerate(marks):
-        kept = [at[post.post] for post in posts if post.post in each.posts]
-        style: Any = {"s": each.size, "color": each.color, "marker": each.marker, "linewidths": 0, "zorder": 3 + place}
-        axes.scatter(times[kept], heights[kept], **style)
-    axes.set_yticks([])
-    axes.spines["left"].set_visible(False)
-    axes.margins(x=0.03, y=0.06)
-    plain_numbers(axes.xaxis)
-    label(axes, f"{unit} after the original", grid="x")
-    return drawn
+    kept, seconds = posts[:NODES_MAX], run.config.simulation.tick_seconds
+    drawn = cascade(kept, seconds, reactions(kept), ordinal, reading)
+    return chart_of(drawn, table, None if causes is None else tag("a", "What made it", href=f"#{causes}"))
 
 
 def name_of(people: Audience | None, person: int) -> str:
     """Return a person's name with the number, or the number where names are not known."""
     if people is None or person >= len(people.followers):
         return f"person {person:,}"
-    name = shown(" ".join(people.name(person).split()))
+    name = visible(" ".join(people.name(person).split()))
     return f"{name if len(name) <= NAME_CHARS else f'{name[:NAME_CHARS]}…'} (person {person:,})"
 
 
 def when(run: RunRecord, tick: int) -> str:
     """Return the place of a tick in a run, in words: its tick, and its round."""
     return f"tick {tick:,} (round {tick // run.config.simulation.ticks_per_round + 1:,})"
-
-
-def _time_unit(seconds: float) -> tuple[float, str]:
-    for size, unit in ((86_400.0, "days"), (SECONDS_AN_HOUR, "hours"), (60.0, "minutes")):
-        if seconds >= 2 * size:
-            return size, unit
-    return 1.0, "seconds"

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from actors.pages.card import Chart, Table
-from actors.pages.cascade_charts import NODES_MAX, Marks, tree_picture
+from actors.pages.card import Chart, Table, chart_of
+from actors.pages.cascade_charts import NODES_MAX
 from actors.pages.html import Node, tag
 from actors.pages.page_frame import grid, missing
-from actors.pages.picture import LINE, TEXT
-from actors.pages.rows import Row, more_rows, pages_number, rows_picture, span
-from actors.pages.words import count, plural, share
+from actors.pages.words import count, pages_number, plural, share, span
+from actors.plots.cascades import Marks, cascade
+from actors.plots.rows import Row, rows
+from actors.plots.theme import LINE, TEXT
 from actors.store.posts import MadePost, Posts
 from actors.studies.causes.record import Cause, Causes, Kept
 from actors.studies.causes.track import CASCADE
@@ -21,13 +22,13 @@ from prism.experiment.intervals import Interval
 from prism.palette import BLUE, ORANGE, PURPLE, SKY, VERMILION
 
 LEVELS: Final = (
-    ("◆", "D", VERMILION, 44, 0.5, "half of it or more"),
-    ("■", "s", ORANGE, 30, 0.1, "a tenth or more"),
-    ("●", "o", SKY, 22, 0.0, "less than a tenth"),
-    ("▼", "v", PURPLE, 26, -1.0, "it would be larger without"),
+    ("diamond", VERMILION, 44, 0.5, "half of it or more"),
+    ("square", ORANGE, 30, 0.1, "a tenth or more"),
+    ("circle", SKY, 22, 0.0, "less than a tenth"),
+    ("triangle-down", PURPLE, 26, -1.0, "it would be larger without"),
 )
-"""The marks of posts by the share of the cascade that their cause has added: sign, marker, colour, size in square
-points, least share, words."""
+"""The marks of posts by the share of the cascade that their cause has added: shape, colour, size in square pixels,
+least share, words."""
 
 IN_SUM = (
     "In sum: the effects of all candidates of a kind, each undone alone, added up. Of a sample that is an estimate "
@@ -104,7 +105,7 @@ def _called(cause: Cause) -> str:
 
 def _effects(found: Causes) -> Chart:
     """Return the largest effects, each beside its mean under other draws."""
-    rows = [
+    bars = [
         Row(
             f"{place}. {_called(each)}",
             *_ends(each.other_draws),
@@ -131,9 +132,9 @@ def _effects(found: Causes) -> Chart:
         ],
         frozenset({0, 1, 2}),
     )
-    key = (("", BLUE, "in the run"), *((("", "var(--text)", "under other draws"),) if is_drawn else ()))
-    reading = f"A bar is what a thing has added in this run.{dots if is_drawn else ''}{more_rows(rows)}"
-    return Chart("The largest effects", rows_picture(rows, f"added to {found.of}"), reading, table, key=key)
+    names = [("in the run", BLUE, "square"), *([("under other draws", TEXT, "circle")] if is_drawn else [])]
+    reading = f"A bar is what a thing has added in this run.{dots if is_drawn else ''}"
+    return chart_of(rows(bars, f"added to {found.of}", "The largest effects", reading, names=names), table)
 
 
 def _ends(drawn: Interval | None) -> tuple[float | None, float | None, float | None]:
@@ -150,7 +151,7 @@ def _signed(value: float) -> str:
 
 
 def _groups(found: Causes) -> Chart:
-    rows = [
+    bars = [
         Row(f"{each.group} ({_people(each.people)})", None, each.share.low, each.share.high, TEXT, bar=each.share.mean)
         for each in found.groups
     ]
@@ -166,10 +167,9 @@ def _groups(found: Causes) -> Chart:
     how = "all orders in which groups begin to speak" if is_exact else "a sample of orders, with 95% intervals"
     reading = (
         f"{found.of} is {number(found.value)} in the run, and would be {silent} with all groups silent. The shares add "
-        f"up to the difference. They are of {how}.{more_rows(rows)}"
+        f"up to the difference. They are of {how}."
     )
-    drawn = rows_picture(rows, f"share in {found.of}")
-    return Chart(f"Shares of groups by {found.attribute}", drawn, reading, table)
+    return chart_of(rows(bars, f"share in {found.of}", f"Shares of groups by {found.attribute}", reading), table)
 
 
 def _people(number_of: int) -> str:
@@ -187,9 +187,8 @@ def _tree(found: Causes, posts: Sequence[MadePost], tick_seconds: float) -> Char
     for post, cause in causes.items():
         part = cause.effect / found.value if found.value else 0.0
         levels[next(at for at, (*_, least, _) in enumerate(LEVELS) if part >= least or at == len(LEVELS) - 1)].add(post)
-    marks = [Marks("·", "o", LINE, 8, {post.post for post in posts} - causes.keys())]
-    marks += [Marks(*level[:4], inside) for level, inside in zip(LEVELS, levels, strict=True)][::-1]
-    key = tuple((level[0], level[2], level[5]) for level, inside in zip(LEVELS, levels, strict=True) if inside)
+    marks = [Marks("none known", "circle", LINE, 8, {post.post for post in posts} - causes.keys())]
+    marks += [Marks(level[4], *level[:3], inside) for level, inside in zip(LEVELS, levels, strict=True)][::-1]
     rest = len(posts) - len(causes)
     cut = f" The first {NODES_MAX} posts are drawn." if len(posts) > NODES_MAX else ""
     reading = (
@@ -197,7 +196,7 @@ def _tree(found: Causes, posts: Sequence[MadePost], tick_seconds: float) -> Char
         "the cascade changes without the post, its author, the decision for it, or the tie along which it came.  "
         f"The causes of the other {count(rest)} were not tried, or have no effect.{cut}"
     )
-    rows = [
+    cells = [
         (
             str(post.post),
             "original" if post.parent is None else post.kind,
@@ -208,9 +207,8 @@ def _tree(found: Causes, posts: Sequence[MadePost], tick_seconds: float) -> Char
         for post in posts
         if post.post in causes
     ]
-    table = Table(("post", "kind", "tick", "largest cause", "effect"), rows, frozenset({0, 1, 3}))
-    drawn = tree_picture(posts[:NODES_MAX], tick_seconds, marks)
-    return Chart("The cascade by effect", drawn, reading, table, key=(*key, ("·", "var(--line)", "none known")))
+    table = Table(("post", "kind", "tick", "largest cause", "effect"), cells, frozenset({0, 1, 3}))
+    return chart_of(cascade(posts[:NODES_MAX], tick_seconds, marks, "The cascade by effect", reading), table)
 
 
 def _causes_of(posts: Sequence[MadePost], causes: Sequence[Cause]) -> dict[int, Cause]:

@@ -7,18 +7,18 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
 
-from actors.pages.card import Chart, Table
-from actors.pages.picture import LINE, figure, label, log_numbers, number, plain_numbers, wrapped
-from actors.pages.rows import MINUS, ROWS_MAX, Row, more_rows, pages_number, rows_axes, rows_picture, span
-from actors.pages.series import GROUP_DASHES, color_of, dashes_note, draw_seeds, mark_places
-from actors.pages.words import count
+from actors.pages.card import Chart, Table, chart_of
+from actors.pages.words import MINUS, NO_VALUE, count, pages_number, share, short, span
+from actors.plots.lines import Course, Panel, curves, over_time
+from actors.plots.rows import Row, rows
+from actors.plots.theme import color_of
+from actors.studies.experiments.outcome import Decomposed
 from actors.studies.experiments.over_time import Band, OverTime
 from actors.studies.experiments.record import ExperimentRecord
 from prism.answers import named
-from prism.experiment import P_WORDS, Comparison, Interval, conditions_for, described
-from prism.palette import BLUE, GREY
+from prism.experiment import P_WORDS, Comparison, Effect, Interval, Share, conditions_for, described
+from prism.palette import BLUE, GREY, ORANGE
 from prism.quoting import as_text
 
 LINES_MAX = 4
@@ -70,7 +70,7 @@ def p_words(p: float) -> str:
 
 
 def _forest(measure: str, named: Sequence[Named], exploratory: Sequence[str]) -> Chart:
-    bars, rows = [], []
+    bars, cells = [], []
     for name, each in named:
         difference, basis = each.difference, each.basis
         bars.append(
@@ -81,7 +81,7 @@ def _forest(measure: str, named: Sequence[Named], exploratory: Sequence[str]) ->
                 each.hypothesis.with_test not in exploratory,
             )
         )
-        rows.append(
+        cells.append(
             (
                 name,
                 str(each.hypothesis),
@@ -105,66 +105,51 @@ def _forest(measure: str, named: Sequence[Named], exploratory: Sequence[str]) ->
         f"The differences in the unit of {measure}, the first condition minus the second. A line is a 95% interval for "
         "this comparison alone, without correction for the others. One that leaves out 0 does not make a hypothesis "
         "supported: the corrected p value of its test does, which the colour tells. The table has effect sizes."
-        f"{meanings}{within}{more_rows(bars)}"
+        f"{meanings}{within}"
     )
     columns = (
         *("", "comparison", "difference", "95% interval", "effect size", "value", "its 95% interval"),
         *("p", "p is", "p (Holm)", "among", "seeds", "no difference", "tied"),
     )
-    drawn = rows_picture(bars, f"difference in {measure}", margin=shared)
-    table = Table(columns, rows, frozenset({0, 1, 4, 8}))
-    return Chart(f"Differences in {measure}", drawn, reading, table, key=_forest_key(named, exploratory))
-
-
-def _forest_key(named: Sequence[Named], exploratory: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
-    key = []
-    if any(each.supported for _, each in named):
-        key.append(("", BLUE, "supported"))
-    if not all(each.supported for _, each in named):
-        key.append(("", GREY, "not supported"))
+    names = [("supported", BLUE, "circle")] if any(each.supported for _, each in named) else []
+    names += [] if all(each.supported for _, each in named) else [("not supported", GREY, "circle")]
     if any(each.hypothesis.with_test in exploratory for _, each in named):
-        key.append(("○", "transparent", "exploratory: not planned before the results"))
-    return tuple(key)
+        names.append(("open: exploratory, not planned before the results", GREY, "circle"))
+    unit, title = f"difference in {measure}", f"Differences in {measure}"
+    drawn = rows(bars, unit, title, reading, margin=shared, names=names)
+    return chart_of(drawn, Table(columns, cells, frozenset({0, 1, 4, 8})))
 
 
 def mean_charts(record: ExperimentRecord, conditions: Sequence[str]) -> list[Chart]:
     """Return for each measure its values in each condition, pairs joined, with means and their intervals."""
     found = []
     for measure in list(record.plan.experiment.measures)[:MEASURES_MAX]:
-        rows = [
+        kept = [
             (each.condition, each.over_seeds)
             for condition in conditions
             for each in record.outcome.conditions
             if (each.condition, each.measure) == (condition, measure)
         ]
-        if rows:
-            found.append(_means(record, measure, rows))
+        if kept:
+            found.append(_means(record, measure, kept))
     return found
 
 
-def _means(record: ExperimentRecord, measure: str, rows: Sequence[tuple[str, Interval]]) -> Chart:
-    kept = rows[:ROWS_MAX]
-    drawn, axes, ys = rows_axes([name for name, _ in kept], wrapped(measure))
-    by_seed = _by_seed(record, measure, [name for name, _ in kept])
-    if len(kept) <= JOINED_MAX:
-        for line in by_seed.values():
-            axes.plot(
-                list(line.values()), [ys[at] for at in line], color=LINE, linewidth=1.0, marker="o", markersize=3.0
-            )
-    for y, (_, each) in zip(ys, kept, strict=True):
-        if each.low is not None and each.high is not None:
-            axes.plot([each.low, each.high], [y, y], color=BLUE, linewidth=3.2, solid_capstyle="butt", zorder=3)
-        axes.plot([each.mean], [y], "o", color=BLUE, markersize=6.5, zorder=4)
-    joined = "A thin line is a seed, from condition to condition. " if len(kept) <= JOINED_MAX else ""
+def _means(record: ExperimentRecord, measure: str, kept: Sequence[tuple[str, Interval]]) -> Chart:
+    is_joined = len(kept) <= JOINED_MAX
+    seeds = _by_seed(record, measure, [name for name, _ in kept]) if is_joined else {}
+    lines = [[line.get(at) for at in range(len(kept))] for line in seeds.values()]
     table = Table(
         ("condition", "mean", "95% interval", "standard deviation", "seeds"),
         [
             (name, pages_number(each.mean), span(each.low, each.high), pages_number(each.sd), count(each.count))
-            for name, each in rows
+            for name, each in kept
         ],
     )
-    reading = f"{joined}Blue is the mean over the seeds with its 95% interval.{more_rows(rows)}"
-    return Chart(measure, drawn, reading, table)
+    joined = "A thin line is a seed, from condition to condition. " if is_joined else ""
+    reading = f"{joined}Blue is the mean over the seeds with its 95% interval."
+    bars = [Row(name, each.mean, each.low, each.high) for name, each in kept]
+    return chart_of(rows(bars, measure, measure, reading, has_zero=False, seeds=lines), table)
 
 
 def _by_seed(record: ExperimentRecord, measure: str, names: Sequence[str]) -> dict[int, dict[int, float]]:
@@ -228,7 +213,7 @@ def _levels(record: ExperimentRecord, factor: str, measure: str, seeds: Collecti
             by_level = {text: by_level[text] for text in sorted(by_level, key=float)}
         else:
             parts = [list(part) for part in np.array_split(np.array(names, dtype=object), LEVELS_MAX)]
-            by_level = {f"{number(given[part[0]])} to {number(given[part[-1]])}": part for part in parts}
+            by_level = {f"{short(given[part[0]])} to {short(given[part[-1]])}": part for part in parts}
     kept = [
         (text, described([_mean(record, members, seed, measure) for seed in sorted(seeds)]))
         for text, members in list(by_level.items())[:TEXTS_MAX]
@@ -256,33 +241,24 @@ def _effects(record: ExperimentRecord, measure: str, effects: Mapping[str, _Leve
     )
     reading = (
         f"The mean of {measure} at each level, over the conditions that have it, with its 95% interval over the "
-        f"seeds.{only if len(seeds) < of else ''}{more_rows(bars)}{cut_off}"
+        f"seeds.{only if len(seeds) < of else ''}{cut_off}"
     )
-    rows = [(factor, name, pages_number(each.mean), span(each.low, each.high)) for factor, name, each in levels]
-    table = Table(("factor", "level", f"mean of {measure}", "95% interval"), rows, frozenset({0, 1}))
-    return Chart(f"Main effects on {measure}", rows_picture(bars, measure, has_zero=False), reading, table)
+    cells = [(factor, name, pages_number(each.mean), span(each.low, each.high)) for factor, name, each in levels]
+    table = Table(("factor", "level", f"mean of {measure}", "95% interval"), cells, frozenset({0, 1}))
+    return chart_of(rows(bars, measure, f"Main effects on {measure}", reading, has_zero=False), table)
 
 
 SEEDS_AND_BANDS = "A thin line is a seed, a thick one the median; bands hold nine of ten seeds."
 
 
-def _draw_bands(axes: Axes, bands: Mapping[str, Band]) -> tuple[tuple[str, str, str], ...]:
-    """Draw a band, its median and its seeds for each condition, and return their key."""
-    for place, band in enumerate(bands.values()):
-        axes.fill_between(band.x, band.low, band.high, color=color_of(place), alpha=0.12, linewidth=0)
-        draw_seeds(axes, band.x, band.each, color_of(place))
-        axes.plot(band.x, band.middle, color=color_of(place), linestyle=GROUP_DASHES[place])
-    return tuple(("", color_of(place), f"{name}{dashes_note(place)}") for place, name in enumerate(bands))
-
-
 def _bands_table(place: str, bands: Mapping[str, Band]) -> Table:
     """Return about eight places of each band."""
-    rows = [
+    cells = [
         (name, count(band.x[at]), *(pages_number(float(each[at])) for each in (band.low, band.middle, band.high)))
         for name, band in bands.items()
         for at in sorted({round(at) for at in np.linspace(0, len(band.x) - 1, 8)})
     ]
-    return Table(("condition", place, "low (5%)", "median", "high (95%)"), rows)
+    return Table(("condition", place, "low (5%)", "median", "high (95%)"), cells)
 
 
 def size_chart(courses: OverTime) -> Chart | None:
@@ -299,43 +275,148 @@ def size_chart(courses: OverTime) -> Chart | None:
     }
     # On a logarithmic axis a line ends where it is 0, and a band goes down to the lowest share that is drawn.
     seen = {
-        name: band._replace(
-            low=np.clip(band.low, floor, 100.0),
-            high=np.where(band.high > 0, np.clip(band.high, floor, 100.0), np.nan),
-            middle=np.where(band.middle > 0, band.middle, np.nan),
-            each=np.where(band.each > 0, band.each, np.nan),
+        name: Course(
+            band.x,
+            np.where(band.middle > 0, band.middle, np.nan),
+            np.clip(band.low, floor, 100.0),
+            np.where(band.high > 0, np.clip(band.high, floor, 100.0), np.nan),
+            np.where(band.each > 0, band.each, np.nan),
         )
         for name, band in percent.items()
     }
-    drawn = figure(height=250)
-    axes = drawn.subplots()
-    key = _draw_bands(axes, seen)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_ylim(0.8 * floor, 125.0)
-    log_numbers(axes.xaxis)
-    log_numbers(axes.yaxis)
-    label(axes, "posts in a cascade, with the original", "% of cascades that have at least so many", grid="both")
     reading = f"{SEEDS_AND_BANDS} A thick line ends where half of the seeds have no cascade as large."
-    return Chart("Sizes of cascades", drawn, reading, _bands_table("posts or more", percent), key=key)
+    axes: dict[str, Any] = {
+        "x": "posts in a cascade, with the original",
+        "y": "% of cascades that have at least so many",
+    }
+    drawn = curves(seen, "Sizes of cascades", reading, log="xy", **axes)
+    return chart_of(drawn, _bands_table("posts or more", percent))
 
 
 def course_charts(courses: OverTime) -> list[Chart]:
     """Return the chosen columns over the rounds, as a band for each condition."""
     charts = []
     for column, bands in courses.over_time.items():
-        drawn = figure()
-        axes = drawn.subplots()
-        key = _draw_bands(axes, bands)
-        axes.margins(x=0)
-        marked = [[number - 1 for number in courses.interventions.get(name, ())] for name in bands]
-        for place, numbers in enumerate(marked):
-            mark_places(axes, numbers, color_of(place))
-        plain_numbers(axes.xaxis, whole=True)
-        plain_numbers(axes.yaxis)
+        lines = {name: Course(band.x, band.middle, band.low, band.high, band.each) for name, band in bands.items()}
+        marks = [
+            (float(number - 1), color_of(place))
+            for place, name in enumerate(bands)
+            for number in courses.interventions.get(name, ())
+        ]
         name = named(column, courses.columns)
-        label(axes, "round", wrapped(str(name)))
-        reading = f"{SEEDS_AND_BANDS}{' Dotted lines: interventions.' if any(marked) else ''}"
+        reading = f"{SEEDS_AND_BANDS}{' Dotted lines: interventions.' if marks else ''}"
         title = f"{name.name[:1].upper()}{name.name[1:]} by round"
-        charts.append(Chart(title, drawn, reading, _bands_table("round", bands), key=key))
+        drawn = over_time({str(name): Panel(lines)}, title, reading, x="round", marks=marks, legend=True)
+        charts.append(chart_of(drawn, _bands_table("round", bands)))
     return charts
+
+
+# What a measure depends on
+
+SLOPE, FIRST, TOTAL, MU, MU_STAR, SIGMA = "slope", "first_order", "total", "mu", "mu_star", "sigma"
+DRAWN = {
+    SLOPE: "standard deviations of the measure for one of the factor",
+    FIRST: "share of the variance",
+    TOTAL: "share of the variance",
+    MU_STAR: "mean size of an elementary effect",
+}
+"""`{kind of effect: its unit}` of those that are drawn; the others stand in the table."""
+NAMES = {
+    SLOPE: "slope",
+    FIRST: "first-order index",
+    TOTAL: "total index",
+    MU: "mean effect (mu)",
+    MU_STAR: "mean size (mu*)",
+    SIGMA: "spread (sigma)",
+}
+READINGS = {
+    SLOPE: "The slope of the measure on each factor, standardised, with its 95% interval (linear regression).",
+    TOTAL: (
+        "The share of the variance between points that each factor explains alone (open) and with all its "
+        "interactions (filled), with 95% intervals (Sobol 2001)."
+    ),
+    MU_STAR: (
+        "The mean size of what a step of each factor does, with its 95% interval (Morris 1991, Campolongo et al. "
+        "2007). The spread in the table tells whether it depends on the other factors."
+    ),
+}
+SOURCES = {
+    "conditions": "between conditions",
+    "seeds": "between seeds, alike in all conditions",
+    "rest": "of seeds in single conditions",
+    "within_runs": "within runs, over their rounds",
+}
+
+
+def sensitivity_charts(effects: Sequence[Effect]) -> list[Chart]:
+    """Return for each measure the indices of its factors, the largest first; none for designs of levels."""
+    measures = list(dict.fromkeys(each.measure for each in effects if each.kind in DRAWN))
+    return [_indices(name, [each for each in effects if each.measure == name]) for name in measures[:MEASURES_MAX]]
+
+
+def _indices(measure: str, effects: Sequence[Effect]) -> Chart:
+    kinds = {each.kind for each in effects}
+    leading = TOTAL if TOTAL in kinds else MU_STAR if MU_STAR in kinds else SLOPE
+    size = {each.factor: abs(each.value) for each in effects if each.kind == leading}
+    order = sorted(size, key=lambda factor: -size[factor])
+    bars = [
+        Row(
+            factor if kind == leading else f"{factor}, alone",
+            each.value,
+            each.low,
+            each.high,
+            BLUE if kind == leading else ORANGE,
+            kind == leading,
+        )
+        for factor in order
+        for kind in (leading, FIRST)
+        for each in effects
+        if (each.factor, each.kind) == (factor, kind)
+    ]
+    table = Table(
+        ("factor", "", "value", "95% interval"),
+        [
+            (each.factor, NAMES.get(each.kind, each.kind), pages_number(each.value), span(each.low, each.high))
+            for factor in order
+            for each in effects
+            if each.factor == factor
+        ],
+        frozenset({0, 1}),
+    )
+    return chart_of(rows(bars, DRAWN[leading], f"What {measure} depends on", READINGS[leading]), table)
+
+
+def variance_chart(variance: Sequence[Decomposed]) -> Chart | None:
+    """Return the shares of each measure's variance; None without any."""
+    if not variance:
+        return None
+    bars = [
+        Row(f"{each.measure}: {SOURCES.get(part.source, part.source)}", 100.0 * part.share, *_percent(part), BLUE)
+        for each in variance
+        for part in each.shares
+    ]
+    table = Table(
+        ("measure", "source", "share", "95% interval", "seeds"),
+        [
+            (
+                each.measure,
+                SOURCES.get(part.source, part.source),
+                share(part.share),
+                NO_VALUE if part.low is None or part.high is None else f"{share(part.low)} to {share(part.high)}",
+                str(each.seeds),
+            )
+            for each in variance
+            for part in each.shares
+        ],
+        frozenset({0, 1}),
+    )
+    reading = (
+        "The shares of the variance of each measure, with 95% intervals. What is between seeds cancels out in pairs; "
+        "what is of seeds in single conditions does not."
+    )
+    return chart_of(rows(bars, "% of the variance", "Where the variance comes from", reading), table)
+
+
+def _percent(part: Share) -> tuple[float | None, float | None]:
+    low, high = (None if end is None else 100.0 * end for end in (part.low, part.high))
+    return low, high

@@ -17,14 +17,13 @@ from actors.pages.experiment_charts import (
     forest,
     mean_charts,
     p_words,
+    sensitivity_charts,
     size_chart,
+    variance_chart,
 )
 from actors.pages.html import Element, Node, tag
 from actors.pages.page_frame import SHOWN_MAX, Section, document, figures, grid, lead_of, missing
-from actors.pages.picture import style
-from actors.pages.rows import pages_number, span
-from actors.pages.sensitivity_charts import sensitivity_charts, variance_chart
-from actors.pages.words import count, listed, place_of, plural
+from actors.pages.words import count, listed, pages_number, place_of, plural, span
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.over_time import OverTime, read_over_time
 from actors.studies.experiments.record import CellState, ExperimentRecord
@@ -55,9 +54,7 @@ def experiment_report(record: ExperimentRecord, on_step: Callable[[str], None] =
     `on_step`: called with each section, before it is made.
     """
     title = "Report of an experiment"
-    with style():
-        sections = list(experiment_sections(record, on_step))
-    return document(title, header(record, title), sections)
+    return document(title, header(record, title), list(experiment_sections(record, on_step)))
 
 
 def header(record: ExperimentRecord, title: str) -> Element:

@@ -12,6 +12,8 @@ from html import escape
 from typing import Final, NamedTuple
 from xml.etree.ElementTree import Element as XmlElement
 
+from prism.quoting import visible
+
 VOID: Final = frozenset({"br", "col", "hr", "img", "link", "meta"})
 """Elements without an end."""
 RAW: Final = "style"
@@ -21,11 +23,6 @@ BLOCKS: Final = frozenset({"details", "div", "figure", "h2", "h3", "head", "li",
 """Elements that are followed by a new line, for people who read the file."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9:-]*")
-_CONTROL = dict.fromkeys((*range(9), 11, 12, *range(14, 32), *range(127, 160)), "�")
-_HIDDEN = {code: f"[U+{code:04X}]" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C)}
-_SHOWN = {**_CONTROL, **_HIDDEN, **dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}")}
-"""Characters that are shown as something else: control characters, halves of pairs, and those that turn the direction
-of the text around them."""
 
 
 class Element(NamedTuple):
@@ -66,11 +63,6 @@ def page(*children: Node | None, lang: str = "en") -> str:
     return f"<!DOCTYPE html>\n{rendered(tag('html', *children, lang=lang))}\n"
 
 
-def shown(text: str) -> str:
-    """Return a text without characters that would hide or reverse the text beside them."""
-    return text.translate(_SHOWN)
-
-
 def from_xml(element: XmlElement) -> Element:
     """Return an element of XML without namespaces, such as of an SVG picture, as a part of a page."""
     children: list[Node] = [element.text] if element.text and element.text.strip() else []
@@ -88,9 +80,9 @@ def _local(name: str) -> str:
 
 def _parts(node: Node) -> Iterator[str]:
     if isinstance(node, str):
-        yield escape(shown(node), quote=False)
+        yield escape(visible(node), quote=False)
         return
-    attributes = "".join(f' {name}="{escape(shown(value))}"' for name, value in node.attributes.items())
+    attributes = "".join(f' {name}="{escape(visible(value))}"' for name, value in node.attributes.items())
     yield f"<{node.name}{attributes}>"
     if node.name in VOID:
         return

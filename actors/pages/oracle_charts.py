@@ -1,22 +1,27 @@
-"""Charts of decisions: who made them, the time and cost of a model, and the distance from rules by `prism shadow`."""
+"""Charts of decisions: who made them, the time and cost of a model, its distance from rules, and shared judgements."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 
 from actors.display.words import usd
-from actors.pages.card import Chart, Table
-from actors.pages.picture import figure, label, log_numbers, plain_numbers
-from actors.pages.rows import Row, rows_picture
-from actors.pages.series import GROUP_DASHES, color_of, group_key
+from actors.pages.card import Chart, Table, chart_of
+from actors.pages.groups import group_name
+from actors.pages.sharing_words import interval
 from actors.pages.words import count, listed, plural, share, spread
+from actors.plots.cascades import tails
+from actors.plots.rows import Row, rows
+from actors.plots.theme import TEXT
 from actors.results.run_record import RunGroup, RunRecord
 from prism.agents import DECIDED
 from prism.divergence import EMBEDDED, RULE
 from prism.palette import BLUE, SOURCES, VERMILION
+from prism.sharing.audit import FEWEST
+from prism.sharing.summary import SharingSummary
 
 _SOURCE_WORDS = {
     "rule": "a rule of the chart",
@@ -68,57 +73,43 @@ def _sources(groups: Sequence[RunGroup]) -> Chart:
         f"{share(first.course.sources.get('rule', 0), total)} of {count(total)} transitions follow from a rule; "
         f"{plural(decided, 'choice')} were put to the oracle{f' ({groups[0].label})' if groups[0].label else ''}."
     )
-    rows = [(_SOURCE_WORDS[name], *(count(run.course.sources.get(name, 0)) for run in every)) for name in names]
-    rows += [
+    cells = [(_SOURCE_WORDS[name], *(count(run.course.sources.get(name, 0)) for run in every)) for name in names]
+    cells += [
         (f"no transition: {name}", *(count(run.course.unmoved.get(name, 0)) for run in every))
         for name in sorted({name for run in every for name in run.course.unmoved})
     ]
     methods = [{} if run.summary is None else run.summary.decisions_by_method for run in every]
-    rows += [
+    cells += [
         (f"found by {_METHOD_WORDS.get(name, name)}", *(count(each.get(name, 0)) for each in methods))
         for name in sorted({name for each in methods for name in each})
     ]
-    table = Table(("decided by", *(run.name for run in every)), rows)
-    return Chart("Who decided", rows_picture(bars, "% of transitions"), reading, table)
+    table = Table(("decided by", *(run.name for run in every)), cells)
+    return chart_of(rows(bars, "% of transitions", "Who decided", reading), table)
 
 
 def _latency(groups: Sequence[RunGroup]) -> Chart:
     """Return the share of answers that took longer than a time."""
-    drawn = figure()
-    axes = drawn.subplots()
-    rows, widest = [], 1.0
-    for place, group in enumerate(groups):
-        found = [latency for run in group.runs if run.oracle for latency in run.oracle.latencies_s]
-        if not found:
-            continue
-        ordered = np.sort(np.maximum(found, 1e-4))
-        widest = max(widest, float(ordered[-1] / ordered[0]))
-        above = 100.0 * (1.0 - np.arange(len(ordered)) / len(ordered))
-        kept = np.unique(np.linspace(0, len(ordered) - 1, 300).astype(int))
-        dashes = GROUP_DASHES[place % len(GROUP_DASHES)]
-        axes.step(ordered[kept], above[kept], where="post", color=color_of(place), linestyle=dashes)
-        marks = [float(np.quantile(ordered, part)) for part in (0.5, 0.95, 0.99)]
-        rows.append((group.label or "all answers", count(len(ordered)), *(f"{mark:.3f}" for mark in marks)))
-    axes.set_ylim(0, 102)
-    if widest > WIDE:
-        axes.set_xscale("log")
-        log_numbers(axes.xaxis)
-    else:
-        axes.set_xlim(left=0)
-        plain_numbers(axes.xaxis)
-    plain_numbers(axes.yaxis)
-    label(axes, "seconds from question to answer", "% of answers that took longer", grid="both")
+    cells, widest, found = [], 1.0, {}
+    for group in groups:
+        latencies = [latency for run in group.runs if run.oracle for latency in run.oracle.latencies_s]
+        if latencies:
+            ordered = found[group_name(group)] = np.sort(np.maximum(latencies, 1e-4))
+            widest = max(widest, float(ordered[-1] / ordered[0]))
+            marks = [float(np.quantile(ordered, part)) for part in (0.5, 0.95, 0.99)]
+            cells.append((group.label or "all answers", count(len(ordered)), *(f"{mark:.3f}" for mark in marks)))
     reading = (
-        f"Half of {rows[0][1]} answers took longer than {rows[0][2]} s, one in twenty longer than {rows[0][3]} s."
+        f"Half of {cells[0][1]} answers took longer than {cells[0][2]} s, one in twenty longer than {cells[0][3]} s."
         " The time in the queue counts."
     )
-    table = Table(("answers of", "answers", "p50, s", "p95, s", "p99, s"), rows)
-    return Chart("How long answers took", drawn, reading, table, key=group_key(groups))
+    table = Table(("answers of", "answers", "p50, s", "p95, s", "p99, s"), cells)
+    axes: dict[str, Any] = {"x": "seconds from question to answer", "y": "% of answers that took longer"}
+    log = "x" if widest > WIDE else ""
+    return chart_of(tails(found, "How long answers took", reading, log=log, **axes), table)
 
 
 def _outcomes(groups: Sequence[RunGroup]) -> Chart:
     """Return calls by outcome, with tokens and cost."""
-    bars, rows = [], []
+    bars, cells = [], []
     for group in groups:
         found: dict[str, tuple[int, int, float]] = {}
         for run in group.runs:
@@ -128,7 +119,7 @@ def _outcomes(groups: Sequence[RunGroup]) -> Chart:
         for name, (calls, tokens, seconds) in sorted(found.items(), key=lambda item: -item[1][0]):
             words = f"{'answered' if name == 'ok' else name.replace('_', ' ')}{_of(group)}"
             bars.append(Row(f"{words}: {count(calls)}", bar=calls))
-            rows.append((words, count(calls), count(tokens), f"{seconds:,.1f}"))
+            cells.append((words, count(calls), count(tokens), f"{seconds:,.1f}"))
     costs = [
         f"{run.name} {usd(run.summary.llm.cost_usd)}"
         for group in groups
@@ -136,8 +127,8 @@ def _outcomes(groups: Sequence[RunGroup]) -> Chart:
         if run.summary is not None and run.summary.llm is not None and run.summary.llm.cost_usd is not None
     ]
     reading = f"Cost: {listed(costs)}." if costs else "No prices are set in llm.prices, so the cost is not known."
-    table = Table(("outcome", "calls", "tokens", "s"), rows)
-    return Chart("What became of calls to the model", rows_picture(bars, "calls"), reading, table)
+    table = Table(("outcome", "calls", "tokens", "s"), cells)
+    return chart_of(rows(bars, "calls", "What became of calls to the model", reading), table)
 
 
 def fallback_table(runs: Sequence[RunRecord]) -> Table | None:
@@ -155,7 +146,7 @@ def _fallbacks(run: RunRecord) -> Mapping[str, int]:
 
 def _shadow(groups: Sequence[RunGroup]) -> list[Chart]:
     """Return the distances of the oracle from rules that `prism shadow` has found, with 95% intervals."""
-    bars, rows, asked = [], [], ""
+    bars, cells, asked = [], [], ""
     for group in groups:
         for each in () if group.first.shadow is None else group.first.shadow.divergence:
             for against, distance in each.against.items() if each.questions else ():
@@ -164,13 +155,13 @@ def _shadow(groups: Sequence[RunGroup]) -> list[Chart]:
                 color = VERMILION if against == EMBEDDED else BLUE
                 bars.append(Row(f"{words} from {_AGAINST[against]}", distance.bits, distance.low, distance.high, color))
                 bits = (f"{value:.4f}" for value in (distance.bits, distance.low, distance.high))
-                rows.append((words, _AGAINST[against], *bits, count(each.questions)))
-    if not rows:
+                cells.append((words, _AGAINST[against], *bits, count(each.questions)))
+    if not cells:
         return []
     reading = f"0 bits are the same choices, 1 bit has none in common. `prism shadow` has asked: {asked}."
-    table = Table(("trigger", "distance from", "bits", "95% from", "to", "questions"), rows, frozenset({0, 1}))
+    table = Table(("trigger", "distance from", "bits", "95% from", "to", "questions"), cells, frozenset({0, 1}))
     title = "How far the oracle is from rules, on turns that they settled"
-    return [Chart(title, rows_picture(bars, "bits"), reading, table)]
+    return [chart_of(rows(bars, "bits", title, reading), table)]
 
 
 def feed_table(groups: Sequence[RunGroup]) -> Table | None:
@@ -187,3 +178,62 @@ def feed_table(groups: Sequence[RunGroup]) -> Table | None:
                 realised = [round(scale * pair["realised"], 3) for pair in pairs]
                 rows.append((f"{words}{_of(group)}", f"{scale * pairs[0]['configured']:g}", spread(realised)))
     return Table(("feeds", "configured", "realised"), rows) if rows else None
+
+
+# Shared judgements
+
+
+def sharing_charts(groups: Sequence[RunGroup]) -> list[Chart]:
+    """Return a chart of the judgements that the first run of each group has shared; no chart without sharing."""
+    found = [(group, group.first.summary.sharing) for group in groups if group.first.summary is not None]
+    return [
+        _shares(sharing, f" ({group.label})" if len(groups) > 1 else "")
+        for group, sharing in found
+        if sharing is not None and sharing.shares
+    ]
+
+
+def _shares(sharing: SharingSummary, of: str) -> Chart:
+    bars, cells = [], []
+    for each in sharing.shares:
+        for option, shared in each.shared.items():
+            corrected = each.corrected.get(option)
+            row = Row(f"{each.trigger} ({each.state}): {option}", color=TEXT, bar=shared)
+            if corrected is not None:
+                row = row._replace(mean=corrected.mean, low=corrected.low, high=corrected.high)
+            bars.append(row)
+            cells.append(
+                (
+                    f"{each.trigger} ({each.state})",
+                    option,
+                    f"{shared:.4f}",
+                    "" if corrected is None else interval(corrected, 4),
+                    count(each.questions),
+                    count(each.audits),
+                )
+            )
+    columns = ("trigger", "option", "as shared", "if all were asked (95%)", "questions", "audits")
+    names = [("as shared", BLUE, "square"), ("if all had been asked, with its 95% interval", TEXT, "circle")]
+    drawn = rows(bars, "share of questions", f"What was shared{of}", _reading(sharing), names=names)
+    return chart_of(drawn, Table(columns, cells, frozenset({0, 1, 3})))
+
+
+def _reading(sharing: SharingSummary) -> str:
+    asked = sharing.asked_for_all + sharing.audited
+    drew = count(sharing.shared)
+    each = f"{sharing.questions_per_call:,.1f} for each that was asked"
+    parts = [f"{plural(asked, 'question')} were asked, and {drew} drew from what they got: {each}."]
+    if sharing.divergence is None:
+        parts.append("There were no audits, so the error is not known.")
+    else:
+        parts.append(
+            f"What was shared is {interval(sharing.divergence, 4)} bits from what these people would have got, "
+            f"by {plural(sharing.audited, 'audit')}."
+        )
+    if sharing.furthest:
+        first = sharing.furthest[0]
+        bits = interval(first.divergence, 4)
+        parts.append(f'The largest part of the error is that of "{first.archetype}", with {bits} bits.')
+    if sharing.audited >= FEWEST:
+        parts.append("prism sharing RUN tells what likes, cascades and states would be if everybody had been asked.")
+    return " ".join(parts)

@@ -10,13 +10,18 @@ from actors.pages.card import Table, table_of
 from actors.pages.cascade_charts import reach_chart, shape_charts, tree_charts
 from actors.pages.cause_charts import Shown, anchor, cause_parts
 from actors.pages.html import Element, Node, tag
-from actors.pages.oracle_charts import decision_charts, fallback_table, feed_table
+from actors.pages.oracle_charts import decision_charts, fallback_table, feed_table, sharing_charts
 from actors.pages.page_frame import Section, document, drawn, figures, grid, lead_of, missing
-from actors.pages.picture import style
-from actors.pages.sharing_charts import sharing_charts
-from actors.pages.state_charts import chart_with_counts, flow_table, only_state, states_chart
+from actors.pages.time_charts import (
+    chart_with_counts,
+    economy_charts,
+    flow_table,
+    measures_chart,
+    only_state,
+    states_chart,
+    world_chart,
+)
 from actors.pages.words import listed, plural
-from actors.pages.world_charts import economy_charts, measures_chart, world_chart
 from actors.results.beside import compared_runs, made_of, read_beside, side_in_words
 from actors.results.observed import Real
 from actors.results.run_record import Audience, Difference, RunGroup, RunRecord, feed_of_run, groups_of
@@ -45,8 +50,7 @@ def report(
         on_step: called with each section, before it is made.
     """
     groups, differences = groups_of(runs)
-    with style():
-        sections = list(_sections(groups, differences, real, on_step))
+    sections = list(_sections(groups, differences, real, on_step))
     title = f"Report of run {runs[0].name}" if len(runs) == 1 else f"Report of {len(runs)} runs"
     lead = _lead(groups, differences)
     questions = list(dict.fromkeys(run.config.run.question for run in runs if run.config.run.question))
@@ -61,13 +65,12 @@ def side_by_side(runs: Sequence[RunRecord]) -> list[Element]:
     """Return the parts of the report that compare runs of one domain, for another page."""
     groups, differences = groups_of(runs)
     makers = (_cascades, _people, _economy, _world, _states)
-    with style():
-        found = [_glance(runs, groups, differences), *(make(groups) for make in makers)]
-        warned = [tag("p", text, class_="notice") for text in _warnings(runs, groups)]
-        return [
-            tag("div", _lead(groups, differences), *warned, class_="answers"),
-            *(drawn(section) for section in found if section is not None),
-        ]
+    found = [_glance(runs, groups, differences), *(make(groups) for make in makers)]
+    warned = [tag("p", text, class_="notice") for text in _warnings(runs, groups)]
+    return [
+        tag("div", _lead(groups, differences), *warned, class_="answers"),
+        *(drawn(section) for section in found if section is not None),
+    ]
 
 
 def _warnings(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> list[str]:
@@ -158,7 +161,7 @@ def _states(groups: Sequence[RunGroup]) -> Section:
             parts.append(missing(f"The chart of run {run.name} cannot be read: {run.chart_problem}"))
         if len(groups) > 1:
             parts.append(tag("h3", f"{group.label or run.name}", class_="sub"))
-        if (chart := chart_with_counts(run, str(place))) is not None:
+        if (chart := chart_with_counts(run)) is not None:
             parts.append(grid([chart], f"statechart-{place}"))
         elif run.course.steps:
             parts.append(table_of(flow_table(run), "Transitions between states", is_shown=True))

@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-LIGHT = {
-    "ground": "#ffffff",
-    "panel": "#f6f7f9",
-    "text": "#1b1f24",
-    "quiet": "#57606a",
-    "line": "#868e96",
-    "link": "#0550ae",
-}
-DARK = {
-    "ground": "#14171a",
-    "panel": "#1c2025",
-    "text": "#e6e9ec",
-    "quiet": "#a3abb3",
-    "line": "#7d8790",
-    "link": "#79b8ff",
-}
+from prism.palette import DARK, LIGHT
 
 
 def theme_css() -> str:
@@ -36,7 +21,7 @@ def theme_css() -> str:
     )
 
 
-def _variables(scheme: str, colors: dict[str, str]) -> str:
+def _variables(scheme: str, colors: Mapping[str, str]) -> str:
     return " ".join([f"color-scheme: {scheme};", *(f"--{name}: {color};" for name, color in colors.items())])
 
 
@@ -161,8 +146,7 @@ pre { background: var(--panel); padding: 12px 14px; white-space: pre-wrap; overf
 code, .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.92em; }
 footer { padding: 40px 20px 60px; color: var(--quiet); font-size: 14px; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif !important;
-  fill: var(--text); }
+svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
 @media (max-width: 759px) { .card.wide .scroll { border: 1px solid var(--line); padding: 4px; } }
 @media (max-width: 480px) {
   header, main, footer, nav { padding-left: 16px; padding-right: 16px; }

@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 
 NONE = "none"
+MINUS = "\N{MINUS SIGN}"
 NO_VALUE = "\N{EN DASH}"
 
 
@@ -36,6 +37,26 @@ def figure(value: float | None, digits: int = 3) -> str:
     if value == 0 or abs(value) >= 10 ** (digits - 1):
         return f"{value:,.0f}"
     return f"{value:,.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
+
+
+def pages_number(value: float | None) -> str:
+    """Return a measured number with three significant digits and a proper minus; a dash if there is none."""
+    if value is None or not math.isfinite(value):
+        return NO_VALUE
+    return f"{MINUS if value < 0 else ''}{figure(abs(value))}"
+
+
+def span(low: float | None, high: float | None) -> str:
+    """Return an interval; a dash if there is none."""
+    return NO_VALUE if low is None or high is None else f"{pages_number(low)} to {pages_number(high)}"
+
+
+def short(value: float) -> str:
+    """Return a number as axes have it: `1,200`, `0.05`; from 10,000 on in thousands or millions, as `25k`, `3M`."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= max(size, 1e4):
+            return f"{value / size:,.4g}{unit}"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4g}"
 
 
 def listed(items: Sequence[str], most: int = 6) -> str:

@@ -56,7 +56,7 @@ def _parts(*paths: Path) -> list[Any]:
     """Return what the report has of runs side by side."""
     if (problem := problem_of_drawing("the pictures of a comparison")) is not None:
         return [problem]
-    from actors.pages.report import side_by_side  # noqa: PLC0415  # matplotlib is an optional package
+    from actors.pages.report import side_by_side  # noqa: PLC0415  # altair is an optional package
 
     runs = [RunRecord(path, path.name) for path in paths]
     if len({run.config.simulation.domain for run in runs}) > 1:

@@ -80,12 +80,10 @@ class ViewedCauses:
         ]
         if (problem := problem_of_drawing("pictures of causes")) is not None:
             return ShownCauses(parts=[problem], places={}, added=added)
-        from actors.pages.cause_charts import Shown, anchor, cause_parts  # noqa: PLC0415
-        from actors.pages.picture import style  # noqa: PLC0415  # matplotlib is an optional package
+        from actors.pages.cause_charts import Shown, anchor, cause_parts  # noqa: PLC0415  # altair is an optional package
 
         posts = read_course(self._path, "posts").posts if _has_cascade(kept) else NO_POSTS
-        with style():
-            parts = cause_parts(kept, Shown(posts, ticks, config.simulation.tick_seconds))
+        parts = cause_parts(kept, Shown(posts, ticks, config.simulation.tick_seconds))
         return ShownCauses(parts=parts, places={each.of: anchor(each.of) for each in kept.found}, added=added)
 
 
@@ -95,7 +93,7 @@ def _has_cascade(kept: Kept) -> bool:
 
 def problem_of_drawing(what: str) -> Any:
     """Return an element that names the first package that is needed and missing; None if all are there."""
-    for package, extra in (("scipy", "experiments"), ("matplotlib", "plots")):
+    for package, extra in (("scipy", "experiments"), ("altair", "plots"), ("vl_convert", "plots")):
         if find_spec(package) is None:
             return "section", {}, [("p", {"class": "quiet"}, [not_installed(f"{what} need {package}", extra)])]
     return None

@@ -83,13 +83,11 @@ class ViewedExperiment:
             return [problem]
         from actors.pages.experiment_report import experiment_sections, lead, remarks_of  # noqa: PLC0415
         from actors.pages.html import tag  # noqa: PLC0415
-        from actors.pages.page_frame import drawn  # noqa: PLC0415  # matplotlib is an optional package
-        from actors.pages.picture import style  # noqa: PLC0415
+        from actors.pages.page_frame import drawn  # noqa: PLC0415  # altair is an optional package
 
         record = read_experiment_record(self.path)
-        with style():
-            sections = [drawn(section) for section in experiment_sections(record) if section.name in SECTIONS]
-            return [tag("div", lead(record), *remarks_of(record), class_="answers"), *sections]
+        sections = [drawn(section) for section in experiment_sections(record) if section.name in SECTIONS]
+        return [tag("div", lead(record), *remarks_of(record), class_="answers"), *sections]
 
 
 def _mark(path: Path) -> int:

@@ -1,0 +1,326 @@
+"""Charts over time: the states of agents, the numbers of a world, and an economy beside history; and the statechart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from statistics import median
+from typing import Any, Final
+from xml.etree import ElementTree
+
+import numpy as np
+
+from actors.pages.card import Chart, Table, chart_of
+from actors.pages.groups import courses, marks, notes
+from actors.pages.words import count, listed, plural, share, spread
+from actors.plots.lines import Panel, over_time
+from actors.plots.render import variables
+from actors.plots.rows import Row, rows
+from actors.plots.theme import TEXT, color_of
+from actors.results.observed import start_quarter
+from actors.results.run_record import RunGroup, RunRecord
+from actors.store.rounds import growth_in_rounds, numbers_of
+from prism.answers import INDICATORS, moment_in_words
+from prism.drawing import svg
+from prism.economy.moments import COLUMNS, QUARTERS_MIN, equal_windows, moments, real_columns
+from prism.economy.series import YEAR_QUARTERS, Figures
+from prism.palette import LIGHT, state_styles
+from prism.quarter import Quarter
+from prism.show import Show
+
+STATES_MAX: Final = 12
+"""The most states that are drawn; the others are in the table."""
+PANELS_MAX: Final = 8
+HISTORY: Final = "history"
+_INDICATORS: Final = {name: INDICATORS[name] for name in COLUMNS}
+_CHART_COLORS: Final = {
+    "white": LIGHT["ground"],
+    "#475569": LIGHT["quiet"],
+    "#334155": LIGHT["text"],
+    "#0f172a": LIGHT["text"],
+    "#f8fafc": LIGHT["panel"],
+}
+
+
+# States
+
+
+def times(run: RunRecord) -> tuple[list[float], str]:
+    """Return the places of a run's points in time, and their unit: rounds, or ticks in a short run."""
+    course, length = run.course, run.config.simulation.ticks_per_round
+    unit = length if course.point_ticks >= length else 1
+    ends = [min((place + 1) * course.point_ticks, course.ticks) / unit for place in range(len(course.people))]
+    name = run.show.round
+    return ends, name if unit == length and (length > 1 or name != Show.round) else "tick"
+
+
+def only_state(runs: Sequence[RunRecord]) -> str:
+    """Return the only state in which agents are at the ends of ticks; empty if there are several."""
+    states = {state for run in runs for state, part in run.course.activity.shares.items() if part}
+    return states.pop() if len(states) == 1 else ""
+
+
+def states_chart(groups: Sequence[RunGroup]) -> Chart | None:
+    """Return the agents in each state over time, a small panel for each state with a scale of its own.
+
+    None for runs without a tick, or if all agents are in one state.
+    """
+    runs = [run for group in groups for run in group.runs]
+    if any(not any(run.course.people) for run in runs) or only_state(runs):
+        return None
+    first, is_alone = groups[0].first, len(runs) == 1
+    states = list(dict.fromkeys(state for run in runs for state in run.states))
+    spent = {state: max(group.first.course.activity.shares.get(state, 0.0) for group in groups) for state in states}
+    never = [state for state in states if not spent[state]]
+    kept = sorted(states, key=lambda state: -spent[state])[:STATES_MAX]
+    styles, unit = state_styles(first.states), times(first)[1]
+    panels = {}
+    for state in states:
+        if state in kept and spent[state]:
+            mark, color = (f"{styles[state].text} ", styles[state].color) if state in styles else ("", color_of(0))
+            own = color if is_alone and len(first.course.people) > 1 else ""
+            panels[f"{mark}{state}, %"] = Panel(courses(groups, partial(_part, state)), own, least=0)
+    left = [state for state in states if state not in kept and spent[state]]
+    most = sorted(first.states, key=lambda state: -first.course.activity.shares.get(state, 0.0))[:2]
+    told = listed([f"{state} ({share(first.course.activity.shares.get(state, 0.0))})" for state in most])
+    reading = (
+        f"The share of {first.show.agents} in each state, as a mean of a {_point(first)}; each panel has its own "
+        f"scale. Most of the time they are in {told}{'' if is_alone else f' in {first.name}'}."
+        f"{notes(groups)}{f' Not drawn: {listed(left)}.' if left else ''}"
+        f"{f' Nobody was in {listed(never)} at the end of a tick.' if never else ''}"
+    )
+    table = Table(
+        ("state, share of the time", *(run.name for run in runs)),
+        [(state, *(share(run.course.activity.shares.get(state, 0.0)) for run in runs)) for state in states],
+    )
+    return chart_of(over_time(panels, "States over time", reading, x=unit, marks=marks(groups, _place)), table)
+
+
+def _part(state: str, run: RunRecord) -> tuple[list[float], list[float]]:
+    """Return the percentage of a run's agents in a state over time."""
+    return times(run)[0], [100.0 * point.get(state, 0.0) / run.course.header.agents for point in run.course.people]
+
+
+def _place(run: RunRecord, tick: int) -> float:
+    return tick / (run.config.simulation.ticks_per_round if times(run)[1] != "tick" else 1)
+
+
+def _point(run: RunRecord) -> str:
+    ticks = run.course.point_ticks
+    if ticks == run.config.simulation.ticks_per_round:
+        return times(run)[1]
+    return "tick" if ticks == 1 else f"stretch of {plural(ticks, 'tick')}"
+
+
+def chart_with_counts(run: RunRecord) -> Chart | None:
+    """Return the statechart with the run's counts on it; None if it cannot be read."""
+    if run.chart is None or not run.chart.arrows:
+        return None
+    root = ElementTree.fromstring(svg(run.chart).encode())  # noqa: S314  # written by prism.drawing
+    for element in root.iter():
+        for name, value in element.attrib.items():
+            element.attrib[name] = variables(_CHART_COLORS.get(value, value))
+    never = [arrow for arrow in run.chart.arrows if not arrow.count]
+    reading = (
+        f"{plural(len(run.states), 'state')} and {plural(len(run.chart.arrows), 'arrow')}; the "
+        f"wider an arrow, the more often it was taken. "
+        + (f"{plural(len(never), 'arrow')} never." if never else "Each was taken at least once.")
+    )
+    return Chart("The statechart, with what was done on it", root, reading, flow_table(run), is_wide=True)
+
+
+def flow_table(run: RunRecord) -> Table:
+    """Return the transitions between states by trigger, the commonest first."""
+    found = [
+        (step.before, step.trigger, step.after, "decided" if step.is_decided else "rule", count(taken))
+        for step, taken in sorted(run.course.steps.items(), key=lambda item: -item[1])
+    ]
+    return Table(("from", "trigger", "to", "by", "transitions"), found, frozenset({0, 1, 2, 3}))
+
+
+# Numbers of a world
+
+
+def world_chart(groups: Sequence[RunGroup]) -> Chart | None:
+    """Return a chart of the world's numbers over time: people's acts in each round, or the numbers of another world.
+
+    None if there are fewer than two whole rounds.
+    """
+    first, every = groups[0].first, [run for group in groups for run in group.runs]
+    names = numbers_of(first.show, first.rounds)
+    if not names or any(len(run.rounds.get("round", ())) < 2 for run in every):
+        return None
+    totals = [name for name in names if first.show.named(name).is_total][:4]
+    told = ", ".join(f"{count(first.rounds[name][-1])} {first.show.named(name).name}" for name in totals)
+    in_all = f"In all {told}{f' in {first.name}' if len(every) > 1 else ''}."
+    nothing = "The numbers of the world at the end of each round."
+    return _rounds_chart(groups, names, first.show.title, in_all if told else nothing)
+
+
+def measures_chart(groups: Sequence[RunGroup]) -> Chart | None:
+    """Return the measures of people and ties over the rounds.
+
+    None if the configuration asks for no measures, or there are fewer than two whole rounds.
+    """
+    first, every = groups[0].first, [run for group in groups for run in group.runs]
+    names = [name for name in first.config.population.measures if all(name in run.rounds for run in every)]
+    if not names or any(len(run.rounds["round"]) < 2 for run in every):
+        return None
+    name = names[0]
+    told = (
+        f"The measure {name.replace('_', ' ')}{f' of {first.name}' if len(every) > 1 else ''} goes from "
+        f"{first.rounds[name][0]:.3g} at the end of the first round to {first.rounds[name][-1]:.3g} at the end of the "
+        "last one. docs/runs.md defines the measures."
+    )
+    return _rounds_chart(groups, names, "People and ties", told)
+
+
+def _rounds_chart(groups: Sequence[RunGroup], names: Sequence[str], title: str, told: str) -> Chart:
+    """Return a chart with a panel over the rounds for each of the first columns; for totals, the growth in a round."""
+    run = groups[0].first
+    panels = {}
+    for name in names[:PANELS_MAX]:
+        number = run.show.named(name)
+        words = f"{number}{' in a round' if number.is_total else ''}"
+        panels[words] = Panel(courses(groups, partial(_values, name=name, is_total=number.is_total)), least=0)
+    left = len(names) - PANELS_MAX
+    left_out = f" {plural(left, 'number')} more are in rounds.csv." if left > 0 else ""
+    at = marks(groups, lambda run, tick: tick / run.config.simulation.ticks_per_round)
+    cells = [
+        (count(number), *(f"{run.rounds[name][at]:,.6g}" for name in names))
+        for at, number in enumerate(run.rounds["round"])
+    ]
+    drawn = over_time(panels, title, f"{told}{notes(groups)}{left_out}", x="round", marks=at, height=38)
+    return chart_of(drawn, Table(("round", *(str(run.show.named(name)) for name in names)), cells))
+
+
+def _values(run: RunRecord, name: str, *, is_total: bool) -> tuple[list[float], list[float]]:
+    column = run.rounds.get(name, [])
+    return run.rounds.get("round", [])[: len(column)], growth_in_rounds(run.rounds, name)[1] if is_total else column
+
+
+# An economy
+
+
+def economy_charts(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> list[Chart]:
+    """Return an economy's indicators and their moments beside history.
+
+    `history`: real quarters; an empty one leaves history out.
+    """
+    if not groups[0].first.rounds.get("interest_rate"):
+        return []
+    charts = [_indicators(groups, history, source)]
+    if all(_with_moments(group) for group in groups):
+        charts.append(_moment_chart(groups, history, source))
+    return charts
+
+
+def _year(quarter: Quarter) -> float:
+    return quarter.year + (quarter.number - 0.5) / YEAR_QUARTERS
+
+
+def _indicators(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> Chart:
+    """Return the four indicators over time, beside history at the same time, or beside its usual range."""
+    first = groups[0].first
+    start, ends = start_quarter(first.config), {name: first.rounds[name][-1] for name in _INDICATORS}
+    real = real_columns(history) if history else {}
+    years = [_year(each.quarter) for each in history[len(history) - len(next(iter(real.values()), [])) :]]
+    panels: dict[str, Panel] = {}
+    for name, title in _INDICATORS.items():
+        own = courses(groups, lambda run, name=name: (_quarters(run, start), run.rounds[name]))  # type: ignore[misc]
+        panel = Panel(own)
+        if real and start is not None:
+            low, high = min(each.x[0] for each in own.values()), max(each.x[-1] for each in own.values())
+            kept = [(x, y) for x, y in zip(years, real[name], strict=True) if low <= x <= high]
+            panel = panel._replace(dots=([x for x, _ in kept], [y for _, y in kept]))
+        elif real:
+            usual = np.quantile(real[name], (0.05, 0.95))
+            panel = panel._replace(band=(float(usual[0]), float(usual[1])))
+        panels[str(title)] = panel
+    beside = ""
+    if real:
+        nine = f"Grey: nine tenths of the quarters of {source}."
+        beside = f" {nine}" if start is None else f" Dots: {source}, the same quarters of history."
+    reading = (
+        f"At the end the interest rate is {ends['interest_rate']:.2f}% and inflation {ends['inflation']:.2f}%"
+        f"{f' in {first.name}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}."
+        f"{notes(groups)}{beside}"
+    )
+    table = Table(
+        ("quarter", *map(str, _INDICATORS.values())),
+        [
+            (_quarter_name(start, at), *(f"{first.rounds[name][at]:.2f}" for name in _INDICATORS))
+            for at in range(len(first.rounds["interest_rate"]))
+        ],
+    )
+    at = marks(groups, partial(_quarter_place, start))
+    time = {"x": "quarter" if start is None else "year", "years": start is not None}
+    return chart_of(over_time(panels, "Indicators", reading, marks=at, height=58, **time), table)  # type: ignore[arg-type]
+
+
+def _quarters(run: RunRecord, start: Quarter | None) -> list[float]:
+    number = len(run.rounds["interest_rate"])
+    if start is None:
+        return list(run.rounds["round"][:number])
+    return [_year(start) + (at + 1) / YEAR_QUARTERS for at in range(number)]
+
+
+def _quarter_place(start: Quarter | None, run: RunRecord, tick: int) -> float:
+    quarters = tick / run.config.simulation.ticks_per_round
+    return quarters if start is None else _year(start) + quarters / YEAR_QUARTERS
+
+
+def _quarter_name(start: Quarter | None, at: int) -> str:
+    if start is None:
+        return count(at + 1)
+    quarter = start
+    for _ in range(at + 1):
+        quarter = quarter.following
+    return str(quarter)
+
+
+def _with_moments(group: RunGroup) -> list[RunRecord]:
+    return [run for run in group.runs if len(run.rounds["interest_rate"]) >= QUARTERS_MIN]
+
+
+def _moment_chart(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> Chart:
+    """Return means and standard deviations beside those of equally many real quarters; all moments are in the table."""
+    kept: list[list[Mapping[str, Sequence[float]]]] = [[run.rounds for run in _with_moments(group)] for group in groups]
+    real: dict[str, float] = {}
+    beside = ""
+    if len(history) >= YEAR_QUARTERS + QUARTERS_MIN:
+        start = start_quarter(groups[0].first.config)
+        windows = equal_windows([columns for each in kept for columns in each], history, start)
+        rest, real = iter(windows.runs), moments(windows.real)
+        kept = [[next(rest) for _ in each] for each in kept]
+        beside = f", and {real['interest_rate_mean']:.2f}% in {source}, {windows.period.first} to {windows.period.last}"
+    found = [[moments(columns) for columns in each] for each in kept]
+    labels = [
+        group.label or (group.first.name if len(group.runs) == 1 else f"{len(group.runs)} seeds") for group in groups
+    ]
+    bars = []
+    for name in COLUMNS:
+        for place, (who, each) in enumerate(zip([*labels, HISTORY], [*found, [real] if real else []], strict=True)):
+            if each:
+                mean, sd = (median(one[f"{name}_{kind}"] for one in each) for kind in ("mean", "sd"))
+                color = TEXT if who == HISTORY else color_of(place)
+                bars.append(Row(f"{_INDICATORS[name].name}: {who}", mean, mean - sd, mean + sd, color))
+    first = median(one["interest_rate_mean"] for one in found[0])
+    reading = (
+        f"Means, with a standard deviation to each side. The mean interest rate is {first:.2f}%{beside}. All moments "
+        "are in the table; docs/economy.md explains them."
+    )
+    cells = [
+        (
+            moment_in_words(name),
+            spread(_known([real.get(name, np.nan)])),
+            *(spread(_known([one[name] for one in each])) for each in found),
+        )
+        for name in found[0][0]
+    ]
+    title = "Moments beside history" if real else "Moments"
+    return chart_of(rows(bars, "percent", title, reading), Table(("moment", HISTORY, *labels), cells))
+
+
+def _known(values: Sequence[Any]) -> list[float]:
+    return [round(float(value), 3) for value in values if not np.isnan(value)]

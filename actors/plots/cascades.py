@@ -1,0 +1,184 @@
+"""Charts of cascades: how many grow how large, how far their authors reach, and one as a tree over time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import altair as alt
+import numpy as np
+
+from actors.plots.lines import Course, curves
+from actors.plots.theme import LINE, above, axis, columns, data, fitted, floats, key, themed
+from prism.columns import Floats
+from prism.palette import BLUE, GREEN, VERMILION
+from prism.scorecard import Tree, TreeShape, shape_of
+from prism.social.ties.graph_library import load_igraph
+
+POINTS_MAX: Final = 150
+DOTS_MAX: Final = 700
+ROUND: Final = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 100_000, 1_000_000)
+"""The numbers at the axes of followers and reach."""
+UNITS: Final = ((86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
+SIZE: Final = "posts in a cascade, with the original"
+DEPTH: Final = "steps from the original to the farthest post"
+VIRALITY: Final = "mean steps between two posts"
+SHARE: Final = "% of cascades that have at least so much"
+
+
+def cascades(posts: Any) -> list[TreeShape]:
+    """Return size, depth and structural virality of each cascade.
+
+    `posts`: a table of posts, such as `result.table("posts")`.
+    """
+    trees: dict[Any, dict[Any, int]] = {}
+    parents: dict[Any, list[int]] = {}
+    for post, parent, root in zip(*(list(posts[name]) for name in ("post", "parent", "root")), strict=True):
+        places = trees.setdefault(root, {})
+        parents.setdefault(root, []).append(-1 if post == root else places[parent])
+        places[post] = len(places)
+    return [shape_of(Tree(tuple(each), (0.0,) * len(each))) for each in parents.values()]
+
+
+def cascade_sizes(
+    values: Mapping[str, Any], title: str = "Sizes of cascades", caption: str = f"{SHARE}.", **more: Any
+) -> Any:
+    """Return the share of cascades that have at least so many posts: `cascade_sizes({"hot": hot.table("posts")})`.
+
+    `values`: `{series: sizes, or a table of posts}`.
+    """
+    return tails(_measured(values, "size"), title, caption, x=SIZE, y=SHARE, log="xy", **more)
+
+
+def cascade_depths(
+    values: Mapping[str, Any], title: str = "Depths of cascades", caption: str = f"{SHARE}.", **more: Any
+) -> Any:
+    """Return the share of cascades with a reaction that are at least so deep."""
+    return tails(_measured(values, "depth"), title, caption, x=DEPTH, y=SHARE, log="y", least=1.0, **more)
+
+
+def cascade_virality(
+    values: Mapping[str, Any], title: str = "Structural virality", caption: str = f"{SHARE}.", **more: Any
+) -> Any:
+    """Return the share of cascades with a reaction that are at least so viral (Goel et al. 2016)."""
+    return tails(_measured(values, "virality"), title, caption, x=VIRALITY, y=SHARE, log="y", **more)
+
+
+def _measured(given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a measure of cascades, of tables of posts; only those with a reaction have a depth and a virality."""
+    return {
+        series: [getattr(each, name) for each in cascades(values) if each.size > 1 or name == "size"]
+        if hasattr(values, "columns")
+        else values
+        for series, values in given.items()
+    }
+
+
+def tails(
+    values: Mapping[str, Any], title: str, caption: str, *, least: float = 0.0, points: int = POINTS_MAX, **more: Any
+) -> Any:
+    """Return for each series the share of its values that are as large or larger, as a falling curve in percent."""
+    found = {}
+    for series, each in values.items():
+        if len(each):
+            x, share = tail(np.sort(floats(each)), points)
+            kept = x >= max(least, 1e-9)
+            found[series] = Course(x[kept], share[kept], share[kept], share[kept], share[kept][None])
+    return curves(found, title, caption, step=True, **more)
+
+
+def tail(values: Floats, points: int = POINTS_MAX) -> tuple[Floats, Floats]:
+    """Return ascending values once each, thinned out, and the percentage of all that is as large or larger."""
+    unique, first = np.unique(values, return_index=True)
+    share = 100.0 * (1.0 - first / len(values))
+    if len(unique) > points:
+        kept = np.unique(np.geomspace(1, len(unique), points).astype(int)) - 1
+        kept = np.union1d(kept, len(unique) - 1 - kept)
+        unique, share = unique[kept], share[kept]
+    return unique.astype(np.float64), share
+
+
+def reach(
+    followers: Floats, reached: Floats, quartiles: Mapping[str, Sequence[float]], who: str, title: str, caption: str
+) -> Any:
+    """Return the reach of each original beside its author's followers.
+
+    Args:
+        followers, reached: of each original; of many, some are drawn.
+        quartiles: columns `x`, `low`, `middle` and `high` over groups of authors.
+        who: the people who are reached, in words.
+    """
+    step = -(-len(followers) // DOTS_MAX)
+    channel: dict[str, Any] = {}
+    words = {"x": axis("followers of the author at the start", grid=True), "y": above(who)}
+    for name, values in (("x", followers), ("y", reached)):
+        most = max(float(values.max()), 1.0)
+        words[name].values = [value for value in ROUND if value <= most]
+        channel[name] = {
+            "axis": words[name],
+            "scale": alt.Scale(type="symlog", constant=1, domain=[0, most], nice=False),
+        }
+    x, y = alt.X("x:Q", **channel["x"]), alt.Y("y:Q", **channel["y"])
+    dots = alt.Chart(data(columns(x=followers[::step], y=reached[::step])))
+    line = alt.Chart(
+        data(columns(x=quartiles["x"], low=quartiles["low"], y=quartiles["middle"], high=quartiles["high"]))
+    )
+    drawn = alt.layer(
+        dots.mark_point(filled=True, size=9, color=BLUE, opacity=0.45).encode(x=x, y=y),
+        line.mark_area(color=VERMILION, opacity=0.2).encode(x=x, y=alt.Y("low:Q", **channel["y"]), y2="high:Q"),
+        line.mark_line(color=VERMILION, point=alt.OverlayMarkDef(size=14, color=VERMILION)).encode(x=x, y=y),
+    )
+    return themed(fitted(drawn, 250), title, caption)
+
+
+class Marks(NamedTuple):
+    """The marks of some posts of a tree."""
+
+    name: str  # in the legend
+    shape: str
+    color: str
+    size: float  # in square pixels
+    posts: Collection[int]
+
+
+def reactions(posts: Sequence[Any]) -> list[Marks]:
+    """Return the marks of the original, reshares and replies of a cascade."""
+    size = 16 if len(posts) < 120 else 8
+    return [
+        Marks("reshare", "triangle-up", VERMILION, size, {post.post for post in posts if post.kind == "reshare"}),
+        Marks("reply", "square", GREEN, size, {post.post for post in posts if post.kind == "reply"}),
+        Marks("original", "circle", BLUE, 46, {posts[0].post}),
+    ]
+
+
+def cascade(posts: Sequence[Any], tick_seconds: float, marks: Sequence[Marks], title: str, caption: str) -> Any:
+    """Return a cascade as a tree: time to the right, each post joined to the one that it answers or reshares.
+
+    Args:
+        posts: the posts with `post`, `tick`, `parent` and `kind`, in the order in which they were made.
+        marks: if a post has several, later ones are drawn over earlier ones.
+    """
+    at = {post.post: index for index, post in enumerate(posts)}
+    edges = [(at[post.parent], at[post.post]) for post in posts if post.parent in at]
+    igraph: Any = load_igraph()
+    heights = floats([x for x, _ in igraph.Graph(n=len(at), edges=edges).layout_reingold_tilford(root=[0])])
+    seconds = floats([(post.tick - posts[0].tick) * tick_seconds for post in posts])
+    size, unit = next((each for each in UNITS if seconds[-1] >= 2 * each[0]), UNITS[-1])
+    times = seconds / size
+    x = alt.X("x:Q", axis=axis(f"{unit} after the original", grid=True), scale=alt.Scale(nice=False, padding=6))
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(nice=False, zero=False, padding=8))
+    ends = floats(edges).astype(int).reshape(-1, 2)
+    lines = columns(x=times[ends[:, 0]], y=heights[ends[:, 0]], x2=times[ends[:, 1]], y2=heights[ends[:, 1]])
+    layers = [
+        alt.Chart(data(lines))
+        .mark_rule(color=LINE, strokeWidth=0.6, strokeOpacity=0.7)
+        .encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
+    ]
+    for each in marks:
+        kept = [at[post.post] for post in posts if post.post in each.posts]
+        dots = alt.Chart(data(columns(x=times[kept], y=heights[kept])))
+        dot: Any = {"filled": True, "shape": each.shape, "color": each.color, "size": each.size, "opacity": 1}
+        layers += [dots.mark_point(**dot).encode(x=x, y=y)] if kept else []
+    named = [(each.name, each.color, each.shape) for each in reversed(marks) if each.posts and each.name]
+    drawn = alt.layer(*layers, key(named)).resolve_scale(color="independent", shape="independent")
+    return themed(fitted(drawn, 240 + 18 * len(named)), title, caption)
