@@ -48,10 +48,18 @@ NO_PLOTS = not_installed("prism report draws with altair", "plots")
     metavar="FILE",
     help="A CSV file of real figures, as prism validate-world takes (also .gz); may be given more than once.",
 )
-@click.option("--force", is_flag=True, help="Replace FILE if it is there already.")
+@click.option(
+    "--figures",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write each chart to DIR as well, as SVG, PDF and PNG, with the captions: for a paper.",
+)
+@click.option("--force", is_flag=True, help="Replace FILE, and what is in DIR, if it is there already.")
 @TRUST
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress, only where the file is.")
-def report(paths: tuple[Path, ...], out: Path, files: tuple[str, ...], *, force: bool, quiet: bool) -> None:
+def report(
+    paths: tuple[Path, ...], out: Path, files: tuple[str, ...], figures: Path | None, *, force: bool, quiet: bool
+) -> None:
     """Write one HTML file about runs: pictures and tables.
 
     RUN is a run's directory. The file needs no network and no script, so it can be sent, archived and printed; it also
@@ -64,8 +72,11 @@ def report(paths: tuple[Path, ...], out: Path, files: tuple[str, ...], *, force:
     """
     if out.exists() and not force:
         raise RunDirectoryError(f"{out}: is there already; use --force to replace it, or another --out")
+    if figures is not None and figures.is_dir() and any(figures.iterdir()) and not force:
+        raise RunDirectoryError(f"{figures}: is not empty; use --force to replace what is in it, or another --figures")
     try:
         from actors.pages.experiment_report import experiment_report  # noqa: PLC0415
+        from actors.pages.page_frame import pictures  # noqa: PLC0415
         from actors.pages.report import report as written  # noqa: PLC0415  # altair is an optional package
     except ImportError:
         raise click.ClickException(NO_PLOTS) from None
@@ -82,10 +93,15 @@ def report(paths: tuple[Path, ...], out: Path, files: tuple[str, ...], *, force:
         experiment = _experiment(paths, files, on_read)
         if experiment is None:
             runs = _read(paths, step, on_read)
-            content = written(runs, _real(files, runs[0].config), on_step).encode()
+            html = written(runs, _real(files, runs[0].config), on_step)
         else:
-            content = experiment_report(experiment, on_step).encode()
-    write_file(out, content, follows=True)
+            html = experiment_report(experiment, on_step)
+        content = html.encode()
+        write_file(out, content, follows=True)
+        for name, picture in pictures(html) if figures is not None else ():
+            on_step(name)
+            figures.mkdir(parents=True, exist_ok=True)
+            write_file(figures / name, picture)
     echo(f"{out}: {len(content) / 1e6:,.1f} MB" if not quiet else str(out))
 
 

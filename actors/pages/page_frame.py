@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from html import unescape
 from typing import NamedTuple
 
 from actors.pages.card import Chart, card
 from actors.pages.html import Element, Node, page, tag
 from actors.pages.style import report_css
 from actors.pages.words import plural
+from actors.plots.render import as_files
 from prism.experiment import Answer
 
+_PICTURE = re.compile(
+    r"<h3>([^<]*)</h3>\s*<div [^>]*>(<svg.*?</svg>)\s*</div>\s*<figcaption>(.*?)</figcaption>", re.DOTALL
+)
+_TAG, _NO_WORD = re.compile(r"<[^>]*>"), re.compile(r"[^a-z0-9]+")
+SVG = "http://www.w3.org/2000/svg"
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """The policy of the page, for browsers: it loads nothing."""
 
@@ -44,6 +52,18 @@ def document(title: str, header: Element, sections: Sequence[Section]) -> str:
         tag("footer", tag("p", "Made by prism report. The file needs no network; save it, send it, print it.")),
     )
     return page(head, body)
+
+
+def pictures(html: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the pictures of a page as files for a paper: `(name, content)` of SVG, PDF and PNG; and their captions."""
+    captions = []
+    for place, found in enumerate(_PICTURE.finditer(html), start=1):
+        title, svg, caption = (unescape(_TAG.sub("", found[1])), found[2], unescape(_TAG.sub("", found[3])))
+        name = f"{place:02}-{_NO_WORD.sub('-', title.lower()).strip('-')[:60]}"
+        captions.append(f"{name}: {title}. {caption}\n")
+        for ending, content in as_files(svg.replace("<svg", f'<svg xmlns="{SVG}"', 1)).items():
+            yield f"{name}.{ending}", content
+    yield "captions.txt", "".join(captions).encode()
 
 
 def drawn(section: Section) -> Element:

@@ -86,10 +86,10 @@ GRID = """
 .frame svg { width: 100%; height: auto; max-width: 580px; }
 @media (min-width: 760px) {
   .card.third, .card.half { grid-column: span 3; }
-  .card.whole { display: grid; grid-template: auto auto auto 1fr / minmax(0, 580px) minmax(0, 1fr); column-gap: 28px; }
+  .card.whole { display: grid; grid-template: auto auto 1fr / minmax(0, 580px) minmax(0, 1fr); column-gap: 28px; }
   .card.whole h3 { grid-column: 1 / -1; }
-  .card.whole .frame { grid-row: 2 / span 3; }
-  .card.whole > :is(.key, figcaption, details) { grid-column: 2; }
+  .card.whole .frame { grid-row: 2 / span 2; }
+  .card.whole > :is(figcaption, details) { grid-column: 2; }
 }
 @media (min-width: 1000px) { .card.third { grid-column: span 2; } }
 """
@@ -135,11 +135,6 @@ nav a { display: inline-block; padding: 3px 0; }
 figcaption { color: var(--text); font-size: 15px; line-height: 1.45; margin-top: 6px; max-width: 46em; }
 details { margin-top: 6px; font-size: 14px; }
 summary { color: var(--link); cursor: pointer; display: inline-block; padding: 3px 0; }
-.key { display: flex; flex-wrap: wrap; gap: 2px 14px; list-style: none; margin: 0 0 6px; padding: 0; font-size: 14px; }
-.swatch { display: inline-block; width: 13px; height: 13px; border: 1px solid var(--line); vertical-align: -1px;
-  margin-right: 5px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-.shape { display: inline-block; min-width: 13px; text-align: center; margin-right: 5px;
-  -webkit-text-stroke: 0.6px var(--line); print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 .scroll:focus-visible, summary:focus-visible, a:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 pre { background: var(--panel); padding: 12px 14px; white-space: pre-wrap; overflow-wrap: anywhere; font-size: 14px;
   line-height: 1.5; margin: 0 0 14px; }

@@ -124,7 +124,7 @@ def reach(
         data(columns(x=quartiles["x"], low=quartiles["low"], y=quartiles["middle"], high=quartiles["high"]))
     )
     drawn = alt.layer(
-        dots.mark_point(filled=True, size=9, color=BLUE, opacity=0.45).encode(x=x, y=y),
+        dots.mark_point(filled=True, size=12, color=BLUE, opacity=0.45).encode(x=x, y=y),
         line.mark_area(color=VERMILION, opacity=0.2).encode(x=x, y=alt.Y("low:Q", **channel["y"]), y2="high:Q"),
         line.mark_line(color=VERMILION, point=alt.OverlayMarkDef(size=14, color=VERMILION)).encode(x=x, y=y),
     )

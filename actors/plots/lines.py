@@ -143,11 +143,11 @@ def curves(
     for name, words in (("x", x), ("y", y)):
         if name in log:
             channel[name] = log_axis(min(numbers[name], default=1.0), max(numbers[name], default=1.0), words)
+        elif name == "y":
+            channel[name] = {"scale": alt.Scale(zero=True), "axis": above(words)}
         else:
-            channel[name] = {
-                "scale": alt.Scale(zero=name == "y"),
-                "axis": above(words) if name == "y" else axis(words, grid=True),
-            }
+            whole: Any = {"tickMinStep": 1} if all(float(each).is_integer() for each in numbers[name]) else {}
+            channel[name] = {"scale": alt.Scale(zero=False), "axis": axis(words, grid=True, **whole)}
     places, values = alt.X("x:Q", **channel["x"]), alt.Y("y:Q", **channel["y"])
     layers = _layers({"": Panel(courses)}, {"": ""}, places, values, step=step, colors=colors)
     drawn = alt.layer(*layers, data=data(rows)).resolve_scale(color="independent")

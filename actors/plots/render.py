@@ -19,6 +19,8 @@ from prism.palette import DARK, LIGHT
 
 PNG_SCALE: Final = 3.0
 """Pixels of a PNG for each pixel of a chart."""
+HALO: Final = {"paint-order": "stroke", "stroke": LIGHT["ground"], "stroke-linejoin": "round", "stroke-width": "3"}
+"""The attributes of texts: lines do not cross them."""
 OFTEN: Final = 8
 """A shape that is drawn more often in a group is written once."""
 _PLACE: Final = re.compile(r"translate\(([^,]+),([^)]+)\)")
@@ -29,8 +31,17 @@ _ROLES: Final = {color: name for name, color in LIGHT.items()}
 _VARIABLE: Final = re.compile(r"var\(--(\w+)\)")
 _GEOMETRY: Final = frozenset({"d", "transform", "x", "y", "x1", "x2", "y1", "y2"})
 _KEPT: Final = _GEOMETRY | {
-    *("dx", "dy", "fill", "fill-opacity", "font-size", "font-weight", "height", "opacity", "stroke"),
-    *("stroke-dasharray", "stroke-linecap", "stroke-opacity", "stroke-width", "text-anchor", "viewBox", "width"),
+    *("dx", "dy", "fill", "fill-opacity", "font-size", "font-weight", "height", "opacity", "paint-order", "stroke"),
+    *(
+        "stroke-dasharray",
+        "stroke-linecap",
+        "stroke-linejoin",
+        "stroke-opacity",
+        "stroke-width",
+        "text-anchor",
+        "viewBox",
+        "width",
+    ),
 }
 _USUAL: Final = {
     ("font-weight", "normal"),
@@ -101,6 +112,8 @@ def _shorten(parent: Element, shapes: dict[str, str]) -> None:
         _shorten(child, shapes)
         if _local(child) == "g" and not len(child):
             parent.remove(child)
+    if _local(parent) == "text":
+        parent.attrib.update(HALO)
     for key, value in list(parent.attrib.items()):
         if key not in _KEPT or (key, value) in _USUAL:
             del parent.attrib[key]
