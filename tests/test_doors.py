@@ -14,7 +14,7 @@ from tests.catalogue import catalogue
 from tests.paths import ROOT
 
 DOORS = ("prism", "actors", "prism.llm")
-HEAVY = {"igraph", "httpx", "rich", "numpy", "ollama", "prometheus_client", "structlog", "matplotlib"}
+HEAVY = {"igraph", "httpx", "rich", "numpy", "ollama", "prometheus_client", "structlog", "altair"}
 
 
 def imported_for_type_checkers(package: str) -> dict[str, str]:
@@ -39,7 +39,7 @@ def test_every_public_name_is_the_one_that_type_checkers_see() -> None:
     ("statement", "absent"),
     [
         ("import prism, actors", HEAVY | {"msgspec", "yaml", "prism.config", "actors.core"}),
-        ("from actors import run", {"igraph", "httpx", "ollama", "prometheus_client", "matplotlib"}),
+        ("from actors import run", {"igraph", "httpx", "ollama", "prometheus_client", "altair"}),
     ],
 )
 def test_an_import_brings_in_no_more_than_it_needs(statement: str, absent: set[str]) -> None:

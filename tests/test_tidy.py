@@ -58,7 +58,6 @@ DOORS = {
     "actors/results/requests.py": "a copy in a new temporary directory",
     "actors/results/post_tables.py": "a file without a name",
     "actors/results/table_files.py": "tables in a new directory",
-    "actors/pages/picture.py": "a picture in memory",
     "actors/runs/inputs.py": "a second name for an input, which takes the place of any link",
     "actors/runs/pack.py": "a new file in place of none, and new files in a new directory",
     "actors/studies/experiments/node.py": "new files in a new directory",
@@ -121,4 +120,4 @@ def test_locks_have_exact_pins_with_hashes_and_a_run_needs_no_tool_of_developmen
     extras = project["optional-dependencies"]
     assert names_of([*project["dependencies"], *extras["build"]]) <= run
     assert names_of([*extras["dev"], *extras["plots"]]) <= run | development
-    assert run & (development | {"pytest", "mypy", "ruff", "hypothesis", "matplotlib"}) == set()
+    assert run & (development | {"pytest", "mypy", "ruff", "hypothesis", "altair", "vl-convert-python"}) == set()

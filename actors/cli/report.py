@@ -98,10 +98,11 @@ def report(
             html = experiment_report(experiment, on_step)
         content = html.encode()
         write_file(out, content, follows=True)
-        for name, picture in pictures(html) if figures is not None else ():
-            on_step(name)
+        if figures is not None:
             figures.mkdir(parents=True, exist_ok=True)
-            write_file(figures / name, picture)
+            for name, picture in pictures(html):
+                on_step(name)
+                write_file(figures / name, picture)
     echo(f"{out}: {len(content) / 1e6:,.1f} MB" if not quiet else str(out))
 
 

@@ -1,1 +1,38 @@
 """Charts of runs and experiments: one function a chart, from columns to an Altair object."""
+
+from actors.plots.cascades import (
+    Marks,
+    cascade,
+    cascade_depths,
+    cascade_sizes,
+    cascade_virality,
+    cascades,
+    reach,
+    tails,
+)
+from actors.plots.lines import Course, Panel, course, curves, over_rounds, over_time
+from actors.plots.people import attribute
+from actors.plots.render import dark, render
+from actors.plots.rows import Row, rows
+
+__all__ = [
+    "Course",
+    "Marks",
+    "Panel",
+    "Row",
+    "attribute",
+    "cascade",
+    "cascade_depths",
+    "cascade_sizes",
+    "cascade_virality",
+    "cascades",
+    "course",
+    "curves",
+    "dark",
+    "over_rounds",
+    "over_time",
+    "reach",
+    "render",
+    "rows",
+    "tails",
+]

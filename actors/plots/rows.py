@@ -52,13 +52,13 @@ def rows(
     """
     kept = given[:ROWS_MAX]
     texts = [wrapped(row.words) for row in kept]
-    heights = [ROW + WORDS_LINE * text.count("\n") for text in texts] or [ROW]
-    ends = [sum(heights[: place + 1]) for place in range(len(texts))]
+    heights = [ROW + WORDS_LINE * text.count("\n") for text in texts]
+    room, ends = sum(heights, 0 if heights else ROW), [sum(heights[: place + 1]) for place in range(len(texts))]
     ys = [end - BELOW for end in ends]
     has_bar = any(row.bar is not None for row in kept)
     scale = alt.Scale(zero=has_zero and has_bar, nice=False, padding=8)
     x = alt.X("x:Q", axis=axis(unit, grid=True), scale=scale)
-    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[0, sum(heights)], reverse=True, nice=False, zero=False))
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[0, room], reverse=True, nice=False, zero=False))
     color = alt.Color("color:N", scale=None)
 
     def layer(found: Sequence[dict[str, Any]]) -> alt.Chart:
@@ -105,7 +105,7 @@ def rows(
     if names:
         layers.append(key(names))
     legend = 18 * len(names)
-    height = EDGE + WORDS_LINE * wrapped(unit).count("\n") + sum(heights) + legend
+    height = EDGE + WORDS_LINE * wrapped(unit).count("\n") + room + legend
     drawn = alt.layer(*layers).resolve_scale(color="independent", shape="independent")
     return themed(fitted(drawn, height), title, f"{caption}{more_rows(given)}")
 

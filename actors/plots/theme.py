@@ -79,7 +79,7 @@ T = TypeVar("T", bound=Any)
 
 def themed(chart: T, title: str, caption: str) -> T:
     """Return a chart with its title, its caption, which is its description for screen readers, and the theme."""
-    named: T = chart.properties(title=_lines(title), description=caption).configure(**_CONFIG)
+    named: T = chart.properties(title=_lines(title), description=visible(caption)).configure(**_CONFIG)
     return named
 
 
@@ -159,7 +159,7 @@ def data(rows: Sequence[Mapping[str, Any]]) -> Any:
     A number that is not finite is null, and others have six digits: a chart has no more.
     """
     kept = [{name: _plain(value) for name, value in row.items()} for row in rows]
-    return alt.InlineData(values=json.dumps(kept), format=alt.DataFormat(type="json"))
+    return alt.InlineData(values=json.dumps(kept), format={"type": "json"})
 
 
 def columns(**named: Any) -> list[dict[str, Any]]:

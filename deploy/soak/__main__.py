@@ -12,9 +12,9 @@ a hundred rounds without a server, as fast as they go, and the run that is obser
 Run and server are processes of their own. Every second the run's memory, descriptors and threads are read from /proc,
 its tasks, ticks, phase and counts from its metrics. Prometheus observes it with the shipped rules if it is installed.
 At the end the run gets a SIGTERM, its files are verified, and a report is written: soak.md, soak.csv, soak.json, and
-soak.png if matplotlib is installed. Exit code 4: the memory rises in the second half after the warm-up, by more than
-chance (`deploy.soak.trend`) and by more than a mebibyte an hour. Exit code 1: the run ended early, left damaged files,
-or an alert fired that no failing server explains.
+soak.png if the extra `plots` is installed. Exit code 4: the memory rises in the second half after the warm-up, by more
+than chance (`deploy.soak.trend`) and by more than a mebibyte an hour. Exit code 1: the run ended early, left damaged
+files, or an alert fired that no failing server explains.
 
     python -m deploy.soak --minutes 20 [--set key=value] [--out runs/soak-report]
 """

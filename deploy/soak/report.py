@@ -14,6 +14,7 @@ import msgspec
 
 from deploy.soak.memory import PARTS, told
 from deploy.soak.trend import BLOCKS_MIN, Trend, signed, trend
+from prism.palette import GREY, VERMILION
 from tests.standin import Statistics
 
 CSV = "soak.csv"
@@ -351,30 +352,32 @@ def _alerts(facts: Facts) -> str:
 
 
 def draw(observations: Sequence[Observation], path: Path, warm_up: float) -> None:
-    """Draw memory, ticks, calls and counts over time; do nothing if matplotlib is not installed."""
+    """Draw memory, ticks, calls and counts over time; do nothing if the extra `plots` is not installed."""
     try:
-        from matplotlib.figure import Figure  # noqa: PLC0415  # optional: a report needs no picture
+        from actors.plots import Panel, course, over_time  # noqa: PLC0415  # optional: a report needs no picture
     except ImportError:
         return
-    figure = Figure(figsize=(9, 9), layout="constrained")
-    memory, tick, calls, counts = figure.subplots(4, sharex=True)
     minutes = [each.at_s / 60 for each in observations]
-    memory.plot(minutes, [each.rss_bytes / MIB for each in observations], linewidth=0.8)
-    memory.set_ylabel("resident, MiB")
-    durations = tick_durations(observations)
-    tick.plot([at_s / 60 for at_s, _ in durations], [each for _, each in durations], ".", markersize=2)
-    tick.set_ylabel("a tick, s")
-    tick.set_yscale("log")
-    calls.plot(minutes, [each.waiting for each in observations], linewidth=0.8, label="questions that wait")
-    calls.plot(minutes, [each.in_flight for each in observations], linewidth=0.8, label="calls under way")
-    calls.plot(minutes, [each.limit for each in observations], linewidth=0.8, label="limit on calls")
-    calls.legend(fontsize="small", loc="upper right")
-    counts.plot(minutes, [each.descriptors for each in observations], linewidth=0.8, label="descriptors")
-    counts.plot(minutes, [each.threads for each in observations], linewidth=0.8, label="threads")
-    counts.legend(fontsize="small", loc="upper right")
-    counts.set_xlabel("minutes; white: the run goes on, red: it waits for its oracle, grey: warm-up")
-    for axes in (memory, tick, calls, counts):
-        axes.axvspan(0, warm_up * minutes[-1], color="0.92")
-        for begin_s, end_s in spans(observations, "waiting_for_oracle"):
-            axes.axvspan(begin_s / 60, end_s / 60, color="tab:red", alpha=0.15, linewidth=0)
-    figure.savefig(path, dpi=120)
+    ticks = tick_durations(observations)
+
+    def lines(**values: Sequence[float]) -> Panel:
+        return Panel({name.replace("_", " "): course(minutes, [each]) for name, each in values.items()})
+
+    panels = {
+        "resident, MiB": lines(memory=[each.rss_bytes / MIB for each in observations]),
+        "a tick, s": Panel({"tick": course([at_s / 60 for at_s, _ in ticks], [[each for _, each in ticks]])}),
+        "questions and calls": lines(
+            questions_that_wait=[each.waiting for each in observations],
+            calls_under_way=[each.in_flight for each in observations],
+            limit_on_calls=[each.limit for each in observations],
+        ),
+        "descriptors and threads": lines(
+            descriptors=[each.descriptors for each in observations], threads=[each.threads for each in observations]
+        ),
+    }
+    marks = [
+        (warm_up * minutes[-1], GREY),
+        *((at / 60, VERMILION) for at, _ in spans(observations, "waiting_for_oracle")),
+    ]
+    caption = "Grey: the end of the warm-up. Red: the run begins to wait for its oracle."
+    over_time(panels, "A soak", caption, x="minutes", marks=marks, height=90).save(path, scale_factor=3)

@@ -6,8 +6,8 @@ checkpoints, rounds and a log that is set aside when it is full. Only the clock 
 
 Every few hundred ticks this reads the process's memory, descriptors and threads, the objects that Python's collector
 knows, the tasks of the event loop, the page of metrics, and the size of every file. At the end, or after Ctrl-C, the
-files are verified and a report is written: virtual.md, virtual.csv, virtual.json, and virtual.png if matplotlib is
-installed. Exit code 4: the memory rises in the second half, by more than chance and by more than a byte a tick. Exit
+files are verified and a report is written: virtual.md, virtual.csv, virtual.json, and virtual.png if the extra `plots`
+is installed. Exit code 4: the memory rises in the second half, by more than chance and by more than a byte a tick. Exit
 code 1: the files are damaged.
 
     python -m deploy.soak.virtual --ticks 1000000 [--people 100] [--every 500] [--out runs/soak-virtual]

@@ -15,6 +15,7 @@ import msgspec
 from actors import RunResult
 from deploy.soak.memory import PARTS, told
 from deploy.soak.trend import Trend, signed, trend
+from prism.palette import GREY
 
 MIB, KIB, MILLION = 2**20, 2**10, 1_000_000
 DAY_S = 86_400
@@ -265,30 +266,32 @@ def _row(name: str, slope: Slope) -> str:
 
 
 def draw(samples: Sequence[Sample], path: Path, warm_up: float) -> None:
-    """Draw memory, objects, processor time and files over the ticks; do nothing if matplotlib is not installed."""
+    """Draw memory, objects, processor time and files over the ticks; do nothing if `plots` is not installed."""
     try:
-        from matplotlib.figure import Figure  # noqa: PLC0415  # optional: a report needs no picture
+        from actors.plots import Panel, course, over_time  # noqa: PLC0415  # optional: a report needs no picture
     except ImportError:
         return
-    figure = Figure(figsize=(9, 9), layout="constrained")
-    memory, objects, processor, growth = figure.subplots(4, sharex=True)
-    thousands = [each.tick / 1000 for each in samples]
-    memory.plot(thousands, [each.rss_bytes / MIB for each in samples], linewidth=0.8)
-    memory.set_ylabel("resident, MiB")
-    objects.plot(thousands, [each.objects / 1000 for each in samples], linewidth=0.8)
-    objects.set_ylabel("thousand objects")
-    steps = list(pairwise(samples))
-    ends = [after.tick / 1000 for _, after in steps]
-    for axes, (name, _, total) in ((processor, RATES[0]), *((growth, rate) for rate in RATES[1:])):
-        rates = [(total(after) - total(before)) / (after.tick - before.tick) for before, after in steps]
-        axes.plot(ends, rates, linewidth=0.8, label=name)
-    processor.set_ylabel("ms of processor a tick")
-    growth.plot(thousands, [each.checkpoint_bytes / KIB for each in samples], linewidth=0.8, label="checkpoint, KiB")
-    growth.set_ylabel("bytes a tick")
-    growth.set_yscale("log")
-    growth.set_ylim(1, 5000)
-    growth.legend(ncols=4, fontsize="small", loc="upper right")
-    growth.set_xlabel("thousand ticks")
-    for axes in (memory, objects, processor, growth):
-        axes.axvspan(0, warm_up * thousands[-1], color="0.92")
-    figure.savefig(path, dpi=120)
+    thousands, steps = [each.tick / 1000 for each in samples], list(pairwise(samples))
+
+    def rates(chosen: Sequence[tuple[str, str, Callable[[Sample], float]]]) -> Panel:
+        ends = [after.tick / 1000 for _, after in steps]
+        ticks = [after.tick - before.tick for before, after in steps]
+        grown = {name: [total(after) - total(before) for before, after in steps] for name, _, total in chosen}
+        return Panel(
+            {name: course(ends, [[each / of for each, of in zip(grown[name], ticks, strict=True)]]) for name in grown}
+        )
+
+    panels = {
+        "resident, MiB": Panel({"memory": course(thousands, [[each.rss_bytes / MIB for each in samples]])}),
+        "thousand objects": Panel({"objects": course(thousands, [[each.objects / 1000 for each in samples]])}),
+        "ms of processor a tick": rates(RATES[:1]),
+        "bytes a tick": rates(RATES[1:]),
+        "checkpoint, KiB": Panel(
+            {"checkpoint": course(thousands, [[each.checkpoint_bytes / KIB for each in samples]])}
+        ),
+    }
+    marks = [(warm_up * thousands[-1], GREY)]
+    drawn = over_time(
+        panels, "A soak in virtual time", "Grey: the end of the warm-up.", x="thousand ticks", marks=marks
+    )
+    drawn.save(path, scale_factor=3)

@@ -13,8 +13,22 @@ from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.paths import ROOT
 
-HEAVY = {"anyio", "httpx", "igraph", "matplotlib", "msgspec", "numpy", "ollama", "prometheus_client", "rich", "yaml"}
-UNUSED_BY_A_RUN_OF_PEOPLE = {"httpx", "igraph", "matplotlib", "ollama", "prism.economy.domain", "prometheus_client"}
+HEAVY = {
+    *(
+        "altair",
+        "anyio",
+        "httpx",
+        "igraph",
+        "msgspec",
+        "numpy",
+        "ollama",
+        "prometheus_client",
+        "rich",
+        "vl_convert",
+        "yaml",
+    ),
+}
+UNUSED_BY_A_RUN_OF_PEOPLE = {"altair", "httpx", "igraph", "ollama", "prism.economy.domain", "prometheus_client"}
 
 
 COMMANDS = {name: named for commands in SECTIONS.values() for name, named in commands.items()}

@@ -15,7 +15,7 @@ import pytest
 from actors.factory.shipped import replications
 from actors.pages.experiment_charts import effect_charts
 from actors.pages.experiment_report import experiment_report
-from actors.pages.rows import MINUS
+from actors.pages.words import MINUS
 from actors.studies.experiments.record import read_experiment_record
 from tests.actors.pages.test_report import parsed
 from tests.actors.studies.experiments.written import (

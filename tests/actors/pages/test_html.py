@@ -6,7 +6,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from actors.pages.html import page, rendered, shown, tag
+from actors.pages.html import page, rendered, tag
+from prism.quoting import visible
 from tests.catalogue import catalogue
 from tests.hostile_texts import TEXTS
 
@@ -39,12 +40,12 @@ def parsed(html: str) -> Seen:
 def test_a_text_stays_a_text(text: str) -> None:
     seen = parsed(rendered(tag("p", text, title=text, class_="a")))
     assert seen.elements == ["p"]
-    assert seen.attributes == {"title": shown(text), "class": "a"}
-    assert seen.text.strip("\n") == shown(text).strip("\n")
+    assert seen.attributes == {"title": visible(text), "class": "a"}
+    assert seen.text.strip("\n") == visible(text).strip("\n")
 
 
 def test_a_text_that_turns_others_around_is_shown_by_its_code() -> None:
-    assert shown("invoice\u202efdp.exe") == "invoice[U+202E]fdp.exe"
+    assert visible("invoice\u202efdp.exe") == "invoice[U+202E]fdp.exe"
     assert "\x1b" not in rendered(tag("p", "\x1b[31mred"))
 
 

@@ -1,12 +1,8 @@
-"""Pictures of pages: rows of charts are full, and no label is cut."""
+"""Grids of charts: every row of a page is full."""
 
 from __future__ import annotations
 
-import pytest
-
 from actors.pages.page_frame import _sizes
-from actors.pages.picture import WORDS, style, wrapped
-from actors.pages.rows import Row, rows_picture
 from tests.catalogue import catalogue
 
 PARTS = {"third": 2, "half": 3, "whole": 6}
@@ -23,14 +19,3 @@ def test_every_row_of_charts_is_full_and_the_first_charts_are_the_largest(charts
         assert room >= 0
         room = room or 6
     assert room == 6
-
-
-def test_no_word_of_a_long_label_is_cut() -> None:
-    text = "the share of people who have seen a post about politics before the end of the third round, " * 3
-    lines = wrapped(text).splitlines()
-    assert " ".join(lines) == text.strip()
-    assert max(map(len, lines)) <= WORDS
-    with style():
-        short, long = (rows_picture([Row(words, 1.0, 0.0, 2.0)], "posts") for words in ("likes", text))
-    assert long.axes[0].texts[0].get_text() == wrapped(text)
-    assert long.get_size_inches()[1] - short.get_size_inches()[1] == pytest.approx((len(lines) - 1) * 12 / 72)

@@ -1,0 +1,131 @@
+"""Charts as objects: what is drawn is in them, a user changes them, and they become SVG, PDF and PNG."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actors import read_result
+from actors.plots import (
+    Panel,
+    Row,
+    attribute,
+    cascade_depths,
+    cascade_sizes,
+    cascades,
+    course,
+    curves,
+    dark,
+    over_rounds,
+    over_time,
+    render,
+    rows,
+)
+from actors.plots.render import as_files, plain
+from actors.plots.rows import ROWS_MAX
+from actors.plots.theme import WORDS, wrapped
+from prism.palette import DARK, LIGHT
+from tests.catalogue import catalogue
+from tests.hostile_texts import TEXTS
+
+X = [1.0, 2.0, 3.0, 4.0]
+LONG = "the share of people who have seen a post about politics before the end of the third round, " * 3
+
+
+def rows_of(chart: Any) -> list[dict[str, Any]]:
+    """Return the rows of the data of a chart and its layers."""
+    return [row for text in chart.to_dict()["datasets"].values() for row in json.loads(text)]
+
+
+def texts_of(svg: str) -> list[str]:
+    return re.findall(r"<text[^>]*>([^<]+)<", svg)
+
+
+def test_a_chart_of_a_run_is_changed_in_a_line_and_saved(small_run: Path, tmp_path: Path) -> None:
+    result = read_result(small_run)
+    chart = cascade_sizes({"mine": result.table("posts")})
+    sizes = [each.size for each in cascades(result.table("posts"))]
+    lines = [row for row in rows_of(chart) if row["kind"] == "line"]
+    assert [row["x"] for row in lines] == sorted({*map(float, sizes)})
+    assert sum(sizes) == len(result.table("posts"))
+    chart.properties(width=600, title="My sizes").save(tmp_path / "sizes.pdf")
+    assert (tmp_path / "sizes.pdf").read_bytes().startswith(b"%PDF")
+    by_round = over_rounds({"mine": result.rounds, "again": result.table("rounds")}, ["posts", "likes"])
+    assert {"mine", "again", "posts", "likes"} <= {*texts_of(render(by_round))}
+
+
+def test_an_svg_is_text_without_script_in_the_colours_of_the_page() -> None:
+    panels = {name: Panel({"a": course(X, [X]), "b": course(X, [X, X[::-1]])}) for name in ("likes", "posts")}
+    chart = over_time(panels, "Both", "What it shows.", x="round", marks=[(2.0, LIGHT["text"])])
+    svg = render(chart)
+    assert svg == render(chart)
+    assert {"likes", "posts", "round", "a", "b"} <= {*texts_of(svg)}
+    assert "Both" in render(chart, has_title=True)
+    assert "Both" not in svg
+    assert {*re.findall(r"var\(--(\w+)\)", svg)} <= LIGHT.keys()
+    assert not any(color in svg for color in LIGHT.values())
+    assert "script" not in svg
+    assert not any(color in plain(svg, dark=True) for color in LIGHT.values())
+    assert chart.description == "What it shows."
+    files = as_files(svg)
+    assert [files[ending][:4] for ending in ("pdf", "png")] == [b"%PDF", b"\x89PNG"]
+    assert "var(" not in files["svg"].decode()
+
+
+def test_a_dark_chart_has_the_dark_colours_and_no_light_one() -> None:
+    chart = dark(rows([Row("likes", 1.0, 0.0, 2.0, LIGHT["text"])], "posts", "Likes", "Caption."))
+    text = json.dumps(chart.to_dict())
+    assert DARK["text"] in text
+    assert not any(color in text for color in LIGHT.values())
+
+
+def test_no_word_of_a_long_label_is_cut() -> None:
+    lines = wrapped(LONG).splitlines()
+    assert " ".join(lines) == LONG.strip()
+    assert max(map(len, lines)) <= WORDS
+    heights = []
+    for words in ("likes", LONG):
+        svg = render(rows([Row(words, 1.0, 0.0, 2.0)], "posts", "", ""))
+        heights.append(float(re.findall(r'height="([\d.]+)"', svg)[0]))
+        assert {*wrapped(words).splitlines()} <= {*texts_of(svg)} | {*re.findall(r"<tspan[^>]*>([^<]+)<", svg)}
+    assert heights[1] - heights[0] == (len(lines) - 1) * 12
+
+
+def test_of_many_rows_the_first_are_drawn_and_the_caption_says_so() -> None:
+    chart = rows([Row(f"row {place}", float(place)) for place in range(100)], "posts", "Many", "Caption.")
+    assert chart.description == f"Caption. The first {ROWS_MAX} of 100 are drawn."
+    assert {row["words"] for row in rows_of(chart) if "words" in row} == {f"row {place}" for place in range(ROWS_MAX)}
+
+
+def test_a_curve_falls_from_all_values_to_the_largest() -> None:
+    chart = cascade_depths({"a": [1, 1, 2, 5], "b": [3]})
+    lines = [(row["series"], row["x"], row["y"]) for row in rows_of(chart) if row["kind"] == "line"]
+    assert lines == [("a", 1, 100), ("a", 2, 50), ("a", 5, 25), ("b", 3, 100)]
+
+
+@catalogue(
+    "chart",
+    [
+        lambda: curves({"a": course([1.0], [[1.0]])}, "", "", x="x", y="y", log="xy"),
+        lambda: over_time({"a": Panel({"a": course([1.0], [[0.0]])})}, "", "", x="round"),
+        lambda: attribute([0], [np.zeros(3)], "", "", name="opinion", ends=(0.0, 0.0)),
+        lambda: rows([], "posts", "", ""),
+        lambda: rows([Row("a", float("nan"), float("inf"), 1.0)], "posts", "", ""),
+        lambda: curves({"a": course(X, [[1.0, 2.0, float("nan"), 3.0]])}, "", "", x="x", y="y"),
+    ],
+)
+def test_little_data_makes_a_chart(chart: Any) -> None:
+    assert render(chart()).startswith("<svg")
+
+
+@pytest.mark.slow
+@catalogue("text", TEXTS.values())
+def test_a_text_stays_a_text(text: str) -> None:
+    svg = render(over_time({text: Panel({text: course(X, [X]), "b": course(X, [X])})}, text, text, x=text))
+    assert "<script" not in svg
+    assert "<img" not in svg
