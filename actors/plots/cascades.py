@@ -33,7 +33,9 @@ def cascades(posts: Any) -> list[TreeShape]:
     """
     trees: dict[Any, dict[Any, int]] = {}
     parents: dict[Any, list[int]] = {}
-    for post, parent, root in zip(*(list(posts[name]) for name in ("post", "parent", "root")), strict=True):
+    ids = "_id" if "post_id" in posts.columns else ""  # two people may have the same name
+    names = [f"{name}{ids}" for name in ("post", "parent", "root")]
+    for post, parent, root in zip(*(list(posts[name]) for name in names), strict=True):
         places = trees.setdefault(root, {})
         parents.setdefault(root, []).append(-1 if post == root else places[parent])
         places[post] = len(places)

@@ -255,8 +255,8 @@ def test_the_notebook_lines_run_in_a_real_kernel(tmp_path: Path) -> None:
     assert "100%" in bar
     assert "<td>done</td>" in last[0]["data"]["text/html"]
     assert last[0]["data"]["text/plain"].startswith("<RunResult: status done, agents ")
-    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
-    assert "image/png" in notebook.cells[2].outputs[-1]["data"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["runs", "sizes.pdf"]
+    assert "vega-embed" in notebook.cells[2].outputs[-1]["data"]["text/html"]
 
 
 @pytest.mark.slow

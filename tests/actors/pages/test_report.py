@@ -231,6 +231,22 @@ def test_the_command_writes_a_file_whole_and_does_not_replace_one(run: Path, oth
 
 
 @pytest.mark.slow
+def test_each_chart_is_also_a_figure_for_a_paper(run: Path, tmp_path: Path) -> None:
+    figures = tmp_path / "figures"
+    asked = ("report", str(run), "--out", str(tmp_path / "report.html"), "--force", "--figures", str(figures))
+    assert prism_alone(*asked).code == 0
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    names = sorted(path.stem for path in figures.glob("*.pdf"))
+    assert len(names) == html.count("<svg")
+    assert names[0] == "01-what-people-did"
+    assert all((figures / f"{name}.{ending}").stat().st_size for name in names for ending in ("svg", "png"))
+    captions = (figures / "captions.txt").read_text(encoding="utf-8").splitlines()
+    assert [line.partition(": ")[0] for line in captions] == names
+    again = prism_alone(*asked[:4], "-q", "--out", str(tmp_path / "other.html"), "--figures", str(figures))
+    assert (again.code, "is not empty" in again.err) == (2, True)
+
+
+@pytest.mark.slow
 def test_real_cascades_stand_beside(run: Path, tmp_path: Path) -> None:
     rows = ["cascade,node,parent,delay_minutes"]
     rows += [f"{cascade},{node},{node - 1 if node else -1},{node}" for cascade in range(3) for node in range(4)]
