@@ -167,7 +167,7 @@ def cascade(posts: Sequence[Any], tick_seconds: float, marks: Sequence[Marks], t
     seconds = floats([(post.tick - posts[0].tick) * tick_seconds for post in posts])
     size, unit = next((each for each in UNITS if seconds[-1] >= 2 * each[0]), UNITS[-1])
     times = seconds / size
-    x = alt.X("x:Q", axis=axis(f"{unit} after the original", grid=True), scale=alt.Scale(nice=False, padding=6))
+    x = alt.X("x:Q", axis=axis(f"{unit} after the original", grid=True), scale=alt.Scale(nice=False, padding=10))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(nice=False, zero=False, padding=8))
     ends = floats(edges).astype(int).reshape(-1, 2)
     lines = columns(x=times[ends[:, 0]], y=heights[ends[:, 0]], x2=times[ends[:, 1]], y2=heights[ends[:, 1]])

@@ -56,7 +56,7 @@ def rows(
     room, ends = sum(heights, 0 if heights else ROW), [sum(heights[: place + 1]) for place in range(len(texts))]
     ys = [end - BELOW for end in ends]
     has_bar = any(row.bar is not None for row in kept)
-    scale = alt.Scale(zero=has_zero and has_bar, nice=False, padding=8)
+    scale = alt.Scale(zero=has_zero and has_bar, nice=False, padding=12)
     x = alt.X("x:Q", axis=axis(unit, grid=True), scale=scale)
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[0, room], reverse=True, nice=False, zero=False))
     color = alt.Color("color:N", scale=None)
