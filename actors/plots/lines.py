@@ -187,7 +187,7 @@ def _layers(
         spread = layer("range").mark_area(opacity=0.85 if filled else 0.12)
         layers.append(spread.encode(x=x, y=y, y2="high:Q", color=color))
     if any(len(one.each) > 1 for one in courses):
-        seeds = layer("seed").mark_line(strokeWidth=0.7, opacity=0.6)
+        seeds = layer("seed").mark_line(strokeWidth=0.7, opacity=0.45)
         layers.append(seeds.encode(x=x, y=y, color=color, detail="of:N"))
     if filled:
         layers.append(layer("line").mark_line(strokeWidth=0.8, color=TEXT).encode(x=x, y=y))
