@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from prism.quoting import compact
-from prism.rows import Heap, Values, joined
+from prism.rows import Values, joined, listed
 from prism.tables import INTEGER, NAME, PACKED, TEXT, Table, column
 from prism.wording import counted
 
@@ -241,34 +241,30 @@ def events_in(tick: int, rows: Happened) -> list[Event]:
     return [event for *_, event in sorted(found, key=itemgetter(0, 1))]
 
 
-def _listed(values: Values) -> list[Any]:
-    return values.values() if isinstance(values, Heap) else values.tolist()
-
-
 def _posts(tick: int, columns: Sequence[Values]) -> Iterator[Event]:
-    for agent, what, post, parent, topics, number in zip(*map(_listed, columns), strict=True):
+    for agent, what, post, parent, topics, number in zip(*map(listed, columns), strict=True):
         yield PostEvent(tick, agent, MADE[what], post, None if parent < 0 else parent, _topics(topics))
         if number:
             yield PostTaken(tick, agent, post, number)
 
 
 def _likes(tick: int, columns: Sequence[Values]) -> Iterator[Event]:
-    return (PostEvent(tick, agent, "like", post) for agent, post in zip(*map(_listed, columns), strict=True))
+    return (PostEvent(tick, agent, "like", post) for agent, post in zip(*map(listed, columns), strict=True))
 
 
 def _feeds(tick: int, columns: Sequence[Values]) -> Iterator[Event]:
-    of_reader = zip(*map(_listed, columns), strict=True)
+    of_reader = zip(*map(listed, columns), strict=True)
     for agent, places in groupby(of_reader, key=itemgetter(0)):
         yield FeedShown(tick, agent, tuple(post for *_, post in places if post >= 0))
 
 
 def _ties(tick: int, columns: Sequence[Values]) -> Iterator[Event]:
-    for agent, what, whom, post in zip(*map(_listed, columns), strict=True):
+    for agent, what, whom, post in zip(*map(listed, columns), strict=True):
         yield TieChanged(tick, agent, ON_TIES[what], whom, post)
 
 
 def _attributes(tick: int, columns: Sequence[Values]) -> Iterator[Event]:
-    for agent, name, value in zip(*map(_listed, columns), strict=True):
+    for agent, name, value in zip(*map(listed, columns), strict=True):
         yield AttributeSet(tick, agent, name.decode(), _decode(value))
 
 

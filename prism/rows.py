@@ -96,6 +96,16 @@ Values = Any
 """The values of a column: an array of numbers, or a `Heap`."""
 
 
+def listed(values: Values) -> list[Any]:
+    """Return the values of a column as a list: numbers, or bytes."""
+    return values.values() if isinstance(values, Heap) else values.tolist()
+
+
+def rows_of_texts(columns: Sequence[Heap]) -> list[tuple[str, ...]]:
+    """Return rows whose columns are all texts, such as those of `kinds`."""
+    return [*zip(*(column.texts() for column in columns), strict=True)]
+
+
 _FLOAT: Final = 0xCB
 """The byte before a number as msgpack has it, whose eight bytes follow."""
 

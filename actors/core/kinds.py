@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -58,6 +59,7 @@ def with_shapes(before: Sequence[Shape], now: Sequence[Shape]) -> tuple[Shape, .
     return tuple(had.values())
 
 
+@lru_cache  # a chart has few of them, and each wave asks for all
 def kind_of_question(kind: QuestionKind) -> Kind:
     return Kind(kind.trigger, kind.state, "", ASKED, _options(kind.options).decode())
 

@@ -47,7 +47,7 @@ def rows(
         unit: the words of the axis.
         margin: a range on both sides of 0 that is shaded.
         has_zero: whether the axis has a line at 0.
-        seeds: lines through the rows, each with its value in every row; None where it has none.
+        seeds: a line for each seed: its value in each row, or None.
         names: the legend: `(name, colour, shape)` of each entry.
     """
     kept = given[:ROWS_MAX]

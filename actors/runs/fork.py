@@ -37,7 +37,7 @@ from actors.store.oracle_log import (
     encode_answer,
     scan_answers,
 )
-from actors.store.record import Record, whole_ticks
+from actors.store.record import whole_ticks
 from actors.store.recorded_ticks import RecordedTicks
 from actors.store.rounds import ROUNDS, read_rows, starts_of
 from actors.store.run import header_in, read_resolved
@@ -171,7 +171,7 @@ async def _write_past(
         target.sync(ANSWERS)
         future.oracle.statistics.replace_effort(scan_answers(target).effort)
         try:
-            shapes = with_shapes(Record(parent.path).shapes, shapes_of(future.domain))
+            shapes = with_shapes(header_in(parent.path).tables, shapes_of(future.domain))
         except ValueError as error:
             raise _refusal(parent, str(error), "Begin a new run instead.") from None
         create_journal(target, header_of(future.config, inputs, future.domain.size, version(OWN_PACKAGE), shapes))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -64,10 +63,6 @@ class Answers(NamedTuple):
 
     def rows(self) -> AnswerRows:
         return AnswerRows.of(self.updates, self.questions)
-
-    def each(self) -> Iterator[Answer]:
-        """Yield them one by one, updates first."""
-        return chain(self.updates or (), self.questions or ())
 
 
 def questions_of(asked: Sequence[tuple[Question[Any], bytes]], contexts: Contexts) -> Questions[Any] | None:

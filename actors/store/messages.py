@@ -35,7 +35,7 @@ from prism.events import (
     TieChanged,
     events_in,
 )
-from prism.rows import Heap, Part, Tick, Values, read_rows, values_at
+from prism.rows import Heap, Part, Tick, Values, listed, read_rows, values_at
 from prism.tables import PACKED_HEAP, Shape
 
 _TABLES: Final[dict[Any, tuple[str, ...]]] = {
@@ -207,7 +207,7 @@ def questions_in(
 ) -> Iterator[Question[Any]]:
     """Yield rows of questions as objects. `ticks`: that of each row."""
     shape = next(shape for shape in shapes if shape.name == "questions")
-    agents, numbers = map(_listed, columns[:2])
+    agents, numbers = map(listed, columns[:2])
     seen = _contexts(shape.columns[2:], columns[2:])
     for tick, agent, number, context in zip(ticks, agents, numbers, seen, strict=False):
         kind = kinds[number]
@@ -218,7 +218,7 @@ def _contexts(columns: Sequence[tuple[str, str]], values: Sequence[Values]) -> I
     """Yield the context of each question as it was encoded, without its class and the fields that it does not have."""
     if columns[0][0] != SEEN:
         return map(_decode, values[0].values())
-    is_seen, *fields = (_CONVERT.get(dtype, _listed)(each) for (_, dtype), each in zip(columns, values, strict=True))
+    is_seen, *fields = (_CONVERT.get(dtype, listed)(each) for (_, dtype), each in zip(columns, values, strict=True))
     if not any(_ABSENT in field for (_, dtype), field in zip(columns[1:], fields, strict=True) if dtype == PACKED_HEAP):
         return (row if seen else None for seen, *row in zip(is_seen, *fields, strict=True))
     rows = zip(is_seen, *fields, strict=True)
@@ -235,8 +235,4 @@ _CONVERT: Final[dict[str, Callable[[Any], list[Any]]]] = {
 
 
 def _rows(columns: Sequence[Values] | None) -> Iterator[tuple[Any, ...]]:
-    return iter(()) if columns is None else zip(*map(_listed, columns), strict=True)
-
-
-def _listed(values: Values) -> list[Any]:
-    return values.values() if isinstance(values, Heap) else values.tolist()
+    return iter(()) if columns is None else zip(*map(listed, columns), strict=True)

@@ -25,7 +25,7 @@ from actors.store.segments import TableRows, segment_columns, segment_name, segm
 from prism.agents.waves import Kind
 from prism.columns import Ints
 from prism.events import KINDS, MADE, OF_EVERY_RUN, OF_FEEDS, ON_TIES
-from prism.rows import Heap, Part, Tick, Values, joined, part_of, read_rows, values_at
+from prism.rows import Heap, Part, Tick, Values, joined, part_of, read_rows, rows_of_texts, values_at
 from prism.tables import HEAPS, Shape
 
 BLOCK_BYTES: Final = 4 << 20
@@ -287,9 +287,7 @@ class Record:
             if (new := rows.tables.get(KINDS.name)) is not None:
                 if rows.known > len(self.kinds):
                     raise ValueError(f"it names {rows.known} kinds before it, and there are {len(self.kinds)}")
-                self._know(
-                    rows.known, [*zip(*(each.texts() for each in new.columns if isinstance(each, Heap)), strict=True)]
-                )
+                self._know(rows.known, rows_of_texts(new.columns))
         except ValueError as error:
             raise JournalError(f"{JOURNAL}: tick {frame.tick} cannot be read: {error}") from None
         return rows

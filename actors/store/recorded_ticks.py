@@ -19,7 +19,7 @@ from actors.store.messages import messages_in
 from prism.agents import Question, Source, Update
 from prism.agents.waves import Kind
 from prism.events import KINDS, UPDATES, Intervened
-from prism.rows import Tick, read_rows
+from prism.rows import Tick, read_rows, rows_of_texts
 from prism.tables import Shape
 
 _READ_BYTES = 1 << 20
@@ -89,7 +89,7 @@ class RecordedTicks:
         rows = read_rows(payload, self.shapes)
         del self._kinds[rows.known :]
         if (new := rows.tables.get(KINDS.name)) is not None:
-            self._kinds += map(Kind._make, zip(*(column.texts() for column in new.columns), strict=True))
+            self._kinds += map(Kind._make, rows_of_texts(new.columns))
         return rows
 
     def compare(self, tick: int, frame: bytes) -> bool:

@@ -36,7 +36,7 @@ from actors.store.disk import Disk, write_whole
 from actors.store.framed_files import decoded_head, first_frame, reading
 from prism.columns import Ints
 from prism.events import KINDS
-from prism.rows import LENGTH, Heap, Values, bytes_of, joined, part_of, read_head, read_rows
+from prism.rows import LENGTH, Heap, Values, bytes_of, joined, part_of, read_head, read_rows, rows_of_texts
 from prism.sealing import Form, length_of, seal, unseal
 from prism.tables import HEAP, HEAPS, Shape, check_shapes
 
@@ -124,7 +124,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     blocks: tuple[Block, ...]
 
     def named(self, block: Block) -> str:
-        """Return the name of what is in a block."""
+        """Return the name of a block's column, as `table.column`, or of the heads."""
         if block.table == _HEADS:
             return "the heads of its ticks"
         shape = self.tables[block.table]
@@ -188,7 +188,7 @@ def write_segment(disk: Disk, sealed: Sealed, tables: Sequence[Shape], payloads:
         form, data = seal(values)
         stored.append(data)
         blocks.append(Block(table, column, form, length_of(values), len(data)))
-    new = [values.texts() for (table, _), values in columns.items() if table == numbers.get(KINDS.name)]
+    new = [values for (table, _), values in columns.items() if table == numbers.get(KINDS.name)]
     segment = Segment(
         start=sealed.start,
         end=end,
@@ -197,7 +197,7 @@ def write_segment(disk: Disk, sealed: Sealed, tables: Sequence[Shape], payloads:
         before=sealed.link,
         after=after,
         known=len(sealed.kinds),
-        kinds=(*sealed.kinds, *zip(*new, strict=True)),
+        kinds=(*sealed.kinds, *rows_of_texts(new)),
         tables=tuple(tables),
         blocks=tuple(blocks),
     )

@@ -44,7 +44,7 @@ class Contexts:
         return (
             column(SEEN, BOOLEAN, "whether the agent has something in view; else the columns after it mean nothing"),
             *(
-                column(each.name, kind, "a field of what is in view")
+                column(each.name, kind, "a field of the thing in view")
                 for each, kind in zip(self._fields, self._kinds, strict=True)
             ),
         )

@@ -121,11 +121,11 @@ class Stretches:
         events = network.state.t.events[: int(posts[col.EVENTS])]
         posts[col.EVENTS] = 0
         tables: dict[str, tuple[Sequence[Values], Ints]] = {}
-        what = events[:, col.WHAT]
+        what, happened = events[:, col.WHAT], network.rows_of(events, taken)
         for name, is_of in ((POSTS.name, (what > col.LIKE) & (what < col.FEED)), (LIKES.name, what == col.LIKE)):
-            if is_of.any():
-                ends = np.concatenate(([0], is_of.cumsum()))[log.events[:done]]
-                tables[name] = network.rows_of(events[is_of], taken)[name], _counts(ends)
+            if name in happened:
+                ends = np.append(0, is_of.cumsum())[log.events[:done]]
+                tables[name] = happened[name], _counts(ends)
         # The answers.
         new = slice(before, asked)
         wholes, shares = log.wholes[new].copy(), log.shares[new].copy()

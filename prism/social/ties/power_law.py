@@ -31,7 +31,7 @@ def power_law_ties(size: int, ties: int, out_exponent: float, in_exponent: float
     drawn = _shuffle(weights[1], seed)
     sums = [np.cumsum(each) for each in weights]
     starts = [_starts(each) for each in sums]
-    # 2. Ties until there are enough: none of a person to themselves, and none twice.
+    # 2. Draw ties until there are enough. Nobody follows themselves, and no tie is kept twice.
     known = np.empty(0, dtype=np.int64)
     while missing := ties - len(known):
         new = [np.empty(0, dtype=np.int64)]
