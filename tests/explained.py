@@ -7,9 +7,9 @@ from pathlib import Path
 import anyio
 
 from actors.core.messages import name_of_question
-from actors.results.explained_turn import explained_turns
-from actors.results.explanation import ExplainedTurn
-from actors.results.retrace import OpenRun, Trace, retrace
+from actors.explain.explained_turn import explained_turns
+from actors.explain.explanation import ExplainedTurn
+from actors.explain.retrace import OpenRun, Trace, retrace
 
 
 def everybody(path: Path, first: int, last: int) -> tuple[ExplainedTurn, ...]:

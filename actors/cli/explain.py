@@ -30,11 +30,11 @@ from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.machine import not_installed
 from actors.display.console import echo
 from actors.display.starting import step_shown
-from actors.results.explain import explain_path, explain_turn
-from actors.results.explained_post import explain_post, explain_tie
-from actors.results.explained_quarter import explain_quarter
-from actors.results.explanation import plain
-from actors.results.what_if import what_if
+from actors.explain.explain import explain_path, explain_turn
+from actors.explain.explained_post import explain_post, explain_tie
+from actors.explain.explained_quarter import explain_quarter
+from actors.explain.explanation import plain
+from actors.explain.what_if import what_if
 from actors.runtime.simulation import Simulation
 from actors.studies.causes.search import causes_of_agent
 

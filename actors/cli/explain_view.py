@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from actors.display.words import usd
-from actors.results import explanation
+from actors.explain import explanation
 from actors.studies.causes.candidates import DECISIONS, PEOPLE
 from actors.studies.causes.search import AgentCauses
 from actors.studies.causes.words import added_words, tried_words

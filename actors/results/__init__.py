@@ -1,1 +1,1 @@
-"""The tables of runs, and the explanation of any decision, worked out from the files of a run."""
+"""The tables of runs, worked out from their files, and questionnaires put to their people."""

@@ -18,6 +18,8 @@ from anyio import to_thread
 from actors.core.errors import RunDirectoryError, run_directory_error, ungrouped
 from actors.core.files import read_json, refuse_links, remove_abandoned, write_json
 from actors.core.machine import not_installed
+from actors.explain.respondents import LINES, checked_tick, chosen_people, people_of, respondents_at, tick_of
+from actors.explain.retrace import OnBegin, OpenRun
 from actors.factory.config_file import read_text
 from actors.factory.file_kinds import QUESTIONNAIRE, telling_kind
 from actors.factory.oracle_backends import TAPE, open_oracle
@@ -25,8 +27,6 @@ from actors.oracle.call import Answer
 from actors.oracle.single_calls import SingleCalls
 from actors.results.export import files_of, refuse_inside
 from actors.results.people import attribute_columns
-from actors.results.respondents import LINES, checked_tick, chosen_people, people_of, respondents_at, tick_of
-from actors.results.retrace import OnBegin, OpenRun
 from actors.runs.shadow import refuse_other_settings
 from actors.store.manifest import CONFIG, read_manifest
 from actors.store.run import read_resolved

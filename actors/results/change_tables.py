@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -16,46 +16,12 @@ from actors.store.run import Recorded
 from prism.cells import Cells
 from prism.columns import Floats, Ints, begins_run, places_among
 from prism.config.attributes import Value
-from prism.events import ON_TIES, AttributeSet, Intervened, TieChanged
+from prism.events import ON_TIES
 from prism.rows import unpacked
 from prism.social.people.population import Population
+from prism.social.ties.changes import BOUND, ties_from_outside
 
-Changed = TieChanged | AttributeSet | Intervened
-"""A message that may change a tie or an attribute."""
-
-_BOUND: Final = ("follow", "unfollow")
-"""The changes that make or end a tie. A mute does neither."""
 _decode: Final = msgspec.msgpack.Decoder().decode
-
-
-class TieChange(NamedTuple):
-    """A tie that is made or ended."""
-
-    tick: int  # the first tick in which the change holds
-    one: int
-    other: int
-    follows: bool  # True if the tie is made, False if it is ended
-
-
-def tie_changes(messages: Iterable[Changed], number: Callable[[Any], int]) -> Iterator[TieChange]:
-    """Yield the ties that messages make and end, in order. A mute changes no tie.
-
-    A change of a person holds from the next tick on, and that of an intervention from its tick on.
-
-    Args:
-        number: returns the number of a person whom an intervention names.
-    """
-    for each in messages:
-        if isinstance(each, TieChanged) and each.kind in _BOUND:
-            yield TieChange(each.tick + 1, each.agent, each.whom, each.kind == "follow")
-        elif isinstance(each, Intervened):
-            yield from _from_outside(each.tick, each.content, number)
-
-
-def _from_outside(tick: int, content: Any, number: Callable[[Any], int]) -> Iterator[TieChange]:
-    for kind in _BOUND:
-        for one, other in content.get(kind) or ():
-            yield TieChange(tick, number(one), number(other), kind == "follow")
 
 
 class TieTables(Part):
@@ -81,7 +47,7 @@ class TieTables(Part):
         ticks, (agents, what, whom, posts) = tick_of_rows(table), table.columns.values()
         if self._ties is not None:
             self.add(self._ties, ticks, agents, Cells(what, ON_TIES), whom, posts)
-        kinds = np.array([*(ON_TIES.index(each) for each in _BOUND)])
+        kinds = np.array([*(ON_TIES.index(each) for each in BOUND)])
         bound = np.isin(what, kinds)
         columns_of_changes = ticks, np.ones(len(ticks)), agents, whom, what == kinds[0]
         self._changes.append(np.array([each[bound] for each in columns_of_changes], np.int64))
@@ -93,7 +59,7 @@ class TieTables(Part):
         graph, size = population.graph, population.graph.size
         starts, followees = graph.followees()
         until = np.full(len(followees), -1)
-        outside = [each for told in self._outside for each in _from_outside(*told, population.number)]
+        outside = [each for told in self._outside for each in ties_from_outside(*told, population.number)]
         first = np.array([(tick, 0, one, other, follows) for tick, one, other, follows in outside], np.int64)
         ticks, is_own, ones, others, follows = np.concatenate((*self._changes, first.reshape(-1, 5).T), axis=1)
         later: Sequence[Ints] = (np.empty(0, np.int64),) * 4

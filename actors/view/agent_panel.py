@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from actors.factory.domains import show_of
-from actors.results.change_tables import Changed, tie_changes
 from actors.store.answers import answers_in
 from actors.store.followed import Followed
 from actors.store.messages import messages_where
@@ -20,6 +19,7 @@ from prism.llm.question_id import question_id
 from prism.show import Show
 from prism.social.effects import ON_TIES
 from prism.social.people.population import Population
+from prism.social.ties.changes import Changed, tie_changes
 
 STRETCH_BYTES = 24 << 20
 """Bytes of the journal that are searched, from the tick back."""

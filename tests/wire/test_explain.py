@@ -19,9 +19,9 @@ import anyio
 import pytest
 import yaml
 
-from actors.results.explain import explain_path, explain_turn
-from actors.results.explanation import ExplainedQuestion, ExplainedTurn, ModelRequest
-from actors.results.what_if import what_if
+from actors.explain.explain import explain_path, explain_turn
+from actors.explain.explanation import ExplainedQuestion, ExplainedTurn, ModelRequest
+from actors.explain.what_if import what_if
 from tests.command import prism_alone
 from tests.durability.process_runs import ends, prism, whole_ticks
 from tests.explained import everybody

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from actors.core.errors import RunDirectoryError
 from actors.core.kinds import ASKED
 from actors.core.messages import Decided, QuestionName
-from actors.results.retrace import OpenRun
-from actors.results.what_if import answer_as
+from actors.explain.retrace import OpenRun
+from actors.explain.what_if import answer_as
 from actors.runs.interventions import what as what_it_did
 from actors.store.answers import KeptAnswers
 from actors.store.posts import COLUMNS, posts_until

@@ -18,9 +18,9 @@ from msgspec.structs import replace
 from actors.core.messages import Decided, QuestionName, name_of_question
 from actors.core.ports import Record
 from actors.core.state import RunState
+from actors.explain.retrace import OpenRun, recovered_run
+from actors.explain.what_if import Substitute
 from actors.factory.domains import build_domain
-from actors.results.retrace import OpenRun, recovered_run
-from actors.results.what_if import Substitute
 from actors.runs.compatibility import changed_code
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import Part, Replay, naming_changed_code, parts_of, run_parts

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
 from actors.core.messages import Decided, QuestionName
+from actors.explain.requests import Requests
+from actors.explain.retrace import OpenRun
+from actors.explain.what_if import Substitute
 from actors.factory.oracle_backends import open_oracle
-from actors.results.requests import Requests
-from actors.results.retrace import OpenRun
-from actors.results.what_if import Substitute
 from prism.agents import Question
 from prism.domain import Domain
 from prism.llm import Tape, TapedModel

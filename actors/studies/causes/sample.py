@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from actors.core.errors import RunDirectoryError
+from actors.explain.retrace import OpenRun
 from actors.results.measures import personas_of
-from actors.results.retrace import OpenRun
 from prism.columns import Floats, Ints
 from prism.expectations import guess
 from prism.experiment.intervals import CONFIDENCE, Interval, described

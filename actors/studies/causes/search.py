@@ -14,9 +14,9 @@ from anyio import to_thread
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
+from actors.explain.agent_path import chosen_agent
+from actors.explain.retrace import OpenRun
 from actors.factory.domains import look_at_domain, show_of
-from actors.results.agent_path import chosen_agent
-from actors.results.retrace import OpenRun
 from actors.store.course import read_course
 from actors.studies.causes.candidates import (
     DECISIONS,

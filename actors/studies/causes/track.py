@@ -12,8 +12,8 @@ import numpy as np
 
 from actors.core.errors import RunDirectoryError
 from actors.core.frames import HEAD
+from actors.explain.retrace import OpenRun
 from actors.results.measures import BY, CASCADES, ROUNDS_PREFIX, SHAPES, SHORT, Feed, RunNumbers, personas_of
-from actors.results.retrace import OpenRun
 from actors.runs.rounds_csv import round_of
 from actors.runs.summary import summarise
 from actors.runtime.simulation import Simulation

@@ -14,9 +14,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from actors.results.respondents import LATELY_ROUNDS, LINES, respondents_at
+from actors.explain.respondents import LATELY_ROUNDS, LINES, respondents_at
+from actors.explain.retrace import OpenRun
 from actors.results.result import read_result
-from actors.results.retrace import OpenRun
 from actors.store.messages import ticks_of
 from prism.events import AttributeSet
 from tests.catalogue import catalogue

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from actors.cli.explain_view import explanation_lines, path_lines, what_if_lines
-from actors.results.explanation import (
+from actors.explain.explanation import (
     AgentPath,
     Counted,
     ExplainedAnswer,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.actors.cli.test_dead_streams import wait_until
-from tests.actors.results.nested_runs import nested_run
+from tests.actors.explain.nested_runs import nested_run
 from tests.command import prism_alone, without_settings
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import anyio
 import pytest
 
-from actors.results.explain import explain_path, explain_turn
-from actors.results.explained_post import explain_tie
-from actors.results.retrace import OpenRun, Trace, retrace
+from actors.explain.explain import explain_path, explain_turn
+from actors.explain.explained_post import explain_tie
+from actors.explain.retrace import OpenRun, Trace, retrace
 from actors.runtime.simulation import Simulation
 from tests.actors.results.exports import Read, Row, exported
 from tests.catalogue import catalogue

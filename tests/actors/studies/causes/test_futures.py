@@ -9,8 +9,8 @@ from pathlib import Path
 import anyio
 import pytest
 
+from actors.explain.what_if import what_if
 from actors.results.measures import numbers_of
-from actors.results.what_if import what_if
 from actors.store.journal import JOURNAL
 from actors.studies.causes.candidates import Candidate, candidates_of, change_of
 from actors.studies.causes.futures import Change, Futures, Outcome

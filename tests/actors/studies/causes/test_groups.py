@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.results.retrace import OpenRun
+from actors.explain.retrace import OpenRun
 from actors.studies.causes.sample import Coalition, orders_of, shares_of
 from actors.studies.causes.search import causes
 from tests.actors.studies.causes.worlds import measured, run_of

@@ -8,8 +8,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from actors.results.agent_path import decisions, its_messages, path_of
-from actors.results.retrace import OpenRun
+from actors.explain.agent_path import decisions, its_messages, path_of
+from actors.explain.retrace import OpenRun
 from actors.store.course import read_course
 from actors.studies.causes import search
 from actors.studies.causes.search import AgentCauses, causes_of_agent

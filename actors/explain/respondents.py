@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from actors.core.errors import RunDirectoryError
-from actors.results.agent_path import chosen_agent
-from actors.results.retrace import OnBegin, OpenRun, Trace, retrace
+from actors.explain.agent_path import chosen_agent
+from actors.explain.retrace import OnBegin, OpenRun, Trace, retrace
 from actors.runtime.simulation import Simulation
 from prism.agents.social_agent import SocialAgent
 from prism.social.domain import SocialDomain

@@ -19,9 +19,7 @@ from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
 from actors.core.messages import Decided, QuestionName, name_of_question
-from actors.factory.domains import build_domain
-from actors.factory.oracle_backends import open_oracle
-from actors.results.agent_path import (
+from actors.explain.agent_path import (
     QUESTION,
     add_message,
     chosen_agent,
@@ -31,10 +29,12 @@ from actors.results.agent_path import (
     path_of,
     refuse_ticks,
 )
-from actors.results.explained_turn import answers_to
-from actors.results.explanation import AgentDifference, Counted, PathTurn, TickDifference, WhatIf
-from actors.results.requests import requests_of
-from actors.results.retrace import OnBegin, OpenRun, Trace, do_again, recovered_run, retrace
+from actors.explain.explained_turn import answers_to
+from actors.explain.explanation import AgentDifference, Counted, PathTurn, TickDifference, WhatIf
+from actors.explain.requests import requests_of
+from actors.explain.retrace import OnBegin, OpenRun, Trace, do_again, recovered_run, retrace
+from actors.factory.domains import build_domain
+from actors.factory.oracle_backends import open_oracle
 from actors.runs.replay import Replay, naming_changed_code
 from actors.runtime.simulation import Simulation
 from actors.store.messages import Framed, differing_agents, messages_of, ticks_of

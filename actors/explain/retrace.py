@@ -22,8 +22,8 @@ from msgspec.structs import replace
 
 from actors.core.errors import DivergedError, RunDirectoryError
 from actors.core.messages import Codec, QuestionName, name_of_question
+from actors.explain.explanation import plain
 from actors.factory.domains import BuiltDomain, build_domain
-from actors.results.explanation import plain
 from actors.runs.checkpointing import restore
 from actors.runs.compatibility import refuse_unless_compatible
 from actors.runs.directory import RunDirectory

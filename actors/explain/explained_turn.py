@@ -9,8 +9,8 @@ import msgspec
 
 from actors.core.files import json_value
 from actors.core.messages import LATE, Codec, QuestionName, Retried, name_of_question
-from actors.results.agent_path import QUESTION, event_of
-from actors.results.explanation import (
+from actors.explain.agent_path import QUESTION, event_of
+from actors.explain.explanation import (
     ExplainedAnswer,
     ExplainedChange,
     ExplainedQuestion,
@@ -19,8 +19,8 @@ from actors.results.explanation import (
     ExplainedTurn,
     plain,
 )
-from actors.results.requests import Requests, requests_of
-from actors.results.retrace import OpenRun, PlacedQuestion, Trace, TracedTurn
+from actors.explain.requests import Requests, requests_of
+from actors.explain.retrace import OpenRun, PlacedQuestion, Trace, TracedTurn
 from actors.store.answers import judgements_in, logged_in
 from actors.store.oracle_log import LoggedAnswer
 from prism.agents import MOVED, Source, Update

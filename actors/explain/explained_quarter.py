@@ -10,9 +10,9 @@ from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
 from actors.core.messages import name_of_question
-from actors.results.explained_turn import explained_turns
-from actors.results.explanation import ExplainedProposal, ExplainedQuarter, ExplainedTurn, plain
-from actors.results.retrace import OnBegin, OpenRun, Trace, TracedTurn, retrace
+from actors.explain.explained_turn import explained_turns
+from actors.explain.explanation import ExplainedProposal, ExplainedQuarter, ExplainedTurn, plain
+from actors.explain.retrace import OnBegin, OpenRun, Trace, TracedTurn, retrace
 from actors.runtime.simulation import Simulation
 from actors.store.messages import messages_of
 from prism.agents import MOVED, Update

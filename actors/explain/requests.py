@@ -17,9 +17,9 @@ from typing import Any
 
 import msgspec
 
+from actors.explain.explanation import ModelReply, ModelRequest
+from actors.explain.retrace import OpenRun
 from actors.factory.oracle_backends import tape_path
-from actors.results.explanation import ModelReply, ModelRequest
-from actors.results.retrace import OpenRun
 from actors.runs.directory import TAPE
 from prism.agents import Question, StatefulAgent
 from prism.domain import Domain

@@ -11,10 +11,9 @@ import numpy as np
 from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
-from actors.results.agent_path import chosen_agent
-from actors.results.change_tables import tie_changes
-from actors.results.explained_turn import rows_of
-from actors.results.explanation import (
+from actors.explain.agent_path import chosen_agent
+from actors.explain.explained_turn import rows_of
+from actors.explain.explanation import (
     Cause,
     ExplainedCascade,
     ExplainedLike,
@@ -22,13 +21,14 @@ from actors.results.explanation import (
     ExplainedTie,
     ExplainedTieChange,
 )
-from actors.results.retrace import OnBegin, OpenRun, Trace, TracedTurn, retrace
+from actors.explain.retrace import OnBegin, OpenRun, Trace, TracedTurn, retrace
 from actors.runtime.simulation import Simulation
 from actors.store.messages import messages_where
 from actors.store.posts import posts_until
 from prism.agents import MOVED, Update
 from prism.events import Intervened, PostEvent, TieChanged
 from prism.social.people.population import Population
+from prism.social.ties.changes import tie_changes
 
 TURNS_KEPT = 32
 """The turns of an agent before an engagement among which the one that decided on it is looked for."""

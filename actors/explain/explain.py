@@ -1,6 +1,6 @@
 """The explanation of any decision of a run: the path of an agent, and each of its turns with all that led to it.
 
-It costs no call to a model: turns are worked out again, and compared with the journal (`actors.results.retrace`). It
+It costs no call to a model: turns are worked out again, and compared with the journal (`actors.explain.retrace`). It
 works while the run is going on, after a kill, and in a fork, up to the last whole tick. `docs/cause.md` shows it.
 """
 
@@ -15,8 +15,7 @@ from anyio import to_thread
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
-from actors.factory.domains import look_at_domain
-from actors.results.agent_path import (
+from actors.explain.agent_path import (
     QUESTION,
     before,
     chosen_agent,
@@ -26,9 +25,10 @@ from actors.results.agent_path import (
     path_of,
     refuse_ticks,
 )
-from actors.results.explained_turn import explained_turns
-from actors.results.explanation import AgentPath, ExplainedTurn, Explanation, plain
-from actors.results.retrace import OnBegin, OpenRun, Trace, retrace
+from actors.explain.explained_turn import explained_turns
+from actors.explain.explanation import AgentPath, ExplainedTurn, Explanation, plain
+from actors.explain.retrace import OnBegin, OpenRun, Trace, retrace
+from actors.factory.domains import look_at_domain
 from prism.quoting import shown
 
 LATEST = 20

@@ -10,8 +10,8 @@ import anyio
 import pytest
 
 from actors.core.errors import RunDirectoryError
-from actors.results.explain import explain_path
-from actors.results.explained_post import explain_post
+from actors.explain.explain import explain_path
+from actors.explain.explained_post import explain_post
 from tests.actors.store.independent_reader import read_posts
 
 

@@ -9,9 +9,9 @@ import anyio
 import pytest
 
 from actors.core.errors import RunDirectoryError
-from actors.results.explain import explain_path
-from actors.results.explanation import PathTurn, WhatIf
-from actors.results.what_if import what_if
+from actors.explain.explain import explain_path
+from actors.explain.explanation import PathTurn, WhatIf
+from actors.explain.what_if import what_if
 from tests.recorded import content
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from actors.core.errors import RunDirectoryError
-from actors.results.explanation import PathTurn, plain
-from actors.results.retrace import OpenRun
+from actors.explain.explanation import PathTurn, plain
+from actors.explain.retrace import OpenRun
 from actors.store.messages import of_agent
 from prism.agents import DECIDED, STALE, Question, Update
 from prism.events import Event

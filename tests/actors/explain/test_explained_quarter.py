@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from actors.core.errors import RunDirectoryError
-from actors.results.explained_quarter import explain_quarter
-from actors.results.explanation import plain
+from actors.explain.explained_quarter import explain_quarter
+from actors.explain.explanation import plain
 from actors.store.messages import ticks_of
 from prism.agents import Update
 from prism.economy.nation import PolicyStep

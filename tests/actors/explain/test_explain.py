@@ -11,10 +11,10 @@ import anyio
 import pytest
 
 from actors.core.errors import DivergedError, RunDirectoryError
-from actors.results.explain import explain_agent, explain_path, explain_turn
+from actors.explain.explain import explain_agent, explain_path, explain_turn
 from actors.store.journal import JOURNAL
 from tests.actors.cli.test_replay import Done, forge
-from tests.actors.results.nested_runs import nested_run
+from tests.actors.explain.nested_runs import nested_run
 from tests.command import prism_alone
 from tests.explained import everybody
 from tests.own_domains import CROSSING, path_restored, write_study
