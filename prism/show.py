@@ -93,8 +93,10 @@ class Show:
         settings: those of a user's domain, below `domain`; None for a domain that comes with PRISM.
     """
 
+    agent: str = "agent"
+    """The noun for one of its agents."""
     agents: str = "agents"
-    """The noun for several of its agents."""
+    """The noun for several of them."""
     round: str = "round"
     """The noun for a round of its runs."""
     title: str = "The world over time"
@@ -145,6 +147,14 @@ class Show:
     def name(self, agent: int) -> str:
         """Return the name of an agent; empty if it has none."""
         return ""
+
+    def called(self, agent: int, name: str = "") -> str:
+        """Return what a page calls an agent: its name, or its number, such as `person 825`.
+
+        Args:
+            name: the name if it is known from elsewhere, such as from the file of people.
+        """
+        return name or self.name(agent) or f"{self.agent} {agent:,}"
 
     def gatherer(self) -> Gatherer:
         """Return a gatherer of the rows of `tables`. It is asked for only if there are tables."""

@@ -43,7 +43,7 @@ RESUMABLE = {"yes": "resumable", "no": "not resumable", "--ticks": "can be made 
     help="Show the question with this id, or the header X-Request-Id that a server got, instead of the list.",
 )
 def runs(root: Path, question: str | None) -> None:
-    """List the runs in a directory, with their state.
+    """List the runs in a directory, the newest first, with their state.
 
     DIR (default: runs) may also be a single run. With --question it shows a question that one of the runs asked.
 
@@ -78,10 +78,10 @@ def runs(root: Path, question: str | None) -> None:
 def _table(lines: list[ListedRun]) -> Table:
     """Return a table with a row for each run."""
     return table(
-        ("run", "state", "resumable", ">ticks", ">of", ">agents", "digest", "note"),
+        ("run", "domain", "state", "resumable", ">ticks", ">of", ">agents", "digest", "note"),
         (
             (
-                *(str(line.path), _state(line), _resumable(line)),
+                *(str(line.path), line.domain, _state(line), _resumable(line)),
                 *(f"{line.ticks:,}", f"{line.length:,}", f"{line.agents:,}", line.digest, _note(line)),
             )
             for line in lines
@@ -94,6 +94,7 @@ def _block(line: ListedRun, width: int) -> str:
     rows = [
         str(line.path),
         f"  {_state(line)}, {RESUMABLE[_resumable(line)]}",
+        f"  {line.domain}" if line.domain else "",
         f"  {line.ticks:,} of {counted(line.length, 'tick')}, {counted(line.agents, 'agent')}",
         f"  digest {line.digest}" if line.digest else "",
         textwrap.fill(_note(line), width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False),

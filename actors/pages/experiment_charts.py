@@ -48,9 +48,18 @@ Named = tuple[str, Comparison]
 
 
 SCALES: Mapping[str, str] = {
-    "d_z": "the mean difference over the standard deviation of the differences",
-    "rank-biserial": "the ranks of the pairs in which the first condition is above minus those in which it is below",
-    "Cliff's delta": "how much more often a seed of the first condition is above one of the second than below it",
+    "d_z": (
+        "the mean difference in units of the spread of differences: at 0.2 about 58 of 100 seeds differ in this "
+        "direction, at 0.8 about 79"
+    ),
+    "rank-biserial": (
+        "1 if the first condition is above the second under every seed, \N{MINUS SIGN}1 if it is below under every "
+        "seed, and 0 if neither prevails; large differences weigh more"
+    ),
+    "Cliff's delta": (
+        "1 if every seed of the first condition is above every seed of the second, \N{MINUS SIGN}1 if all are below, "
+        "and 0 if neither prevails"
+    ),
 }
 """`{effect size: its meaning}`."""
 

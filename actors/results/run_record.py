@@ -211,12 +211,17 @@ def differing(settings: Sequence[dict[str, str]], missing: str = "") -> list[Dif
 
 
 def plain_values(values: Sequence[str]) -> list[str]:
-    """Return values with kept inputs by the names of their files; with the hash, where two would look the same."""
-    kept = [(KEPT if KEPT.fullmatch(value) else _KEPT_IN_JSON, value) for value in values]
-    plain = [name.sub(lambda found: found["name"] or found["sha256"][:8], value) for name, value in kept]
-    if len({*plain}) == len({*values}):
-        return plain
-    return [name.sub(lambda found: f"{found['name'] or 'code'} ({found['sha256'][:8]})", value) for name, value in kept]
+    """Return values with kept inputs by the names of their files; files of one name are numbered if they differ."""
+    versions: dict[str, list[str]] = {}
+
+    def named(found: re.Match[str]) -> str:
+        contents = versions.setdefault(found["name"] or "code", [])
+        if found["sha256"] not in contents:
+            contents.append(found["sha256"])
+        name, place = found["name"] or "code", contents.index(found["sha256"]) + 1
+        return name if place == 1 else f"{name} (version {place})"
+
+    return [(KEPT if KEPT.fullmatch(value) else _KEPT_IN_JSON).sub(named, value) for value in values]
 
 
 def groups_of(runs: Sequence[RunRecord]) -> tuple[list[RunGroup], list[Difference]]:

@@ -41,6 +41,7 @@ class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run in the list.
 
     Args:
+        domain: the name of its domain; empty if it is damaged.
         ticks: whole ticks in its journal; `length`: ticks of the whole run.
         digest: the digest after those ticks.
         is_resumable: whether `prism resume` can continue it.
@@ -54,6 +55,7 @@ class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
 
     path: Path
     status: RunStatus
+    domain: str = ""
     ticks: int = 0
     length: int = 0
     agents: int = 0
@@ -68,15 +70,19 @@ class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def runs_in(root: Path) -> list[ListedRun]:
-    """Return the runs directly below a directory, by name; or the one run that the directory is."""
+    """Return the runs directly below a directory, the newest first; or the one run that the directory is."""
     return [list_run(path) for path in run_paths(root)]
 
 
 def run_paths(root: Path) -> list[Path]:
-    """Return the directories of the runs directly below a directory, by name; or the directory, if it is a run's."""
+    """Return the directories of the runs directly below a directory, or the directory itself, if it is a run's.
+
+    The run that was begun or resumed last is the first; runs of one moment are ordered by name.
+    """
     if (root / MANIFEST).is_file():
         return [root]
-    return [path for path in sorted(root.iterdir()) if (path / MANIFEST).is_file()]
+    found = [path for path in sorted(root.iterdir()) if (path / MANIFEST).is_file()]
+    return sorted(found, key=lambda path: -_mark(path / MANIFEST)[0])
 
 
 def list_run(path: Path) -> ListedRun:
@@ -100,6 +106,7 @@ def list_run(path: Path) -> ListedRun:
     return ListedRun(
         path=path,
         status=status,
+        domain=run.domain_name,
         ticks=ticks,
         length=length,
         agents=agents,

@@ -14,7 +14,7 @@ from actors.core.errors import ActorError
 from actors.factory.domains import show_of
 from actors.results.run_record import Difference, differing, settings_in_words
 from actors.store.listing import ListedRun, Marks, RunStatus, list_run, marks_of, run_paths
-from actors.store.manifest import CONFIG, MANIFEST, read_summary
+from actors.store.manifest import CONFIG, read_summary
 from actors.store.run import header_in, read_resolved
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.record import current_plan
@@ -73,14 +73,6 @@ def name_of(path: Path) -> str:
     return shown(path.resolve().name if path.name in ("", "..") else path.name)
 
 
-def begun_ns(path: Path) -> int:
-    """Return when the manifest of a run was written; 0 if it has gone."""
-    try:
-        return (path / MANIFEST).stat().st_mtime_ns
-    except OSError:
-        return 0
-
-
 class _Known(NamedTuple):
     """A run when it was last looked at."""
 
@@ -100,17 +92,13 @@ class RunLister:
         self._known: dict[Path, _Known] = {}
 
     def paths(self) -> dict[str, Path]:
-        """Return `{name: directory}` of the runs: cells in the order of the plan, others from the latest on."""
+        """Return `{name: directory}` of the runs: cells in the order of the plan, others from the newest on."""
         if self.root.name == CELLS and not self.root.exists():
             return {}
         found = {name_of(path): path for path in run_paths(self.root)}
         labels = self._labels()
         order = {name: place for place, name in enumerate(labels)}
-
-        def place_of(name: str) -> tuple[int, int, str]:
-            return order.get(name, len(order)), -begun_ns(found[name]), name
-
-        return {name: found[name] for name in sorted(found, key=place_of)}
+        return {name: found[name] for name in sorted(found, key=lambda name: order.get(name, len(order)))}
 
     def _labels(self) -> dict[str, str]:
         """Return `{name of a cell: its conditions and its seed}`, in the order of the plan; empty for other runs."""
@@ -166,10 +154,14 @@ class RunLister:
 
 
 def _differences(runs: list[_Known]) -> list[Difference]:
-    """Return the settings in which runs of one domain differ, with a value for each run; runs of others have none."""
+    """Return the settings in which runs of one domain differ, with a value for each run; others have none.
+
+    A damaged run is left out: what can be read of its settings may not be what it ran with.
+    """
     places: dict[str, list[int]] = {}
     for place, known in enumerate(runs):
-        places.setdefault(_domain(known.config), []).append(place)
+        if known.run.status is not RunStatus.DAMAGED:
+            places.setdefault(_domain(known.config), []).append(place)
     values: dict[str, list[str]] = {}
     for of_domain in places.values():
         for one in differing([settings_in_words(runs[place].config) for place in of_domain]):

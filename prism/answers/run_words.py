@@ -119,6 +119,6 @@ class MadeOf(msgspec.Struct, frozen=True, kw_only=True):
     inputs: dict[str, str]  # `{name of an input file: SHA-256}`
 
     def __str__(self) -> str:
-        files = ", ".join(f"{name} {digest[:12]}" for name, digest in self.inputs.items())
+        files = ", ".join(self.inputs)
         version = ", ".join(self.prism) or "of an unknown version"
         return f"PRISM {version}; {f'inputs: {files}' if files else 'no input files'}."

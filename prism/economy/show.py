@@ -112,6 +112,7 @@ class Quarters:
 class EconomyShow(Show):
     """The tables, names and panels of an economy."""
 
+    agent = "nation"
     agents = "nations"
     round = "quarter"
     title = "Indicators"

@@ -24,6 +24,7 @@ _ACTS: Final = ("posts", "likes", "replies", "reshares", "follows", "unfollows",
 
 
 class SocialShow(Show):
+    agent = "person"
     agents = "people"
     title = "What people did"
     pictures = ("states", "network", "cascades")

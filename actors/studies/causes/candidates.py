@@ -135,7 +135,7 @@ def words_of(run: OpenRun, candidate: Candidate) -> str:
 
 def _called(run: OpenRun, agent: int) -> str:
     name = run.name_of(agent)
-    return f"{name} ({agent})" if name else f"agent {agent}"
+    return f"{name} ({agent})" if name else run.show.called(agent)
 
 
 def _interventions(run: OpenRun) -> Candidates:

@@ -73,6 +73,11 @@ def test_the_statistics_stand_below_in_words_with_size_and_interval(html: str) -
     assert "Not supported" not in text
 
 
+def test_effect_sizes_are_explained_in_everyday_words(html: str) -> None:
+    told = f"rank-biserial is 1 if the first condition is above the second under every seed, {MINUS}1 if it is below"
+    assert told in html[html.index('id="comparisons"') :]
+
+
 def outcome_with(path: Path, *comparisons: Mapping[str, Any]) -> str:
     """Return the words of the answer and of the comparisons in the report, with these comparisons as its outcome."""
     hypotheses = [{**HYPOTHESES[0], **each["hypothesis"]} for each in comparisons]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ from actors.core.phase import Phase
 from actors.store.journal import JOURNAL
 from actors.store.listing import RunStatus, list_run, runs_in
 from actors.store.lock import locked
+from actors.store.manifest import MANIFEST
 from actors.store.phase_file import PHASE, PhaseNote
 from tests.actors.store.test_independent_reader import summary_of
 from tests.catalogue import catalogue
@@ -70,9 +72,12 @@ def test_a_run_with_an_unreadable_file_is_damaged(run: Path, name: str) -> None:
     assert (line.status, line.is_resumable) == (RunStatus.DAMAGED, False)
 
 
-def test_the_runs_of_a_directory_are_listed_by_name_and_others_left_out(run: Path) -> None:
+def test_the_runs_of_a_directory_are_listed_newest_first_and_others_left_out(run: Path) -> None:
     shutil.copytree(run, run.parent / "another")
+    os.utime(run.parent / "another" / MANIFEST, (1e9, 1e9))
     (run.parent / "notes").mkdir()
     (run.parent / "file.txt").write_text("no run")
-    assert [line.path.name for line in runs_in(run.parent)] == ["another", "run"]
+    assert [line.path.name for line in runs_in(run.parent)] == ["run", "another"]
+    os.utime(run / MANIFEST, (9e8, 9e8))
+    assert [(line.path.name, line.domain) for line in runs_in(run.parent)] == [("another", "social"), ("run", "social")]
     assert [line.path.name for line in runs_in(run)] == ["run"]

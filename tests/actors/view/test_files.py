@@ -14,6 +14,7 @@ from actors.core.frames import HEAD
 from actors.results.run_record import differing
 from actors.store.followed import Followed
 from actors.store.listing import runs_in
+from prism.answers import MadeOf
 from tests.actors.view.asking import Asked, copied
 from tests.catalogue import catalogue
 
@@ -99,25 +100,30 @@ def test_runs_are_listed_from_the_latest_on_and_a_damaged_one_leaves_the_labels_
 ) -> None:
     for name, begun_s in (("a", 2), ("b", 3), ("c", 1)):
         os.utime(copied(embedded, tmp_path, name) / "manifest.json", (begun_s, begun_s))
-    for damaged in ("config.yaml", JOURNAL):
+    config = tmp_path / "c" / "config.yaml"
+    config.write_text(config.read_text().replace("seed: ", "seed: 1"))
+    for damaged in ("manifest.json", "config.yaml", JOURNAL):
         (tmp_path / "c" / damaged).write_text("{")
+        os.utime(tmp_path / "c" / "manifest.json", (1, 1))
         listed = Asked(tmp_path).json("runs")
+        assert [line["domain"] for line in listed["runs"]][:2] == ["social", "social"]
         assert ([line["name"] for line in listed["runs"]], listed["differences"]) == (["b", "a", "c"], [])
 
 
-def test_kept_inputs_are_labelled_by_their_names_and_by_a_hash_only_where_these_are_the_same() -> None:
+def test_kept_inputs_are_labelled_by_their_names_and_never_by_their_hashes() -> None:
     one, other = (f"inputs/{digit * 64}" for digit in "ab")
     cases = {
         (f"{one}/edges.csv", f"{other}/ties.csv"): ["edges.csv", "ties.csv"],
-        (f"{one}/edges.csv", f"{other}/edges.csv"): ["edges.csv (aaaaaaaa)", "edges.csv (bbbbbbbb)"],
+        (f"{one}/edges.csv", f"{other}/edges.csv"): ["edges.csv", "edges.csv (version 2)"],
         (f"{one}/edges.csv", "null"): ["edges.csv", "null"],
-        (one, other): ["aaaaaaaa", "bbbbbbbb"],
+        (one, other): ["code", "code (version 2)"],
         (f'["{one}/a.csv", "{one}/b.csv"]', "[]"): ['["a.csv", "b.csv"]', "[]"],
         (f'{one}/q"uote.csv', f'["{one}/q\\"uote.csv"]'): ['q"uote.csv', '["q\\"uote.csv"]'],
     }
     for values, expected in cases.items():
         (found,) = differing([{"population.graph.path": value} for value in values])
         assert found.values == expected
+    assert str(MadeOf(prism=["0.1.0"], inputs={"edges.csv": "a" * 64})) == "PRISM 0.1.0; inputs: edges.csv."
 
 
 @catalogue("path", ["runs/nobody", "runs/..%2f..", "runs/%00", "compare?left=a&right=b"])
