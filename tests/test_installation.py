@@ -95,7 +95,6 @@ def test_what_needs_an_extra_says_in_one_line_how_to_get_it(installed: Path, tmp
     for extra, arguments in (
         ("plots", ("report", "shared")),
         ("experiments", ("experiment", "study/experiment.yaml")),
-        ("export", ("export", "shared", "--to", "parquet")),
     ):
         ended = run(installed, *arguments, cwd=tmp_path)
         told = ended.stderr.strip().splitlines()

@@ -55,7 +55,7 @@ DOORS = {
     "actors/cli/testing.py": "a log that the user has named",
     "actors/factory/graph_files.py": "a copy in a new temporary directory",
     "actors/explain/requests.py": "a copy in a new temporary directory",
-    "actors/results/table_files.py": "tables in a new directory",
+    "actors/tables/files.py": "tables in a new directory",
     "actors/runs/inputs.py": "a second name for an input, which takes the place of any link",
     "actors/runs/pack.py": "a new file in place of none, and new files in a new directory",
     "actors/studies/experiments/node.py": "new files in a new directory",

@@ -23,8 +23,8 @@ from actors.core.errors import ungrouped
 from actors.display.console import SafeConsole, echo
 from actors.logs.output import say
 from actors.results.ask import Asked, Survey
-from actors.results.export import FORMATS
 from actors.runs.signals import ended_by_signals
+from actors.tables.files import FORMATS
 from prism.survey import ItemOutcome
 
 SHOWN_AFTER_S = 2.0

@@ -12,15 +12,18 @@ from actors.cli.progress import Standing, progress_shown
 from actors.cli.trust import TRUST
 from actors.display.console import echo
 from actors.logs.output import say
-from actors.results.export import FORMATS, Exported, NoTableError, Progress, export
 from actors.runs.signals import ended_by_signals
 from actors.store.manifest import read_summary
+from actors.tables.database import QueryError
+from actors.tables.export import Exported, Progress, answered, export
+from actors.tables.files import FORMATS
+from actors.tables.schema import NoTableError
 from prism.no_effect import remarks
 
 
 @click.command(name="export")
 @click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=PackedOrDirectory())
-@click.option("--to", "form", type=click.Choice(FORMATS), required=True, help="Format of the files.")
+@click.option("--to", "form", type=click.Choice(FORMATS), help="Format of the files; --sql alone prints.")
 @click.option(
     "--out",
     type=Directory(),
@@ -30,17 +33,31 @@ from prism.no_effect import remarks
 @click.option(
     "--tables", metavar="NAME,...", default="", help="The tables to write.  [default: all that the runs have]"
 )
+@click.option(
+    "--sql", metavar="QUERY", help="Answer a SELECT of DuckDB on the tables, instead; with --to, write it as a table."
+)
 @click.option("--force", is_flag=True, help="Replace an export that is there.")
 @TRUST
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing.")
 def export_command(
-    paths: tuple[Path, ...], form: str, out: Path | None, tables: str, *, force: bool, quiet: bool
+    paths: tuple[Path, ...],
+    form: str | None,
+    out: Path | None,
+    tables: str,
+    sql: str | None,
+    *,
+    force: bool,
+    quiet: bool,
 ) -> None:
     """Write what happened in runs as CSV, Parquet or SQLite tables.
 
     RUN is a run's directory. docs/tables.md lists the tables and their columns. Several runs go into one file for each
     table, with a column `run`. A run may be going on: its tables end with its last whole tick.
+
+    --sql may also read the tables of journals, such as journal.updates.
     """
+    if form is None and sql is None:
+        raise click.UsageError("Missing option '--to'.")
     names = [name.strip() for name in tables.split(",") if name.strip()]
     where = out or Path(f"{paths[0].resolve().name if len(paths) == 1 else 'runs'}-{form}")
     latest = [Progress(0, 1)]
@@ -52,9 +69,17 @@ def export_command(
 
     with ended_by_signals(), progress_shown(standing, quiet=quiet):
         try:
-            done = export(paths, form, where, names, partial(latest.__setitem__, 0), replaces=force)
+            if form is None:
+                answer = answered(paths, sql or "", partial(latest.__setitem__, 0))
+            else:
+                done = export(paths, form, where, names, partial(latest.__setitem__, 0), sql=sql, replaces=force)
         except NoTableError as error:
             raise click.BadParameter(str(error), param_hint="'--tables'") from None
+        except QueryError as error:
+            raise click.BadParameter(str(error), param_hint="'--sql'") from None
+    if form is None:
+        echo(answer)
+        return
     if quiet:
         return
     for note in done.notes:

@@ -13,12 +13,12 @@ from actors.pages.html import Element
 from actors.pages.sharing_words import sharing_notice
 from actors.pages.words import NO_VALUE, count, listed, place_of, plural, share, spread
 from actors.pages.words import figure as digits
-from actors.results.frames import read_tables
 from actors.results.run_record import RunGroup, RunRecord
 from actors.store.listing import RunStatus
 from actors.store.rounds import ENGINE_COLUMNS
 from actors.store.run import Recorded
-from prism.cells import as_list
+from actors.tables.database import Tables
+from actors.tables.relations import quoted
 from prism.distribution import SIZE_TOTALS
 from prism.llm.spending import cost_usd
 from prism.no_effect import remarks, remarks_on_many
@@ -233,15 +233,21 @@ def own_tables(groups: Sequence[RunGroup]) -> Iterator[Element]:
     names = [table.name for table in run.show.tables]
     if not names:
         return
-    found, rows = read_tables(Recorded(run.path), names, OWN_ROWS)
-    for name, (table, columns) in found.items():
-        kept = [place for place, each in enumerate(table.columns) if place and each.kind is not Kind.TIME]
-        heads = [table.columns[place].name.replace("_", " ") for place in kept]
-        cells = [*zip(*([*map(_cell, as_list(columns[place]))] for place in kept), strict=True)]
-        part = f", the first {OWN_ROWS} of {rows[name]:,} rows" if rows[name] > OWN_ROWS else ""
-        caption = f"{name}{f' of {run.name}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}{part}"
-        texts = frozenset(at for at, place in enumerate(kept) if table.columns[place].kind in _LEFT)
-        yield table_of(Table(heads, cells, texts | {0}), caption, is_shown=True, rows_max=OWN_ROWS)
+    with Tables([Recorded(run.path, run.name)]) as tables:
+        tables.load(*names)
+        for name in names:
+            kept = [each for each in tables.schema[name].columns[1:] if each.kind is not Kind.TIME]
+            ((count_of_rows,),) = tables.query(f"SELECT count(*) FROM {quoted(name)}").fetchall()  # noqa: S608  # quoted
+            if not count_of_rows:
+                continue
+            listed = ", ".join(quoted(each.name) for each in kept)
+            rows = tables.query(f"SELECT {listed} FROM {quoted(name)} LIMIT {OWN_ROWS}").fetchall()  # noqa: S608  # quoted
+            cells = [[*map(_cell, row)] for row in rows]
+            part = f", the first {OWN_ROWS} of {count_of_rows:,} rows" if count_of_rows > OWN_ROWS else ""
+            caption = f"{name}{f' of {run.name}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}{part}"
+            texts = frozenset(at for at, each in enumerate(kept) if each.kind in _LEFT)
+            heads = [each.name.replace("_", " ") for each in kept]
+            yield table_of(Table(heads, cells, texts | {0}), caption, is_shown=True, rows_max=OWN_ROWS)
 
 
 def _cell(value: Value) -> str:

@@ -25,11 +25,12 @@ from actors.factory.file_kinds import QUESTIONNAIRE, telling_kind
 from actors.factory.oracle_backends import TAPE, open_oracle
 from actors.oracle.call import Answer
 from actors.oracle.single_calls import SingleCalls
-from actors.results.export import files_of, refuse_inside
-from actors.results.people import attribute_columns
 from actors.runs.shadow import refuse_other_settings
 from actors.store.manifest import CONFIG, read_manifest
 from actors.store.run import read_resolved
+from actors.tables.export import refuse_inside
+from actors.tables.files import write_columns
+from actors.tables.schema import attribute_columns
 from prism.agents import Question
 from prism.config import Config
 from prism.llm import LanguageModel
@@ -297,7 +298,7 @@ class Survey:
         `form`: as for `prism export`.
 
         Raises:
-            RunDirectoryError: the directory cannot be written, or pyarrow is not installed.
+            RunDirectoryError: the directory cannot be written.
             DiskFailedError: the disk is full.
         """
         is_new = self.out is not None and _made(self.out)
@@ -317,13 +318,8 @@ class Survey:
             try:
                 remove_abandoned(self.out / table.name)
                 with TemporaryDirectory(prefix=".answers.", suffix=".tmp", dir=self.out) as draft:
-                    files = files_of(form, Path(draft))
-                    try:
-                        files.begin(table)
-                        files.write(table, [*self.rows().values()])
-                        files.close({"run": self.path.resolve().name, "asking": self._asking()})
-                    finally:
-                        files.discard()
+                    facts = {"run": self.path.resolve().name, "asking": self._asking()}
+                    write_columns(form, Path(draft), table, self.rows(), facts)
                     for made in Path(draft).iterdir():
                         made.replace(self.out / made.name)
             except OSError as error:

@@ -12,13 +12,11 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError
 from actors.factory.domains import show_of
-from actors.results.export import chosen_tables
-from actors.results.frames import library, rounds_frame, table_frame
 from actors.results.measures import RunNumbers
-from actors.results.schema import tables_of
 from actors.runs.summary import Summary
 from actors.store.rounds import RoundsTable, read_rounds
 from actors.store.run import Recorded
+from actors.tables.schema import chosen_tables, tables_of
 from prism.config import Config
 
 if TYPE_CHECKING:
@@ -70,15 +68,17 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
         Args:
             name: one of the tables that `prism export` writes.
-            into: `pandas` or `polars`; by default the first one that is installed.
+            into: `pandas`, `polars` or `arrow`; by default the first one that is installed.
 
         Raises:
             LookupError: there is no such table.
-            ImportError: neither pandas nor polars is installed, or not the one that is named.
+            ImportError: none of them is installed, or not the one that is named.
             RunDirectoryError: the run has no such table, or is in memory, which keeps its rounds alone.
             JournalError: a file of the run cannot be read.
             ConfigError: the people of the run cannot be made again.
         """
+        from actors.tables.frames import library, rounds_frame, table_frame  # noqa: PLC0415  # most results are not read
+
         made = library(into)
         if self.path is not None:
             return table_frame(self.path, name, made)

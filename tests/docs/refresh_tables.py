@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from actors.results.schema import shipped_tables
+from actors.tables.schema import shipped_tables
 from prism.tables import AGENT, AT, RUN, TICK, Table
 from tests.paths import ROOT
 

@@ -11,9 +11,9 @@ import pytest
 import actors
 import prism
 from actors.factory.shipped import replications
-from actors.results.schema import shipped_tables
 from actors.studies.replications.ledger import Entry, page_of, read_line
 from actors.studies.replications.replication_plan import load_replication, make_replication_plan
+from actors.tables.schema import shipped_tables
 from actors.testing import Fault
 from prism.config import load_config, settings
 from prism.config.interventions import CHANGEABLE, KINDS

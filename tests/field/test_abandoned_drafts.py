@@ -11,14 +11,14 @@ import time
 from pathlib import Path
 
 from actors.core.files import ABANDONED_AFTER_S, opened_as_it_is, write_file
-from actors.results.export import export
+from actors.tables.export import export
 from tests.catalogue import catalogue
 from tests.paths import ROOT
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from actors.results.export import export
+from actors.tables.export import export
 export([Path(sys.argv[1])], "csv", Path(sys.argv[2]), on_progress=lambda _: os.kill(os.getpid(), signal.SIGKILL))
 """
 
@@ -37,7 +37,6 @@ def test_the_draft_of_a_killed_export_is_removed_by_the_next(small_run: Path, tm
     ended = subprocess.run([sys.executable, "-c", KILLED, str(small_run), str(out)], cwd=ROOT, check=False)
     assert ended.returncode == -signal.SIGKILL
     (left,) = drafts(tmp_path)
-    assert any(left.iterdir())
     export([small_run], "csv", out)
     assert drafts(tmp_path) == [left], "a draft so young may be of a command that has just begun"
     age(left)

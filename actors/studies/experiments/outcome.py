@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from actors.core.files import write_file, write_json
 from actors.results.beside import made_of
 from actors.results.measures import has_rounds
-from actors.results.table_files import FORMULA_STARTS
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import Plan
 from actors.studies.experiments.plan_record import PlanFile, notes_on_plans
 from actors.studies.experiments.run_measures import measured, within_runs
 from actors.studies.experiments.sentences import answers_of, caveats_of, read_all_beside, remarks_of
 from actors.studies.experiments.shared_oracle import ModelUse
+from actors.tables.relations import FORMULA_STARTS
 from prism.answers import MadeOf
 from prism.errors import PrismError
 from prism.experiment import (

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from actors.results.export import Exported, Progress, export
+from actors.tables.export import Exported, Progress, export
 from tests.catalogue import catalogue
 from tests.command import Ended
 from tests.durability.test_full_disk import SmallDisk
@@ -104,18 +103,27 @@ def test_wrong_usage_is_one_line_and_writes_nothing(
     assert {path: path.read_bytes() for path in run.iterdir()} == before
 
 
-def test_parquet_without_pyarrow_says_what_to_install(
-    run: Path, prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    ended = prism("export", str(run), "--to", "parquet")
-    assert ended.code == 2
-    assert ended.err == (
-        "prism: --to parquet needs pyarrow, not installed here; to get it in a clone of the repository: make "
-        "extras; elsewhere: pip install 'prism-sim[export]'; csv and sqlite need nothing\n"
-    )
+def test_a_query_of_ones_own_is_printed_or_written(run: Path, prism: Prism, tmp_path: Path) -> None:
+    query = "SELECT kind, count(*) AS posts FROM posts GROUP BY kind ORDER BY kind"
+    printed = prism("export", str(run), "--sql", query)
+    assert (printed.code, printed.err) == (0, "")
+    assert "original" in printed.out
     assert left(tmp_path) == []
-    assert [prism("export", str(run), "--to", form).code for form in ("csv", "sqlite")] == [0, 0]
+    written = prism("export", str(run), "--sql", query, "--to", "csv", "--quiet")
+    assert (written.code, written.out, left(tmp_path / "run-csv")) == (0, "", ["query.csv"])
+    head, first, *_ = (tmp_path / "run-csv" / "query.csv").read_text().splitlines()
+    assert (head, first.split(",")[0]) == ('"kind","posts"', '"original"')
+    own = prism(
+        "export",
+        str(run),
+        "--sql",
+        "SELECT count(*) > 0 AS some FROM journal.updates JOIN journal.kinds USING (run, kind)",
+    )
+    assert "true" in own.out
+    for wrong, problem in (("SELECT 1 FROM postss", "postss does not exist"), ("DROP TABLE posts", "Only SELECT")):
+        refused = prism("export", str(run), "--sql", wrong)
+        assert (refused.code, refused.out) == (2, "")
+        assert problem in refused.err
 
 
 def test_a_run_whose_people_are_in_a_missing_file_has_its_other_tables(prism: Prism, tmp_path: Path) -> None:
@@ -142,9 +150,9 @@ def test_ctrl_c_leaves_nothing(form: str, run: Path, prism: Prism, monkeypatch: 
             raise KeyboardInterrupt
 
     def exporting(
-        paths: Sequence[Path], to: str, out: Path, tables: Sequence[str], _: Any, *, replaces: bool
+        paths: Sequence[Path], to: str, out: Path, tables: Sequence[str], _: Any, *, sql: str | None, replaces: bool
     ) -> Exported:
-        return export(paths, to, out, tables, interrupt, replaces=replaces)
+        return export(paths, to, out, tables, interrupt, sql=sql, replaces=replaces)
 
     monkeypatch.setattr("actors.cli.export.export", exporting)
     assert prism("export", str(run), "--to", form).code == 130

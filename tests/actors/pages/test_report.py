@@ -16,11 +16,10 @@ from actors.pages.cause_charts import anchor
 from actors.pages.page_frame import POLICY
 from actors.pages.report import report
 from actors.pages.words import NO_VALUE
-from actors.results.frames import read_tables
 from actors.results.run_record import RunRecord, groups_of
 from actors.store.run import Recorded
 from actors.studies.causes.record import keep
-from prism.cells import as_list
+from actors.tables.database import Tables as RunTables
 from tests.actors.studies.causes.test_kept import LIKES
 from tests.catalogue import catalogue
 from tests.command import prism_alone
@@ -264,11 +263,12 @@ def test_the_report_of_a_domain_of_ones_own_shows_its_world_and_the_first_rows_o
         study = write_study(tmp_path / "study", CROSSING + "\n\nfrom junction.show import TrafficShow as SHOW\n")
         assert prism_alone("run", str(study.config), "-q", "--out", str(tmp_path / "run")).code == 0
         html = report([RunRecord(tmp_path / "run", "run")])
-        (_, phases), rows = read_tables(Recorded(tmp_path / "run"), ["phases"])[0]["phases"], parsed(html).rows
+        with RunTables([Recorded(tmp_path / "run", "run")]) as tables:
+            query = "SELECT colour, from_tick, ticks FROM phases WHERE agent = 0 LIMIT 1"
+            (first,), rows = tables.query(query).fetchall(), parsed(html).rows
     assert "<h2>The world</h2>" in html
     assert rows["agent"] == ["colour", "from tick", "ticks", "cars"]
-    first = as_list(phases[1]).index(0)
-    assert rows["0"][:3] == [str(as_list(column)[first]) for column in phases[2:5]]
+    assert rows["0"][:3] == [*map(str, first)]
 
 
 def test_interventions_and_what_had_no_effect_are_listed_and_marked(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from actors.explain.explain import explain_path, explain_turn
 from actors.explain.explained_post import explain_tie
 from actors.explain.retrace import OpenRun, Trace, retrace
 from actors.runtime.simulation import Simulation
-from tests.actors.results.exports import Read, Row, exported
+from tests.actors.tables.exports import Read, Row, exported
 from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.explained import everybody

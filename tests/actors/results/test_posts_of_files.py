@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.actors.results.exports import Read, exported
+from tests.actors.tables.exports import Read, exported
 from tests.command import prism_alone
 from tests.recorded import make_run
 from tests.social.test_posts import CHART, POSTS, SETTINGS, rows

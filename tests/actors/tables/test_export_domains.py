@@ -14,9 +14,9 @@ import yaml
 
 from actors import read_result
 from prism.errors import ConfigError
-from tests.actors.results.exports import Read, exported, moment
-from tests.actors.results.test_export import check_posts, check_transitions, updates_of
 from tests.actors.store.independent_reader import Run, read_run
+from tests.actors.tables.exports import Read, exported, moment
+from tests.actors.tables.test_export import check_posts, check_transitions, updates_of
 from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.own_domains import CROSSING, path_restored, write_study
@@ -188,7 +188,7 @@ def test_tables_that_a_world_declares_are_exported_as_they_are(
         assert (told["agent_id"], told["colour"], told["text"]) == (own["agent"], row["colour"], own["text"])
     assert sum(row["cars"] for row in read["passes"]) == sum(row["cars"] for row in read_run(run).rows("passes"))
     # Without the code there are the names and the numbers of the journal.
-    monkeypatch.setattr("actors.results.declared.look_at_domain", gone)
+    monkeypatch.setattr("actors.tables.schema.look_at_domain", gone)
     again = exported(form, tmp_path / "again", run, names=("notes",))[1]["notes"]
     assert [row["text"] for row in again] == [row["text"] for row in found]
     assert [row["colour"] for row in again] == [row["colour"] for row in found]

@@ -13,9 +13,9 @@ import msgspec
 import pytest
 import yaml
 
-from actors.results.schema import shipped_tables
-from tests.actors.results.exports import READERS, Read, exported, moment
+from actors.tables.schema import shipped_tables
 from tests.actors.store.independent_reader import MADE, Run, read_posts, read_run
+from tests.actors.tables.exports import READERS, Read, exported, moment
 
 TABLES = shipped_tables()
 
@@ -251,9 +251,7 @@ def test_neither_blocks_nor_batches_change_a_table(
 ) -> None:
     whole = exported("csv", tmp_path / "whole", changed_run)[1]
     monkeypatch.setattr("actors.store.record.BLOCK_TICKS", 5)
-    monkeypatch.setattr("actors.results.table_files.BATCH_ROWS", 64)
-    monkeypatch.setattr("actors.results.post_tables.BATCH_ROWS", 7)
-    monkeypatch.setattr("actors.results.change_tables.BATCH_ROWS", 20)
+    monkeypatch.setattr("actors.tables.files.BATCH_ROWS", 7)
     assert exported("parquet", tmp_path / "live", live)[1] == live_tables
     assert exported("csv", tmp_path / "changed", changed_run)[1] == whole
     assert len(whole["attribute_changes"]) > 64

@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from actors.core.errors import RunDirectoryError, run_directory_error
 from actors.core.files import beside, hold, opened_as_it_is, remove_abandoned
-from actors.results.declared import tables_of_runs
-from actors.results.people import attribute_columns, post_columns
-from actors.results.run_tables import Attributes, RoundsTable, RunTables, columns_of
-from actors.results.schema import shipped_tables
-from actors.results.table_files import DATABASE, CsvFiles, ParquetFiles, Rows, SqliteFile, TableFiles
 from actors.runs.code import OWN_PACKAGE
 from actors.store.run import Recorded, names_of
-from prism.expectations import guess
-from prism.tables import Table
-
-FORMATS: Final = ("parquet", "csv", "sqlite")
-
-
-class NoTableError(LookupError):
-    """The error for a table that runs do not have."""
-
-    def __init__(self, name: str, tables: Iterable[str]) -> None:
-        super().__init__(f"{name}: there is no such table; {guess(name, tables)}")
+from actors.tables.database import QUERY, Tables
+from actors.tables.files import DATABASE, TableFiles
+from actors.tables.schema import chosen_tables, shipped_tables
 
 
 class Exported(NamedTuple):
@@ -51,20 +38,6 @@ class Progress(NamedTuple):
     whole: int
 
 
-def chosen_tables(names: Sequence[str], tables: Mapping[str, Table]) -> tuple[str, ...]:
-    """Return the tables that are named, in their usual order; without names, return all tables.
-
-    `tables`: those that runs may have, by name.
-
-    Raises:
-        NoTableError: there is no such table.
-    """
-    for name in names:
-        if name not in tables:
-            raise NoTableError(name, tables)
-    return tuple(name for name in tables if not names or name in names)
-
-
 def export(
     paths: Sequence[Path],
     form: str,
@@ -72,6 +45,7 @@ def export(
     names: Sequence[str] = (),
     on_progress: Callable[[Progress], None] = lambda _: None,
     *,
+    sql: str | None = None,
     replaces: bool = False,
 ) -> Exported:
     """Write tables of some runs into a directory.
@@ -81,6 +55,7 @@ def export(
         form: one of `FORMATS`.
         out: the directory; its parent exists.
         names: the tables; empty for all.
+        sql: a query, whose result is written instead, as the table `query`.
         on_progress: called now and then.
 
     Raises:
@@ -88,29 +63,44 @@ def export(
         JournalError: a journal is damaged, or the disk is full.
         ConfigError: a configuration cannot be read, or an input file of a run is not there any more.
         NoTableError: there is no such table.
+        QueryError: the query is wrong.
     """
     runs = [Recorded(path, name) for path, name in zip(paths, names_of(paths), strict=True)]
-    tables = tables_of_runs(runs)
-    wanted = chosen_tables(names, tables)
-    refuse_inside(paths, out)
-    with new_directory(out, _files({**shipped_tables(), **tables}), replaces=replaces) as draft:
-        files = files_of(form, draft)
-        try:
-            rows = write_tables(runs, wanted, files, on_progress)
+    whole = sum(run.journal_bytes for run in runs)
+    with Tables(runs, lambda read: on_progress(Progress(read, whole))) as tables:
+        wanted = chosen_tables(names, tables.schema) if sql is None else (tables.add_query(sql),)
+        refuse_inside(paths, out)
+        with new_directory(out, _files({**shipped_tables(), **tables.schema, QUERY: None}), replaces=replaces) as draft:
+            files, rows, facts = TableFiles(form, draft), dict[str, int](), _facts(tables, wanted)
+            for name in wanted:
+                if tables.has(name):
+                    rows[name] = files.write(tables.database, tables.schema[name], tables.rows_of(name), facts)
             if not rows:
-                reasons = [f"no table {name}: {tables[name].absent or 'it has no rows'}" for name in wanted]
+                reasons = [f"no table {name}: {tables.schema[name].absent or 'it has no rows'}" for name in wanted]
                 raise RunDirectoryError(f"{', '.join(map(str, paths))}: {'; '.join(reasons)}")
-            told = [
-                {"run": run.name, "ticks": run.length, "digest": run.digest, "prism": run.header.prism} for run in runs
-            ]
-            facts = {"runs": msgspec.json.encode(told).decode(), "prism": version(OWN_PACKAGE)}
-            files.close(facts)
-        finally:
-            files.discard()
-        size = sum(path.stat().st_size for path in draft.iterdir())
-    left_out = {name: tables[name].absent for name in wanted if name not in rows}
+            if "questions" in rows:
+                tables.note_lost()
+            size = sum(path.stat().st_size for path in draft.iterdir())
+    left_out = {name: tables.schema[name].absent for name in wanted if name not in rows}
     notes = [f"{run.name}: {note}" for run in runs for note in run.notes]
     return Exported(out, rows, left_out, size, notes)
+
+
+def answered(paths: Sequence[Path], sql: str, on_progress: Callable[[Progress], None] = lambda _: None) -> str:
+    """Return the result of a query as text. The arguments and errors are as for `export`."""
+    runs = [Recorded(path, name) for path, name in zip(paths, names_of(paths), strict=True)]
+    whole = sum(run.journal_bytes for run in runs)
+    with Tables(runs, lambda read: on_progress(Progress(read, whole))) as tables:
+        return str(tables.query(sql)).rstrip()
+
+
+def _facts(tables: Tables, names: Sequence[str]) -> dict[str, str]:
+    """Read what some tables need, and return facts about the runs as they were read."""
+    tables.load(*names)
+    told = [
+        {"run": run.name, "ticks": run.length, "digest": run.digest, "prism": run.header.prism} for run in tables.runs
+    ]
+    return {"runs": msgspec.json.encode(told).decode(), "prism": version(OWN_PACKAGE)}
 
 
 def _files(tables: Iterable[str]) -> frozenset[str]:
@@ -127,48 +117,6 @@ def refuse_inside(paths: Sequence[Path], out: Path) -> None:
     inside = next((path for path in paths if path.resolve() in out.resolve().parents), None)
     if inside is not None:
         raise RunDirectoryError(f"{out}: is inside the run {inside}")
-
-
-def write_tables(
-    runs: Sequence[Recorded],
-    wanted: Iterable[str],
-    files: TableFiles,
-    on_progress: Callable[[Progress], None] = lambda _: None,
-) -> dict[str, int]:
-    """Write the tables, and return `{table: rows}`."""
-    of_feeds = [run.config for run in runs if "posts" in run.show.event_tables]
-    attributes = attribute_columns(of_feeds if "agents" in wanted else ())
-    of_posts = post_columns(of_feeds)
-    rounds = [RoundsTable(run) for run in runs]
-    tables_by_name = tables_of_runs(runs)
-    shapes = {name: tables_by_name[name] for name in wanted}
-    if "agents" in shapes:
-        shapes["agents"] = shapes["agents"].with_columns(attributes.values())
-    if "posts" in shapes:
-        shapes["posts"] = shapes["posts"].with_columns(of_posts.values())
-    if "rounds" in shapes:
-        shapes["rounds"] = shapes["rounds"].with_columns(columns_of(rounds))
-    tables = {name: Rows(shape, files) for name, shape in shapes.items()}
-    done, whole = 0, sum(run.journal_bytes for run in runs)
-    for run, of_rounds in zip(runs, rounds, strict=True):
-
-        def on_read(read: int, before: int = done) -> None:
-            on_progress(Progress(before + read, whole))
-
-        RunTables(run, tables, Attributes(attributes, [*of_posts]), of_rounds).write(on_read)
-        done += run.journal_bytes
-    for rows in tables.values():
-        rows.flush()
-    return {name: rows.written for name, rows in tables.items() if rows.has_begun}
-
-
-def files_of(form: str, directory: Path) -> TableFiles:
-    """Return the files of a format, in a directory that holds nothing else."""
-    if form == "csv":
-        return CsvFiles(directory)
-    if form == "sqlite":
-        return SqliteFile(directory)
-    return ParquetFiles(directory)
 
 
 @contextmanager

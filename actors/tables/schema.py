@@ -5,13 +5,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from actors.factory.domains import shipped_shows
-from prism.events import ATTRIBUTES, FEEDS, KINDS, POSTS, TIES
+from msgspec.structs import replace
+
+from actors.factory.charts import look_at_chart
+from actors.factory.domains import look_at_domain, shipped_shows
+from actors.store.run import Recorded
+from prism.config import Config
+from prism.config.attributes import AttributeConfig
+from prism.errors import PrismError
+from prism.events import ATTRIBUTES, FEEDS, KINDS, OF_EVERY_RUN, OF_FEEDS, POSTS, TIES
+from prism.expectations import guess
 from prism.show import Show
-from prism.tables import AGENT, AT, BOOLEAN, INTEGER, JSON, NAME, NUMBER, RUN, TEXT, TICK, TIME, Table, column
+from prism.tables import (
+    AGENT,
+    AT,
+    BOOLEAN,
+    HEAP,
+    INTEGER,
+    JSON,
+    NAME,
+    NUMBER,
+    PACKED,
+    PACKED_HEAP,
+    RUN,
+    TEXT,
+    TICK,
+    TIME,
+    Column,
+    Kind,
+    Table,
+    column,
+)
 
 
 def _meaning(table: Table, name: str) -> str:
@@ -270,3 +297,142 @@ def tables_of(shows: Iterable[Show | type[Show]]) -> dict[str, Table]:
 def shipped_tables() -> dict[str, Table]:
     """Return all tables that runs of PRISM's shipped domains may have, by name."""
     return tables_of(shipped_shows())
+
+
+class NoTableError(LookupError):
+    """The error for a table that runs do not have."""
+
+    def __init__(self, name: str, tables: Iterable[str]) -> None:
+        super().__init__(f"{name}: there is no such table; {guess(name, tables)}")
+
+
+def chosen_tables(names: Sequence[str], tables: Mapping[str, Table]) -> tuple[str, ...]:
+    """Return the tables that are named, in their usual order; without names, return all tables.
+
+    `tables`: those that runs may have, by name.
+
+    Raises:
+        NoTableError: there is no such table.
+    """
+    for name in names:
+        if name not in tables:
+            raise NoTableError(name, tables)
+    return tuple(name for name in tables if not names or name in names)
+
+
+_COVERED: Final = {table.name: table for table in (*OF_EVERY_RUN, *OF_FEEDS)}
+"""The tables of journals whose rows stand in tables with other columns."""
+_STORED: Final = {HEAP: TEXT, PACKED_HEAP: PACKED, "<f4": NUMBER, "<f8": NUMBER}
+
+
+def journal_tables(run: Recorded) -> dict[str, Table]:
+    """Return the tables of a run's journal, by name.
+
+    The columns of those that its domain declares are as it declares them now; if they cannot be had, or are not those
+    of the journal, they have the names and types of the journal alone.
+    """
+    found = dict[str, Table]()
+    for name, columns in run.record.shapes:
+        of_journal = tuple(column(each, _STORED.get(kind, INTEGER), "", dtype=kind) for each, kind in columns)
+        found[name] = Table(name=name, about="a row of the domain's own", columns=of_journal)
+        if name in _COVERED:
+            known = _COVERED[name].columns
+            found[name] = replace(_COVERED[name], columns=(*known, *of_journal[len(known) :]))
+    if found.keys() - _COVERED.keys():
+        try:
+            declared = look_at_domain(run.config).domain.world.tables
+        except PrismError:  # code that this user has not allowed, or an input file that is gone
+            declared = ()
+        for table in declared:
+            if table.name in found and table.shape == found[table.name].shape:
+                found[table.name] = table
+    return found
+
+
+def declared_tables(run: Recorded) -> dict[str, Table]:
+    """Return the tables that the world of a run's domain declares, but for those that exports have in another form."""
+    taken = tables_of([run.show]).keys() | _COVERED
+    if not any(shape.name not in taken for shape in run.record.shapes):
+        return {}
+    return {name: table for name, table in journal_tables(run).items() if name not in taken}
+
+
+def tables_of_runs(runs: Sequence[Recorded]) -> dict[str, Table]:
+    """Return all tables that some runs may have, by name, with the columns that the runs bring.
+
+    A table that a world declares stands after the run, the tick and its time, with JSON in place of msgpack.
+    """
+    found = tables_of(run.show for run in runs)
+    for run in runs:
+        for name, table in declared_tables(run).items():
+            others = (each for each in table.columns if each.name not in {"run", "tick", "time"})
+            columns = (replace(each, kind=JSON) if each.kind is PACKED else each for each in others)
+            found[name] = replace(table, columns=(RUN, TICK, AT, *columns))
+    of_feeds = [run.config for run in runs if "posts" in run.show.event_tables]
+    found["agents"] = found["agents"].with_columns(attribute_columns(of_feeds).values())
+    found["posts"] = found["posts"].with_columns(post_columns(of_feeds).values())
+    kinds: dict[str, Kind] = {}
+    for run in runs:
+        for name, values in run.rounds.items():
+            if values and name not in {"round", "tick"}:
+                is_whole = all(isinstance(value, int) for value in values)
+                kinds[name] = INTEGER if is_whole and kinds.get(name) is not NUMBER else NUMBER
+    of_rounds = (Column(name=name, kind=kind, about="as in rounds.csv") for name, kind in kinds.items())
+    found["rounds"] = found["rounds"].with_columns(of_rounds)
+    return found
+
+
+_TYPES: Final[Mapping[str, Kind]] = {"float": NUMBER, "int": INTEGER, "bool": BOOLEAN, "text": TEXT}
+
+
+def attribute_columns(configs: Iterable[Config]) -> dict[tuple[str, bool], Column]:
+    """Return `{(attribute, whether at the end): its column}` for the attributes that these configurations declare.
+
+    Those of the start come first, and then those of the end of the attributes that a chart sets.
+
+    An attribute whose type differs among them is a text. Two names that differ in case alone get two columns that a
+    database can tell apart.
+    """
+    configs = [*configs]
+    declarations = [(False, config.population.attributes) for config in configs]
+    declarations += [(True, _set_by_charts(config)) for config in configs]
+    return _columns(declarations, "people")
+
+
+def post_columns(configs: Iterable[Config]) -> dict[str, Column]:
+    """Return `{attribute: its column}` for the attributes of posts that these configurations declare, likewise."""
+    columns = _columns([(False, config.population.posts.attributes) for config in configs], "posts")
+    return {name: column for (name, _), column in columns.items()}
+
+
+def _columns(
+    declarations: Iterable[tuple[bool, Mapping[str, AttributeConfig]]], of: str
+) -> dict[tuple[str, bool], Column]:
+    found: dict[tuple[str, bool], Column] = {}
+    taken: set[str] = set()
+    for is_end, attributes in declarations:
+        for name, declared in attributes.items():
+            kind, key = _TYPES[declared.type], (name, is_end)
+            if key in found:
+                if found[key].kind is not kind:
+                    found[key] = replace(found[key], kind=TEXT)
+                continue
+            column = f"attribute_{name}_end" if is_end else f"attribute_{name}"
+            while column.lower() in taken:
+                column += "_"
+            taken.add(column.lower())
+            about = declared.description or f"attribute of {of}"
+            found[key] = Column(name=column, kind=kind, about=f"{about}, after the last tick" if is_end else about)
+    return found
+
+
+def _set_by_charts(config: Config) -> dict[str, AttributeConfig]:
+    """Return the attributes that the chart of a configuration sets; empty if the chart is not available.
+
+    The agents of the run are then not available either, and making them raises the error.
+    """
+    try:
+        names = {change.name for change in look_at_chart(config).behaviour.all_changes}
+    except PrismError:
+        return {}
+    return {name: each for name, each in config.population.attributes.items() if name in names}

@@ -10,7 +10,7 @@ import pytest
 
 from actors import RunDirectoryError, RunResult, read_result, run
 from actors.store.journal import JOURNAL
-from tests.actors.results.test_export_unfinished import ends_of_ticks
+from tests.actors.tables.test_export_unfinished import ends_of_ticks
 
 
 @pytest.fixture(scope="module")
@@ -60,15 +60,15 @@ def test_the_first_library_that_is_installed_is_taken_and_the_two_have_the_same_
 
 
 def test_without_a_library_the_error_names_both(result: RunResult, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("actors.results.frames.find_spec", lambda _: None)
+    monkeypatch.setattr("actors.tables.frames.find_spec", lambda _: None)
     with pytest.raises(ImportError) as refused:
         result.table("engagements")
     said = "a table is a data frame of pandas or polars, not installed here: pip install pandas or pip install polars"
     assert str(refused.value) == said
     with pytest.raises(ImportError, match="a data frame of polars, not installed here"):
         result.table("engagements", "polars")
-    with pytest.raises(ValueError, match="expected pandas or polars, got 'arrow'"):
-        result.table("engagements", "arrow")
+    with pytest.raises(ValueError, match="expected pandas, polars or arrow, got 'excel'"):
+        result.table("engagements", "excel")
 
 
 def test_a_table_that_is_not_there_is_named(result: RunResult) -> None:

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow.parquet
+import polars
 
-from actors.results.export import Exported, export
-from actors.results.schema import shipped_tables
+from actors.tables.export import Exported, export
+from actors.tables.schema import shipped_tables
 from prism.tables import AT, Kind
 
 TABLES = shipped_tables()
@@ -93,8 +93,8 @@ def _table_of(database: sqlite3.Connection, name: str) -> list[Row]:
 
 
 def read_parquet(directory: Path) -> Read:
-    """Read Parquet files with pyarrow."""
-    return {path.stem: pyarrow.parquet.read_table(path).to_pylist() for path in sorted(directory.glob("*.parquet"))}
+    """Read Parquet files with polars."""
+    return {path.stem: polars.read_parquet(path).to_dicts() for path in sorted(directory.glob("*.parquet"))}
 
 
 READERS: Final[Mapping[str, Callable[[Path], Read]]] = {

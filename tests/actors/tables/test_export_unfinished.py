@@ -16,9 +16,9 @@ from actors.store.lock import locked
 from actors.store.manifest import SUMMARY
 from actors.store.oracle_log import ANSWERS
 from actors.store.rounds import ROUNDS
-from tests.actors.results.exports import Read, exported
-from tests.actors.results.test_export import check_posts, check_questions, check_transitions
 from tests.actors.store.independent_reader import frames, read_run
+from tests.actors.tables.exports import Read, exported
+from tests.actors.tables.test_export import check_posts, check_questions, check_transitions
 from tests.catalogue import catalogue
 from tests.command import prism_alone
 

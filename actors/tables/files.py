@@ -1,0 +1,152 @@
+"""Files of tables, which DuckDB writes: CSV and Parquet, and one SQLite database, which Python writes."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+import duckdb
+from msgspec.json import encode
+
+from actors.core.errors import DiskFailedError
+from actors.tables.relations import FORMULA_STARTS, TYPES, Columns, as_arrays, literal, quoted
+from prism.tables import Column, Kind, Table
+
+FORMATS: Final = ("parquet", "csv", "sqlite")
+DATABASE: Final = "tables.sqlite"
+BATCH_ROWS: Final = 1 << 16
+"""Rows of one batch of SQLite. It bounds the memory that an export takes."""
+_TEXTS: Final = frozenset({Kind.NAME, Kind.TEXT, Kind.JSON})
+_SQLITE_TYPES: Final = {**TYPES, Kind.INTEGER: "INTEGER", Kind.NUMBER: "REAL", Kind.TIME: "TIMESTAMP"} | dict.fromkeys(
+    _TEXTS, "TEXT"
+)
+
+
+class TableFiles:
+    """The files of some tables, in a directory that holds nothing else: of CSV and Parquet one for each table.
+
+    CSV is as RFC 4180 has it, in UTF-8, with a line feed at the end of a line. Texts stand in quotes, and no
+    spreadsheet takes one for a formula; a missing value is an empty cell without quotes.
+
+    Args:
+        form: one of `FORMATS`.
+    """
+
+    def __init__(self, form: str, directory: Path) -> None:
+        self._form, self._directory = form, directory
+
+    def write(self, database: duckdb.DuckDBPyConnection, table: Table, rows: str, facts: Mapping[str, str]) -> int:
+        """Write the rows of a query, and return their number.
+
+        Args:
+            rows: the query, with the columns of the table.
+            facts: facts about the files themselves, by name, if their format has a place for them.
+
+        Raises:
+            DiskFailedError: the disk is full.
+        """
+        if self._form == "sqlite":
+            with self._writing(self._directory / DATABASE):
+                return self._write_sqlite(database, table, rows)
+        path = self._directory / f"{table.name}.{self._form}"
+        if self._form == "csv":
+            cells = ", ".join(map(_in_csv, table.columns))
+            texts = ", ".join(quoted(_guarded(column.name)) for column in table.columns if column.kind in _TEXTS)
+            # A header of DuckDB's own would leave the names of numbers without quotes.
+            head = ",".join(quoted(_guarded(column.name)) for column in table.columns) + "\n"
+            options = f"FORMAT csv, HEADER false, PREFIX {literal(head)}, SUFFIX '\n'"
+            options += texts and f", FORCE_QUOTE ({texts})"
+        else:
+            columns = {each.name: {"description": each.about, "unit": each.unit} for each in table.columns}
+            told = {**facts, "table": table.name, "description": table.about, "columns": encode(columns).decode()}
+            named = ", ".join(f"{quoted(name)}: {literal(value)}" for name, value in told.items())
+            cells = ", ".join(map(_in_parquet, table.columns))
+            options = f"FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, KV_METADATA {{{named}}}"
+        with self._writing(path):
+            copied = f"COPY (SELECT {cells} FROM ({rows})) TO {literal(str(path))} ({options})"  # noqa: S608  # quoted
+            ((count,),) = database.execute(copied).fetchall()
+        if not count and self._form == "csv":
+            path.write_text(head)  # without the line end of the last row
+        return int(count)
+
+    def _write_sqlite(self, database: duckdb.DuckDBPyConnection, table: Table, rows: str) -> int:
+        columns = ", ".join(f"{quoted(each.name)} {_SQLITE_TYPES[each.kind]}" for each in table.columns)
+        cells = ", ".join(_in_text(each) if each.kind is Kind.TIME else quoted(each.name) for each in table.columns)
+        places, count = ",".join("?" * len(table.columns)), 0
+        with closing(sqlite3.connect(self._directory / DATABASE, isolation_level=None)) as file:
+            # The whole directory is discarded if anything fails, so no journal is needed, and no sync.
+            for pragma in ("journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE"):
+                file.execute(f"PRAGMA {pragma}")
+            file.execute("BEGIN")
+            file.execute(f"CREATE TABLE {quoted(table.name)} ({columns})")
+            found = database.execute(f"SELECT {cells} FROM ({rows})")  # noqa: S608  # quoted
+            while batch := found.fetchmany(BATCH_ROWS):
+                file.executemany(f"INSERT INTO {quoted(table.name)} VALUES ({places})", batch)  # noqa: S608  # quoted
+                count += len(batch)
+            for keys in _indexes(table):
+                # No index is unique: a user's own domain may give two posts the same number.
+                name, listed = "_".join((table.name, *keys)), ", ".join(map(quoted, keys))
+                file.execute(f"CREATE INDEX {quoted(name)} ON {quoted(table.name)} ({listed})")
+            file.execute("COMMIT")
+        return count
+
+    @contextmanager
+    def _writing(self, path: Path) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.OperationalError, duckdb.IOException) as error:
+            raise DiskFailedError(f"{path}: cannot be written: {error}") from None
+
+
+def write_columns(form: str, directory: Path, table: Table, columns: Columns, facts: Mapping[str, str]) -> None:
+    """Write one table of values in memory. The arguments are as for `TableFiles`."""
+    with duckdb.connect() as database:
+        for setting in ("timezone='UTC'", "pandas_analyze_sample=0"):
+            database.execute(f"SET {setting}")
+        types = {column.name: TYPES[column.kind] for column in table.columns}
+        database.register("given", {f"c{at}": each for at, each in enumerate(as_arrays(columns, types).values())})
+        cells = (f"c{at}::{kind} AS {quoted(name)}" for at, (name, kind) in enumerate(types.items()))
+        TableFiles(form, directory).write(database, table, f"SELECT {', '.join(cells)} FROM given", facts)  # noqa: S608  # quoted
+
+
+def _guarded(text: str) -> str:
+    return f"'{text}" if not text or text[0] in FORMULA_STARTS else text
+
+
+def _in_csv(column: Column) -> str:
+    """Return the expression for the cell of a column.
+
+    A text that begins like a formula, or with an apostrophe, gets an apostrophe in front. An empty text becomes an
+    apostrophe, because an empty cell means no value.
+    """
+    cell = name = quoted(column.name)
+    if column.kind in _TEXTS:
+        cell = f"CASE WHEN contains({literal(FORMULA_STARTS)}, left({name}, 1)) THEN '''' || {name} ELSE {name} END"
+    elif column.kind is Kind.TIME:
+        cell = _in_text(column)
+    return f"{cell} AS {quoted(_guarded(column.name))}"
+
+
+def _in_parquet(column: Column) -> str:
+    name = quoted(column.name)
+    return f"{name}::TIMESTAMPTZ AS {name}" if column.kind is Kind.TIME else name
+
+
+def _in_text(column: Column) -> str:
+    """Return the expression for a time as ISO 8601 in UTC, such as `2026-01-01 00:24:00.000000+00:00`.
+
+    Every value has the same length, so texts sort as times do.
+    """
+    return f"strftime({quoted(column.name)}, '%Y-%m-%d %H:%M:%S.%f+00:00')"
+
+
+def _indexes(table: Table) -> Iterator[tuple[str, ...]]:
+    """Yield the columns of each index of a table: what names a row, and what joins with other tables."""
+    if table.primary:
+        yield table.primary
+    for column in table.columns:
+        if column.key and column.name != "run" and ("run", column.name) != table.primary:
+            yield ("run", column.name)

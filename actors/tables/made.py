@@ -1,0 +1,437 @@
+"""The relations of a run that are not in its journal: its people, their ties, its rounds, and the oracle's log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import numpy as np
+from msgspec import convert
+from msgspec.json import encode
+from msgspec.structs import replace
+
+from actors.core.errors import ActorError, UntrustedCodeError
+from actors.factory.charts import look_at_chart
+from actors.factory.domains import look_at_domain
+from actors.factory.input_files import load_posts
+from actors.factory.own_code import domain_error, raised
+from actors.store.answers import answers_by_question, judgements_in
+from actors.store.listing import list_run
+from actors.store.messages import messages_in, questions_in
+from actors.store.record import Block, tick_of_rows
+from actors.store.rounds import ROUNDS
+from actors.store.run import Recorded, shown_path
+from actors.tables.relations import Columns
+from actors.tables.ties import Edges, edges_of
+from prism.agents import MOVED, Question, Update
+from prism.cells import Cells, cells_of
+from prism.domain import Domain, said_by
+from prism.errors import ConfigError, InputError, PrismError
+from prism.llm.question_id import question_id
+from prism.llm.spending import USEFUL, cost_usd
+from prism.rng import Draw, integers
+from prism.rows import part_of, unpacked
+from prism.sharing.audit import divergence_from
+from prism.sharing.settings import archetypes_of, fields_of
+from prism.sharing.table import words_of
+from prism.show import Row
+from prism.social.people.people import People
+from prism.social.people.population import Population
+from prism.social.posts.post import TEMPLATES, PostKind
+from prism.tables import Column, Kind, Table, Value
+
+_POST_KINDS: Final = (PostKind.ORIGINAL, PostKind.REPLY, PostKind.RESHARE)
+"""The kind of what `MADE` names."""
+_VALUES: Final = {"float": float, "int": int, "bool": bool, "text": str}
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder().decode
+
+
+class _Tick(NamedTuple):
+    """A tick as `prism.show.Tick` wants it."""
+
+    tick: int
+    time: int
+    moved: list[Update[Any]]
+    questions: list[Question[Any]]
+    others: list[Any]
+
+
+class Made:
+    """The relations of one run that Python makes. The journal has been read to its end.
+
+    Args:
+        tables: those that the runs may have.
+        of_people: the columns of attributes of people; `of_posts`: those of posts.
+    """
+
+    def __init__(
+        self,
+        run: Recorded,
+        tables: Mapping[str, Table],
+        of_people: Mapping[tuple[str, bool], Column],
+        of_posts: Mapping[str, Column],
+    ) -> None:
+        self.run, self.tables, self._of_people, self._of_posts = run, tables, of_people, of_posts
+        self.relations = {
+            "runs": self._runs,
+            "rounds": self._rounds,
+            "edges": self._edges,
+            "judgements": self._judgements,
+            "made.people": self._people,
+            "made.texts": self._texts,
+            "made.file_posts": self._file_posts,
+            "made.attributes_at_start": self._attributes_at_start,
+            "made.questions": self._questions,
+        }
+        """`{relation: yields its rows, some at a time}`."""
+
+    # The domain, which is made again when it is first asked for.
+
+    @cached_property
+    def domain(self) -> Domain | None:
+        """The domain of the run; None if it is code that this user has not allowed: then a note says so."""
+        hint = "; --tables without agents, edges, attribute_changes, questions and judgements needs no input files"
+        try:
+            return look_at_domain(self.run.config).domain
+        except InputError as error:
+            raise ConfigError(str(self.run.path), f"{error}{hint}") from None
+        except UntrustedCodeError as error:
+            self.run.notes.append(
+                f"without judgements, and without the state of agents that never moved: {error.reason}"
+            )
+            return None
+
+    @cached_property
+    def population(self) -> Population | None:
+        """The people on a feed; None in another domain."""
+        found = getattr(self.domain, "population", None)
+        return found if isinstance(found, Population) else None
+
+    @cached_property
+    def edges(self) -> Edges | None:
+        return None if self.population is None else edges_of(self.run, self.population)
+
+    def _drawn(self, attribute: str) -> Sequence[Value | None]:
+        """Return the values of an attribute at the start; nothing without people."""
+        return () if self.population is None else People(self.population.personas).attribute(attribute)
+
+    # What is known of the run as a whole.
+
+    def _runs(self) -> Iterator[Columns]:
+        run, simulation, forks = self.run, self.run.config.simulation, self.run.manifest.forks
+        parent = (forks[-1].parent, forks[-1].tick) if forks else (None, None)
+        row = (
+            *(shown_path(run.path), list_run(run.path).status.value, simulation.domain),
+            *(run.header.seed, run.header.agents, run.length, simulation.length),
+            *(simulation.ticks_per_round, simulation.tick_seconds, run.time_at(0), run.digest),
+            *(run.manifest.oracle or None, *parent, run.header.prism, run.header.config_sha256),
+            encode(run.header.config).decode(),
+        )
+        names = (each.name for each in self.tables["runs"].columns[1:])
+        yield {name: [value] for name, value in zip(names, row, strict=True)}
+
+    def _rounds(self) -> Iterator[Columns]:
+        run, rounds = self.run, self.run.rounds_until(self.run.length)
+        if not rounds.get("round") and run.length >= run.config.simulation.ticks_per_round:
+            run.notes.append(f"{ROUNDS} has no rows; `prism resume` writes them again")
+        yield {"time": [*map(run.time_at, map(int, rounds.get("tick", ())))], **rounds}
+
+    def _edges(self) -> Iterator[Columns]:
+        if self.edges is not None and "ties" in self.run.record.all_of():
+            yield self.edges.columns
+
+    def _people(self) -> Iterator[Columns]:
+        """Yield all agents, with their values at the start, and with the ties and attributes of people at the end."""
+        run, population, count = self.run, self.population, self.run.header.agents
+        given: Mapping[str, Any] = {} if self.domain is None else run.show.agent_values(self.domain)
+        values = dict(given)
+        is_of_feed = population is not None and "followers" in values
+        recorded = run.record.all_of()
+        if is_of_feed:
+            if self.edges is not None and "ties" in recorded:
+                for name, more in (("followers", self.edges.followers), ("following", self.edges.following)):
+                    values[f"{name}_end"] = values[name].values + more
+            for (name, is_end), column in self._of_people.items():
+                found = self._drawn(name)
+                if is_end and "attributes" in recorded:
+                    found = self._at_end(name, found)
+                values[column.name] = [_as_kind(column.kind, value) for value in found]
+        names: Any = [run.show.name(agent) or None for agent in range(count)] if population is None else ()
+        yield {
+            "agent": np.arange(count),
+            "name": names if population is None else People(population.personas).texts("name"),
+            "initial": Cells.same(None if self.domain is None else str(self.domain.chart.initial.value), count),
+            "acts": np.full(count, is_of_feed and {"posts", "likes"} <= recorded.keys()),
+            **values,
+        }
+
+    def _at_end(self, name: str, start: Sequence[Value | None]) -> list[Value | None]:
+        """Return the values of an attribute at the end. `start`: those at the start."""
+        run, found = self.run, [*start]
+        changes = run.record.table("attributes", until=run.length)
+        names, of_row = changes["name"].numbered()
+        if name in names:
+            places = np.flatnonzero(of_row == names.index(name))
+            convert_to = _VALUES[run.config.population.attributes[name].type]
+            values = unpacked(changes["value"].at(places))
+            for agent, value in zip(
+                changes["agent"][places].tolist(), np.asarray(values, object).tolist(), strict=True
+            ):
+                found[agent] = convert_to(value)
+        return found
+
+    def _attributes_at_start(self) -> Iterator[Columns]:
+        run = self.run
+        changed = run.record.table("attributes", until=run.length, columns=("name",)) if self.population else {}
+        for name in changed["name"].numbered()[0] if changed else ():
+            drawn = self._drawn(name)
+            numbers = [None if value is None or isinstance(value, str) else float(value) for value in drawn]
+            yield {
+                "agent": np.arange(len(drawn)),
+                "name": Cells.same(name, len(drawn)),
+                "number": cells_of(Kind.NUMBER, numbers),
+                "text": [value if isinstance(value, str) else None for value in drawn],
+            }
+
+    # The texts of posts.
+
+    def _file_posts(self) -> Iterator[Columns]:
+        is_feed = "posts" in self.run.show.event_tables
+        posts = (load_posts(self.run.config.population)[0] or ()) if is_feed else ()
+        values = {
+            column.name: [_as_kind(column.kind, each.attributes.get(name)) for each in posts]
+            for name, column in self._of_posts.items()
+        }
+        yield {"number": np.arange(1, len(posts) + 1), "text": [each.text for each in posts], **values}
+
+    def _texts(self) -> Iterator[Columns]:
+        run = self.run
+        if "posts" not in run.show.event_tables:
+            return
+        behaviour = look_at_chart(run.config).behaviour if run.config.llm.writes else None
+        wanted = {
+            "posts": ("agent", "what", "post"),
+            **run.record.all_of("updates", "effects" if behaviour else "updates"),
+        }
+        drafts = dict[int, str]()
+        for block in run.blocks(wanted if behaviour else {"posts": wanted["posts"]}):
+            posts = block.tables["posts"]
+            authors, what, ticks = posts.columns["agent"], posts.columns["what"], tick_of_rows(posts)
+            numbers, sentences = np.zeros(len(what), np.int64), list[str]()
+            for number, kind in enumerate(_POST_KINDS):
+                if (is_of := what == number).any():
+                    drawn = integers(len(TEMPLATES[kind]), run.header.seed, authors[is_of], ticks[is_of], Draw.TEXT)
+                    numbers[is_of] = len(sentences) + drawn
+                sentences += TEMPLATES[kind]
+            texts = {"post": posts.columns["post"], "template": Cells(numbers, sentences)}
+            if behaviour is not None:
+                said = self._said(block, behaviour, drafts)
+                texts["draft"] = [said.pop(key, None) for key in block.keys("posts", run.header.agents).tolist()]
+            yield texts
+
+    def _said(self, block: Block, behaviour: Any, drafts: dict[int, str]) -> dict[int, str]:
+        """Return the texts of posts that updates of a block have made, by the keys of the rows.
+
+        Args:
+            drafts: the texts of each agent's post that is not yet made; they go from block to block.
+        """
+        agents, said, kinds = self.run.header.agents, dict[int, str](), self.run.record.kinds
+        resting = {state.value for state in behaviour.roles}
+        updates, effects = block.tables["updates"], block.tables["effects"]
+        values = map(_decode, effects.columns["value"].values())
+        own = dict(zip(block.keys("effects", agents).tolist(), values, strict=True))
+        writers = np.array([*drafts, *effects.columns["agent"].tolist()], np.int64)
+        places = np.flatnonzero(np.isin(updates.columns["agent"], writers))
+        keys = block.keys("updates", agents)[places].tolist()
+        who, codes = (updates.columns[name][places].tolist() for name in ("agent", "kind"))
+        for key, agent, code in zip(keys, who, codes, strict=True):
+            kind = kinds[code]
+            if kind.source not in MOVED:
+                continue
+            if (effect := kind.effect or own.get(key)) is not None:
+                drafts.pop(agent, None)
+                if isinstance(effect, list):
+                    drafts[agent] = effect[1]
+            done = behaviour.effects.get(kind.trigger)
+            if done is not None and (kind.from_state, kind.to_state) in done and agent in drafts:
+                said[key] = drafts.pop(agent)
+            if kind.to_state in resting:
+                drafts.pop(agent, None)
+        return said
+
+    # The oracle.
+
+    def _questions(self) -> Iterator[Columns]:
+        run, kinds, answers = self.run, self.run.record.kinds, answers_by_question(self.run.path)
+        prices = run.config.llm.prices
+        for block in run.blocks(run.record.all_of("questions")):
+            table = block.tables["questions"]
+            if not len(ticks := tick_of_rows(table)):
+                continue
+            asked = [*questions_in(ticks.tolist(), [*table.columns.values()], run.record.shapes, kinds)]
+            of = [*map(answers.take, asked)]
+            codes = table.columns["kind"]
+            yield {
+                "tick": ticks,
+                "time": run.times(ticks),
+                "wave": np.repeat(table.waves, table.rows),
+                "agent": table.columns["agent"],
+                "question": [question_id(run.header.seed, each.tick, each.agent, _encode(each)) for each in asked],
+                "trigger": Cells.of_texts(kind.trigger for kind in kinds).at(codes),
+                "state": Cells.of_texts(kind.from_state for kind in kinds).at(codes),
+                "options": Cells.of_texts(kind.effect for kind in kinds).at(codes),
+                "post": cells_of(Kind.INTEGER, [run.show.post(each.context) for each in asked]),
+                "probabilities": self._probabilities(asked, table.columns),
+                **{name: [None if each is None else get(each, prices) for each in of] for name, get in _LOGGED.items()},
+            }
+
+    def _probabilities(self, questions: Sequence[Question[Any]], columns: Mapping[str, Any]) -> list[str | None]:
+        """Return the probabilities that the embedded oracle gave the options of questions, as JSON; None if unknown.
+
+        They are unknown where a model was asked, and in ticks that a fork has from its parent, whose settings may
+        differ.
+
+        Args:
+            columns: what the questions are about.
+        """
+        first = sum(each.tick < self.run.shared_ticks for each in questions)
+        found: list[str | None] = [None] * len(questions)
+        if self.run.config.oracle.backend != "choice" or first == len(questions) or self.domain is None:
+            return found
+        said, own, types = said_by(self.domain), questions[first:], self.domain.context_type
+        parts = {name: part_of(values, first, len(questions)) for name, values in columns.items()}
+        shares: Sequence[Sequence[float] | None] | None = said.chances(own, parts)
+        if shares is None:
+            typed = (
+                replace(each, context=None if each.context is None else convert(each.context, types)) for each in own
+            )
+            shares = [said.reference(each).probabilities for each in typed]
+        for place, (asked, of) in enumerate(zip(own, shares, strict=True), first):
+            found[place] = None if of is None else encode(dict(zip(asked.options, of, strict=True))).decode()
+        return found
+
+    def _judgements(self) -> Iterator[Columns]:
+        """Yield the judgements of the oracle's log up to the end of the journal, by tick and agent."""
+        run = self.run
+        if run.config.oracle.sharing.by == "none" or self.domain is None:
+            return
+        archetypes, rows = archetypes_of(run.config, fields_of(run.config, self.domain)), list[Sequence[Value]]()
+        for judged in sorted(judgements_in(run.path), key=lambda each: (each.asked, each.name)):
+            if judged.asked < run.length:
+                state, _, *options = map(str, judged.kind)
+                shared = (
+                    (_shares(options, judged.shared), divergence_from(judged, judged.shared))
+                    if judged.is_audit
+                    else (None, None)
+                )
+                fields = dict(zip(archetypes.names, judged.values, strict=False))
+                rows.append((
+                    *(judged.asked, run.time_at(judged.asked), judged.agent, judged.trigger, state),
+                    *(words_of(archetypes, judged.key), judged.is_audit, _shares(options, judged.probabilities)),
+                    *(*shared, judged.chance, judged.samples, encode(fields).decode()),
+                ))  # fmt: skip
+        yield _columns(self.tables["judgements"], rows)
+
+    # The tables that a domain gathers.
+
+    def gathered(self) -> Iterator[tuple[str, Columns]]:
+        """Yield the rows that the gatherer of a domain makes of each tick, of an object for each row of the journal."""
+        run, gatherer, kinds = self.run, self.run.show.gatherer(), self.run.record.kinds
+        found: dict[str, list[Sequence[Value]]] = {table.name: [] for table in run.show.tables}
+
+        def add(rows: Iterable[Row]) -> None:
+            try:
+                for name, values in rows:
+                    if name in found:
+                        found[name].append(values)
+            except (PrismError, ActorError):
+                raise
+            except Exception as error:  # a user's own code may raise any error
+                raise domain_error(f"{run.domain_name}: its tables cannot be gathered: {raised(error)}") from error
+
+        def taken() -> Iterator[tuple[str, Columns]]:
+            for name, rows in found.items():
+                try:
+                    yield name, _columns(self.tables[name], rows)
+                except (TypeError, ValueError, OverflowError) as error:
+                    raise domain_error(f"{run.domain_name}: its tables cannot be gathered: {raised(error)}") from error
+                rows.clear()
+
+        for block in run.blocks(run.record.all_of()):
+            for each in block.each_tick():
+                messages = messages_in(each, run.record.shapes, kinds)
+                moved = [one for one in messages if isinstance(one, Update) and one.source in MOVED]
+                asked = [one for one in messages if isinstance(one, Question)]
+                others = [one for one in messages if not isinstance(one, Update | Question)]
+                add(_rows_of(partial(gatherer.take, _Tick(each.tick, run.time_at(each.tick), moved, asked, others))))
+            yield from taken()
+        add(_rows_of(lambda: gatherer.finish(run.length, run.rounds_until(run.length))))
+        yield from taken()
+
+
+def _rows_of(rows: Any) -> Iterator[Row]:
+    """Yield the rows that a function returns. Both the call and its rows may raise."""
+    yield from rows()
+
+
+def _columns(table: Table, rows: Sequence[Sequence[Value]]) -> Columns:
+    """Return rows as columns: a value for each column of a table after the run; the last ones may be left out."""
+    columns = table.columns[1:]
+    for row in rows:
+        if len(row) > len(columns):
+            problem = f"has {len(row) + 1} values, and {len(table.columns)} columns"
+            raise ValueError(f"a row of {table.name} {problem}")
+    filled = [(*row, *[None] * (len(columns) - len(row))) for row in rows]
+    return {column.name: cells_of(column.kind, [row[at] for row in filled]) for at, column in enumerate(columns)}
+
+
+_LOGGED: Final[Mapping[str, Any]] = {
+    "logged_source": lambda answer, _: answer.source,
+    "method": lambda answer, _: answer.method or None,
+    "content": lambda answer, _: answer.content or None,
+    "latency_s": lambda answer, _: answer.latency_s,
+    "calls": lambda answer, _: sum(each.calls for each in answer.spent),
+    "failed_calls": lambda answer, _: sum(each.calls for each in answer.spent if each.outcome != USEFUL),
+    "prompt_tokens": lambda answer, _: sum(each.prompt_tokens for each in answer.spent),
+    "cached_tokens": lambda answer, _: sum(each.cached_tokens for each in answer.spent),
+    "completion_tokens": lambda answer, _: sum(each.completion_tokens for each in answer.spent),
+    "cost_usd": lambda answer, prices: cost_usd(answer.spent, prices),
+}
+"""`{column: its value of an answer in the log, and of the prices}`."""
+
+
+def _shares(options: list[str], shares: tuple[float, ...]) -> str:
+    return encode(dict(zip(options, shares, strict=True))).decode()
+
+
+def _as_kind(kind: Kind, value: Value) -> Value:
+    """Return the value of an attribute as its column has it; runs may declare it with another type."""
+    if kind is Kind.TEXT and value is not None and not isinstance(value, str):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    return float(value) if kind is Kind.NUMBER and isinstance(value, int) else value
+
+
+_TEXT, _NUMBER, _WHOLE = "VARCHAR", "DOUBLE", "BIGINT"
+MADE_TYPES: Final[Mapping[str, Mapping[str, str]]] = {
+    "made.texts": {"post": _WHOLE, "template": _TEXT, "draft": _TEXT},
+    "made.attributes_at_start": {"agent": _WHOLE, "name": _TEXT, "number": _NUMBER, "text": _TEXT},
+    "made.questions": {
+        "tick": _WHOLE,
+        "time": "TIMESTAMP",
+        "wave": _WHOLE,
+        "agent": _WHOLE,
+        "question": _TEXT,
+        "trigger": _TEXT,
+        "state": _TEXT,
+        "options": _TEXT,
+        "post": _WHOLE,
+        "probabilities": _TEXT,
+        **dict.fromkeys(("logged_source", "method", "content"), _TEXT),
+        **dict.fromkeys(("calls", "failed_calls", "prompt_tokens", "cached_tokens", "completion_tokens"), _WHOLE),
+        **dict.fromkeys(("latency_s", "cost_usd"), _NUMBER),
+    },
+}
+"""`{relation: {column: its type}}` of those whose columns are always the same."""

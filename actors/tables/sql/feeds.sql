@@ -1,0 +1,5 @@
+-- A row is a post in a feed that was shown; an empty feed has none.
+SELECT run, tick, time, agent, position, post
+FROM journal.feeds
+WHERE post >= 0
+ORDER BY rowid
