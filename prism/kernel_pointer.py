@@ -1,24 +1,26 @@
-"""A pointer to a named tuple, for numba: a kernel hands it to another one as a single word.
+"""A pointer to a named tuple, for numba: a kernel gets it from Python, or from another kernel, as a single word.
 
 Numba hands a tuple over member by member, and an array is eight members. With fifty arrays, most of the time of
-compilation went to that. A kernel that is called from Python puts the tuple into its own frame, and hands on its
-address.
+compilation went to that, and 10 us of every call from Python. A kernel that gets a tuple itself puts it into its own
+frame, and hands on its address.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
 from llvmlite import ir
-from numba import typeof, types
+from numba import _dispatcher, typeof, types
 from numba.core import cgutils
 from numba.core.ccallback import CFunc
 from numba.core.datamodel import models
 from numba.core.datamodel.registry import register_default
 from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic
+from numba.core.registry import cpu_target
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
-from numba.extending import intrinsic
+from numba.extending import NativeValue, intrinsic, typeof_impl, unbox
 
 
 class Pointer(types.Type):  # type: ignore[misc]
@@ -72,6 +74,56 @@ def address_of(_: Any, of: Any) -> Any:
         return cgutils.alloca_once_value(builder, arguments[0])
 
     return Pointer(of)(of), code
+
+
+_pointers: Final[dict[bytes, Pointer]] = {}
+"""`{what numba tells types of values by: the pointer to a tuple of these types}`: to find the type takes 1 ms."""
+
+
+class InPlace:
+    """A named tuple in one place in memory, whose address kernels get.
+
+    Args:
+        keep: the kernel that writes a tuple to an address.
+    """
+
+    __slots__ = ("_numba_type_", "_of", "_room", "address")
+
+    def __init__(self, of: Any, keep: Callable[[Any, int], None]) -> None:
+        kind = _dispatcher.compute_fingerprint(of)
+        if kind not in _pointers:
+            _pointers[kind] = Pointer(typeof(of))
+        self._numba_type_ = pointer = _pointers[kind]
+        self._of = of  # its arrays stay where they are for as long as somebody has them
+        layout = cpu_target.target_context
+        self._room = np.empty(layout.get_abi_sizeof(layout.get_value_type(pointer.of)), dtype=np.uint8)
+        self.address = self._room.ctypes.data
+        keep(of, self.address)
+
+
+@typeof_impl.register(InPlace)  # type: ignore[untyped-decorator]
+def _type_of(held: Any, _: Any) -> Any:
+    return held._numba_type_  # numba's own name
+
+
+@unbox(Pointer)  # type: ignore[untyped-decorator]
+def _unboxed(pointer: Any, held: Any, code: Any) -> Any:
+    number = code.pyapi.object_getattr_string(held, "address")
+    address = code.pyapi.long_as_ulonglong(number)
+    code.pyapi.decref(number)
+    return NativeValue(code.builder.inttoptr(address, code.context.get_value_type(pointer)))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def put_at(_: Any, of: Any, address: Any) -> Any:
+    """Write a named tuple to an address."""
+
+    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        value, at = arguments
+        builder.store(value, builder.inttoptr(at, ir.PointerType(value.type)))
+        return context.get_dummy_value()
+
+    return types.none(of, address), code
 
 
 @intrinsic  # type: ignore[untyped-decorator]

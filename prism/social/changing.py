@@ -146,7 +146,7 @@ class ChangingAttributes:
             text = HEAD + "\n".join([*head, *lines, "    return is_changed"]) + _TAIL
             self._kernel = kernels.generated("changes", text).change
             self._given = fields.columns()
-            self._kernel(self._state.t, 0, _NOBODY, _NOBODY, self._given, self._following, _NOBODY)
+            self._kernel(self._state.held, 0, _NOBODY, _NOBODY, self._given, self._following, _NOBODY)
 
     def work_out(self, tick: int, agents: Ints, numbers: Ints) -> Ints:
         """Work out people's attributes from the next tick on, and return the people whose attributes change.
@@ -158,7 +158,7 @@ class ChangingAttributes:
         if not (numbers >= 0).any():
             return _NOBODY
         changed = np.empty(len(agents), dtype=np.int64)
-        count = self._kernel(self._state.t, tick, agents, numbers, self._given, self._following, changed)
+        count = self._kernel(self._state.held, tick, agents, numbers, self._given, self._following, changed)
         return changed[:count]
 
     def change(self, changed: Ints) -> Floats:

@@ -100,6 +100,9 @@ class Network:
         self.attributes_of: Callable[[int], dict[str, Value]] | None = None
         """Returns the attributes of an author that people read; None if they read none."""
         self.view_type = PostView
+        self._out = np.empty(0, dtype=np.uint8)
+        self._whole, self._share = self._room_for_views(1)
+        """Room for the triggers of a wave, and for one view."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -144,9 +147,8 @@ class Network:
         self.state.make_room(1)
         from_file = given.post or 0
         topics = int(self.state.t.given_topics[from_file]) if from_file else self.state.codes_of([given.topics])[0]
-        row = post_kernel.publish_as(
-            self.state.t, author, tick, topics, origin_of(author, tick, number, from_outside=True)
-        )
+        origin = origin_of(author, tick, number, from_outside=True)
+        row = post_kernel.publish_as(self.state.held, author, tick, topics, origin)
         self.state.t.posts[row, col.GIVEN] = from_file
         self.take_in(tick, {author: given.text} if given.text else {})
         post = self.living.made(np.array([row + self.state.t.counts.posts[col.BASE]]))[0]
@@ -156,35 +158,36 @@ class Network:
         self.from_outside += 1
         return post
 
-    def take_in(self, tick: int, texts: dict[int, str], *, with_feeds: bool = False) -> Happened:
+    def take_in(self, tick: int, texts: dict[int, str]) -> Happened:
         """Take the events that kernels have noted at a tick, and do for new posts what kernels do not.
 
         Args:
             texts: `{author: text}` of the posts that are not from a template: of several by one author, the first.
-            with_feeds: whether the feeds that were shown have rows, too.
 
         Raises:
             PrismError: the run has made `NUMBERS_MAX` posts.
             ValueError: a person has made as many posts as ids allow.
         """
         self.check_limits(tick)
-        t, count = self.state.t, int(self.state.t.counts.posts[col.EVENTS])
-        t.counts.posts[col.EVENTS] = 0
-        events, taken, self.taken = t.events[:count], self.taken, int(t.counts.posts[col.END])
-        if self.reshares_received is not None:  # each counts for the author of the post reshared
-            shared = events[events[:, col.WHAT] == col.RESHARE, col.ABOVE]
-            np.add.at(self.reshares_received, shared >> NUMBER_BITS, 1)
-        for who, what, other, *_ in events[events[:, col.WHAT] > col.FEED].tolist():
-            self.pending.append((who, other, what))
-        if texts:
-            authors = events[np.isin(events[:, col.WHAT], MADE), col.WHO].tolist()
-            self.state.texts |= {taken + place: texts.pop(who) for place, who in enumerate(authors) if who in texts}
-        if not self.is_written:
-            return {}
-        self.happened.append(self.rows_of(events, taken, with_feeds=with_feeds))
-        return self.happened[-1]
+        t, rows = self.state.t, dict[str, tuple[Values, ...]]()
+        events, taken = t.events[: t.counts.posts[col.EVENTS]], self.taken
+        if len(events):
+            t.counts.posts[col.EVENTS], self.taken = 0, int(t.counts.posts[col.END])
+            if self.reshares_received is not None:  # each counts for the author of the post reshared
+                shared = events[events[:, col.WHAT] == col.RESHARE, col.ABOVE]
+                np.add.at(self.reshares_received, shared >> NUMBER_BITS, 1)
+            for who, what, other, *_ in events[events[:, col.WHAT] > col.FEED].tolist():
+                self.pending.append((who, other, what))
+            if texts:
+                authors = events[np.isin(events[:, col.WHAT], MADE), col.WHO].tolist()
+                self.state.texts |= {taken + place: texts.pop(who) for place, who in enumerate(authors) if who in texts}
+            if self.is_written:
+                rows = self.rows_of(events, taken)
+        if self.is_written:
+            self.happened.append(rows)
+        return rows
 
-    def rows_of(self, events: Ints, taken: int, *, with_feeds: bool = False) -> dict[str, tuple[Values, ...]]:
+    def rows_of(self, events: Ints, taken: int) -> dict[str, tuple[Values, ...]]:
         """Return what took place as rows of the tables of feeds.
 
         Args:
@@ -210,8 +213,9 @@ class Network:
         if len(tied):
             of_kind = tied[:, col.WHAT] - col.FOLLOW
             found[TIES.name] = tied[:, col.WHO], of_kind, tied[:, col.POST], tied[:, col.ABOVE]
-        if with_feeds and (what == col.FEED).any():
-            found[FEEDS.name] = self._feeds(events[what == col.FEED, col.WHO])
+        readers = events[what == col.FEED, col.WHO]
+        if len(readers):
+            found[FEEDS.name] = self._feeds(readers)
         return found
 
     def _feeds(self, readers: Ints) -> tuple[Ints, Ints, Ints]:
@@ -267,12 +271,12 @@ class Network:
         return [*map(partial(self._view, tick), wholes.tolist(), shares.tolist())]
 
     def see(self, people: Ints, tick: int) -> tuple[Ints, Floats]:
-        wholes, shares = (
-            np.zeros((len(people), col.VIEW_COLUMNS), dtype=np.int64),
-            np.zeros((len(people), col.SHARE_COLUMNS)),
-        )
-        post_kernel.see(self.state.t, people, tick, wholes, shares)
+        wholes, shares = self._room_for_views(len(people))
+        post_kernel.see(self.state.held, people, tick, wholes, shares)
         return wholes, shares
+
+    def _room_for_views(self, count: int) -> tuple[Ints, Floats]:
+        return np.zeros((count, col.VIEW_COLUMNS), dtype=np.int64), np.zeros((count, col.SHARE_COLUMNS))
 
     @property
     def has_plain_views(self) -> bool:
@@ -288,18 +292,18 @@ class Network:
 
         Args:
             codes: the number of each one's name among `names`.
-            sees: whether each has the post in view as its context. No author has written a text.
+            sees: whether triggers of a name have the post in view as their context. No author has written a text.
         """
-        wholes, shares = self.see(agents[sees], tick)
         words = self.words
         words.learn(self.state.topics)
-        out = np.empty(len(agents) * (_TRIGGER_BYTES + names.longest) + len(wholes) * words.room, dtype=np.uint8)
-        ends = np.empty(len(agents), dtype=np.int64)
-        bits = shares.view(np.uint64)
-        view_kernel.write_triggers(
-            self._key, tick, agents, codes, sees, wholes, bits, words.tables, names.content, names.starts, out, ends
-        )
-        return (out[: int(ends[-1])] if len(ends) else out).tobytes(), ends.tolist()
+        room = len(agents) * (_TRIGGER_BYTES + names.longest + words.room)
+        if len(self._out) < room:
+            self._out = np.empty(2 * room, dtype=np.uint8)
+        out, ends = self._out, np.empty(len(agents), dtype=np.int64)
+        texts, view = (names.content, names.starts), (self._whole, self._share)
+        given = self.state.held, self._key, tick, agents, codes, sees, words.held
+        view_kernel.write_triggers(*given, *texts, *view, out, ends)
+        return (out[: ends[-1]] if len(ends) else out[:0]).tobytes(), ends.tolist()
 
     def in_columns(self, tick: int | Ints, wholes: Ints, shares: Floats) -> tuple[Values, ...]:
         """Return views in columns, of one tick or of the tick of each. No author has written a text."""

@@ -10,6 +10,7 @@ from prism import kernels
 from prism.agents.social_agent import ANYBODY
 from prism.config import FeedConfig
 from prism.config.model import RelevanceConfig
+from prism.kernels import Held
 from prism.social.kernels import choice_kernel, post_kernel, stretch_kernel, turn_kernel, view_kernel
 from prism.social.kernels.stretch_kernel import ChoiceTables, TurnTables
 from prism.social.kernels.view_kernel import TextTables
@@ -40,28 +41,28 @@ def _call_all() -> None:
     state = SocialState(people, FeedConfig(), 0, 24, RelevanceConfig())
     state.make_room(2)
     state.t = state.t._replace(activity=np.zeros(2))
+    t = state.held
     due, codes = (np.zeros(2, dtype=np.int64) for _ in range(2))
     nobody = due[:0]
-    turn_kernel.begin_round(state.t, 0, np.ones(1))
-    turn_kernel.take_due(state.t, 0, due, codes)
+    turn_kernel.begin_round(t, 0, np.ones(1))
+    turn_kernel.take_due(t, 0, due, codes)
     kinds, truths = np.zeros((1, turn_kernel.KIND_COLUMNS), dtype=np.int64), np.zeros(1, dtype=np.bool_)
-    turn_kernel.apply(state.t, 0, nobody, nobody, kinds)
+    turn_kernel.apply(t, 0, nobody, nobody, kinds)
     chart = ChartTables(1, due, due, truths, due)
-    turn_kernel.select(state.t, 0, nobody, nobody, chart, nobody, nobody)
+    turn_kernel.select(t, 0, nobody, nobody, chart, nobody, nobody)
     wave, log = wave_of(2, 1), log_of(2, 1, 1)
     views, shares = log.wholes[:0], log.shares[:0]
-    post_kernel.see(state.t, nobody, 0, views, shares)
+    post_kernel.see(t, nobody, 0, views, shares)
     some, table = np.zeros((1, 1)), np.zeros((1, 1), dtype=np.int64)
     seen, draws = wave.seen[:0], wave.draws[:0]
     choice_kernel.look(0, nobody, views, shares, seen, draws)
     choice_kernel.choose(state.t.key, some, table, due, due, some[0], seen, draws, some, due)
     names, text = np.zeros((1, 3), dtype=np.int32), np.zeros(1, dtype=np.uint8)
-    words = TextTables(names, text, due, text, due, text, due)
+    words = Held()(TextTables(names, text, due, text, due, text, due))
     view_kernel.write_texts(state.t.key, views, words, text, text, text, log.events)
-    bits = shares.view(np.uint64)
-    view_kernel.write_triggers(state.t.key, 0, nobody, nobody, truths, views, bits, words, text, due, text, due)
-    post_kernel.act_all(state.t, kinds[:0, :3].copy(), 0)
-    post_kernel.change_lists(state.t, nobody, nobody, nobody)
+    view_kernel.write_triggers(t, state.t.key, 0, nobody, nobody, truths, words, text, due, views, shares, text, due)
+    post_kernel.act_all(t, kinds[:0, :3].copy(), 0)
+    post_kernel.change_lists(t, nobody, nobody, nobody)
     known = TurnTables(due, kinds, due, truths)
     choice = ChoiceTables(state.t.key, some[0], some, table, due, due, some[0], some[0])
-    stretch_kernel.run_ticks(state.t, 0, 0, 0, 0, chart, known, choice, wave, log)
+    stretch_kernel.run_ticks(t, 0, 0, 0, 0, chart, known, choice, wave, log)

@@ -106,7 +106,7 @@ class SocialShard:
         if len(acts):
             network = self._world.network
             network.state.make_room(len(acts))
-            post_kernel.act_all(network.state.t, acts, tick)
+            post_kernel.act_all(network.state.held, acts, tick)
             network.take_in(tick, {})
 
     @property

@@ -13,7 +13,7 @@ from prism.config import FeedConfig
 from prism.config.model import ALGORITHMS, PopulationConfig, RelevanceConfig
 from prism.kernel_delays import CONSTANT
 from prism.kernel_rng import keys_of
-from prism.kernels import pointer_to
+from prism.kernels import Held, pointer_to
 from prism.rng import Draw, mixing_key
 from prism.social import tables as col
 from prism.social.field_source import FieldTables, Words
@@ -85,6 +85,7 @@ class SocialState:
         """The most posts of one act."""
         self.texts: dict[int, str] = {}
         """`{number: what the author wrote}` of the posts that have a text of their own."""
+        self._hold = Held()
         self.t = _tables(population.size, interests, _ties(population.graph), seed, Draw.FEED_PART)
         self.t = self.t._replace(settings=self.t.settings._replace(quality_sigma=float(quality_sigma)))
         self.use(feed, relevance)
@@ -94,6 +95,11 @@ class SocialState:
         algorithm = algorithm if algorithm in ALGORITHMS else "chronological"
         fields = FieldTables(self._people, Words(), self.places, self._relevance, 1)
         return ranking_kernel(ranking(algorithm, PopulationConfig()), fields)
+
+    @property
+    def held(self) -> Any:
+        """The tables as kernels get them from Python."""
+        return self._hold(self.t)
 
     def draw_from(self, seed: int) -> None:
         self.t = self.t._replace(key=keys_of(seed), salt=mixing_key(seed, Draw.FEED_PART))
@@ -214,7 +220,7 @@ class SocialState:
             self._muted = self._muted or PeopleLists(lists_of(len(self.t.people), NO_ROWS))
             self._muted.make_room(people[mutes])
             self.t = self.t._replace(ties=self.t.ties._replace(muted=self._muted.lists))
-        post_kernel.change_lists(self.t, people, others, effects)
+        post_kernel.change_lists(self.held, people, others, effects)
 
     def tie_rows(self) -> Iterator[tuple[str, Rows]]:
         """Yield the lists of those who follow others than in the beginning, and of those who have muted anybody."""
@@ -355,7 +361,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
     slots, one = np.zeros(col.SEEN_SLOTS, dtype=np.uint8), np.zeros(1)
     room = Room(_ints(1), _ints(1), _ints(1), _words(1), one, slots, _words(1), _words(1), _ints(1))
     return Tables(
-        settings=Settings(*[0] * 24, *[0.0] * 10)._replace(high=size),
+        settings=Settings(*[0] * 25, *[0.0] * 10)._replace(high=size),
         key=keys_of(seed),
         salt=mixing_key(seed, part),
         people=people,

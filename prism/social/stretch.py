@@ -92,7 +92,7 @@ class Stretches:
         log.progress[:], taken = 0, network.taken
         before = log.progress[ASKED] = _put_in(log, pending)
         limit = LIMIT if are_compiled() else LIMIT_PLAIN
-        stretch_kernel.run_ticks(state.t, ticks.start, ticks.stop, delay, limit, chart, known, choosing, wave, log)
+        stretch_kernel.run_ticks(state.held, ticks.start, ticks.stop, delay, limit, chart, known, choosing, wave, log)
         network.taken = int(state.t.counts.posts[col.END])
         done, left = ticks.start + int(log.progress[DONE]), int(log.progress[WAVE])
         world.ticks = done + (left >= 0)

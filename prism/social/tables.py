@@ -175,6 +175,7 @@ class Settings(NamedTuple):
         depth, seen_depth, memory: the most numbers of a person in each ring; pool: the posts of a sample.
         part_size: the originals of a part, on average.
         patience: ticks after which somebody without a row gets a timeout.
+        notes_feeds: 1 if each feed that is built is an event.
         share: the configured posts of a feed from out of network, which need not be whole.
         response: the median ticks until a post reaches a person, 0 for at once; response_sigma, speed_sigma: the
             spreads of its log over people and over originals.
@@ -206,6 +207,7 @@ class Settings(NamedTuple):
     patience: int
     window: int
     may_post: int
+    notes_feeds: int
     share: float
     popularity_weight: float
     popularity_half: float

@@ -82,7 +82,7 @@ class SocialTurns(Turns):
         self.prepare()
         stop, places = start + len(numbers), np.zeros(len(numbers), dtype=np.int64)
         while True:
-            t, agents, codes = self._world.network.state.t, wave.agents[start:stop], wave.codes[start:stop]
+            t, agents, codes = self._world.network.state.held, wave.agents[start:stop], wave.codes[start:stop]
             turn_kernel.select(t, wave.tick, agents, codes, self._tables, numbers, places)
             unknown = (numbers == col.UNKNOWN).nonzero()[0]
             if not len(unknown):

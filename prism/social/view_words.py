@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from prism.agents.bytes_kernel import NUMBER_BYTES
 from prism.agents.contexts import Contexts
 from prism.columns import Floats, Ints
+from prism.kernels import Held
 from prism.rows import Heap, Values
 from prism.social import tables as col
 from prism.social.kernels import view_kernel
@@ -58,13 +59,19 @@ class ViewWords:
         self.given = PackedTexts.of(text.encode() for text in given)
         self.words = PackedTexts.of(())
         self.room = 0
+        self._hold = Held()
+        self._note()
         self.topics: list[bytes] = []
         """The topics of each code, as msgpack."""
         self._each: list[bytes] = []
 
+    def _note(self) -> None:
+        self.tables = TextTables(self.names, *self.name_words[:2], *self.words[:2], *self.given[:2])
+
     @property
-    def tables(self) -> TextTables:
-        return TextTables(self.names, *self.name_words[:2], *self.words[:2], *self.given[:2])
+    def held(self) -> Any:
+        """The tables as kernels get them from Python."""
+        return self._hold(self.tables)
 
     def learn(self, topics: Sequence[tuple[str, ...]]) -> None:
         if len(topics) == len(self.topics):
@@ -74,6 +81,7 @@ class ViewWords:
             self.topics.append(_encode(each))
             self._each += [self.topics[-1], *(text.encode() for text in texts)]
         self.words = PackedTexts.of(self._each)
+        self._note()
         texts_max = max(self.words.longest, self.given.longest)
         self.room = ROOM + 2 * self.name_words.longest + texts_max + self.words.longest
 
@@ -87,7 +95,7 @@ class ViewWords:
         sizes = self.name_words.longest * 2 + 8, max(self.words.longest, self.given.longest), self.words.longest
         heaps = [np.empty(count * size, dtype=np.uint8) for size in sizes]
         ends = np.zeros((3, count), dtype=np.int64)
-        view_kernel.write_texts(key, wholes, self.tables, heaps[0], heaps[1], heaps[2], ends)
+        view_kernel.write_texts(key, wholes, self.held, heaps[0], heaps[1], heaps[2], ends)
         cut = zip(heaps, ends, strict=True)
         names, texts, topics = (Heap(data[: int(of[-1]) if count else 0].copy(), of) for data, of in cut)
         return (

@@ -233,6 +233,7 @@ class SocialWorld(World):
                 patience=config.statechart.default_timeout_ticks,
                 window=min(max(wanted, 1), self.ticks_per_round - 1),  # nobody arrives in the last tick
                 may_post=int(self._may_post),
+                notes_feeds=int(config.run.record_feeds),
                 response=response.median_s / tick_s,
                 response_sigma=response.sigma,
                 speed_sigma=response.speed_sigma,
@@ -284,7 +285,7 @@ class SocialWorld(World):
         if tick % self.ticks_per_round == 0:
             self.begin_round(tick)
         due, codes = np.empty((2, self.population.size), dtype=np.int64)
-        count = turn_kernel.take_due(self.network.state.t, tick, due, codes)
+        count = turn_kernel.take_due(self.network.state.held, tick, due, codes)
         return SocialWave(self, tick, due[:count], codes[:count])
 
     def begin_round(self, tick: int) -> None:
@@ -293,7 +294,7 @@ class SocialWorld(World):
         hours, simulation, factors = self.population.hours, self.config.simulation, np.ones(1)
         if len(hours):
             factors = hours[hour_at(simulation.epoch, tick * simulation.tick_seconds)]
-        turn_kernel.begin_round(self.network.state.t, tick, factors)
+        turn_kernel.begin_round(self.network.state.held, tick, factors)
 
     def trigger(self, agent: int, tick: int, name: str) -> Trigger[PostView]:
         return self.triggers_of(np.array([agent]), tick, [name])[0]
@@ -326,8 +327,7 @@ class SocialWorld(World):
         if len(self._sees) != len(self.triggers_known):
             self._sees = np.array([name in self._with_view for name in self.triggers_known], dtype=np.bool_)
             self._trigger_names = PackedTexts.of(map(msgspec.msgpack.encode, self.triggers_known))
-        sees = self._sees[codes] & (self.people[agents, col.CURRENT] >= self.network.living.first)
-        return self.network.encoded(tick, agents, codes, sees, self._trigger_names)
+        return self.network.encoded(tick, agents, codes, self._sees, self._trigger_names)
 
     def reactions(self, tick: int) -> Sequence[Trigger[PostView]]:  # noqa: ARG002  # nothing follows in the same tick
         """Let the ties and attributes that people have changed in this tick hold from now on."""
@@ -369,8 +369,8 @@ class SocialWorld(World):
         state, tick, (kinds, changed, in_view) = self.network.state, updates.tick, self._begun.popleft()
         state.make_room(len(updates))
         texts = self._texts(updates, kinds) if self.drafts else {}
-        turn_kernel.apply(state.t, tick, updates.agents, updates.codes, kinds)
-        rows = self.network.take_in(tick, texts, with_feeds=self.config.run.record_feeds)
+        turn_kernel.apply(state.held, tick, updates.agents, updates.codes, kinds)
+        rows = self.network.take_in(tick, texts)
         if changed is not None:
             changes = self.changing.change(changed)
             if len(changes) and self.network.is_written:

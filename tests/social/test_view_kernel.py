@@ -49,6 +49,7 @@ def test_a_name_is_as_msgpack_has_it(first: str, last: str, before: int, has_las
     words = ViewWords(people, [])
     words.names[0] = 0, 1 if has_last else -1, before
     words.name_words = type(words.name_words).of([first.encode(), last.encode()])
+    words.learn([("topic",)])
     name = f"{first} {last}" if has_last else first
     name = f"{name} {before + 1}" if before else name
     assert written(view_kernel.put_name, words.names[0], words.tables) == name.encode()

@@ -272,7 +272,8 @@ def apply(tables: Any, tick: Any, agents: Any, codes: Any, kinds: Any) -> None:
         if role == col.BROWSE:
             if row[col.LEFT] == col.CLOSED and is_fresh(t, person, tick):
                 build_feed(t, person, tick)
-                note(t, person, col.FEED, row[col.SHOWN], 0, 0)
+                if t.settings.notes_feeds:
+                    note(t, person, col.FEED, row[col.SHOWN], 0, 0)
             browse(t, person, after, tick)
         elif role == col.ATTEND:
             attend(t, person, tick)

@@ -14,6 +14,7 @@ from prism.kernel_rng import U, below
 from prism.kernels import address_of, compiled_as, kernel
 from prism.rng import Draw
 from prism.social import tables as col
+from prism.social.kernels.post_kernel import has_view, see
 from prism.social.posts.post import TEMPLATES
 
 _TEXT = int(Draw.TEXT)
@@ -205,16 +206,17 @@ def put_view(out: Any, at: Any, key: Any, tick: Any, whole: Any, share: Any, wor
 
 @kernel
 def write_triggers(
+    tables: Any,
     key: Any,
     tick: Any,
     agents: Any,
     codes: Any,
     sees: Any,
-    wholes: Any,
-    bits: Any,
     words: Any,
     names: Any,
     starts: Any,
+    whole: Any,
+    share: Any,
     out: Any,
     ends: Any,
 ) -> None:
@@ -222,19 +224,19 @@ def write_triggers(
 
     Args:
         codes: the number of each one's name; names: the names as msgpack, the n-th from `starts[n]` on.
-        sees: whether each has a view, of which `wholes` and `bits` have a row, in the same order.
-        words: `TextTables`.
+        sees: whether a trigger has the post in view as its context, by the number of its name.
+        words: `TextTables`; whole, share: room for one view.
         ends: gets the place after each.
     """
-    wording, at, view = address_of(words), 0, 0
+    t, wording, at, bits = address_of(tables), address_of(words), 0, share.view(np.uint64)
     for place in range(len(agents)):
         # An array of six: the tag of triggers, the tick, the agent, the name, the context, and no decision.
         out[at], out[at + 1] = 0x96, 1
         at = put_number(out, put_number(out, at + 2, tick), agents[place])
         at = put_bytes(out, at, names, starts[codes[place]], starts[codes[place] + 1])
-        if sees[place]:
-            at = put_view(out, at, key, tick, wholes[view], bits[view], wording)
-            view += 1
+        if sees[codes[place]] and has_view(t, agents[place]):
+            see(t, agents[place : place + 1], tick, whole, share)
+            at = put_view(out, at, key, tick, whole[0], bits[0], wording)
         else:
             out[at] = 0xC0
             at += 1
