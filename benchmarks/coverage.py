@@ -23,7 +23,7 @@ import numpy as np
 
 from prism.columns import Floats, Ints
 from prism.divergence import ComparedChoices, Distance, Ratio, Reference, jensen_shannon
-from prism.experiment import Design, Hypothesis, compared, decomposed, described, effects_on
+from prism.experiment import Design, Hypothesis, compared, described, effects_on
 from prism.experiment.design import Range
 from prism.experiment.sampling import sampled_conditions, unit_points
 from prism.scorecard import Feed, Matching, Tree, social_facts
@@ -115,20 +115,6 @@ def effects() -> Iterator[Case]:
                 return found.effect_low, found.effect_high
 
             yield Case(f"{name}, normal, {seeds} seeds", truth, made)
-
-
-def shares() -> Iterator[Case]:
-    """Yield the intervals of shares of variance: three conditions, a part that seeds share, and the rest."""
-    parts = {"conditions": 1.0, "seeds": 0.49, "rest": 1.0}
-    for seeds in (5, 20, 60):
-        for place, (name, part) in enumerate(parts.items()):
-
-            def made(random: np.random.Generator, place: int = place, seeds: int = seeds) -> Ends:
-                table = np.array([[1.0], [0.0], [-1.0]]) + 0.7 * random.normal(size=seeds)
-                found = decomposed(table + random.normal(size=(3, seeds)))[place]
-                return found.low, found.high
-
-            yield Case(f"share of variance of {name}, {seeds} seeds", part / sum(parts.values()), made)
 
 
 def designs() -> Iterator[Case]:
@@ -337,7 +323,6 @@ def others() -> Iterator[Case]:
 PARTS = {
     "means": means,
     "effects": effects,
-    "shares": shares,
     "designs": designs,
     "divergences": divergences,
     "scorecards": scorecards,

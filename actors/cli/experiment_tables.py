@@ -24,7 +24,7 @@ ROWS_SHOWN, EFFECTS_SHOWN, ANSWERS_SHOWN = 60, 60, 12
 
 
 def print_outcome(outcome: Outcome, made: Plan, out: Path) -> None:
-    """Print the answers, the means, the comparisons, the effects of factors, the variance, and the thresholds."""
+    """Print the answers, the means, the comparisons, the effects of factors, and the thresholds."""
     console = unwrapped_console()
     for part in _parts(outcome, made, out):
         console.print(part)
@@ -67,13 +67,6 @@ def _parts(outcome: Outcome, made: Plan, out: Path) -> Iterator[RenderableType]:
             for each in outcome.effects[:EFFECTS_SHOWN]
         )
         yield Group(Text(), table(("measure", "factor", "effect", ">value", ">95% interval"), found))
-    if outcome.variance:
-        parts = (
-            (each.measure, of.source.replace("_", " "), f"{of.share:.1%}", interval(of.low, of.high, ".1%"))
-            for each in outcome.variance
-            for of in each.shares
-        )
-        yield Group(Text(), table(("measure", "variance of", ">share", ">95% interval"), parts))
     yield from twins(made)
     for judged in outcome.thresholds:
         yield _line(threshold_said(judged), "green" if judged.is_met else "red")

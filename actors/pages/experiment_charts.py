@@ -9,15 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from actors.pages.card import Chart, Table, chart_of
-from actors.pages.words import MINUS, NO_VALUE, count, pages_number, share, short, span
+from actors.pages.words import MINUS, count, pages_number, short, span
 from actors.plots.lines import Course, Panel, curves, over_time
 from actors.plots.rows import Row, rows
 from actors.plots.theme import color_of
-from actors.studies.experiments.outcome import Decomposed
 from actors.studies.experiments.over_time import Band, OverTime
 from actors.studies.experiments.record import ExperimentRecord
 from prism.answers import named
-from prism.experiment import P_WORDS, Comparison, Effect, Interval, Share, conditions_for, described
+from prism.experiment import P_WORDS, Comparison, Effect, Interval, conditions_for, described
 from prism.palette import BLUE, GREY, ORANGE
 from prism.quoting import as_text
 
@@ -349,12 +348,6 @@ READINGS = {
         "2007). The spread in the table tells whether it depends on the other factors."
     ),
 }
-SOURCES = {
-    "conditions": "between conditions",
-    "seeds": "between seeds, alike in all conditions",
-    "rest": "of seeds in single conditions",
-    "within_runs": "within runs, over their rounds",
-}
 
 
 def sensitivity_charts(effects: Sequence[Effect]) -> list[Chart]:
@@ -393,39 +386,3 @@ def _indices(measure: str, effects: Sequence[Effect]) -> Chart:
         frozenset({0, 1}),
     )
     return chart_of(rows(bars, DRAWN[leading], f"What {measure} depends on", READINGS[leading]), table)
-
-
-def variance_chart(variance: Sequence[Decomposed]) -> Chart | None:
-    """Return the shares of each measure's variance; None without any."""
-    if not variance:
-        return None
-    bars = [
-        Row(f"{each.measure}: {SOURCES.get(part.source, part.source)}", 100.0 * part.share, *_percent(part), BLUE)
-        for each in variance
-        for part in each.shares
-    ]
-    table = Table(
-        ("measure", "source", "share", "95% interval", "seeds"),
-        [
-            (
-                each.measure,
-                SOURCES.get(part.source, part.source),
-                share(part.share),
-                NO_VALUE if part.low is None or part.high is None else f"{share(part.low)} to {share(part.high)}",
-                str(each.seeds),
-            )
-            for each in variance
-            for part in each.shares
-        ],
-        frozenset({0, 1}),
-    )
-    reading = (
-        "The shares of the variance of each measure, with 95% intervals. What is between seeds cancels out in pairs; "
-        "what is of seeds in single conditions does not."
-    )
-    return chart_of(rows(bars, "% of the variance", "Where the variance comes from", reading), table)
-
-
-def _percent(part: Share) -> tuple[float | None, float | None]:
-    low, high = (None if end is None else 100.0 * end for end in (part.low, part.high))
-    return low, high

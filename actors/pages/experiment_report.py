@@ -19,7 +19,6 @@ from actors.pages.experiment_charts import (
     p_words,
     sensitivity_charts,
     size_chart,
-    variance_chart,
 )
 from actors.pages.html import Element, Node, tag
 from actors.pages.page_frame import SHOWN_MAX, Section, document, figures, grid, lead_of, missing
@@ -248,8 +247,7 @@ def _means(record: ExperimentRecord, chosen: Sequence[str]) -> Section:
 def _effects(record: ExperimentRecord) -> Section | None:
     charts = effect_charts(record)
     outcome = record.outcome
-    variance = variance_chart(outcome.variance)
-    indices = [*sensitivity_charts(outcome.effects), *([variance] if variance else [])]
+    indices = sensitivity_charts(outcome.effects)
     parts: list[Node] = [grid(charts, "effects")] if charts else []
     left_out = effects_left_out(record)
     if left_out:

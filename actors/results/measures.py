@@ -74,11 +74,6 @@ def rounds_place(place: str) -> RoundsPlace:
     )
 
 
-def has_rounds(place: str) -> bool:
-    """Return whether a measure is the mean of several values in each run: one for each round."""
-    return place.startswith(ROUNDS_PREFIX) and rounds_place(place).over in (MEAN, GROWTH)
-
-
 def cascades_problem(place: str) -> str:
     """Return the problem of a place that begins with `cascades.`; empty if there is no problem."""
     name, _, rest = place.removeprefix(CASCADES).partition(".")

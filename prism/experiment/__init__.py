@@ -9,7 +9,7 @@ from prism.experiment.answer import (
     described_by,
 )
 from prism.experiment.design import SAMPLED, Condition, Design, Range, conditions_for, conditions_of
-from prism.experiment.effects import Effect, Effects, Share, decomposed, effects_on
+from prism.experiment.effects import Effect, Effects, effects_on
 from prism.experiment.experiment_file import Experiment, SharedOracle, Threshold, key_of_setting, read_experiment
 from prism.experiment.hypothesis import UNPAIRED, Hypothesis
 from prism.experiment.hypothesis_tests import (
@@ -67,7 +67,6 @@ __all__ = [
     "Replication",
     "ScoredPrediction",
     "Sequential",
-    "Share",
     "SharedOracle",
     "Side",
     "Stopped",
@@ -80,7 +79,6 @@ __all__ = [
     "conditions_for",
     "conditions_of",
     "corrected",
-    "decomposed",
     "described",
     "described_by",
     "effect_found",

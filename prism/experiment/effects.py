@@ -1,109 +1,29 @@
-"""The variance of a measure in shares, and the effects of factors on it.
+"""The effects of factors on a measure.
 
 | design | has for each factor | interval | source |
 |---|---|---|---|
 | factorial | the mean of each level minus that of all, under each seed | over seeds | Montgomery (2017) |
 | one_at_a_time | each level minus the first one, under each seed | over seeds | |
 | latin_hypercube, table | standardised slopes of the means over seeds | HC3 | Saltelli (2008), by statsmodels |
-| sobol | first-order and total indices of the means over seeds | points, seeds resampled | Saltelli (2010), by SALib |
-| morris | mu, mu* and sigma of the means over seeds | paths, seeds resampled | Campolongo (2007), by SALib |
+| sobol | first-order and total indices of the means over seeds | points resampled | Saltelli (2010), by SALib |
+| morris | mu, mu* and sigma of the means over seeds | of mu*: paths resampled | Campolongo (2007), by SALib |
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from prism.experiment.design import Condition, Design, Range, levels_of
-from prism.experiment.intervals import SEED, Array, described, spread, t_intervals, without_rounding
+from prism.experiment.intervals import Array, described, spread, without_rounding
 from prism.experiment.sampling import morris_levels, problem_of, unit_points
 
-SEEDS_LEAST = 5  # the fewest seeds with intervals: three or four values say too little about a variance
-NAMES = ("conditions", "seeds", "rest", "within_runs")
-
-
-class Share(msgspec.Struct, frozen=True, kw_only=True):
-    source: str  # `conditions`, `seeds`, `rest` (what a seed does in one condition alone) or `within_runs`
-    share: float  # from 0 to 1; all shares of a measure add up to 1
-    # low, high: its 95% interval; None for fewer than five seeds
-    low: float | None = None
-    high: float | None = None
-
-
-def decomposed(table: Array, within: Array | None = None) -> list[Share]:
-    """Return the shares of a measure's variance; none if all values are equal.
-
-    The components are those of the analysis of variance without replication, each at least 0: conditions
-    `(MS_conditions - MS_rest) / seeds`, seeds `(MS_seeds - MS_rest) / conditions`, the rest `MS_rest`. Intervals are
-    over seeds; conditions were chosen. Source: Searle, Casella and McCulloch (1992), chapter 4.
-
-    Args:
-        table: a row for each condition, two or more, and a column for each seed, two or more, without gaps.
-        within: the variance over the rounds of each run, in the same places.
-    """
-    if spread(table.ravel()) == 0.0 and (within is None or not within.any()):
-        return []
-    parts = [table] if within is None else [table, within]
-    stacked = np.stack(parts)
-
-    def shares_of(places: Array) -> Any:
-        return _shares(stacked[..., places.astype(np.intp)])
-
-    seeds = table.shape[1]
-    places = np.arange(seeds, dtype=np.float64)
-    shares = shares_of(places)
-    lows = highs = np.full(len(shares), np.nan)
-    if seeds >= SEEDS_LEAST:
-        lows, highs = t_intervals((places,), shares_of)
-    return [
-        Share(source=name, share=float(share), low=_known(low), high=_known(high))
-        for name, share, low, high in zip(NAMES, shares, lows, highs, strict=False)
-    ]
-
-
-def noise_share(table: Array) -> float:
-    """Return the share of the variance between the means of conditions that is due to chance, from 0 to 1."""
-    conditions, seeds = table.shape
-    if conditions < 2 or seeds < 2 or spread(table.mean(axis=1)) == 0.0:
-        return 0.0
-    between = spread(table.mean(axis=1)) ** 2
-    _, _, rest = _components(table[:, None, :])
-    share: float = float(rest[0]) / seeds / between
-    return min(1.0, share)
-
-
-def _known(value: Any) -> float | None:
-    return min(1.0, max(0.0, float(value))) if np.isfinite(value) else None
-
-
-def _shares(stacked: Any) -> Any:
-    """Return the shares, in rows; seeds are the last axis."""
-    conditions, seeds, rest = _components(stacked[0])
-    parts = [conditions, seeds, rest]
-    if len(stacked) > 1:
-        parts.append(stacked[1].mean(axis=(0, -1)))
-    found = np.stack(parts)
-    total = found.sum(axis=0)
-    return np.divide(found, total, out=np.zeros_like(found), where=total > 0)
-
-
-def _components(table: Any) -> tuple[Any, Any, Any]:
-    """Return the components of conditions, seeds and the rest. Conditions are the first axis, seeds the last."""
-    count, seeds = table.shape[0], table.shape[-1]
-    rows, columns = table.mean(axis=-1, keepdims=True), table.mean(axis=0, keepdims=True)
-    residual = table - rows - columns + table.mean(axis=(0, -1), keepdims=True)
-    rest = (residual**2).sum(axis=(0, -1)) / ((count - 1) * (seeds - 1))
-    of_conditions = np.maximum(0.0, rows[..., 0].var(axis=0, ddof=1) - rest / seeds)
-    of_seeds = np.maximum(0.0, columns[0].var(axis=-1, ddof=1) - rest / count)
-    return of_conditions, of_seeds, rest
-
-
 RESAMPLES = 500
-Z = 1.96  # standard errors on each side of a 95% interval
+SEED = 20_080_607  # of the resamples, so that the same values give the same intervals
 LEVERAGE_MAX = 1 - 1e-9
 """The leverage of a condition that no other one checks: the line goes through it, and HC3 divides 0 by 0."""
 NOISE_NOTED = 0.1  # the share of noise from which on a note says that more seeds are needed
@@ -141,12 +61,20 @@ def effects_on(measure: str, design: Design, conditions: Sequence[Condition], ta
         return Effects(effects=_of_levels(measure, design, conditions, table))
     if design.kind in ("latin_hypercube", "table"):
         return _slopes(measure, design, conditions, table)
-    found = _sobol(measure, design, table) if design.kind == "sobol" else _morris(measure, design, table)
-    noise = noise_share(table)
-    if noise < NOISE_NOTED:
-        return Effects(effects=found)
+    noise = _noise_share(table)
     note = f"{measure}: {noise:.0%} of the variance between points is chance, which hides effects: take more seeds"
-    return Effects(effects=found, note=note)
+    return Effects(effects=_indices(measure, design, table.mean(axis=1)), note="" if noise < NOISE_NOTED else note)
+
+
+def _noise_share(table: Array) -> float:
+    """Return the share of the variance between the means of conditions that is due to chance, from 0 to 1."""
+    (conditions, seeds), means = table.shape, table.mean(axis=1)
+    if spread(means) == 0.0:
+        return 0.0
+    residual = table - means[:, None] - table.mean(axis=0) + table.mean()
+    rest = float((residual**2).sum()) / ((conditions - 1) * (seeds - 1))
+    share: float = rest / seeds / spread(means) ** 2
+    return min(1.0, share)
 
 
 def _of_levels(measure: str, design: Design, conditions: Sequence[Condition], table: Array) -> list[Effect]:
@@ -224,76 +152,31 @@ def _scaled(design: Design, name: str, value: float) -> float:
     return float(np.log(value)) if isinstance(factor, Range) and factor.scale == "log" else float(value)
 
 
-def _sobol(measure: str, design: Design, table: Array) -> list[Effect]:
-    from SALib.analyze import sobol  # noqa: PLC0415  # an extra
+def _indices(measure: str, design: Design, means: Array) -> list[Effect]:
+    """Return Sobol's indices or Morris's measures of the means of points, by SALib."""
+    asked: dict[str, Any] = {"num_resamples": RESAMPLES, "seed": SEED}
+    scale = float(means.std()) or 1.0  # the estimators treat a small variance as 0
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # of resamples that are all equal
+        if design.kind == "sobol":
+            from SALib.analyze import sobol  # noqa: PLC0415  # an extra
 
-    factors = len(design.factors)
-    blocks = table.reshape(-1, factors + 2, table.shape[1])
+            kinds = {"first_order": "S1", "total": "ST"}
+            found = sobol.analyze(problem_of(design), (means - means.mean()) / scale, calc_second_order=False, **asked)
+            scale = 1.0  # an index is a share of the variance
+        else:
+            from SALib.analyze import morris  # noqa: PLC0415  # an extra
 
-    def indices(chosen: Array) -> Array:
-        scale = chosen.std() or 1.0  # the estimators treat a small variance as 0
-        values = (chosen - chosen.mean()) / scale
-        first, second = values[:, 0], values[:, -1]
-        return np.array(
-            [
-                [estimate(first, values[:, 1 + place], second) for place in range(factors)]
-                for estimate in (sobol.first_order, sobol.total_order)
-            ]
-        )
-
-    return _indexed(measure, design, ("first_order", "total"), *_resampled(blocks, indices))
-
-
-def _morris(measure: str, design: Design, table: Array) -> list[Effect]:
-    from SALib.analyze import morris  # noqa: PLC0415  # an extra
-
-    factors, points = len(design.factors), unit_points(design)
-    blocks = table.reshape(-1, factors + 1, table.shape[1])
-    inputs = points.reshape(-1, factors + 1, factors)
-
-    def indices(chosen: Array, places: Any) -> Array:
-        found = morris.analyze(
-            problem_of(design),
-            inputs[places].reshape(-1, factors),
-            chosen.ravel(),
-            num_resamples=2,
-            num_levels=morris_levels(design),
-            seed=SEED,
-        )
-        return np.array([np.asarray(found[name], dtype=np.float64) for name in ("mu", "mu_star", "sigma")])
-
-    return _indexed(measure, design, ("mu", "mu_star", "sigma"), *_resampled(blocks, indices, with_places=True))
-
-
-def _resampled(blocks: Array, indices: Callable[..., Array], *, with_places: bool = False) -> tuple[Array, Array]:
-    """Return the indices of the means over seeds, and their standard errors over resampled blocks and seeds."""
-    rng, count, seeds = np.random.default_rng(SEED), blocks.shape[0], blocks.shape[2]
-    whole = np.arange(count)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of resamples that are all equal: their indices are 0
-        means = blocks.mean(axis=2)
-        found = indices(means, whole) if with_places else indices(means)
-        again = []
-        for _ in range(RESAMPLES):
-            weights = np.bincount(rng.integers(seeds, size=seeds), minlength=seeds) / seeds
-            places = rng.integers(count, size=count)
-            chosen = blocks[places] @ weights
-            again.append(indices(chosen, places) if with_places else indices(chosen))
-    return found, np.std(again, axis=0, ddof=1)
-
-
-def _indexed(measure: str, design: Design, kinds: Sequence[str], values: Array, errors: Array) -> list[Effect]:
-    """Return the indices as effects; an index that cannot be negative has no negative end."""
-    least = {"total": 0.0, "mu_star": 0.0, "sigma": 0.0}
-    return [
-        Effect(
-            measure=measure,
-            factor=factor,
-            kind=kind,
-            value=float(values[row][column]),
-            low=max(least.get(kind, -np.inf), float(values[row][column] - Z * errors[row][column])),
-            high=float(values[row][column] + Z * errors[row][column]),
-        )
-        for column, factor in enumerate(design.factors)
-        for row, kind in enumerate(kinds)
-    ]
+            kinds = {"mu": "mu", "mu_star": "mu_star", "sigma": "sigma"}
+            levels = morris_levels(design)
+            found = morris.analyze(problem_of(design), unit_points(design), means / scale, num_levels=levels, **asked)
+    effects = []
+    for column, factor in enumerate(design.factors):
+        for kind, name in kinds.items():
+            value, low, high = scale * float(np.nan_to_num(found[name][column])), None, None
+            if f"{name}_conf" in found:
+                reach = scale * float(np.nan_to_num(found[f"{name}_conf"][column]))
+                low, high = value - reach, value + reach
+                low = low if kind == "first_order" else max(0.0, low)
+            effects.append(Effect(measure=measure, factor=factor, kind=kind, value=value, low=low, high=high))
+    return effects

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
-SEED = 20_080_607  # of resampled indices, so that the same values give the same table
 ROUNDING = 1e-12
 """Values that are closer than this, relative to the largest, differ by the rounding of floating-point numbers alone."""
 GROUPS_MAX = 256  # the most groups of values that are left out in turn: of more values than that, several at once
@@ -66,7 +65,7 @@ def without_rounding(differences: Array, *, of: Array) -> Array:
 
 
 def t_interval(
-    samples: tuple[Array, ...], statistic: Callable[..., Any], *, is_bounded: bool = False
+    samples: tuple[Array, ...], statistic: Callable[..., float], *, is_bounded: bool = False
 ) -> tuple[float | None, float | None]:
     """Return the interval of a number; no interval if leaving out values never changes the number.
 
@@ -75,20 +74,12 @@ def t_interval(
         statistic: takes the samples and returns the number.
         is_bounded: whether the number is from -1 to 1.
     """
-    low, high = t_intervals(samples, statistic, is_bounded=is_bounded)
-    return (float(low), float(high)) if np.isfinite(low) and np.isfinite(high) else (None, None)
-
-
-def t_intervals(
-    samples: tuple[Array, ...], statistic: Callable[..., Any], *, is_bounded: bool = False
-) -> tuple[Any, Any]:
-    """Return the ends of the intervals of numbers that one statistic gives together; nan where there is none."""
     from scipy.stats import t  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
 
     most = 1.0 - 1.0 / sum(map(len, samples)) ** 2  # near the bound, but not at it, where the scale has no end
 
     def scaled(*parts: Array) -> Any:
-        found = np.asarray(statistic(*parts), dtype=np.float64)
+        found = np.float64(statistic(*parts))
         return np.arctanh(np.clip(found, -most, most)) if is_bounded else found
 
     with np.errstate(all="ignore"):  # where the number is at its bound, or nothing varies, there is no interval
@@ -96,9 +87,10 @@ def t_intervals(
         for place, sample in enumerate(samples):
             groups = np.array_split(np.arange(len(sample)), min(len(sample), GROUPS_MAX))
             rest = [(*samples[:place], np.delete(sample, left), *samples[place + 1 :]) for left in groups]
-            part = (len(groups) - 1) * np.var([scaled(*each) for each in rest], axis=0)
+            part = (len(groups) - 1) * np.var([scaled(*each) for each in rest])
             variance, weight = variance + part, weight + part**2 / (len(groups) - 1)
-        is_moved = variance > (ROUNDING * found) ** 2
-        reach = np.where(is_moved, np.sqrt(variance) * t.ppf((1 + CONFIDENCE) / 2, variance**2 / weight), np.nan)
-    low, high = found - reach, found + reach
-    return (np.tanh(low), np.tanh(high)) if is_bounded else (low, high)
+        if not variance > (ROUNDING * found) ** 2:
+            return None, None
+        reach = np.sqrt(variance) * t.ppf((1 + CONFIDENCE) / 2, variance**2 / weight)
+    low, high = (np.tanh(end) if is_bounded else end for end in (found - reach, found + reach))
+    return (float(low), float(high)) if np.isfinite(low) and np.isfinite(high) else (None, None)

@@ -1,4 +1,4 @@
-"""Effects of factors and shares of variance: functions whose values are known, and their edges."""
+"""Effects of factors: functions whose values are known, and their edges."""
 
 from __future__ import annotations
 
@@ -7,21 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prism.experiment import Design, conditions_of, decomposed, effects_on
+from prism.experiment import Design, conditions_of, effects_on
 from prism.experiment.design import Range
 from prism.experiment.sampling import sampled_conditions, unit_points
 from tests.catalogue import catalogue
-
-PHONES = [
-    [45939, 21574, 2876, 1815, 1646, 89, 555],
-    [60423, 29990, 4708, 2568, 2366, 1411, 733],
-    [64721, 32510, 5230, 2695, 2526, 1546, 773],
-    [68484, 35218, 6662, 2845, 2691, 1663, 836],
-    [71799, 37598, 6856, 3000, 2868, 1769, 911],
-    [76036, 40341, 8220, 3145, 3054, 1905, 1008],
-    [79831, 43173, 9053, 3338, 3224, 2005, 1076],
-]
-"""Telephones by year and continent: AT&T (1961), in R as WorldPhones."""
 
 
 def sampled(kind: str, factors: int, **others: Any) -> Design:
@@ -95,17 +84,6 @@ def test_effects_that_cannot_be_told_are_said(design: Design, count: int, note: 
     table = np.ones((count, 3)) if "equal" in note else np.random.default_rng(1).normal(size=(count, 3))
     found = effects_on("m", design, sampled_conditions(design), table)
     assert (found.effects, found.note) == ([], note)
-
-
-def test_shares_of_variance_are_those_of_the_analysis_of_variance() -> None:
-    """R: anova(lm(v ~ continent + year)) has mean squares 4433674097, 71431143 and 18835007, seven of each."""
-    continents, years, rest = (4433674097 - 18835007) / 7, (71431143 - 18835007) / 7, 18835007
-    total = continents + years + rest
-    found = decomposed(np.array(PHONES, dtype=np.float64).T)
-    assert [each.source for each in found] == ["conditions", "seeds", "rest"]
-    assert [each.share for each in found] == pytest.approx([continents / total, years / total, rest / total], rel=1e-6)
-    assert sum(each.share for each in found) == pytest.approx(1.0)
-    assert all(each.low is not None and each.high is not None and each.low <= each.share <= each.high for each in found)
 
 
 def test_effects_that_are_rounding_alone_are_zero_and_have_no_interval() -> None:

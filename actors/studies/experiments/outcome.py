@@ -11,15 +11,13 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from actors.core.files import write_file, write_json
 from actors.results.beside import made_of
-from actors.results.measures import has_rounds
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import Plan
 from actors.studies.experiments.plan_record import PlanFile, notes_on_plans
-from actors.studies.experiments.run_measures import measured, within_runs
+from actors.studies.experiments.run_measures import measured
 from actors.studies.experiments.sentences import answers_of, caveats_of, read_all_beside, remarks_of
 from actors.studies.experiments.shared_oracle import ModelUse
 from actors.tables.relations import FORMULA_STARTS
@@ -35,12 +33,10 @@ from prism.experiment import (
     Hypothesis,
     Interval,
     PredictionScores,
-    Share,
     Stopped,
     Threshold,
     compared,
     corrected,
-    decomposed,
     described,
     effects_on,
 )
@@ -48,8 +44,6 @@ from prism.experiment import (
 RESULTS, OUTCOME = "results.csv", "outcome.json"
 INTERVALS_MAX = 200
 """The most conditions whose means have intervals of their own: those of a sampled design are not looked at singly."""
-
-Array = NDArray[np.float64]
 
 
 class Described(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,12 +63,6 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     is_met: bool
 
 
-class Decomposed(msgspec.Struct, frozen=True, kw_only=True):
-    measure: str
-    seeds: int
-    shares: list[Share]
-
-
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     question: str
     plan: str  # the hash of the plan
@@ -91,7 +79,6 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     thresholds: list[Judged]
     missing: dict[str, list[int]]  # `{condition: seeds without a result}`
     model: ModelUse | None = None  # the use of a model; None if no cell asks a model
-    variance: list[Decomposed] = []  # of each measure that varies, where there are several conditions
     effects: list[Effect] = []  # of the factors of a design, on each measure
     notes: list[str] = []  # remarks on the outcome, in words
     stopped: Stopped | None = None  # the end of sequential seeds; None if their number was fixed
@@ -130,7 +117,7 @@ def outcome_of(
     Args:
         planned: the hypotheses that were planned before the first result; `lost`: those that are no longer there.
         out: the directory of the experiment, whose runs and plans are read for all that is said besides the numbers.
-        is_final: whether all cells have ended. Before that nothing is said of thresholds, variance and effects.
+        is_final: whether all cells have ended. Before that nothing is said of thresholds and effects.
     """
     experiment, seeds = plan.experiment, plan.experiment.seeds
     names = [each.name for each in experiment.conditions]
@@ -151,25 +138,16 @@ def outcome_of(
     for cell in plan.cells:
         if (cell.condition, cell.seed) not in values:
             missing.setdefault(cell.condition, []).append(cell.seed)
-    # Variance and effects, over the seeds that all conditions have: a row for each condition, a column for each seed.
-    variance, effects, notes = list[Decomposed](), list[Effect](), list[str]()
+    # Effects, over the seeds that all conditions have: a row for each condition, a column for each seed.
+    effects, notes = list[Effect](), list[str]()
     shared = [seed for seed in seeds if all((name, seed) in values for name in names)]
     if is_final:
         notes += _notes(experiment, values, judged, len(shared) if missing else None)
-    within = _within(plan, out, values) if is_final and out is not None and len(names) > 1 else {}
-    for measure in experiment.measures if is_final else ():
-        table = np.array([[values[name, seed][measure] for seed in shared] for name in names], dtype=np.float64)
-        if min(table.shape) >= 2:
-            of_runs = None
-            if any(measure in each for each in within.values()):
-                of_runs = np.array([[within[name, seed][measure] for seed in shared] for name in names])
-            if shares := decomposed(table, of_runs):
-                variance.append(Decomposed(measure=measure, seeds=len(shared), shares=shares))
-        if experiment.design.kind == "list":
-            continue
+    for measure in experiment.measures if is_final and experiment.design.kind != "list" else ():
         if len(shared) < 2:
             notes.append(f"{measure}: no effects of factors: fewer than two seeds have all conditions")
             continue
+        table = np.array([[values[name, seed][measure] for seed in shared] for name in names], dtype=np.float64)
         of_factors = effects_on(measure, experiment.design, experiment.conditions, table)
         effects += of_factors.effects
         notes += [of_factors.note] if of_factors.note else []
@@ -188,21 +166,9 @@ def outcome_of(
         if is_final
         else [],
         missing=missing,
-        variance=variance,
         effects=effects,
         notes=[*([] if out is None else notes_on_plans(out, plan.hash)), *notes],
     )
-
-
-def _within(plan: Plan | PlanFile, out: Path, values: Values) -> Values:
-    """Return the variance over the rounds of each run that has values, of the measures that have several a run."""
-    measures = plan.experiment.measures
-    cells = (
-        [cell for cell in plan.cells if (cell.condition, cell.seed) in values]
-        if any(map(has_rounds, measures.values()))
-        else []
-    )
-    return {(cell.condition, cell.seed): within_runs(cell_path(out, cell), measures) for cell in cells}
 
 
 def _comparison(plan: Plan | PlanFile, hypothesis: Hypothesis, values: Values) -> Comparison | None:
@@ -237,7 +203,7 @@ def _notes(
     if shared is not None:
         yield (
             "cells are missing: means are over different seeds; paired tests take the seeds that their conditions "
-            f"share, and variance and effects the {shared:,} of {len(experiment.seeds):,} that all share. If cells "
+            f"share, and effects the {shared:,} of {len(experiment.seeds):,} that all share. If cells "
             "fail because of what they measure, no number here is sound"
         )
     tested = {each.hypothesis.with_test: each.basis.untested for each in comparisons}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import statistics
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES
@@ -29,7 +28,6 @@ from actors.results.measures import (
     RunNumbers,
     by_problem,
     cascades_problem,
-    has_rounds,
     numbers_of,
     rounds_place,
 )
@@ -137,13 +135,6 @@ def _value(path: Path, numbers: RunNumbers, place: str, own: OwnMeasure | None) 
     except Exception as error:  # a user's code may raise anything
         raise RunDirectoryError(f"{path}: {place} raised {raised(error)}") from error
     return numbers.number(place, value)
-
-
-def within_runs(path: Path, measures: Mapping[str, str]) -> dict[str, float]:
-    """Return `{measure: the variance of its values over the rounds}` of a run, for the measures that have several."""
-    numbers = numbers_of(path)
-    found = {name: numbers.over_rounds(place) for name, place in measures.items() if has_rounds(place)}
-    return {name: statistics.variance(values) if len(values) > 1 else 0.0 for name, values in found.items()}
 
 
 AGENTS = 30  # the number of people in the small world that is built to find the measures
