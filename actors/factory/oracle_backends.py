@@ -20,6 +20,7 @@ from prism.config.calibrated import UNCALIBRATED
 from prism.errors import ConfigError, OracleUnavailableError
 from prism.llm import Health, LanguageModel, LLMFailureException, Tape, TapedModel
 from prism.llm.backend import make_backend
+from prism.llm.gateway import GATEWAY
 from prism.llm.tape_file import TapeError, check_place
 from prism.statechart import Oracle
 
@@ -55,8 +56,12 @@ class OpenOracle(NamedTuple):
 def make_model(config: Config) -> LanguageModel:
     """Return a client of the model that the configuration names, on all of its hosts. It sends nothing yet.
 
-    The API key comes from the environment.
+    The API key comes from the environment, unless the model is asked through a gateway.
     """
+    if (gateway := GATEWAY.get()) is not None:
+        from prism.llm.gateway_model import GatewayModel  # noqa: PLC0415  # an HTTP client takes 0.2 s to import
+
+        return GatewayModel(config.llm, config.oracle.backend, gateway)
     if config.llm.hosts and config.oracle.backend != "choice":
         most = config.oracle.max_concurrency
         return HostPool([Host(each, make_model(_at(config, each)), most) for each in config.llm.hosts])
@@ -75,10 +80,11 @@ def check_oracle(config: Config) -> None:
     """Refuse an address, a secret or a tape that cannot be used. Asks no server and makes no file."""
     if config.oracle.backend == "choice":
         return
-    from prism.llm.address import address_of  # noqa: PLC0415  # see make_model
+    if GATEWAY.get() is None:
+        from prism.llm.address import address_of  # noqa: PLC0415  # see make_model
 
-    for address in config.llm.addresses:
-        address_of(_at(config, address).llm, os.environ)
+        for address in config.llm.addresses:
+            address_of(_at(config, address).llm, os.environ)
     if config.oracle.tape_path is None:
         return
     path = tape_path(config, None)
@@ -122,9 +128,10 @@ async def open_oracle(
 
 
 async def check_models(config: Config, model: LanguageModel) -> Health:
-    """Return the health of `llm.model`; check the models of `llm.by`, too, unless a tape is replayed."""
+    """Return the health of `llm.model`; check the models of `llm.by`, too, unless a tape or a gateway does."""
     health = await model.check()
-    for name in config.llm.models[1:] if config.oracle.tape != "replay" else ():
+    is_alone = config.oracle.tape != "replay" and GATEWAY.get() is None
+    for name in config.llm.models[1:] if is_alone else ():
         alone = replace(config, llm=replace(config.llm, model=name, by=ModelsConfig()))
         async with aclosing(make_model(alone)) as other:
             note = (await other.check()).note

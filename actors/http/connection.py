@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 import ssl
 from asyncio.sslproto import SSLProtocol
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-import h11
 from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -25,9 +24,6 @@ REQUEST_MAX_S = 10.0
 
 SILENCE_MAX_S = 10.0
 """The time after which a client that takes nothing of its answer is dropped."""
-
-STILL_THERE: Final = "prism.still_there"
-"""The extension of ASGI by which an application tells a waiting client, with an interim response, that it is there."""
 
 
 class ServerOptions(NamedTuple):
@@ -153,18 +149,12 @@ class Client(H11Protocol):
         options = self._clients.options
         is_full = options.answered_max is not None and len(self._clients.answered) > options.answered_max
         answer: ASGIApp = _busy if is_full and scope["path"] not in options.always else self._application
-        scope["extensions"] = {STILL_THERE: self._say_still_there}
         try:
             await answer(scope, receive, send)
         except ClientDisconnect:
             return
         except Exception as error:  # noqa: BLE001  # one request's error must not end the server
             log_failure(f"{options.name}_request_failed", error, options.name)
-
-    def _say_still_there(self) -> None:
-        """Send an interim response, unless the client is gone or has its answer."""
-        if self._socket is not None and not self._socket.is_closing() and self.conn.our_state is h11.SEND_RESPONSE:
-            self.transport.write(self.conn.send(h11.InformationalResponse(status_code=102, headers=[])))
 
 
 class _Handshake(SSLProtocol):

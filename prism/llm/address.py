@@ -11,7 +11,6 @@ import msgspec
 from prism.config.model import LLMConfig
 from prism.credentials import VARIABLE
 from prism.errors import OracleUnavailableError
-from prism.llm.gateway import GATEWAY
 from prism.llm.tls import ca_files
 
 _CHAT = "/chat/completions"
@@ -46,9 +45,7 @@ def address_of(config: LLMConfig, environment: Mapping[str, str]) -> Address:
     Raises:
         OracleUnavailableError: the host is not an address, a variable is not set, or a secret cannot be sent.
     """
-    host, gateway = _checked_host(config.host), GATEWAY.get()
-    if gateway is not None:  # which has the secrets, and adds them
-        return Address(host=host, headers={}, query={}, has_key=gateway.has_key, secrets=())
+    host = _checked_host(config.host)
     key = _read_key(environment, config.api_key_env)
     secrets = {key} if key else set()
     headers = {"Authorization": f"Bearer {key}"} if key else {}

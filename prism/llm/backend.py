@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from importlib import import_module
-from typing import ClassVar
 
 from prism.config.model import LLMConfig
 from prism.llm.port import (
@@ -20,6 +20,9 @@ from prism.llm.port import (
     Undecided,
 )
 from prism.llm.startup_check import first_answer
+from prism.quoting import quoted
+
+_log = logging.getLogger(__name__)
 
 BACKENDS = {
     "ollama": "prism.llm.ollama.OllamaChatClient",
@@ -36,7 +39,7 @@ class Backend(ABC):
         environment: the variables with the secrets.
     """
 
-    component: ClassVar[str]
+    component: str
     """Its name in `oracle.backend`, in identities and in errors."""
 
     def __init__(self, config: LLMConfig, environment: Mapping[str, str] | None = None) -> None:  # noqa: ARG002
@@ -56,6 +59,7 @@ class Backend(ABC):
             dialect="",
             options={"temperature": self._config.temperature, "num_predict": float(self._config.num_predict)},
             extra_body=json.dumps(extra, sort_keys=True) if extra else "",
+            method="" if type(self).choose is Backend.choose else "probabilities",
         )
 
     @abstractmethod
@@ -82,3 +86,14 @@ def make_backend(name: str, config: LLMConfig, environment: Mapping[str, str]) -
     module, _, kind = BACKENDS[name].rpartition(".")
     made: LanguageModel = getattr(import_module(module), kind)(config, environment)
     return made
+
+
+def log_prompt(request: ChatRequest | ChoiceRequest) -> None:
+    """Log the text of a request to a server at DEBUG: its messages, or its instructions, situation and options."""
+    if not _log.isEnabledFor(logging.DEBUG):  # prompts are long
+        return
+    if isinstance(request, ChatRequest):
+        text = "\n\n".join(message.content for message in request.messages)
+    else:
+        text = "\n\n".join((request.instructions, request.state, "\n".join(request.options)))
+    _log.debug("llm_prompt asked_by=%s prompt=%s", quoted(request.asked_by), quoted(text))

@@ -18,20 +18,6 @@ import httpx
 
 from prism.llm.body import beginning_of, bound_body
 from prism.llm.failure import LLMFailureException, Reason, Usage
-from prism.llm.gateway import (
-    CELL,
-    FAILURE,
-    GATEWAY,
-    PLACE,
-    PROCESS,
-    SERVICE,
-    SILENCE_S,
-    STOPS,
-    TOKEN,
-    WITHIN,
-    WITHIN_S,
-    GatewayRefusedError,
-)
 from prism.llm.question_id import ASKED
 from prism.llm.refusals import advice_on, reason_of
 
@@ -81,7 +67,6 @@ async def raise_for_status(response: httpx.Response) -> None:
 
     It also runs before `ollama`, which cannot read every error body.
     """
-    await _raise_failure(response)
     try:
         bound_body(response)
     except ValueError as error:
@@ -105,57 +90,13 @@ async def name_question(request: httpx.Request) -> None:
             request.headers.setdefault(name, value)
 
 
-async def _redirect(request: httpx.Request) -> None:
-    """Send the request to the gateway in place of its server, if there is one: a request hook.
-
-    What may be secret in the request is left out.
-    """
-    gateway = GATEWAY.get()
-    if gateway is None:
-        return
-    for name in ("Authorization", "Cookie"):
-        request.headers.pop(name, None)
-    within_s = WITHIN_S.get()
-    if ASKED.get() is not None:  # the check of a server at start may take longer
-        within_s = min(within_s, gateway.deadline_s)
-    own = {TOKEN: gateway.token, SERVICE: gateway.service, CELL: gateway.cell, PROCESS: gateway.process}
-    request.headers.update({**own, PLACE: str(request.url), WITHIN: f"{within_s:.6g}"})
-    request.url = httpx.URL(gateway.address)
-    request.headers["Host"] = request.url.netloc.decode("ascii")
-    # The wait for a place is no part of the call, so only silence ends it.
-    request.extensions["timeout"] = {"connect": SILENCE_S, "read": SILENCE_S, "write": SILENCE_S, "pool": None}
-
-
-async def _raise_failure(response: httpx.Response) -> None:
-    """Raise the failure that a gateway reports, as the call itself would have raised it.
-
-    Raises:
-        GatewayRefusedError: the gateway asks no more.
-        httpx.TransportError: the server could not be reached, or did not answer in time.
-        ValueError: what it sent is no answer.
-    """
-    failure = response.headers.get(FAILURE)
-    if failure is None or GATEWAY.get() is None:
-        return
-    detail = (await response.aread()).decode(errors="replace")
-    if failure in STOPS:
-        raise GatewayRefusedError(failure, detail)
-    if failure == "timeout":
-        raise httpx.ReadTimeout(detail)
-    if failure == "connection_error":
-        raise httpx.ConnectError(detail)
-    raise ValueError(detail)
-
-
-HOOKS: dict[str, list[Callable[..., Any]]] = {"request": [name_question, _redirect], "response": [raise_for_status]}
+HOOKS: dict[str, list[Callable[..., Any]]] = {"request": [name_question], "response": [raise_for_status]}
 """The hooks of every client."""
 
 
 @contextmanager
 def bounded_call(component: str, deadline_s: float, secrets: Collection[str] = ()) -> Iterator[None]:
     """Return a context that limits one call to its last byte: a server that drips bytes would pass any read timeout.
-
-    A gateway keeps that limit itself, because the wait for a place there is no part of the call.
 
     Args:
         secrets: the texts that no message may show.
@@ -164,9 +105,8 @@ def bounded_call(component: str, deadline_s: float, secrets: Collection[str] = (
         LLMFailureException: the call failed. A `ValueError` from within means that its answer is unusable.
     """
     started_s = perf_counter()
-    WITHIN_S.set(deadline_s)
     try:
-        with anyio.fail_after(deadline_s if GATEWAY.get() is None else None):
+        with anyio.fail_after(deadline_s):
             yield
     except (StatusError, *_EXPECTED) as error:
         reason = _reason(error)

@@ -8,7 +8,6 @@ Whatever else a server wants is a setting, `llm.request.extra_body`, and the lin
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 from abc import abstractmethod
@@ -22,7 +21,7 @@ from msgspec.structs import replace
 from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
 from prism.llm.address import address_of
-from prism.llm.backend import Backend
+from prism.llm.backend import Backend, log_prompt
 from prism.llm.body import PLAIN
 from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.http import HOOKS, LIMITS, UnusableAnswerError, bounded_call
@@ -33,10 +32,7 @@ from prism.llm.refusals import is_of_key
 from prism.llm.reply import Reply, text_of
 from prism.llm.startup_check import SELF_TEST, follows_schema, retry_until_usable
 from prism.llm.tls import tls_problem, verification
-from prism.quoting import quoted
 from prism.wording import clauses
-
-_log = logging.getLogger(__name__)
 
 WARM_UP = 5.0
 """The factor on the timeout of the first call, for which the server loads the model."""
@@ -332,17 +328,6 @@ def added(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
         else:
             merged[name] = value
     return merged
-
-
-def log_prompt(request: ChatRequest | ChoiceRequest) -> None:
-    """Log the text of a request to a server at DEBUG: its messages, or its instructions, situation and options."""
-    if not _log.isEnabledFor(logging.DEBUG):  # prompts are long
-        return
-    if isinstance(request, ChatRequest):
-        text = "\n\n".join(message.content for message in request.messages)
-    else:
-        text = "\n\n".join((request.instructions, request.state, "\n".join(request.options)))
-    _log.debug("llm_prompt asked_by=%s prompt=%s", quoted(request.asked_by), quoted(text))
 
 
 def models_text(names: Sequence[str]) -> str:

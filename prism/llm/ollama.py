@@ -14,18 +14,20 @@ from typing import Any
 import httpx
 import msgspec
 import ollama
+from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
+from prism.llm.backend import log_prompt
 from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.http import RefusedAnswerError, StatusError, bounded_call
 from prism.llm.letters import OLLAMA_FORMS
-from prism.llm.model_client import FREE, ModelClient, full_name, log_prompt, messages_of, models_text
-from prism.llm.port import ChatRequest, ChoiceRequest, Distribution, Undecided
+from prism.llm.model_client import FREE, ModelClient, full_name, messages_of, models_text
+from prism.llm.port import ChatRequest, ChoiceRequest, Distribution, Identity, Undecided
 from prism.llm.reply import Reply, read_chat
 from prism.llm.startup_check import CHOICE_TEST, retry_until_usable
 
-COMPONENT = "ollama"
+COMPONENT, SYSTEMONE = "ollama", "systemone"
 _LEAST_OPTIONS, _MOST_OPTIONS = 2, 26
 _QUESTION = "next"
 
@@ -60,11 +62,17 @@ class OllamaChatClient(ModelClient):
     def __init__(self, config: LLMConfig, environment: Mapping[str, str] | None = None) -> None:
         super().__init__(config, environment)
         self._path = config.request.path or "/api/chat"
+        self._is_offered = False  # systemone, at the check
         self._offers_choice = config.systemone == "auto" and config.method != "json"
         self._not_ollama = ""
         """Why what answers seems to be no Ollama server; empty if it is one."""
         self._client = ollama.AsyncClient(config.host, follow_redirects=False, **self._options_of_http())
         self._http = self._client._client  # noqa: SLF001  # its `chat` can neither leave a field out nor add one
+
+    @property
+    def identity(self) -> Identity:
+        found = super().identity
+        return replace(found, method=SYSTEMONE) if self._is_offered else found
 
     def _sampling(self) -> dict[str, float]:
         return {**super()._sampling(), "num_ctx": self._config.num_ctx}
@@ -130,6 +138,7 @@ class OllamaChatClient(ModelClient):
                 if error.reason not in {*FINAL, "invalid_response"}:  # a server that only chats may refuse in any way
                     raise
                 self._offers_choice = False
+        self._is_offered = self._offers_choice
         return "decides by probabilities (systemone)" if self._offers_choice else await super()._choice_note()
 
     async def _look_up(self) -> tuple[str, list[str] | None]:

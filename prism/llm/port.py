@@ -29,7 +29,7 @@ LONGEST_RETRY = 4096
 """The most tokens of an answer after one that was cut."""
 
 
-class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
+class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, tag="chat"):
     """A chat to be completed.
 
     Args:
@@ -67,7 +67,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
         return self.max_tokens or min(configured * 4**self.attempt, max(configured, LONGEST_RETRY))
 
 
-class ChoiceRequest(msgspec.Struct, frozen=True, kw_only=True):
+class ChoiceRequest(msgspec.Struct, frozen=True, kw_only=True, tag="choice"):
     """A decision over named options.
 
     Args:
@@ -142,7 +142,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
         dialect: how the server is told a schema; `none` if the schema stands in the prompt alone.
         options: the sampling options that go with every request.
         extra_body: the user's own fields of every request, as JSON; empty if there are none.
-        method: how a choice is asked for probabilities, where it makes a difference: `logprobs`, or empty.
+        method: how a choice is asked for probabilities, such as `logprobs`; empty if it is not.
     """
 
     backend: str

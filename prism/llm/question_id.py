@@ -69,7 +69,7 @@ class TraceIds(msgspec.Struct, frozen=True, kw_only=True):
         return question_id(self.seed, tick, agent, question)
 
 
-class Asked:
+class Asked(msgspec.Struct):
     """A question while a model is asked, for the headers of the requests that this takes.
 
     Args:
@@ -77,15 +77,14 @@ class Asked:
         attempt: the number of this call among those of the question, from 1.
         process: a text that no other process has. A server may refuse a name that another request has just now, and
             two equal runs ask equal questions.
+        requests: requests of this call so far: it may take one for probabilities and one for text, or several hosts.
     """
 
-    def __init__(self, question: str, trace: str, attempt: int, process: str) -> None:
-        self.question = question
-        self.trace = trace
-        self.attempt = attempt
-        self.requests = 0
-        """Requests of this call so far: it may take one for probabilities and one for text, or several hosts."""
-        self._process = process
+    question: str
+    trace: str
+    attempt: int
+    process: str
+    requests: int = 0
 
     def headers(self) -> dict[str, str]:
         """Count one more request, and return its headers.
@@ -95,7 +94,7 @@ class Asked:
         self.requests += 1
         span = call_span(self.question, self.attempt)
         return {
-            REQUEST_ID: f"{self.question}-{self.attempt}-{self.requests}-{self._process}",
+            REQUEST_ID: f"{self.question}-{self.attempt}-{self.requests}-{self.process}",
             TRACE_PARENT: f"00-{self.trace}-{span}-01",
         }
 

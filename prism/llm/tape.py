@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -41,6 +41,8 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
+    retry_after_s: float = 0.0
+    advice: str = ""
 
     @classmethod
     def of(cls, error: LLMFailureException) -> Failed:
@@ -54,7 +56,14 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
             prompt_tokens=error.usage.prompt_tokens,
             completion_tokens=error.usage.completion_tokens,
             cached_tokens=error.usage.cached_tokens,
+            retry_after_s=error.retry_after_s,
+            advice=error.advice,
         )
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of the call, as far as the server said."""
+        return Usage(self.prompt_tokens, self.completion_tokens, self.cached_tokens)
 
     def error(self) -> LLMFailureException:
         return LLMFailureException(
@@ -64,8 +73,21 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
             self.status_code,
             self.detail,
             self.latency_s,
-            usage=Usage(self.prompt_tokens, self.completion_tokens, self.cached_tokens),
+            retry_after_s=self.retry_after_s,
+            advice=self.advice,
+            usage=self.usage,
         )
+
+
+Outcome = Completion | Distribution | Undecided | NotOffered | Failed
+
+
+async def outcome_of(asked: Awaitable[Completion | Distribution | Undecided | None]) -> Outcome:
+    """Return what came of a call, as it stands on a tape."""
+    try:
+        return await asked or NotOffered()
+    except LLMFailureException as error:
+        return Failed.of(error)
 
 
 class RecordedFallback(msgspec.Struct, frozen=True, tag="forgone"):
@@ -75,7 +97,7 @@ class RecordedFallback(msgspec.Struct, frozen=True, tag="forgone"):
     reason: str
 
 
-Answer = Completion | Distribution | Undecided | NotOffered | Failed | RecordedFallback
+Answer = Outcome | RecordedFallback
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,6 @@ import anyio
 import msgspec
 from anyio import to_thread
 
-from prism.llm.failure import LLMFailureException
 from prism.llm.port import (
     ChatRequest,
     ChoiceRequest,
@@ -27,7 +26,17 @@ from prism.llm.port import (
     SpreadModel,
     Undecided,
 )
-from prism.llm.tape import UNCHECKED, Answer, Failed, Header, NotOffered, RecordedFallback, Tape, TapeMissError
+from prism.llm.tape import (
+    UNCHECKED,
+    Answer,
+    Failed,
+    Header,
+    NotOffered,
+    RecordedFallback,
+    Tape,
+    TapeMissError,
+    outcome_of,
+)
 from prism.llm.tape_file import FORMAT, TapeError
 
 Mode = Literal["record", "replay", "off"]
@@ -149,7 +158,7 @@ class TapedModel:
         if answer is None:
             if self.mode == "replay":
                 raise TapeMissError(tape.path, request.asked_by, _question_text(request), self._differences())
-            answer = await self._write(key, await _outcome(ask), request.asked_by)
+            answer = await self._write(key, await outcome_of(ask()), request.asked_by)
         if isinstance(answer, Failed):
             raise answer.error()
         return answer
@@ -256,13 +265,6 @@ def _header(tape: Tape, model: LanguageModel | None, mode: Mode) -> Header | Non
         header = Header(identity=identity, health=unchecked)
         tape.write_header(header)
     return header
-
-
-async def _outcome(ask: Callable[[], Awaitable[Completion | Distribution | Undecided | None]]) -> Answer:
-    try:
-        return await ask() or NotOffered()
-    except LLMFailureException as error:
-        return Failed.of(error)
 
 
 def _question_text(request: _Request) -> str:

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from prism.llm.model_client import log_prompt
+from prism.llm.backend import log_prompt
 from prism.llm.port import ChatRequest, ChoiceRequest, Message
 from tests.llm.support import BACKENDS, asking, serving
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -10,14 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from actors.http.server import listen
 from actors.studies.experiments.cells import Done, Task, cell_path, work
 from actors.studies.experiments.plan import Cell, Plan, make_plan
 from actors.studies.experiments.shared_oracle import asking_of, limits_of
-from actors.studies.gateway.process import Plan as GatewayPlan
-from actors.studies.gateway.process import serve
-from actors.studies.gateway.service import GatewayPlace, service_name, service_of
-from actors.studies.gateway.tape import ExperimentTape
+from actors.studies.gateway.place import GatewayPlace, service_name
+from actors.studies.gateway.server import Plan as GatewayPlan
+from actors.studies.gateway.server import open_gateway
 from tests.actors.studies.experiments.files import write_experiment
 from tests.plain import plain_text
 
@@ -54,21 +51,15 @@ def planned(
 
 @contextmanager
 def gateway(plan: Plan, tape: Path, *, is_replay: bool = False) -> Iterator[GatewayPlace]:
-    """Provide a gateway for all cells of a plan, with the environment's secrets unless it is a replay."""
-    configs = [cell.config for cell in plan.cells]
+    """Provide a gateway for all cells of a plan."""
     made = GatewayPlan(
         tape=tape,
         mode="replay" if is_replay else "record",
         limits=limits_of(asking_of(plan)),
-        services={service_name(each): service_of(each, None if is_replay else os.environ) for each in configs},
+        services={service_name(cell.config): cell.config for cell in plan.cells},
     )
-    listening = listen("127.0.0.1", 0, "gateway", ("host", "port"))
-    services = {name: service.has_key for name, service in made.services.items()}
-    with (
-        closing(ExperimentTape(made.tape, made.mode)) as opened,
-        closing(serve(made, "secret", opened, listening)) as server,
-    ):
-        yield GatewayPlace(address=f"http://127.0.0.1:{server.port}", token="secret", services=services)
+    with open_gateway(made) as place:
+        yield place
 
 
 def run_cell(cell: Cell, out: Path, place: GatewayPlace | None) -> Done:
@@ -92,12 +83,12 @@ def journals(plan: Plan, out: Path) -> dict[str, bytes]:
 
 
 def records(tape: Path) -> list[dict[str, object]]:
-    """Return what is on a tape, read without the code that wrote it; nothing while it is being made."""
+    """Return the replies on a tape, read without the code that wrote it; nothing while it is being made."""
     try:
         with closing(sqlite3.connect(tape, timeout=10.0)) as file:
             return [
-                {**msgspec.json.decode(answer), "asked_by": asked_by, "key": key.split(b" ")[0].decode()}
-                for key, asked_by, answer in file.execute("SELECT key, asked_by, answer FROM answers")
+                {**msgspec.json.decode(answer), "asked_by": asked_by}
+                for asked_by, answer in file.execute("SELECT asked_by, answer FROM answers WHERE asked_by != ''")
             ]
     except sqlite3.OperationalError:
         return []

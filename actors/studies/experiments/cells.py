@@ -19,7 +19,7 @@ from actors.runs.replay import at_once
 from actors.store.lock import locked
 from actors.store.manifest import CONFIG, MANIFEST, read_manifest
 from actors.studies.experiments.plan import settings_hash
-from actors.studies.gateway.service import GatewayPlace
+from actors.studies.gateway.place import GatewayPlace
 from prism.config import Config
 from prism.errors import PrismError
 from prism.llm.gateway import through

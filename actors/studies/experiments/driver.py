@@ -17,7 +17,7 @@ from actors.studies.experiments.cells import cell_path, is_done
 from actors.studies.experiments.outcome import Values, read_values
 from actors.studies.experiments.plan import Cell, Plan
 from actors.studies.experiments.processes import Processes
-from actors.studies.gateway.service import GatewayPlace
+from actors.studies.gateway.place import GatewayPlace
 from prism.experiment import Sequential, Stopped, stopped
 
 PROCESSES = "processes"

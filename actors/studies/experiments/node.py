@@ -37,7 +37,7 @@ from actors.store.lock import LOCK, locked
 from actors.studies.experiments.cells import CELLS, Done, Task, work
 from actors.studies.experiments.plan import Cell
 from actors.studies.experiments.shared_oracle import asks_model
-from actors.studies.gateway.service import GatewayPlace
+from actors.studies.gateway.place import GatewayPlace
 from prism.config import Config
 
 LEFT_S = 24 * 3600.0  # the time after which a node discards files of experiments that are no longer asked for

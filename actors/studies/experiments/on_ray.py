@@ -25,7 +25,7 @@ from actors.studies.experiments.cells import CELLS, Done, cell_path
 from actors.studies.experiments.node import Order, Returned, order_of, put, read_by, run_order
 from actors.studies.experiments.plan import Cell
 from actors.studies.experiments.processes import cell_bytes
-from actors.studies.gateway.service import GatewayPlace
+from actors.studies.gateway.place import GatewayPlace
 from prism.errors import PrismError
 
 LOOK_EVERY_S = 5.0

@@ -26,7 +26,7 @@ from actors.factory.input_files import inputs_shared, kept_inputs, place_of
 from actors.studies.experiments.batch import Batch, OnDone, Progress
 from actors.studies.experiments.cells import Done, Task, cell_path, work
 from actors.studies.experiments.plan import Cell
-from actors.studies.gateway.service import GatewayPlace
+from actors.studies.gateway.place import GatewayPlace
 from prism.config import Config
 from prism.errors import PrismError
 

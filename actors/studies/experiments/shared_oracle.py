@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -14,8 +13,7 @@ import msgspec
 from actors.store.manifest import read_summary
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import Plan
-from actors.studies.experiments.processes import forkserver
-from actors.studies.gateway.service import GatewayPlace, GatewayStatistics, Limits, service_name, service_of
+from actors.studies.gateway.place import GatewayPlace, GatewayStatistics, Limits, service_name
 from actors.studies.gateway.tape import ExperimentTape, Totals
 from prism.agents import FALLBACKS
 from prism.config import Config
@@ -83,7 +81,7 @@ def limits_of(asking: Asking) -> Limits:
 def counts_of(gateway: GatewayPlace | None) -> GatewayStatistics | None:
     if gateway is None:
         return None
-    from actors.studies.gateway.process import read_statistics  # noqa: PLC0415  # an HTTP client takes 0.2 s to import
+    from actors.studies.gateway.server import read_statistics  # noqa: PLC0415  # an HTTP client takes 0.2 s to import
 
     return read_statistics(gateway)
 
@@ -97,18 +95,18 @@ def gateway_of(
     if not left:
         yield None
         return
-    from actors.studies.gateway.process import Plan as GatewayPlan  # noqa: PLC0415  # an HTTP client takes 0.2 s to import
-    from actors.studies.gateway.process import open_gateway  # noqa: PLC0415
+    # An HTTP client takes 0.2 s to import.
+    from actors.studies.gateway.server import Plan as GatewayPlan  # noqa: PLC0415
+    from actors.studies.gateway.server import open_gateway  # noqa: PLC0415
 
-    environment = os.environ if tape is None else None
     made = GatewayPlan(
         tape=out / TAPE if tape is None else tape / TAPE if tape.is_dir() else tape,
         mode="record" if tape is None else "replay",
         limits=limits_of(asking),
-        services={service_name(config): service_of(config, environment) for config in left},
+        services={service_name(config): config for config in left},
         address=asking.oracle.address,
     )
-    with open_gateway(made, forkserver()) as gateway:
+    with open_gateway(made) as gateway:
         yield gateway
 
 

@@ -18,7 +18,8 @@ from actors.store.disk import RealDisk
 from actors.store.lock import locked
 from actors.store.manifest import CONFIG
 from actors.store.segments import texts_of
-from actors.studies.gateway.tape import ExperimentTape, Kept
+from actors.studies.gateway.tape import ExperimentTape, Totals
+from prism.llm import Completion
 from tests.catalogue import catalogue
 from tests.command import Prism, prism_alone, short_of_room
 
@@ -183,15 +184,16 @@ def test_a_study_is_unpacked_and_a_cell_behind_a_symbolic_link_is_not_packed(fee
     assert not Path("leak.prism").exists()
 
 
-def test_what_the_killed_gateway_of_a_study_had_on_its_tape_is_packed(feed: Path, prism: Prism) -> None:
+def test_what_the_gateway_of_a_killed_study_had_on_its_tape_is_packed(feed: Path, prism: Prism) -> None:
     prism("unpack", "feed.prism", "--out", "study/cells/a")
     tape = ExperimentTape(Path("study/tape.sqlite"), "record")
-    tape.add(Kept(key="k", status=200, body="an answer"))
+    said = Completion(text="an answer", model="m", prompt_tokens=1, completion_tokens=1, latency_s=0.1)
+    tape.write(b"k", said, "", Totals())
     assert prism("pack", "study").code == 0  # its tape was not closed
     tape.close()
     assert prism("unpack", "study.prism", "--out", "again").code == 0
     with closing(ExperimentTape(Path("again/tape.sqlite"), "replay")) as again:
-        assert again.answer("k", 0) == Kept(status=200, body="an answer")
+        assert again.read(b"k") == said
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from actors.studies.experiments import node
 from actors.studies.experiments.cells import Task, cell_path, work
 from actors.studies.experiments.node import Order, network_here, no_way_to, order_of, put, run_order
 from actors.studies.experiments.plan import Cell, make_plan
-from actors.studies.gateway.service import GatewayPlace
+from actors.studies.gateway.place import GatewayPlace
 from tests.actors.studies.experiments.files import write_experiment
 from tests.wire.gateways import planned
 
@@ -85,7 +85,9 @@ def test_what_a_node_cannot_run_is_refused_in_one_line(
 
 def test_a_gateway_that_listens_is_reached_and_a_cell_without_a_way_to_its_own_does_not_begin(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        place = GatewayPlace(address=f"http://127.0.0.1:{server.getsockname()[1]}", token="secret", services={})
+        place = GatewayPlace(
+            address=f"http://127.0.0.1:{server.getsockname()[1]}", token="secret", services=frozenset()
+        )
         assert no_way_to(place, network_here()) == ""
     assert "cannot reach the gateway: nothing answers at 127.0.0.1:" in no_way_to(place, network_here())
     asks = order(planned(tmp_path, "http://127.0.0.1:9").cells[0])._replace(network="another", gateway=place)

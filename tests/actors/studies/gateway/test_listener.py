@@ -1,4 +1,4 @@
-"""The listener: clients that are gone, that wait, and those without the token."""
+"""The listener: clients that are gone, and those without the token."""
 
 from __future__ import annotations
 
@@ -6,32 +6,29 @@ from collections.abc import Callable
 from typing import Any
 
 import anyio
-import pytest
+import msgspec
 from starlette.types import Message
 
-from actors.http.connection import STILL_THERE
 from actors.studies.gateway.broker import Broker
-from actors.studies.gateway.process import BODY_MAX_BYTES, application
+from actors.studies.gateway.server import BODY_MAX_BYTES, application
+from prism.llm.gateway_model import Reply
 from tests.actors.studies.gateway.conftest import Tapes
-from tests.actors.studies.gateway.test_broker import HOST, Server, broker_of, question, told
+from tests.actors.studies.gateway.test_broker import Model, broker_of, question
 from tests.catalogue import catalogue
-
-NAMED = {"url": f"{HOST}/api/chat", "service": "s", "cell": "a", "process": "p", "within-s": "5"}
 
 
 class Client:
     """A client that sends a request, and is gone afterwards if it is told so."""
 
     def __init__(
-        self, token: str = "secret", *, path: str = "/", body: bytes = b'{"seed": 1}', is_gone: bool = False
+        self, token: str = "secret", *, path: str = "/", body: bytes | None = None, is_gone: bool = False
     ) -> None:
-        self._headers = {**{f"x-prism-{name}": text for name, text in NAMED.items()}, "x-prism-token": token}
+        self._token = token
         self._path = path
-        self._body = body
+        self._body = msgspec.msgpack.encode(question()) if body is None else body
         self._is_gone = is_gone
         self.is_read = False
         self.sent: list[Message] = []
-        self.told = anyio.Event()
 
     async def receive(self) -> Message:
         if not self.is_read:
@@ -44,61 +41,51 @@ class Client:
     async def send(self, message: Message) -> None:
         self.sent.append(message)
 
-    async def ask(self, broker: Broker) -> None:
-        """Ask the application of a broker."""
+    async def ask(self, broker: Broker) -> int:
+        """Ask the application of a broker, and return the status."""
         none: Callable[..., Any] = lambda: None  # noqa: E731
         scope = {
             "type": "http",
             "method": "POST",
             "path": self._path,
             "query_string": b"",
-            "headers": [(name.encode(), text.encode()) for name, text in self._headers.items()],
+            "headers": [(b"authorization", f"Bearer {self._token}".encode())],
             "state": {"broker": broker},
-            "extensions": {STILL_THERE: self.told.set},
         }
         await application("secret", none)(scope, self.receive, self.send)
+        return int(self.sent[0]["status"])
 
 
 async def test_the_call_of_a_client_that_is_gone_is_kept_and_its_answer_is_there_for_the_next(tapes: Tapes) -> None:
-    server, client = Server(), Client(is_gone=True)
+    model, client, again = Model(), Client(is_gone=True), Client()
     tape = await tapes()
-    async with broker_of(tape, server) as broker:
+    async with broker_of(tape, model) as broker:
         await client.ask(broker)
         assert tape.totals.calls == 1
-        again = Client()
-        await again.ask(broker)
-        assert (again.sent[0]["status"], again.sent[1]["body"]) == (200, b"1")
-        assert await told(broker, question(name="")) == "2", "that one was of no use"
-
-
-async def test_a_client_that_waits_is_told_that_the_gateway_is_there(
-    tapes: Tapes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("actors.studies.gateway.process.HEARTBEAT_S", 0.0)
-    server, client = Server(), Client()
-    server.gate = anyio.Event()
-    tape = await tapes()
-    async with broker_of(tape, server) as broker, anyio.create_task_group() as tasks:
-        tasks.start_soon(client.ask, broker)
-        await client.told.wait()
-        assert client.sent == []
-        server.gate.set()
-    assert client.sent[0]["status"] == 200
+        assert await again.ask(broker) == 200
+    found: Any = msgspec.msgpack.decode(again.sent[1]["body"], type=Reply)
+    assert (found.text, model.asked) == ("1", 1)
 
 
 @catalogue("path", ["/", "/statistics", "/elsewhere"])
 async def test_a_client_without_the_token_is_refused_before_the_body_is_read(tapes: Tapes, path: str) -> None:
-    server, client = Server(), Client("guessed", path=path)
-    tape = await tapes()
-    async with broker_of(tape, server) as broker:
-        await client.ask(broker)
-    assert (client.sent[0]["status"], client.is_read, server.asked) == (403, False, [])
+    model, client = Model(), Client("guessed", path=path)
+    async with broker_of(await tapes(), model) as broker:
+        assert await client.ask(broker) == 403
+    assert (client.is_read, model.checks) == (False, 0)
     assert (b"connection", b"close") in client.sent[0]["headers"]
 
 
-async def test_a_body_that_is_too_large_is_refused(tapes: Tapes) -> None:
-    server, client = Server(), Client(body=b"x" * (BODY_MAX_BYTES + 1))
-    tape = await tapes()
-    async with broker_of(tape, server) as broker:
-        await client.ask(broker)
-    assert (client.sent[0]["status"], server.asked) == (413, [])
+@catalogue(
+    ("status", "body"),
+    [
+        (413, b"x" * (BODY_MAX_BYTES + 1)),
+        (400, b"{}"),
+        (404, msgspec.msgpack.encode(msgspec.structs.replace(question(), service="other"))),
+    ],
+)
+async def test_what_is_no_question_to_a_known_model_is_refused(tapes: Tapes, status: int, body: bytes) -> None:
+    model = Model()
+    async with broker_of(await tapes(), model) as broker:
+        assert await Client(body=body).ask(broker) == status
+    assert model.checks == 0

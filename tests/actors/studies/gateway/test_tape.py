@@ -1,4 +1,4 @@
-"""The tape of an experiment: its order, its totals, full disks, other files, and a second writer."""
+"""The tape of an experiment: its latest replies, its totals, full disks, and other files."""
 
 from __future__ import annotations
 
@@ -7,73 +7,40 @@ from pathlib import Path
 
 import pytest
 
-from actors.studies.gateway import tape as module
-from actors.studies.gateway.tape import ExperimentTape, Kept
-from prism.llm import TapeError
+from actors.studies.gateway.tape import ExperimentTape, Totals
+from prism.llm import Completion, Tape, TapeError
 from tests.catalogue import catalogue
 
 
-def recorded(path: Path, *kept: Kept) -> Path:
-    with closing(ExperimentTape(path, "record")) as tape:
-        for each in kept:
-            tape.add(each)
-    return path
+def said(text: str = "yes") -> Completion:
+    return Completion(text=text, model="m", prompt_tokens=1, completion_tokens=1, latency_s=0.1)
 
 
-def answered(key: str, body: str = "yes", **more: float) -> Kept:
-    return Kept(key=key, status=200, body=body, usd=more.get("usd", 0.0), read=int(more.get("read", 0)))
-
-
-def test_answers_come_back_in_their_order_and_failures_apart(tmp_path: Path) -> None:
-    refused = [Kept(key="k", status=503, body=body) for body in ("busy", "busier")]
-    path = recorded(
-        tmp_path / "t", refused[0], answered("k", "first"), answered("other"), answered("k", "second"), refused[1]
-    )
-    with closing(ExperimentTape(path, "replay")) as tape:
-        found = [tape.answer("k", number) for number in range(3)]
-        assert [each and each.body for each in found] == ["first", "second", None]
-        latest = tape.latest("k")
-        assert latest is not None
-        assert latest.body == "second"
-        failures = [tape.failure("k", number) for number in (0, 1, 7)]
-        assert [each and each.body for each in failures] == ["busy", "busier", "busier"]
-        assert (tape.failure("other", 0), tape.latest("none")) == (None, None)
-
-
-def test_totals_are_those_of_all_calls_that_reached_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_READ_AT_ONCE", 2)
-    path = recorded(
-        tmp_path / "t",
-        answered("a", usd=0.25, read=10),
-        answered("a", usd=0.5, read=30),
-        Kept(key="b", failure="timeout"),
-        Kept(key="b", failure="connection_error"),
-        Kept(key="c", is_call=False, status=200),
-    )
-    with closing(ExperimentTape(path, "look")) as tape:
-        totals = tape.totals
-    assert (totals.calls, totals.failed, totals.prompt_tokens, totals.usd) == (3, 1, 40, 0.75)
+def test_the_latest_reply_stays_and_the_totals_are_those_of_all_calls(tmp_path: Path) -> None:
+    with closing(ExperimentTape(tmp_path / "t", "record")) as tape:
+        for text in ("first", "second"):
+            tape.write(b"k", said(text), "1-2-abc", Totals(calls=1, prompt_tokens=10, usd=0.25))
+        with closing(ExperimentTape(tmp_path / "t", "look")) as looked:
+            assert looked.totals == tape.totals
+    with closing(ExperimentTape(tmp_path / "t", "replay")) as again:
+        assert (again.read(b"k"), again.read(b"other")) == (said("second"), None)
+        assert again.totals == Totals(calls=2, prompt_tokens=20, usd=0.5)
 
 
 def test_a_full_disk_keeps_what_was_there(tmp_path: Path) -> None:
     with closing(ExperimentTape(tmp_path / "t", "record")) as tape:
-        tape.add(answered("a"))
+        tape.write(b"a", said(), "", Totals(calls=1))
         tape._execute("PRAGMA max_page_count = 1")
         with pytest.raises(TapeError, match="t: cannot be read or written: database or disk is full"):
-            tape.add(answered("a", "x" * 10_000))
-        assert (tape.answer("a", 1), tape.totals.calls) == (None, 1)
-        tape._execute("PRAGMA max_page_count = 1000")
-        tape.add(answered("a", "x" * 10_000))
-        assert tape.answer("a", 1) is not None
+            tape.write(b"a", said("x" * 10_000), "", Totals(calls=1))
+        assert (tape.read(b"a"), tape.totals.calls) == (said(), 1)
 
 
-def test_a_second_writer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LOCKED_WAIT_S", 0.0)
-    tape = ExperimentTape(tmp_path / "t", "record")
-    with pytest.raises(TapeError, match="another process appends to it"):
+def test_the_tape_of_a_run_is_refused(tmp_path: Path) -> None:
+    with closing(Tape(tmp_path / "t", "record")) as tape:
+        tape._execute("INSERT INTO answers VALUES (?, '', '{}')", b"head")
+    with pytest.raises(TapeError, match="is the tape of a run, and not of an experiment"):
         ExperimentTape(tmp_path / "t", "record")
-    tape.close()
-    ExperimentTape(tmp_path / "t", "record").close()
 
 
 @catalogue("mode", ["record", "replay"])
