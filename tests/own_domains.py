@@ -13,17 +13,14 @@ import msgspec
 from actors.factory.own_code import imported_as, own_finder
 from actors.runs.code import own_code_sha256
 
-CROSSING = """\
-from typing import Annotated
-
-from msgspec import Meta
-
-from prism.config import Config, Section
+DECLARED = 'int = setting(3, "number of lights", ge=1)'
+CROSSING = f"""\
+from prism.config import Config, Section, setting
 from tests.domains import TrafficDomain
 
 
-class Settings(Section, frozen=True, kw_only=True):
-    lights: Annotated[int, Meta(ge=1)] = 3
+class Settings(Section):
+    lights: {DECLARED}
 
 
 def build(config: Config, settings: Settings) -> TrafficDomain:

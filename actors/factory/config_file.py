@@ -16,7 +16,7 @@ from actors.factory.file_kinds import RUN, telling_kind
 from actors.factory.input_files import kept_inputs, missing_inputs, note_places, with_inputs_beside
 from actors.factory.own_domain import find_own_domain
 from prism.config import LENGTH_MAX, Config
-from prism.config.load import PlacedConfig, load_interventions, load_placed_config
+from prism.config.load import PlacedConfig, load_interventions, load_placed_config, refused
 from prism.errors import ConfigError, together
 from prism.sharing.settings import declared_groupings
 from prism.social.sharing import question_fields
@@ -105,7 +105,7 @@ def _load(
         leaf = placed.leaves.get(error.key or "")
         if leaf is None:
             raise
-        raise leaf.refuse(error.problem, str(error.key)) from error.__cause__
+        raise refused(leaf, str(error.key), error.problem, str(error.key)) from error.__cause__
     placed = load(own=own.settings)
     return replace(placed, config=located(placed.config, own))
 
@@ -117,14 +117,15 @@ def _is_of_run(directory: Path) -> bool:
 
 def _archetype_errors(placed: PlacedConfig) -> Iterator[ConfigError]:
     """Yield fields and groups of an archetype that people's questions do not have. Other domains must be built."""
-    config, leaf = placed.config, placed.leaves.get("oracle.sharing.archetype")
+    config, path = placed.config, "oracle.sharing.archetype"
+    leaf = placed.leaves.get(path)
     if leaf is None or config.oracle.sharing.by != "archetype" or config.simulation.domain != "social":
         return
     try:
         declared_groupings(config.oracle.sharing.archetype, question_fields(config))
     except ConfigError as error:
         for each in (error, *error.others):
-            yield leaf.refuse(each.problem, str(each.key))
+            yield refused(leaf, path, each.problem, str(each.key))
 
 
 def read_text(path: Path, hint: str = "write one to start from with: prism init DIR") -> str:

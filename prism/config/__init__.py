@@ -31,7 +31,7 @@ from prism.config.model import (
     StatechartConfig,
     TaylorConfig,
 )
-from prism.config.section import Section
+from prism.config.section import Section, setting
 from prism.config.yaml_text import LENGTH_MAX
 
 __all__ = [
@@ -68,5 +68,6 @@ __all__ = [
     "calibration_label",
     "fitted_settings",
     "load_config",
+    "setting",
     "settings",
 ]

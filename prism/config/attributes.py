@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from prism.config.section import Section
+from prism.config.section import Section, setting
 from prism.errors import SettingError
 from prism.expectations import found, join
 
@@ -68,7 +68,7 @@ _DISTRIBUTION: Final = ("mean", "sd", "weights", "probability")
 """The keys that say how a value is drawn, and nothing else."""
 
 
-class AttributeConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
+class AttributeConfig(Section, omit_defaults=True):
     """The declaration of one attribute of people: its type and range, and where each person's value comes from.
 
     Raises:
@@ -76,40 +76,23 @@ class AttributeConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     type: Annotated[Literal["float", "int", "bool", "text"], Meta(description="type of its values")]
-    min: Annotated[Number | None, Meta(description="least value of a number; none: no limit")] = None
-    max: Annotated[Number | None, Meta(description="largest value of a number; none: no limit")] = None
-    mean: Annotated[
-        Number | None,
-        Meta(description="mean of a normal distribution that values are drawn from, clipped to min and max"),
-    ] = None
-    sd: Annotated[
-        Annotated[float, Meta(ge=0.0, le=1e15)] | None,
-        Meta(description="standard deviation of the distribution, before clipping"),
-    ] = None
-    values: Annotated[
-        tuple[Annotated[str, Meta(min_length=1)], ...],
-        Meta(description="all possible texts; empty: any text"),
-    ] = ()
-    weights: Annotated[
-        tuple[Annotated[float, Meta(ge=0.0, le=1e9)], ...],
-        Meta(description="weights of the values when drawn; empty: equal"),
-    ] = ()
-    probability: Annotated[
-        Annotated[float, Meta(ge=0.0, le=1.0)] | None, Meta(description="probability of true when drawn")
-    ] = None
-    default: Annotated[
-        float | int | bool | str | None,
-        Meta(description="value of a person for whom the profile file has none"),
-    ] = None
-    column: Annotated[
-        Annotated[str, Meta(min_length=1)] | None,
-        Meta(description="column of the profile file; none: the one with the same name"),
-    ] = None
-    prompt: Annotated[bool, Meta(description="tell a model the person's value")] = True
-    description: Annotated[
-        Annotated[str, Meta(min_length=1)] | None,
-        Meta(description="what the value means, for the model and for readers: `-1 is left, 1 is right`"),
-    ] = None
+    min: Number | None = setting(None, "least value of a number; none: no limit")
+    max: Number | None = setting(None, "largest value of a number; none: no limit")
+    mean: Number | None = setting(
+        None, "mean of a normal distribution that values are drawn from, clipped to min and max"
+    )
+    sd: float | None = setting(None, "standard deviation of the distribution, before clipping", ge=0.0, le=1e15)
+    values: tuple[Annotated[str, Meta(min_length=1)], ...] = setting((), "all possible texts; empty: any text")
+    weights: tuple[Annotated[float, Meta(ge=0.0, le=1e9)], ...] = setting(
+        (), "weights of the values when drawn; empty: equal"
+    )
+    probability: float | None = setting(None, "probability of true when drawn", ge=0.0, le=1.0)
+    default: float | int | bool | str | None = setting(None, "value of a person for whom the profile file has none")
+    column: str | None = setting(None, "column of the profile file; none: the one with the same name", min_length=1)
+    prompt: bool = setting(True, "tell a model the person's value")
+    description: str | None = setting(
+        None, "what the value means, for the model and for readers: `-1 is left, 1 is right`", min_length=1
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import msgspec
-from msgspec import Meta
+from typing import Any
 
 from prism.clock import whole_ticks
 from prism.config.checks import find_conflicts
@@ -23,11 +20,11 @@ from prism.config.model import (
     SimulationConfig,
     StatechartConfig,
 )
-from prism.config.section import Section
+from prism.config.section import Section, setting
 from prism.errors import SettingError, together
 
 
-class Config(Section, frozen=True, kw_only=True):
+class Config(Section):
     """A whole run. `Config()` is the default; a section may be given as a mapping, and every value is checked.
 
     A file is read by `actors.read_config(path)`, and a text by `prism.load_config(text)`.
@@ -43,30 +40,16 @@ class Config(Section, frozen=True, kw_only=True):
     oracle: OracleConfig = OracleConfig()
     llm: LLMConfig = LLMConfig()
     economy: EconomyConfig = EconomyConfig()
-    domain: Annotated[
-        dict[str, Any], Meta(description="the settings of a domain of your own, as the domain declares them")
-    ] = msgspec.field(default_factory=dict)
-    interventions: Annotated[
-        tuple[InterventionConfig, ...],
-        Meta(description="what is done to the run while it goes on: docs/behaviour.md"),
-    ] = ()
+    domain: dict[str, Any] = setting({}, "the settings of a domain of your own, as the domain declares them")
+    interventions: tuple[InterventionConfig, ...] = setting(
+        (), "what is done to the run while it goes on: docs/behaviour.md"
+    )
     run: RunConfig = RunConfig()
     metrics: MetricsConfig = MetricsConfig()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        conflicts = find_conflicts(
-            simulation=self.simulation,
-            population=self.population,
-            feed=self.feed,
-            statechart=self.statechart,
-            oracle=self.oracle,
-            llm=self.llm,
-            economy=self.economy,
-            domain=self.domain,
-            run=self.run,
-        )
-        conflicts += find_intervention_conflicts(self.interventions, self.simulation, self.population, self.economy)
+        conflicts = [*find_conflicts(self), *find_intervention_conflicts(self, self.interventions)]
         if conflicts:
             raise together([SettingError(type(self).__name__, each.problem, keys=each.keys) for each in conflicts])
 

@@ -18,7 +18,7 @@ DOMAIN = "domain"
 S = TypeVar("S", bound=Section)
 
 
-class NoSettings(Section, frozen=True, kw_only=True):
+class NoSettings(Section):
     """The settings of a domain without settings."""
 
 

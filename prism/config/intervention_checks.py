@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from prism.config.checks import SHIPPED_DOMAINS
 from prism.config.domain_settings import DOMAIN
@@ -24,24 +25,23 @@ from prism.config.interventions import (
 from prism.config.model import EconomyConfig, PopulationConfig, SimulationConfig
 from prism.expectations import join
 
+if TYPE_CHECKING:
+    from prism.config.config import Config
 
-def find_intervention_conflicts(
-    interventions: Sequence[InterventionConfig],
-    simulation: SimulationConfig,
-    population: PopulationConfig,
-    economy: EconomyConfig,
-) -> list[Conflict]:
+
+def find_intervention_conflicts(config: Config, interventions: Sequence[InterventionConfig]) -> list[Conflict]:
     """Return the first conflict of each intervention with the domain or the length of the run.
 
     If there is no such conflict, return those with the agents of the run, which depend on the domain.
     """
+    simulation = config.simulation
     firsts = (next(_conflicts(f"{PLACE}[{index}]", simulation, each), None) for index, each in enumerate(interventions))
     if found := [conflict for conflict in firsts if conflict is not None]:
         return found
     if simulation.domain == "social":
         crowded = _crowded_conflicts(interventions, simulation.ticks_per_round)
-        return [*_people_conflicts(interventions, population), *crowded]
-    return list(_nation_conflicts(interventions, economy)) if simulation.domain == "economy" else []
+        return [*_people_conflicts(interventions, config.population), *crowded]
+    return list(_nation_conflicts(interventions, config.economy)) if simulation.domain == "economy" else []
 
 
 def _people_conflicts(interventions: Sequence[InterventionConfig], population: PopulationConfig) -> Iterator[Conflict]:

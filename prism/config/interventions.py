@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from prism.checked import field_types
 from prism.config.model import ActivityConfig, FeedConfig, InitialConfig, MacroConfig, PopulationConfig, RelevanceConfig
-from prism.config.section import Section
+from prism.config.section import Section, setting
 from prism.errors import ConfigError, SettingError
 from prism.expectations import found, join
 
@@ -61,7 +61,7 @@ Agent = Annotated[int, Meta(ge=0, le=AGENTS_MAX - 1)] | Annotated[str, Meta(min_
 T = TypeVar("T", bound=Section)
 
 
-class PublishConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
+class PublishConfig(Section, omit_defaults=True):
     """A post that is published from outside.
 
     Raises:
@@ -69,22 +69,14 @@ class PublishConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     author: Annotated[Agent, Meta(description="author, by number or name; required")]
-    text: Annotated[
-        Annotated[str, Meta(min_length=1, max_length=10_000)] | None,
-        Meta(description="text of the post; required without `post`"),
-    ] = None
-    post: Annotated[
-        Annotated[int, Meta(ge=1, le=10**6)] | None,
-        Meta(description="number of a post of population.posts.file from 1 on, in place of text and topics"),
-    ] = None
-    topics: Annotated[
-        tuple[Annotated[str, Meta(min_length=1)], ...],
-        Meta(description="topics of the post; none match nobody's interests"),
-    ] = ()
-    quality: Annotated[
-        Annotated[float, Meta(ge=0.0, le=1.0)],
-        Meta(description="least appeal of the post and its cascade"),
-    ] = 0.0
+    text: str | None = setting(None, "text of the post; required without `post`", min_length=1, max_length=10_000)
+    post: int | None = setting(
+        None, "number of a post of population.posts.file from 1 on, in place of text and topics", ge=1, le=10**6
+    )
+    topics: tuple[Annotated[str, Meta(min_length=1)], ...] = setting(
+        (), "topics of the post; none match nobody's interests"
+    )
+    quality: float = setting(0.0, "least appeal of the post and its cascade", ge=0.0, le=1.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -96,42 +88,26 @@ class PublishConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
             raise self.refused("topics", "expected none beside post: the file gives the topics")
 
 
-class InterventionConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
+class InterventionConfig(Section, omit_defaults=True):
     """One intervention: exactly one of `round` and `tick`, and exactly one thing that is done.
 
     Raises:
         SettingError: a value cannot be held, or the keys contradict each other.
     """
 
-    round: Annotated[
-        Annotated[int, Meta(ge=1, le=10**9)] | None,
-        Meta(description="round at whose beginning it happens, from 1 on"),
-    ] = None
-    tick: Annotated[
-        Annotated[int, Meta(ge=0, le=10**12)] | None, Meta(description="tick at whose beginning it happens")
-    ] = None
-    publish: Annotated[PublishConfig | None, Meta(description="social: a post appears")] = None
-    set: Annotated[
-        dict[str, Any] | None,
-        Meta(description="new values of settings, as in {feed.algorithm: chronological}"),
-    ] = None
-    follow: Annotated[
-        tuple[tuple[Agent, ...], ...] | None, Meta(description="social: new ties, each [follower, followee]")
-    ] = None
-    unfollow: Annotated[
-        tuple[tuple[Agent, ...], ...] | None, Meta(description="social: ties that end, each [follower, followee]")
-    ] = None
-    silence: Annotated[
-        tuple[Agent, ...] | None, Meta(description="people or nations that get no triggers any more")
-    ] = None
-    until_round: Annotated[
-        Annotated[int, Meta(ge=2, le=10**9)] | None,
-        Meta(description="round at whose beginning silenced agents get triggers again; none: never"),
-    ] = None
-    shock: Annotated[
-        dict[str, Annotated[float, Meta(ge=-SHOCK_MAX, le=SHOCK_MAX)]] | None,
-        Meta(description="economy: points added to indicators; for total_economic_value percent"),
-    ] = None
+    round: int | None = setting(None, "round at whose beginning it happens, from 1 on", ge=1, le=10**9)
+    tick: int | None = setting(None, "tick at whose beginning it happens", ge=0, le=10**12)
+    publish: PublishConfig | None = setting(None, "social: a post appears")
+    set: dict[str, Any] | None = setting(None, "new values of settings, as in {feed.algorithm: chronological}")
+    follow: tuple[tuple[Agent, ...], ...] | None = setting(None, "social: new ties, each [follower, followee]")
+    unfollow: tuple[tuple[Agent, ...], ...] | None = setting(None, "social: ties that end, each [follower, followee]")
+    silence: tuple[Agent, ...] | None = setting(None, "people or nations that get no triggers any more")
+    until_round: int | None = setting(
+        None, "round at whose beginning silenced agents get triggers again; none: never", ge=2, le=10**9
+    )
+    shock: dict[str, Annotated[float, Meta(ge=-SHOCK_MAX, le=SHOCK_MAX)]] | None = setting(
+        None, "economy: points added to indicators; for total_economic_value percent"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

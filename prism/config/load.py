@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cache, cached_property
+from functools import cache
+from itertools import chain
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from prism.checked import field_types, plain_classes
 from prism.config.attributes import PLACE, POSTS_PLACE, WEIGHTS
@@ -24,7 +26,7 @@ from prism.config.domain_settings import DOMAIN, placed_below, plain_settings, s
 from prism.config.intervention_checks import find_intervention_conflicts
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.section import Section, keys_of, sections_of, unknown_key
-from prism.config.yaml_text import LENGTH_MAX, Entry, read_document, read_list, read_value, without_lines
+from prism.config.yaml_text import LENGTH_MAX, Entry, read_document, read_list, read_value, with_places, without_lines
 from prism.errors import ConfigError, SettingError, together
 from prism.expectations import found, join
 
@@ -36,33 +38,7 @@ DECLARATIONS = (PLACE, POSTS_PLACE, WEIGHTS, DOMAIN)
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 
 
-class Leaf(msgspec.Struct, frozen=True, kw_only=True):
-    """The value of one setting, and the place where it was set.
-
-    Args:
-        inner: `{dotted path: (source, line)}` of the keys in it, if it is a mapping.
-    """
-
-    value: object
-    source: str
-    line: int | None = None
-    inner: Mapping[str, tuple[str, int | None]] = MappingProxyType({})
-
-    def refuse(self, problem: str, key: str) -> ConfigError:
-        """Return the error that names the place of this value, or of the part of it that has this key."""
-        path = key if key in self.inner else next((inner for inner in self.inner if _is_in(inner, key)), key)
-        while path and path not in self.inner:
-            path = path[: max(path.rfind("."), path.rfind("["), 0)]
-        source, line = self.inner.get(path, (self.source, self.line))
-        return ConfigError(source, problem, key=key, line=line)
-
-    def blamed(self, keys: Sequence[str]) -> str:
-        """Return which of these keys is to blame: the one that was set last, if they are from several sources."""
-        sources = {self.inner[key][0] for key in keys if key in self.inner}
-        return next(key for key in reversed([*self.inner]) if key in keys) if len(sources) > 1 else keys[0]
-
-
-Found = tuple[str, Leaf | ConfigError]
+Found = tuple[str, Entry | ConfigError]
 """`(dotted path, value and place)` of a setting in one source, or an error in the place of its value."""
 
 
@@ -75,7 +51,7 @@ class PlacedConfig(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     config: Config
-    leaves: Mapping[str, Leaf]
+    leaves: Mapping[str, Entry]
 
 
 def load_config(
@@ -121,22 +97,20 @@ def load_placed_config(
         own: the type of the settings below `domain`, which are then checked, and given with all their defaults; None if
             it is not known.
     """
-    leaves: dict[str, Leaf] = {}
+    leaves: dict[str, Entry] = {}
     wrong: list[ConfigError] = []
     known = _known(own)
-    layers = (
+    for path, given in chain(
         _from_text(known, text, source, length_max),
         _from_environment(known, environment),
         _from_overrides(known, overrides),
-    )
-    for layer in layers:
-        for path, leaf in layer:
-            if isinstance(leaf, ConfigError):
-                wrong.append(leaf)
-                continue
-            whole, given = (path, leaf) if path in known.settings else _completed(path, leaf, leaves)
-            leaves.pop(whole, None)  # so that the order of the leaves is the order in which they were set
-            leaves[whole] = given
+    ):
+        if isinstance(given, ConfigError):
+            wrong.append(given)
+            continue
+        whole = path if path in known.types else next(each for each in DECLARATIONS if path.startswith(f"{each}."))
+        before = leaves.pop(whole, None)  # so that the order of the leaves is the order in which they were set
+        leaves[whole] = given if path == whole else _with(before, path[len(whole) + 1 :].split("."), given)
     tree = _tree(known, leaves, wrong)
     if wrong:
         raise together(wrong)
@@ -160,98 +134,68 @@ def load_interventions(config: Config, text: str, source: str, tick: int) -> Con
     Raises:
         ConfigError: one of them is wrong, or happens earlier.
     """
-    entry = read_list(text, source, INTERVENTIONS)
-    leaf = Leaf(
-        value=without_lines(entry.value),
-        source=source,
-        line=entry.line,
-        inner=dict(_places(entry.value, source, INTERVENTIONS)),
-    )
+    leaf = read_list(text, source, INTERVENTIONS)
     try:
-        added = Config.taken(INTERVENTIONS, leaf.value)
+        added = Config.taken(INTERVENTIONS, without_lines(leaf.value))
     except SettingError as error:
-        raise leaf.refuse(error.problem, error.keys[0]) from None
+        raise refused(leaf, INTERVENTIONS, error.problem, error.keys[0]) from None
     wrong = [
-        leaf.refuse(
+        refused(
+            leaf,
+            INTERVENTIONS,
             f"expected tick {tick:,} or later, where the fork begins, got tick {at:,}",
             f"{INTERVENTIONS}[{index}].{each.when}",
         )
         for index, each in enumerate(added)
         if (at := each.at(config.simulation.ticks_per_round)) < tick
     ]
-    conflicts = find_intervention_conflicts(added, config.simulation, config.population, config.economy)
-    if wrong := wrong or [leaf.refuse(each.problem, each.keys[0]) for each in conflicts]:
+    conflicts = find_intervention_conflicts(config, added)
+    if wrong := wrong or [refused(leaf, INTERVENTIONS, each.problem, each.keys[0]) for each in conflicts]:
         raise together(wrong)
-    return msgspec.structs.replace(config, interventions=(*config.interventions, *added))
+    return replace(config, interventions=(*config.interventions, *added))
 
 
-def _placed(error: SettingError, leaves: dict[str, Leaf], source: str) -> ConfigError:
+def refused(leaf: Entry, path: str, problem: str, key: str) -> ConfigError:
+    """Return the error that names the place of a value, or of the part of it that has this key.
+
+    Args:
+        path: of the value.
+    """
+    place = leaf.at(key.removeprefix(path))
+    return ConfigError(place.source, problem, key=key, line=place.line or None)
+
+
+def _placed(error: SettingError, leaves: Mapping[str, Entry], source: str) -> ConfigError:
     """Return an error of several settings with the place of the one that was set last."""
-    for path in reversed(leaves):
+    for path in reversed([*leaves]):
         for key in error.keys:
-            if _is_in(key, path):
-                return leaves[path].refuse(error.problem, key)
+            if key == path or key.startswith((f"{path}.", f"{path}[")):
+                return refused(leaves[path], path, error.problem, key)
     return ConfigError(source, error.problem, key=error.key)  # of a setting that is missing
 
 
-def _is_in(key: str, path: str) -> bool:
-    """Return whether a key is that of a setting, or of a part of it."""
-    return key == path or key.startswith((f"{path}.", f"{path}["))
+class _Known(NamedTuple):
+    """All known sections, and the types of all settings, by their dotted paths."""
+
+    sections: Mapping[str, type[Section]]
+    types: Mapping[str, Any]
 
 
-class _Known:
-    """All known sections and settings.
-
-    Args:
-        own: the type of the settings below `domain`; None if any may be there.
-    """
-
-    def __init__(self, own: type[Section] | None) -> None:
-        below = (
-            {}
-            if own is None
-            else {join(DOMAIN, path) if path else DOMAIN: kind for path, kind in sections_of(own).items()}
-        )
-        self.sections: Mapping[str, type[Section]] = {**sections_of(Config), **below}
-        self.declarations = tuple(path for path in DECLARATIONS if path not in self.sections)
-
-    @cached_property
-    def types(self) -> Mapping[str, Any]:
-        """The type of every setting by its dotted path."""
-        sections = self.sections
-        fields = ((join(path, name), of) for path, kind in sections.items() for name, of in field_types(kind).items())
-        return {path: kind for path, kind in fields if path not in sections}
-
-    @cached_property
-    def settings(self) -> frozenset[str]:
-        """The dotted path of every setting."""
-        return frozenset(self.types)
-
-    @cached_property
-    def by_flat_name(self) -> Mapping[str, str]:
-        """The dotted path of every setting by the name that it has with one underscore for each dot."""
-        return {path.replace(".", "_"): path for path in self.settings}
+@cache
+def _known(own: type[Section] | None) -> _Known:
+    """Return what is known if the settings below `domain` are of this type; None if any may be there."""
+    inner = {} if own is None else sections_of(own)
+    sections = {**sections_of(Config), **{f"{DOMAIN}.{path}".rstrip("."): kind for path, kind in inner.items()}}
+    fields = ((join(path, name), of) for path, kind in sections.items() for name, of in field_types(kind).items())
+    return _Known(sections, {path: kind for path, kind in fields if path not in sections})
 
 
-_known = cache(_Known)
-
-
-def _completed(path: str, leaf: Leaf, leaves: Mapping[str, Leaf]) -> tuple[str, Leaf]:
-    """Return a setting that is a mapping, and its value so far with one key of it replaced."""
-    whole = next(setting for setting in DECLARATIONS if path.startswith(f"{setting}."))
-    before = leaves.get(whole, Leaf(value={}, source=leaf.source))
-    inner = {key: place for key, place in before.inner.items() if not _is_in(key, path)}
-    inner |= {path: (leaf.source, leaf.line)}
-    value = _replaced(before.value, path.removeprefix(f"{whole}.").split("."), leaf.value)
-    return whole, msgspec.structs.replace(before, value=value, inner=inner)
-
-
-def _replaced(mapping: object, parts: Sequence[str], value: object) -> object:
+def _with(entry: Entry | None, parts: Sequence[str], given: Entry) -> Entry:
     """Return a mapping with the value of one key replaced, which may be inside of another; other values unchanged."""
     if not parts:
-        return value
-    keys = mapping if isinstance(mapping, Mapping) else {}
-    return {**keys, parts[0]: _replaced(keys.get(parts[0]), parts[1:], value)}
+        return given
+    keys = entry.value if entry is not None and isinstance(entry.value, dict) else {}
+    return replace(entry or given, value={**keys, parts[0]: _with(keys.get(parts[0]), parts[1:], given)})
 
 
 def _from_text(known: _Known, text: str | None, source: str, length_max: int) -> Iterator[Found]:
@@ -271,8 +215,7 @@ def _from_section(known: _Known, entries: Mapping[str, Entry], source: str, sect
         if path == DOMAIN and entry.value is None:
             continue
         if path not in sections:
-            inner = dict(_places(entry.value, source, path))
-            yield path, Leaf(value=without_lines(entry.value), source=source, line=entry.line, inner=inner)
+            yield path, entry
         elif isinstance(entry.value, dict):
             yield from _from_section(known, entry.value, source, path)
         elif entry.value is not None:
@@ -280,24 +223,14 @@ def _from_section(known: _Known, entries: Mapping[str, Entry], source: str, sect
             yield path, ConfigError(source, problem, key=path, line=entry.line)
 
 
-def _places(value: object, source: str, path: str) -> Iterator[tuple[str, tuple[str, int | None]]]:
-    """Yield the dotted path and the place of every key in a value, if it is a mapping or a list of mappings."""
-    for index, item in enumerate(value) if isinstance(value, list) else ():
-        first = next(iter(item.values()), None) if isinstance(item, dict) else None
-        if first is not None:
-            yield f"{path}[{index}]", (source, first.line)
-            yield from _places(item, source, f"{path}[{index}]")
-    for name, entry in value.items() if isinstance(value, dict) else ():
-        yield join(path, name), (source, entry.line)
-        yield from _places(entry.value, source, join(path, name))
-
-
 def _from_environment(known: _Known, environment: Mapping[str, str]) -> Iterator[Found]:
     for variable in sorted(environment):  # the order of an environment means nothing, so it must decide nothing
         name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
         if variable.startswith(ENVIRONMENT_PREFIX) and ("__" in name or name in field_types(Config)):
             yield _from_entry(known, name.split("__"), environment[variable], variable)
-        elif variable.startswith(ENVIRONMENT_PREFIX) and (meant := known.by_flat_name.get(name)) is not None:
+            continue
+        meant = next((path for path in known.types if path.replace(".", "_") == name), None)
+        if variable.startswith(ENVIRONMENT_PREFIX) and meant is not None:
             right = ENVIRONMENT_PREFIX + meant.replace(".", "__").upper()
             problem = f"is no setting; did you mean {right}, with two underscores for each dot?"
             yield meant, ConfigError(variable, problem)
@@ -306,7 +239,10 @@ def _from_environment(known: _Known, environment: Mapping[str, str]) -> Iterator
 def _from_overrides(known: _Known, overrides: Sequence[str] | Mapping[str, object]) -> Iterator[Found]:
     if isinstance(overrides, Mapping):
         for name, value in overrides.items():
-            yield _known_path(known, name.split("."), MAPPING_SOURCE), Leaf(value=value, source=MAPPING_SOURCE)
+            yield (
+                _known_path(known, name.split("."), MAPPING_SOURCE),
+                Entry(value=with_places(value, MAPPING_SOURCE), source=MAPPING_SOURCE),
+            )
         return
     for override in overrides:
         name, equals, value = override.partition("=")
@@ -320,7 +256,8 @@ def _from_entry(known: _Known, parts: Sequence[str], text: str, source: str) -> 
     """Return what the text of one setting means."""
     try:
         path = _known_path(known, parts, source)
-        return path, Leaf(value=given_setting(text, source, path, known.types.get(path)), source=source)
+        value = given_setting(text, source, path, known.types.get(path))
+        return path, Entry(value=with_places(value, source), source=source)
     except ConfigError as error:
         return error.key or "", error
 
@@ -352,7 +289,7 @@ def _known_path(known: _Known, parts: Sequence[str], source: str) -> str:
     for part in parts:
         whole = join(whole, part)
     for part in parts:
-        if section in known.declarations:
+        if section in DECLARATIONS and section not in known.sections:
             return whole
         if section not in known.sections:
             raise ConfigError(source, f"unknown key; {section} is set as a whole: {section}=...", key=whole)
@@ -365,16 +302,18 @@ def _known_path(known: _Known, parts: Sequence[str], source: str) -> str:
     return section
 
 
-def _tree(known: _Known, leaves: Mapping[str, Leaf], wrong: list[ConfigError]) -> dict[str, Any]:
+def _tree(known: _Known, leaves: Mapping[str, Entry], wrong: list[ConfigError]) -> dict[str, Any]:
     """Return the leaves as nested sections, each value as its section holds it."""
     tree: dict[str, Any] = {}
     for path, leaf in leaves.items():
         *outer, name = path.split(".")
         try:
-            value = known.sections[".".join(outer)].taken(name, leaf.value)
+            value = known.sections[".".join(outer)].taken(name, without_lines(leaf.value))
         except SettingError as error:
             keys = placed_below(error).keys if outer[:1] == [DOMAIN] else error.keys
-            wrong.append(leaf.refuse(error.problem, leaf.blamed(keys)))
+            # The first one is to blame, or one that was set by itself, on top of the others.
+            later = (key for key in keys if leaf.at(key.removeprefix(path)).source != leaf.source)
+            wrong.append(refused(leaf, path, error.problem, next(later, keys[0])))
             continue
         branch = tree
         for section in outer:

@@ -16,7 +16,7 @@ from msgspec import Meta
 
 from prism.config.attributes import PLACE, POSTS_PLACE, TRAITS, AttributeConfig, misnamed
 from prism.config.requests import TEXT_SETTINGS, as_texts, refusal_of, text_problem
-from prism.config.section import Section
+from prism.config.section import Section, setting
 from prism.expectations import found, join, meant
 
 PEOPLE_MAX = 10**7
@@ -28,40 +28,26 @@ LAGS_TOLERANCE = 1e-6
 """The most by which the weights of lags may miss 1 in sum: they are written with a few decimals."""
 
 
-class SimulationConfig(Section, frozen=True, kw_only=True):
+class SimulationConfig(Section):
     """The domain, the length and the seed of the simulation."""
 
-    domain: Annotated[
-        str,
-        Meta(
-            min_length=1,
-            description="domain: social, economy, an installed one, or your own as `module:function`: docs/domains.md",
-        ),
-    ] = "social"
-    domain_path: Annotated[
-        str | None,
-        Meta(
-            description="directory with your code; none: Python's path, then beside the file, then the working "
-            "directory"
-        ),
-    ] = None
-    domain_inputs: Annotated[
-        dict[str, str],
-        Meta(description="files in place of those that your domain asks for, by their names"),
-    ] = msgspec.field(default_factory=dict)
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="seed of every random draw")] = 42
-    rounds: Annotated[int, Meta(ge=1, le=10**9, description="length of the run in rounds")] = 50
-    ticks_per_round: Annotated[
-        int, Meta(ge=1, le=10**6, description="length of a round in ticks; people need at least 4")
-    ] = 24
-    ticks: Annotated[
-        Annotated[int, Meta(ge=1, le=10**12)] | None,
-        Meta(description="length of the run in ticks; none: rounds * ticks_per_round"),
-    ] = None
-    epoch: Annotated[datetime, Meta(tz=True, description="simulated time of tick 0, with its UTC offset")] = datetime(
-        2026, 1, 1, tzinfo=UTC
+    domain: str = setting(
+        "social",
+        "domain: social, economy, an installed one, or your own as `module:function`: docs/domains.md",
+        min_length=1,
     )
-    tick_seconds: Annotated[float, Meta(gt=0.0, le=10_000_000, description="simulated seconds a tick")] = 60.0
+    domain_path: str | None = setting(
+        None, "directory with your code; none: Python's path, then beside the file, then the working directory"
+    )
+    domain_inputs: dict[str, str] = setting({}, "files in place of those that your domain asks for, by their names")
+    seed: int = setting(42, "seed of every random draw", ge=0, le=2**63 - 1)
+    rounds: int = setting(50, "length of the run in rounds", ge=1, le=10**9)
+    ticks_per_round: int = setting(24, "length of a round in ticks; people need at least 4", ge=1, le=10**6)
+    ticks: int | None = setting(None, "length of the run in ticks; none: rounds * ticks_per_round", ge=1, le=10**12)
+    epoch: datetime = setting(
+        datetime(2026, 1, 1, tzinfo=UTC), "simulated time of tick 0, with its UTC offset", tz=True
+    )
+    tick_seconds: float = setting(60.0, "simulated seconds a tick", gt=0.0, le=10_000_000)
 
     @property
     def length(self) -> int:
@@ -69,29 +55,16 @@ class SimulationConfig(Section, frozen=True, kw_only=True):
         return self.rounds * self.ticks_per_round if self.ticks is None else self.ticks
 
 
-class ActivityConfig(Section, frozen=True, kw_only=True):
+class ActivityConfig(Section):
     """The frequency of people's visits: log-normal over people, so a few are often online and most are rarely."""
 
-    mean: Annotated[
-        float,
-        Meta(gt=0.0, le=1.0, description="mean probability that a person is online in a round"),
-    ] = 0.2
-    sigma: Annotated[float, Meta(ge=0.0, le=3.0, description="spread of log activity; 0: all alike")] = 0.9
-    least: Annotated[
-        Share,
-        Meta(description="least activity that is drawn, at most the mean. UNCALIBRATED"),
-    ] = 0.01
-    arrival: Annotated[
-        Share,
-        Meta(description="first share of the round, in which people come online. UNCALIBRATED"),
-    ] = 0.5
-    hours: Annotated[
-        tuple[Annotated[float, Meta(ge=0.0, le=1e15)], ...] | str | None,
-        Meta(
-            description="activity by hour: 24 figures from midnight on, or a .csv with columns h00 to h23; none: "
-            "all alike"
-        ),
-    ] = None
+    mean: float = setting(0.2, "mean probability that a person is online in a round", gt=0.0, le=1.0)
+    sigma: float = setting(0.9, "spread of log activity; 0: all alike", ge=0.0, le=3.0)
+    least: Share = setting(0.01, "least activity that is drawn, at most the mean. UNCALIBRATED")
+    arrival: Share = setting(0.5, "first share of the round, in which people come online. UNCALIBRATED")
+    hours: tuple[Annotated[float, Meta(ge=0.0, le=1e15)], ...] | str | None = setting(
+        None, "activity by hour: 24 figures from midnight on, or a .csv with columns h00 to h23; none: all alike"
+    )
 
     @classmethod
     def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -106,104 +79,72 @@ def hours_problem(figures: tuple[float, ...]) -> str:
     return "" if any(figures) else "expected a figure above 0 for one hour at least, got 0 for all"
 
 
-class DwellConfig(Section, frozen=True, kw_only=True):
+class DwellConfig(Section):
     """The time that people look at a post and write, log-normal and rounded up to ticks. UNCALIBRATED."""
 
-    look_median_s: Annotated[
-        float,
-        Meta(ge=0.0, le=1e6, description="median simulated seconds of a look at a post; 0: one tick"),
-    ] = 0.0
-    look_sigma: Annotated[
-        float, Meta(ge=0.0, le=10.0, description="spread of its log (log-normal reading times: Yin et al. 2013)")
-    ] = 1.0
-    write_median_s: Annotated[
-        float, Meta(ge=0.0, le=1e6, description="median simulated seconds of writing; 0: one tick")
-    ] = 0.0
-    write_sigma: Annotated[
-        float,
-        Meta(ge=0.0, le=10.0, description="spread of its log (log-normal lengths of posts: Sobkowicz et al. 2013)"),
-    ] = 1.0
+    look_median_s: float = setting(0.0, "median simulated seconds of a look at a post; 0: one tick", ge=0.0, le=1e6)
+    look_sigma: float = setting(1.0, "spread of its log (log-normal reading times: Yin et al. 2013)", ge=0.0, le=10.0)
+    write_median_s: float = setting(0.0, "median simulated seconds of writing; 0: one tick", ge=0.0, le=1e6)
+    write_sigma: float = setting(
+        1.0, "spread of its log (log-normal lengths of posts: Sobkowicz et al. 2013)", ge=0.0, le=10.0
+    )
 
 
-class ResponseConfig(Section, frozen=True, kw_only=True):
+class ResponseConfig(Section):
     """The time until a post reaches a person, log-normal, with a speed of each original: docs/people.md. UNCALIBRATED.
 
     Source: Doerr, Blenn & Van Mieghem, "Lognormal infection times of online information spread" (2013), for the law.
     """
 
-    median_s: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            le=1e9,
-            description="median simulated seconds until a post may be in a person's feeds; 0: at once",
-        ),
-    ] = 900.0
-    sigma: Annotated[float, Meta(ge=0.0, le=10.0, description="spread of its log over people, for one original")] = 1.0
-    speed_sigma: Annotated[
-        float,
-        Meta(ge=0.0, le=10.0, description="spread of its log over originals"),
-    ] = 2.4
+    median_s: float = setting(
+        900.0, "median simulated seconds until a post may be in a person's feeds; 0: at once", ge=0.0, le=1e9
+    )
+    sigma: float = setting(1.0, "spread of its log over people, for one original", ge=0.0, le=10.0)
+    speed_sigma: float = setting(2.4, "spread of its log over originals", ge=0.0, le=10.0)
 
 
 TieColumn = Annotated[int, Meta(ge=1)] | Annotated[str, Meta(min_length=1)]
 
 
-class HomophilyConfig(Section, frozen=True, kw_only=True):
+class HomophilyConfig(Section):
     """The share of generated ties between people with the same value of an attribute: docs/people.md."""
 
-    by: Annotated[
-        str | None,
-        Meta(description="attribute, text or bool, by which people are alike; none: no homophily"),
-    ] = None
-    share: Annotated[
-        Share | None,
-        Meta(description="share of ties between people with the same value; the E-I index is 1 - 2 share"),
-    ] = None
+    by: str | None = setting(None, "attribute, text or bool, by which people are alike; none: no homophily")
+    share: Share | None = setting(
+        None, "share of ties between people with the same value; the E-I index is 1 - 2 share"
+    )
 
 
-class GraphConfig(Section, frozen=True, kw_only=True):
+class GraphConfig(Section):
     """The follow graph: generated, read from a file, or taken from the profiles."""
 
-    kind: Annotated[
-        Literal["barabasi_albert", "power_law", "stochastic_block", "watts_strogatz", "profiles"],
-        Meta(description="a generator, or `profiles`: the profiles' follow lists"),
-    ] = "power_law"
-    path: Annotated[
-        str | None,
-        Meta(description="file of ties: table, GraphML, GML, Pajek or MatrixMarket"),
-    ] = None
-    directed: Annotated[
-        bool,
-        Meta(description="`a b` means that a follows b; false: they follow each other"),
-    ] = False
-    columns: Annotated[
-        Annotated[tuple[TieColumn, ...], Meta(min_length=2, max_length=2)] | None,
-        Meta(description="columns of follower and followee, by name or number; none: found"),
-    ] = None
-    separator: Annotated[
-        Annotated[str, Meta(min_length=1)] | None,
-        Meta(description="separator of columns; a space: any spaces and tabs; none: found"),
-    ] = None
-    header: Annotated[bool | None, Meta(description="the first line names the columns; none: found")] = None
-    degree: Annotated[
-        Annotated[int, Meta(ge=1)] | None,
-        Meta(
-            description="mean number of people that a person follows, even for watts_strogatz; none: 20, or a quarter "
-            "of fewer than 80 people"
-        ),
-    ] = None
-    exponent: Annotated[
-        float,
-        Meta(ge=2.0, le=100.0, description="power_law: exponent of the number of followers; Kwak et al. 2010: 2.276"),
-    ] = 2.1
-    following_exponent: Annotated[
-        float,
-        Meta(ge=2.0, le=100.0, description="power_law: exponent of the number of people followed; uncalibrated"),
-    ] = 3.0
-    blocks: Annotated[int, Meta(ge=1, description="stochastic_block: number of equal communities")] = 5
-    mixing: Annotated[Share, Meta(description="stochastic_block: share of ties that leave the community")] = 0.1
-    rewiring: Annotated[Share, Meta(description="watts_strogatz: share of ties rewired at random")] = 0.1
+    kind: Literal["barabasi_albert", "power_law", "stochastic_block", "watts_strogatz", "profiles"] = setting(
+        "power_law", "a generator, or `profiles`: the profiles' follow lists"
+    )
+    path: str | None = setting(None, "file of ties: table, GraphML, GML, Pajek or MatrixMarket")
+    directed: bool = setting(False, "`a b` means that a follows b; false: they follow each other")
+    columns: tuple[TieColumn, ...] | None = setting(
+        None, "columns of follower and followee, by name or number; none: found", min_length=2, max_length=2
+    )
+    separator: str | None = setting(
+        None, "separator of columns; a space: any spaces and tabs; none: found", min_length=1
+    )
+    header: bool | None = setting(None, "the first line names the columns; none: found")
+    degree: int | None = setting(
+        None,
+        "mean number of people that a person follows, even for watts_strogatz; none: 20, or a quarter of fewer than 80 "
+        "people",
+        ge=1,
+    )
+    exponent: float = setting(
+        2.1, "power_law: exponent of the number of followers; Kwak et al. 2010: 2.276", ge=2.0, le=100.0
+    )
+    following_exponent: float = setting(
+        3.0, "power_law: exponent of the number of people followed; uncalibrated", ge=2.0, le=100.0
+    )
+    blocks: int = setting(5, "stochastic_block: number of equal communities", ge=1)
+    mixing: Share = setting(0.1, "stochastic_block: share of ties that leave the community")
+    rewiring: Share = setting(0.1, "watts_strogatz: share of ties rewired at random")
     homophily: HomophilyConfig = HomophilyConfig()
 
     def degree_among(self, size: int) -> int:
@@ -215,20 +156,18 @@ class GraphConfig(Section, frozen=True, kw_only=True):
 Column = Annotated[str, Meta(min_length=1)] | None
 
 
-class ColumnsConfig(Section, frozen=True, kw_only=True):
+class ColumnsConfig(Section):
     """The columns of the profile file, or keys, that give what is drawn for people otherwise; so is a blank cell."""
 
-    engagement_threshold: Annotated[Column, Meta(description="relevance at which the person engages, 0 to 1")] = None
-    low_threshold: Annotated[Column, Meta(description="relevance up to which posts are ignored")] = None
-    high_threshold: Annotated[Column, Meta(description="relevance from which posts are acted on")] = None
-    activity: Annotated[Column, Meta(description="probability that the person is online in a round, 0 to 1")] = None
-    openness: Annotated[Column, Meta(description="trait from -1, conventional, to 1, curious; a blank is 0")] = None
-    conscientiousness: Annotated[
-        Column, Meta(description="trait from -1, spontaneous, to 1, orderly; a blank is 0")
-    ] = None
-    extraversion: Annotated[Column, Meta(description="trait from -1, reserved, to 1, outgoing; a blank is 0")] = None
-    agreeableness: Annotated[Column, Meta(description="trait from -1, blunt, to 1, warm; a blank is 0")] = None
-    neuroticism: Annotated[Column, Meta(description="trait from -1, calm, to 1, anxious; a blank is 0")] = None
+    engagement_threshold: Column = setting(None, "relevance at which the person engages, 0 to 1")
+    low_threshold: Column = setting(None, "relevance up to which posts are ignored")
+    high_threshold: Column = setting(None, "relevance from which posts are acted on")
+    activity: Column = setting(None, "probability that the person is online in a round, 0 to 1")
+    openness: Column = setting(None, "trait from -1, conventional, to 1, curious; a blank is 0")
+    conscientiousness: Column = setting(None, "trait from -1, spontaneous, to 1, orderly; a blank is 0")
+    extraversion: Column = setting(None, "trait from -1, reserved, to 1, outgoing; a blank is 0")
+    agreeableness: Column = setting(None, "trait from -1, blunt, to 1, warm; a blank is 0")
+    neuroticism: Column = setting(None, "trait from -1, calm, to 1, anxious; a blank is 0")
 
     @classmethod
     def holding(cls, name: str) -> AttributeConfig:
@@ -245,57 +184,37 @@ ByAction = dict[Literal["like", "reshare", "reply"], Weight]
 Part = Annotated[float, Meta(ge=0.0, le=10.0)]
 
 
-class RelevanceConfig(Section, frozen=True, kw_only=True):
+class RelevanceConfig(Section):
     """The worth of a post to a person: a weighted sum, at most 1. Formulas: docs/experiments.md. UNCALIBRATED."""
 
-    topic_match: Annotated[Part, Meta(description="weight of the topic match")] = 0.1
-    followed: Annotated[Part, Meta(description="weight of following its author")] = 0.0
-    popularity: Annotated[Part, Meta(description="weight of its popularity, n / (n + popularity_half)")] = 0.1
-    appeal: Annotated[Part, Meta(description="weight of its appeal, the person's taste for it")] = 0.8
-    exposure: Annotated[
-        Part,
-        Meta(
-            description="weight of each further person who has shown the cascade; only with feed.exposure complex"
-            " (Centola & Macy 2007)"
-        ),
-    ] = 0.0
-    popularity_half: Annotated[
-        float,
-        Meta(gt=0.0, le=1e9, description="engagements of a cascade at which its popularity is one half"),
-    ] = 10.0
-    appeal_power: Annotated[
-        float,
-        Meta(
-            gt=0.0,
-            le=100.0,
-            description="p in appeal = u ^ p of a uniform u, mean 1 / (p + 1)",
-        ),
-    ] = 20.0
+    topic_match: Part = setting(0.1, "weight of the topic match")
+    followed: Part = setting(0.0, "weight of following its author")
+    popularity: Part = setting(0.1, "weight of its popularity, n / (n + popularity_half)")
+    appeal: Part = setting(0.8, "weight of its appeal, the person's taste for it")
+    exposure: Part = setting(
+        0.0,
+        "weight of each further person who has shown the cascade; only with feed.exposure complex (Centola & Macy "
+        "2007)",
+    )
+    popularity_half: float = setting(
+        10.0, "engagements of a cascade at which its popularity is one half", gt=0.0, le=1e9
+    )
+    appeal_power: float = setting(20.0, "p in appeal = u ^ p of a uniform u, mean 1 / (p + 1)", gt=0.0, le=100.0)
 
 
-class IntentionsConfig(Section, frozen=True, kw_only=True):
+class IntentionsConfig(Section):
     """The actions of a convinced person: a weight for each, whose log each trait raises. UNCALIBRATED."""
 
-    base: Annotated[
-        dict[Literal["like", "reshare", "reply"], Annotated[float, Meta(ge=0.0, le=1e6)]],
-        Meta(description="weights of the actions without traits, at least one above 0; left out: 0"),
-    ] = msgspec.field(default_factory=lambda: {"like": 0.3, "reshare": 0.35, "reply": 0.35})
+    base: dict[Literal["like", "reshare", "reply"], Annotated[float, Meta(ge=0.0, le=1e6)]] = setting(
+        {"like": 0.3, "reshare": 0.35, "reply": 0.35},
+        "weights of the actions without traits, at least one above 0; left out: 0",
+    )
 
-    openness: Annotated[ByAction, Meta(description="weights of openness, by action")] = msgspec.field(
-        default_factory=lambda: {"reshare": 0.2}
-    )
-    conscientiousness: Annotated[ByAction, Meta(description="weights of conscientiousness, by action")] = msgspec.field(
-        default_factory=lambda: {"reshare": -0.2}
-    )
-    extraversion: Annotated[ByAction, Meta(description="weights of extraversion, by action")] = msgspec.field(
-        default_factory=lambda: {"reply": 0.3}
-    )
-    agreeableness: Annotated[ByAction, Meta(description="weights of agreeableness, by action")] = msgspec.field(
-        default_factory=lambda: {"like": 0.2}
-    )
-    neuroticism: Annotated[ByAction, Meta(description="weights of neuroticism, by action")] = msgspec.field(
-        default_factory=lambda: {"reply": -0.2}
-    )
+    openness: ByAction = setting({"reshare": 0.2}, "weights of openness, by action")
+    conscientiousness: ByAction = setting({"reshare": -0.2}, "weights of conscientiousness, by action")
+    extraversion: ByAction = setting({"reply": 0.3}, "weights of extraversion, by action")
+    agreeableness: ByAction = setting({"like": 0.2}, "weights of agreeableness, by action")
+    neuroticism: ByAction = setting({"reply": -0.2}, "weights of neuroticism, by action")
 
     @classmethod
     def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -303,26 +222,25 @@ class IntentionsConfig(Section, frozen=True, kw_only=True):
             yield name, "expected at least one weight above 0, got none"
 
 
-class PostsConfig(Section, frozen=True, kw_only=True):
+class PostsConfig(Section):
     """A file of posts, such as headlines, that people publish instead of sentences from templates: docs/people.md."""
 
-    file: Annotated[
-        str | None,
-        Meta(description="posts, .csv, .tsv, .json or .jsonl; none: sentences about the author's interests"),
-    ] = None
-    attributes: Annotated[
-        dict[str, AttributeConfig],
-        Meta(description="your attributes of posts, as in {leaning: {type: float, min: -1, max: 1}}"),
-    ] = msgspec.field(default_factory=dict)
-    author: Annotated[
-        Annotated[str, Meta(min_length=1)] | None,
-        Meta(description="column of people's ids: only the author publishes a post; none: anybody. docs/people.md"),
-    ] = "author"
-    offered: Annotated[int, Meta(ge=1, le=1000, description="posts of the file drawn for each publication")] = 10
-    choice: Annotated[
-        Annotated[str, Meta(min_length=1, max_length=2000)],
-        Meta(description="expression; the drawn post with the greatest value is published"),
-    ] = "post.topic_match"
+    file: str | None = setting(None, "posts, .csv, .tsv, .json or .jsonl; none: sentences about the author's interests")
+    attributes: dict[str, AttributeConfig] = setting(
+        {}, "your attributes of posts, as in {leaning: {type: float, min: -1, max: 1}}"
+    )
+    author: str | None = setting(
+        "author",
+        "column of people's ids: only the author publishes a post; none: anybody. docs/people.md",
+        min_length=1,
+    )
+    offered: int = setting(10, "posts of the file drawn for each publication", ge=1, le=1000)
+    choice: str = setting(
+        "post.topic_match",
+        "expression; the drawn post with the greatest value is published",
+        min_length=1,
+        max_length=2000,
+    )
 
     @classmethod
     def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -330,109 +248,70 @@ class PostsConfig(Section, frozen=True, kw_only=True):
             yield from misnamed(value, POSTS_PLACE)
 
 
-class PopulationConfig(Section, frozen=True, kw_only=True):
+class PopulationConfig(Section):
     """The people: their number, their personas and their thresholds."""
 
-    size: Annotated[int, Meta(ge=1, le=PEOPLE_MAX, description="number of people; a graph file has its own")] = 2000
-    profiles: Annotated[
-        str | None,
-        Meta(description="profile file: .json, .jsonl, .csv or .tsv; none: people are drawn"),
-    ] = None
-    encoding: Annotated[
-        str,
-        Meta(min_length=1, description="encoding of profiles, posts and margins, such as cp1252"),
-    ] = "utf-8"
-    follow_lists: Annotated[
-        Literal["fit", "user_id", "username", "index", "row", "row_from_1"],
-        Meta(description="contents of follow lists; fit: the only reading that fits"),
-    ] = "fit"
-    join: Annotated[
-        Literal["id", "position", "draw"],
-        Meta(description="how profiles and ties are joined: by ids, by position, or by a draw for each person"),
-    ] = "id"
-    unmatched: Annotated[
-        Literal["drop", "draw"] | None,
-        Meta(
-            description="people in only one of two files: leave them out, or draw what they lack; none: refuse the "
-            "files. docs/people.md"
-        ),
-    ] = None
-    topics: Annotated[
-        tuple[Annotated[str, Meta(min_length=1)], ...],
-        Meta(min_length=1, description="topics of synthetic people's interests and posts"),
-    ] = ("politics", "business", "technology", "culture", "sport", "science", "food", "travel")
-    interests_per_person: Annotated[int, Meta(ge=1, description="topics that interest a synthetic person")] = 3
-    interests_exponent: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            le=10.0,
-            description="z in the weight 1 / r^z of the r-th topic in synthetic interests; 0: equal weights (Zipf"
-            " 1949)",
-        ),
-    ] = 1.0
-    engagement_threshold: Annotated[Share, Meta(description="mean relevance at which a person engages")] = 0.38
-    threshold_spread: Annotated[
-        Share, Meta(description="standard deviation of the engagement threshold over people")
-    ] = 0.08
-    ambiguity: Annotated[
-        Share,
-        Meta(description="width of the band around the engagement threshold: the oracle decides about posts in it"),
-    ] = 0.2
-    posts_per_session: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            le=7.0,
-            description="mean number of original posts in a session; below 1 the probability of one",
-        ),
-    ] = 0.04
-    deliberation_minutes: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            le=525_600.0,
-            description="simulated minutes of thought about an ambiguous choice, rounded up to ticks; not in an "
-            "economy. UNCALIBRATED",
-        ),
-    ] = 4.0
-    posts_by_followers: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            le=5.0,
-            description="a in originals ~ (1 + followers)^a; 0: the same for all (Huberman et al. 2009)",
-        ),
-    ] = 0.7
-    participation_sigma: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            le=5.0,
-            description="spread of log participation: more originals and likelier engagement; 0: all alike "
-            "(Muchnik et al. 2013)",
-        ),
-    ] = 2.4
-    quality_sigma: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            le=3.0,
-            description="spread of log quality, which multiplies appeal; 0: all alike (Salganik et al. 2006)",
-        ),
-    ] = 0.7
-    attributes: Annotated[
-        dict[str, AttributeConfig],
-        Meta(description="your attributes of people, as in {age: {type: int, min: 13, max: 99}}"),
-    ] = msgspec.field(default_factory=dict)
-    margins: Annotated[
-        tuple[Annotated[str, Meta(min_length=1)], ...],
-        Meta(description="tables of shares, .csv or .tsv, for attributes of synthetic people"),
-    ] = ()
-    measures: Annotated[
-        tuple[Annotated[str, Meta(min_length=1)], ...],
-        Meta(description="measures at the end of each round, such as gini_followers: docs/runs.md"),
-    ] = ()
+    size: int = setting(2000, "number of people; a graph file has its own", ge=1, le=PEOPLE_MAX)
+    profiles: str | None = setting(None, "profile file: .json, .jsonl, .csv or .tsv; none: people are drawn")
+    encoding: str = setting("utf-8", "encoding of profiles, posts and margins, such as cp1252", min_length=1)
+    follow_lists: Literal["fit", "user_id", "username", "index", "row", "row_from_1"] = setting(
+        "fit", "contents of follow lists; fit: the only reading that fits"
+    )
+    join: Literal["id", "position", "draw"] = setting(
+        "id", "how profiles and ties are joined: by ids, by position, or by a draw for each person"
+    )
+    unmatched: Literal["drop", "draw"] | None = setting(
+        None,
+        "people in only one of two files: leave them out, or draw what they lack; none: refuse the files. "
+        "docs/people.md",
+    )
+    topics: tuple[Annotated[str, Meta(min_length=1)], ...] = setting(
+        ("politics", "business", "technology", "culture", "sport", "science", "food", "travel"),
+        "topics of synthetic people's interests and posts",
+        min_length=1,
+    )
+    interests_per_person: int = setting(3, "topics that interest a synthetic person", ge=1)
+    interests_exponent: float = setting(
+        1.0,
+        "z in the weight 1 / r^z of the r-th topic in synthetic interests; 0: equal weights (Zipf 1949)",
+        ge=0.0,
+        le=10.0,
+    )
+    engagement_threshold: Share = setting(0.38, "mean relevance at which a person engages")
+    threshold_spread: Share = setting(0.08, "standard deviation of the engagement threshold over people")
+    ambiguity: Share = setting(
+        0.2, "width of the band around the engagement threshold: the oracle decides about posts in it"
+    )
+    posts_per_session: float = setting(
+        0.04, "mean number of original posts in a session; below 1 the probability of one", ge=0.0, le=7.0
+    )
+    deliberation_minutes: float = setting(
+        4.0,
+        "simulated minutes of thought about an ambiguous choice, rounded up to ticks; not in an economy. UNCALIBRATED",
+        ge=0.0,
+        le=525_600.0,
+    )
+    posts_by_followers: float = setting(
+        0.7, "a in originals ~ (1 + followers)^a; 0: the same for all (Huberman et al. 2009)", ge=0.0, le=5.0
+    )
+    participation_sigma: float = setting(
+        2.4,
+        "spread of log participation: more originals and likelier engagement; 0: all alike (Muchnik et al. 2013)",
+        ge=0.0,
+        le=5.0,
+    )
+    quality_sigma: float = setting(
+        0.7, "spread of log quality, which multiplies appeal; 0: all alike (Salganik et al. 2006)", ge=0.0, le=3.0
+    )
+    attributes: dict[str, AttributeConfig] = setting(
+        {}, "your attributes of people, as in {age: {type: int, min: 13, max: 99}}"
+    )
+    margins: tuple[Annotated[str, Meta(min_length=1)], ...] = setting(
+        (), "tables of shares, .csv or .tsv, for attributes of synthetic people"
+    )
+    measures: tuple[Annotated[str, Meta(min_length=1)], ...] = setting(
+        (), "measures at the end of each round, such as gini_followers: docs/runs.md"
+    )
     columns: ColumnsConfig = ColumnsConfig()
     posts: PostsConfig = PostsConfig()
     relevance: RelevanceConfig = RelevanceConfig()
@@ -458,81 +337,54 @@ ALGORITHMS: Final[Mapping[str, str]] = {
 """`{algorithm: its expression}`. docs/people.md gives their sources; a new one is a line here and a row there."""
 
 
-class FeedConfig(Section, frozen=True, kw_only=True):
+class FeedConfig(Section):
     """The feed: the posts that people see. Formulas and sources: docs/people.md."""
 
-    algorithm: Annotated[
-        Annotated[str, Meta(min_length=1, max_length=2000)],
-        Meta(
-            description=f"ranking of posts for each reader: {', '.join(ALGORITHMS)}, or an expression: docs/people.md"
-        ),
-    ] = "interest"
-    size: Annotated[int, Meta(ge=1, le=1000, description="most posts shown in one session")] = 10
-    out_of_network: Annotated[
-        Share,
-        Meta(
-            description="share of posts by people not followed: of the feeds as built with fill share, else of "
-            "their places"
-        ),
-    ] = 0.2
-    fill: Annotated[
-        Literal["share", "strict", "borrow"],
-        Meta(
-            description="if too few posts are by people followed: fewer of others to keep the share (share), as "
-            "many as planned (strict), or more (borrow)"
-        ),
-    ] = "share"
-    memory: Annotated[
-        int, Meta(ge=1, le=10_000, description="in-network candidates kept for each person, newest first")
-    ] = 50
-    pool: Annotated[int, Meta(ge=1, le=1000, description="out-of-network candidates sampled for one feed")] = 20
-    recent: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=1_000_000,
-            description="most originals from which the out-of-network candidates of one feed are sampled",
-        ),
-    ] = 1000
-    hot_rounds: Annotated[
-        float,
-        Meta(
-            gt=0.0,
-            le=10_000,
-            description="hot: rounds of freshness worth ten times the engagements. UNCALIBRATED; Reddit: 12.5 "
-            "hours (Salihefendic 2010)",
-        ),
-    ] = 0.5
-    popularity_weight: Annotated[
-        float,
-        Meta(ge=0.0, le=1000.0, description="interest: weight of popularity; topic match has 1. UNCALIBRATED"),
-    ] = 0.5
-    attention: Annotated[
-        Share,
-        Meta(description="probability of considering the post at place n: attention ^ n"),
-    ] = 0.9
-    horizon_rounds: Annotated[int, Meta(ge=2, description="rounds after which a post is no longer shown")] = 50
-    across: Annotated[
-        Annotated[str, Meta(min_length=1)] | None,
-        Meta(description="attribute whose groups `bridging` compares: text, truth value, or sign of a number"),
-    ] = None
-    per_author: Annotated[
-        int, Meta(ge=0, le=1000, description="most posts by one author on each side (followed or not); 0: no limit")
-    ] = 0
-    per_topic: Annotated[
-        int, Meta(ge=0, le=1000, description="most posts with the same topics on each side; 0: no limit")
-    ] = 0
-    exposure: Annotated[
-        Literal["once", "simple", "complex"],
-        Meta(
-            description="cascades are shown once; or again by others followed, with a new chance each (simple) or"
-            " reinforcement (complex)"
-        ),
-    ] = "once"
-    reshare_credit: Annotated[
-        Literal["seen", "root", "newest"],
-        Meta(description="parent of a reshare: the copy seen, the original, or the newest copy in the timeline"),
-    ] = "seen"
+    algorithm: str = setting(
+        "interest",
+        f"ranking of posts for each reader: {', '.join(ALGORITHMS)}, or an expression: docs/people.md",
+        min_length=1,
+        max_length=2000,
+    )
+    size: int = setting(10, "most posts shown in one session", ge=1, le=1000)
+    out_of_network: Share = setting(
+        0.2, "share of posts by people not followed: of the feeds as built with fill share, else of their places"
+    )
+    fill: Literal["share", "strict", "borrow"] = setting(
+        "share",
+        "if too few posts are by people followed: fewer of others to keep the share (share), as many as planned "
+        "(strict), or more (borrow)",
+    )
+    memory: int = setting(50, "in-network candidates kept for each person, newest first", ge=1, le=10_000)
+    pool: int = setting(20, "out-of-network candidates sampled for one feed", ge=1, le=1000)
+    recent: int = setting(
+        1000, "most originals from which the out-of-network candidates of one feed are sampled", ge=1, le=1_000_000
+    )
+    hot_rounds: float = setting(
+        0.5,
+        "hot: rounds of freshness worth ten times the engagements. UNCALIBRATED; Reddit: 12.5 hours (Salihefendic "
+        "2010)",
+        gt=0.0,
+        le=10_000,
+    )
+    popularity_weight: float = setting(
+        0.5, "interest: weight of popularity; topic match has 1. UNCALIBRATED", ge=0.0, le=1000.0
+    )
+    attention: Share = setting(0.9, "probability of considering the post at place n: attention ^ n")
+    horizon_rounds: int = setting(50, "rounds after which a post is no longer shown", ge=2)
+    across: str | None = setting(
+        None, "attribute whose groups `bridging` compares: text, truth value, or sign of a number", min_length=1
+    )
+    per_author: int = setting(0, "most posts by one author on each side (followed or not); 0: no limit", ge=0, le=1000)
+    per_topic: int = setting(0, "most posts with the same topics on each side; 0: no limit", ge=0, le=1000)
+    exposure: Literal["once", "simple", "complex"] = setting(
+        "once",
+        "cascades are shown once; or again by others followed, with a new chance each (simple) or reinforcement "
+        "(complex)",
+    )
+    reshare_credit: Literal["seen", "root", "newest"] = setting(
+        "seen", "parent of a reshare: the copy seen, the original, or the newest copy in the timeline"
+    )
 
     @classmethod
     def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -542,139 +394,96 @@ class FeedConfig(Section, frozen=True, kw_only=True):
             yield name, f"{problem}{meant(value, ALGORITHMS)}"
 
 
-class StatechartConfig(Section, frozen=True, kw_only=True):
+class StatechartConfig(Section):
     """The chart, the timing of people's states, and the use of the oracle."""
 
-    file: Annotated[str | None, Meta(description="people's chart, a .yaml file; none: the default chart")] = None
-    default_timeout_ticks: Annotated[
-        int, Meta(ge=1, description="ticks until a scroller without posts rests or a stuck person recovers")
-    ] = 5
-    rest_ticks: Annotated[int, Meta(ge=1, description="ticks a person rests after an action")] = 2
-    max_history_depth: Annotated[
-        Annotated[int, Meta(ge=0)] | None,
-        Meta(description="transitions kept for each person; none: 50, or 0 above 10,000 people"),
-    ] = None
-    oracle_enabled: Annotated[bool, Meta(description="false: ambiguous choices take the chart's first row")] = True
+    file: str | None = setting(None, "people's chart, a .yaml file; none: the default chart")
+    default_timeout_ticks: int = setting(
+        5, "ticks until a scroller without posts rests or a stuck person recovers", ge=1
+    )
+    rest_ticks: int = setting(2, "ticks a person rests after an action", ge=1)
+    max_history_depth: int | None = setting(
+        None, "transitions kept for each person; none: 50, or 0 above 10,000 people", ge=0
+    )
+    oracle_enabled: bool = setting(True, "false: ambiguous choices take the chart's first row")
 
 
-class ChoiceConfig(Section, frozen=True, kw_only=True):
+class ChoiceConfig(Section):
     """Coefficients of the embedded oracle, a multinomial logit. UNCALIBRATED: fit them before you publish."""
 
-    scale: Annotated[
-        float,
-        Meta(
-            ge=0.001,
-            le=100.0,
-            description="noise s in P(j) ~ exp(V_j / s)",
-        ),
-    ] = 0.5
-    like: Annotated[float, Meta(ge=-100.0, le=100.0, description="constant of liking; scrolling on is 0")] = -1.2
-    reshare: Annotated[float, Meta(ge=-100.0, le=100.0, description="constant of resharing")] = -1.9
-    compose: Annotated[float, Meta(ge=-100.0, le=100.0, description="constant of writing a reply")] = -1.7
-    topic: Annotated[float, Meta(ge=-100.0, le=100.0, description="weight of the topic match")] = 1.0
-    tie: Annotated[float, Meta(ge=-100.0, le=100.0, description="weight of following the author")] = 0.4
-    activity: Annotated[float, Meta(ge=-100.0, le=100.0, description="weight of activity")] = 0.4
-    popularity: Annotated[
-        float, Meta(ge=-100.0, le=100.0, description="weight of popularity, for liking and resharing")
-    ] = 0.5
-    fatigue: Annotated[
-        float,
-        Meta(ge=-100.0, le=100.0, description="weight of the share of the feed already seen, subtracted"),
-    ] = 0.6
-    quality: Annotated[Weight, Meta(description="weight of log quality")] = 0.0
-    exposure: Annotated[
-        Weight,
-        Meta(description="weight of each further person who has shown the cascade; only with feed.exposure complex"),
-    ] = 0.0
-    openness: Annotated[Weight, Meta(description="weight of openness")] = 0.1
-    conscientiousness: Annotated[Weight, Meta(description="weight of conscientiousness")] = -0.1
-    extraversion: Annotated[Weight, Meta(description="weight of extraversion")] = 0.2
-    agreeableness: Annotated[Weight, Meta(description="weight of agreeableness")] = 0.1
-    neuroticism: Annotated[Weight, Meta(description="weight of neuroticism")] = -0.1
-    attributes: Annotated[
-        dict[str, Weight | dict[str, Weight]],
-        Meta(description="weights of your attributes; for a text one for each value: {region: {north: 0.2}}"),
-    ] = msgspec.field(default_factory=dict)
+    scale: float = setting(0.5, "noise s in P(j) ~ exp(V_j / s)", ge=0.001, le=100.0)
+    like: float = setting(-1.2, "constant of liking; scrolling on is 0", ge=-100.0, le=100.0)
+    reshare: float = setting(-1.9, "constant of resharing", ge=-100.0, le=100.0)
+    compose: float = setting(-1.7, "constant of writing a reply", ge=-100.0, le=100.0)
+    topic: float = setting(1.0, "weight of the topic match", ge=-100.0, le=100.0)
+    tie: float = setting(0.4, "weight of following the author", ge=-100.0, le=100.0)
+    activity: float = setting(0.4, "weight of activity", ge=-100.0, le=100.0)
+    popularity: float = setting(0.5, "weight of popularity, for liking and resharing", ge=-100.0, le=100.0)
+    fatigue: float = setting(0.6, "weight of the share of the feed already seen, subtracted", ge=-100.0, le=100.0)
+    quality: Weight = setting(0.0, "weight of log quality")
+    exposure: Weight = setting(
+        0.0, "weight of each further person who has shown the cascade; only with feed.exposure complex"
+    )
+    openness: Weight = setting(0.1, "weight of openness")
+    conscientiousness: Weight = setting(-0.1, "weight of conscientiousness")
+    extraversion: Weight = setting(0.2, "weight of extraversion")
+    agreeableness: Weight = setting(0.1, "weight of agreeableness")
+    neuroticism: Weight = setting(-0.1, "weight of neuroticism")
+    attributes: dict[str, Weight | dict[str, Weight]] = setting(
+        {}, "weights of your attributes; for a text one for each value: {region: {north: 0.2}}"
+    )
 
-    states: Annotated[
-        dict[str, Annotated[float, Meta(ge=-100.0, le=100.0)]],
-        Meta(description="constants of your chart's states, as `{doomscrolling: 0.5}`; others have 0"),
-    ] = msgspec.field(default_factory=dict)
+    states: dict[str, Annotated[float, Meta(ge=-100.0, le=100.0)]] = setting(
+        {}, "constants of your chart's states, as `{doomscrolling: 0.5}`; others have 0"
+    )
 
 
-class SharingConfig(Section, frozen=True, kw_only=True):
+class SharingConfig(Section):
     """The judgements that several people share, and the checks of the error of sharing: docs/language-models.md."""
 
-    by: Annotated[
-        Literal["none", "archetype"],
-        Meta(description="`archetype`: questions with equal fields of `archetype` share one judgement"),
-    ] = "none"
-    archetype: Annotated[
-        dict[str, str],
-        Meta(
-            description="`{field: groups}`, as in `{topic_match: 4 bins, likes: log2}`; default: fields of guards"
-            " and the embedded choice"
-        ),
-    ] = msgspec.field(default_factory=dict)
-    audit: Annotated[Share, Meta(description="share of shared questions that are also asked by themselves")] = 0.02
-    samples: Annotated[
-        int, Meta(ge=1, le=1000, description="answers for a judgement if the server has no probabilities")
-    ] = 8
+    by: Literal["none", "archetype"] = setting(
+        "none", "`archetype`: questions with equal fields of `archetype` share one judgement"
+    )
+    archetype: dict[str, str] = setting(
+        {},
+        "`{field: groups}`, as in `{topic_match: 4 bins, likes: log2}`; default: fields of guards and the embedded "
+        "choice",
+    )
+    audit: Share = setting(0.02, "share of shared questions that are also asked by themselves")
+    samples: int = setting(8, "answers for a judgement if the server has no probabilities", ge=1, le=1000)
 
 
-class OracleConfig(Section, frozen=True, kw_only=True):
+class OracleConfig(Section):
     """The oracle that decides ambiguous choices: its backend, its limits and its deadline."""
 
-    backend: Annotated[
-        Literal["choice", "ollama", "openai"],
-        Meta(description="who decides ambiguous choices: `choice`, a built-in formula, or the model in `llm`"),
-    ] = "choice"
-    mode: Annotated[
-        Literal["pace", "realtime"],
-        Meta(description="`pace`: the clock waits for late answers; `realtime`: late answers become fallbacks"),
-    ] = "pace"
-    deadline_s: Annotated[float, Meta(gt=0.0, description="an answer later than this is a recorded fallback")] = 30.0
-    on_outage: Annotated[
-        Literal["wait", "stop", "fallback"],
-        Meta(description="while the server is away, in `pace`: wait, stop, or take fallbacks"),
-    ] = "wait"
-    outage_patience_s: Annotated[
-        float, Meta(gt=0.0, description="longest wait for a server that is away, before the run stops")
-    ] = 900.0
-    max_attempts: Annotated[int, Meta(ge=1, le=100, description="most attempts at a question")] = 3
-    max_fallback_share: Annotated[
-        Share | None,
-        Meta(description="share of fallbacks in the last 1,000 choices above which the run stops"),
-    ] = 0.05
-    rate_per_s: Annotated[
-        Annotated[float, Meta(ge=0.001, le=100_000.0)] | None,
-        Meta(description="most calls started a second, lowered by 429; none: no limit until a 429"),
-    ] = None
-    max_concurrency: Annotated[
-        int, Meta(ge=1, le=100_000, description="most calls under way at once; halved by 429 and 503")
-    ] = 64
-    max_calls: Annotated[
-        Annotated[int, Meta(ge=0)] | None, Meta(description="spend cap: calls in the whole run; none is no cap")
-    ] = None
-    max_tokens: Annotated[
-        Annotated[int, Meta(ge=0)] | None, Meta(description="spend cap: tokens in and out; checked before each call")
-    ] = None
-    max_usd: Annotated[
-        Annotated[float, Meta(ge=0.0)] | None,
-        Meta(description="spend cap in US dollars, by `llm.prices`; the run stops there"),
-    ] = None
-    when_spent: Annotated[
-        Literal["fallback", "stop"],
-        Meta(description="at a cap: stop, or take fallbacks"),
-    ] = "stop"
-    tape: Annotated[
-        Literal["off", "record", "replay"],
-        Meta(description="`record` keeps every answer; `replay` answers from the tape and asks no server"),
-    ] = "off"
-    tape_path: Annotated[str | None, Meta(description="file of the tape; none: tape.sqlite in the run's directory")] = (
-        None
+    backend: Literal["choice", "ollama", "openai"] = setting(
+        "choice", "who decides ambiguous choices: `choice`, a built-in formula, or the model in `llm`"
     )
-    queue_size: Annotated[int, Meta(ge=1, le=10**7, description="most questions in the oracle's queue")] = 10_000
+    mode: Literal["pace", "realtime"] = setting(
+        "pace", "`pace`: the clock waits for late answers; `realtime`: late answers become fallbacks"
+    )
+    deadline_s: float = setting(30.0, "an answer later than this is a recorded fallback", gt=0.0)
+    on_outage: Literal["wait", "stop", "fallback"] = setting(
+        "wait", "while the server is away, in `pace`: wait, stop, or take fallbacks"
+    )
+    outage_patience_s: float = setting(900.0, "longest wait for a server that is away, before the run stops", gt=0.0)
+    max_attempts: int = setting(3, "most attempts at a question", ge=1, le=100)
+    max_fallback_share: Share | None = setting(
+        0.05, "share of fallbacks in the last 1,000 choices above which the run stops"
+    )
+    rate_per_s: float | None = setting(
+        None, "most calls started a second, lowered by 429; none: no limit until a 429", ge=0.001, le=100_000.0
+    )
+    max_concurrency: int = setting(64, "most calls under way at once; halved by 429 and 503", ge=1, le=100_000)
+    max_calls: int | None = setting(None, "spend cap: calls in the whole run; none is no cap", ge=0)
+    max_tokens: int | None = setting(None, "spend cap: tokens in and out; checked before each call", ge=0)
+    max_usd: float | None = setting(None, "spend cap in US dollars, by `llm.prices`; the run stops there", ge=0.0)
+    when_spent: Literal["fallback", "stop"] = setting("stop", "at a cap: stop, or take fallbacks")
+    tape: Literal["off", "record", "replay"] = setting(
+        "off", "`record` keeps every answer; `replay` answers from the tape and asks no server"
+    )
+    tape_path: str | None = setting(None, "file of the tape; none: tape.sqlite in the run's directory")
+    queue_size: int = setting(10_000, "most questions in the oracle's queue", ge=1, le=10**7)
     sharing: SharingConfig = SharingConfig()
     choice: ChoiceConfig = ChoiceConfig()
 
@@ -684,33 +493,21 @@ class OracleConfig(Section, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, sharing=msgspec.structs.replace(self.sharing, by="none", archetype={}))
 
 
-class PricesConfig(Section, frozen=True, kw_only=True):
+class PricesConfig(Section):
     """The prices of the model, in US dollars for a million tokens. With them a run counts what it costs."""
 
-    input: Annotated[Price | None, Meta(description="tokens of the prompt; none is unknown")] = None
-    output: Annotated[Price | None, Meta(description="tokens of the answer; none is unknown")] = None
-    cached: Annotated[
-        Price | None, Meta(description="tokens of the prompt from the server's cache; none: as `input`")
-    ] = None
+    input: Price | None = setting(None, "tokens of the prompt; none is unknown")
+    output: Price | None = setting(None, "tokens of the answer; none is unknown")
+    cached: Price | None = setting(None, "tokens of the prompt from the server's cache; none: as `input`")
 
 
-class RequestConfig(Section, frozen=True, kw_only=True):
+class RequestConfig(Section):
     """The user's own part of every request to the model's server: docs/language-models.md."""
 
-    path: Annotated[
-        str | None,
-        Meta(description="path of requests after the host; none: /v1/chat/completions"),
-    ] = None
-    headers: Annotated[
-        dict[str, str],
-        Meta(description="headers of every request; $NAME is an environment variable"),
-    ] = msgspec.field(default_factory=dict)
-    query: Annotated[dict[str, str], Meta(description="parameters after the path; $NAME as in headers")] = (
-        msgspec.field(default_factory=dict)
-    )
-    extra_body: Annotated[dict[str, Any], Meta(description="fields added to every question; null removes one")] = (
-        msgspec.field(default_factory=dict)
-    )
+    path: str | None = setting(None, "path of requests after the host; none: /v1/chat/completions")
+    headers: dict[str, str] = setting({}, "headers of every request; $NAME is an environment variable")
+    query: dict[str, str] = setting({}, "parameters after the path; $NAME as in headers")
+    extra_body: dict[str, Any] = setting({}, "fields added to every question; null removes one")
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
@@ -723,17 +520,13 @@ class RequestConfig(Section, frozen=True, kw_only=True):
             yield refusal.place, refusal.problem
 
 
-class ModelsConfig(Section, frozen=True, kw_only=True):
+class ModelsConfig(Section):
     """The models of different people, on the same servers. See docs/language-models.md."""
 
-    attribute: Annotated[
-        Annotated[str, Meta(min_length=1)] | None,
-        Meta(description="attribute, text, that chooses the model; none: llm.model for everybody"),
-    ] = None
-    models: Annotated[
-        dict[str, Annotated[str, Meta(min_length=1)]],
-        Meta(description="`{value: model}`; other values: llm.model"),
-    ] = msgspec.field(default_factory=dict)
+    attribute: str | None = setting(
+        None, "attribute, text, that chooses the model; none: llm.model for everybody", min_length=1
+    )
+    models: dict[str, Annotated[str, Meta(min_length=1)]] = setting({}, "`{value: model}`; other values: llm.model")
 
     @classmethod
     def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -749,61 +542,32 @@ class ModelsConfig(Section, frozen=True, kw_only=True):
         return "" if self.attribute is None else self.models.get(attributes.get(self.attribute, ""), "")
 
 
-class LLMConfig(Section, frozen=True, kw_only=True):
+class LLMConfig(Section):
     """The language model behind the oracle: its server and its sampling. See docs/language-models.md."""
 
-    host: Annotated[
-        str,
-        Meta(min_length=1, description="address of the server, such as http://127.0.0.1:8000"),
-    ] = "http://127.0.0.1:11434"
-    hosts: Annotated[
-        tuple[Annotated[str, Meta(min_length=1)], ...],
-        Meta(description="addresses of several servers of one model, in place of llm.host"),
-    ] = ()
-    ca_file: Annotated[
-        str | None,
-        Meta(description="PEM file of certificates to trust besides the public ones"),
-    ] = None
-    model: Annotated[
-        str,
-        Meta(
-            min_length=1,
-            description="name of the model, as the server lists it",
-        ),
-    ] = "llama3.2"
-    temperature: Annotated[
-        float, Meta(ge=0.0, le=2.0, description="spread of the answers; at 0 equal questions share one answer")
-    ] = 0.7
-    seed: Annotated[int, Meta(ge=0, le=2**31 - 1, description="the seeds of all calls follow from it")] = 0
-    num_predict: Annotated[int, Meta(ge=1, le=131_072, description="most tokens of an answer")] = 64
-    num_ctx: Annotated[int, Meta(ge=256, le=2**20, description="tokens of prompt and answer together, for ollama")] = (
-        2048
+    host: str = setting("http://127.0.0.1:11434", "address of the server, such as http://127.0.0.1:8000", min_length=1)
+    hosts: tuple[Annotated[str, Meta(min_length=1)], ...] = setting(
+        (), "addresses of several servers of one model, in place of llm.host"
     )
-    keep_alive: Annotated[
-        str, Meta(min_length=1, description="time that ollama keeps the model in memory: 30m, 24h, -1m")
-    ] = "30m"
-    timeout_s: Annotated[float, Meta(gt=0.0, le=3600.0, description="longest time of a call, to its last byte")] = 60.0
-    api_key_env: Annotated[str, Meta(description="environment variable with the key")] = "PRISM_LLM_API_KEY"
-    method: Annotated[
-        Literal["auto", "probabilities", "json"],
-        Meta(description="auto: probabilities of the options where they are sound, else JSON"),
-    ] = "auto"
-    writes: Annotated[
-        bool,
-        Meta(description="let the model write replies and comments, with a reason; such choices are asked as JSON"),
-    ] = False
-    memory: Annotated[
-        int,
-        Meta(
-            ge=0,
-            le=100,
-            description="most lines of a prompt about what the person lately saw, did and got",
-        ),
-    ] = 0
-    systemone: Annotated[
-        Literal["auto", "off"],
-        Meta(description="auto: use ollama's `/v1/systemone` for probabilities if it is there"),
-    ] = "auto"
+    ca_file: str | None = setting(None, "PEM file of certificates to trust besides the public ones")
+    model: str = setting("llama3.2", "name of the model, as the server lists it", min_length=1)
+    temperature: float = setting(0.7, "spread of the answers; at 0 equal questions share one answer", ge=0.0, le=2.0)
+    seed: int = setting(0, "the seeds of all calls follow from it", ge=0, le=2**31 - 1)
+    num_predict: int = setting(64, "most tokens of an answer", ge=1, le=131_072)
+    num_ctx: int = setting(2048, "tokens of prompt and answer together, for ollama", ge=256, le=2**20)
+    keep_alive: str = setting("30m", "time that ollama keeps the model in memory: 30m, 24h, -1m", min_length=1)
+    timeout_s: float = setting(60.0, "longest time of a call, to its last byte", gt=0.0, le=3600.0)
+    api_key_env: str = setting("PRISM_LLM_API_KEY", "environment variable with the key")
+    method: Literal["auto", "probabilities", "json"] = setting(
+        "auto", "auto: probabilities of the options where they are sound, else JSON"
+    )
+    writes: bool = setting(
+        False, "let the model write replies and comments, with a reason; such choices are asked as JSON"
+    )
+    memory: int = setting(0, "most lines of a prompt about what the person lately saw, did and got", ge=0, le=100)
+    systemone: Literal["auto", "off"] = setting(
+        "auto", "auto: use ollama's `/v1/systemone` for probabilities if it is there"
+    )
     by: ModelsConfig = ModelsConfig()
     prices: PricesConfig = PricesConfig()
     request: RequestConfig = RequestConfig()
@@ -831,147 +595,86 @@ class LLMConfig(Section, frozen=True, kw_only=True):
         return ", ".join(self.addresses)
 
 
-class TaylorConfig(Section, frozen=True, kw_only=True):
+class TaylorConfig(Section):
     """The policy rule of the embedded adviser: Taylor (1993), who gave 2, 2, 0.5 and 0.5."""
 
-    neutral_rate: Annotated[
-        float, Meta(ge=-20.0, le=20.0, description="real interest rate in balance, percent (Taylor 1993: 2)")
-    ] = 2.0
-    inflation_target: Annotated[
-        float, Meta(ge=-20.0, le=100.0, description="inflation aimed at, percent a year (Taylor 1993: 2)")
-    ] = 2.0
-    inflation_weight: Annotated[
-        float,
-        Meta(ge=-2.0, le=10.0, description="points for a point of excess inflation; unstable if <= 0 (Taylor: 0.5)"),
-    ] = 0.5
-    output_weight: Annotated[
-        float, Meta(ge=0.0, le=10.0, description="points for a percent of output gap (Taylor 1993: 0.5)")
-    ] = 0.5
-    smoothing: Annotated[
-        float,
-        Meta(ge=0.0, lt=1.0, description="part of the old rate kept each quarter (Taylor: none)"),
-    ] = 0.0
-    rate_floor: Annotated[float, Meta(ge=-10.0, le=100.0, description="lowest interest rate, percent")] = 0.0
-    rate_step: Annotated[
-        float, Meta(ge=0.01, le=10.0, description="proposed changes are multiples of this many points")
-    ] = 0.25
-    rate_step_max: Annotated[
-        float, Meta(ge=0.01, le=100.0, description="most points by which one proposal changes the rate")
-    ] = 1.0
-    rate_error: Annotated[
-        float,
-        Meta(ge=0.01, le=100.0, description="standard error of the rule's rate, in points"),
-    ] = 1.7
+    neutral_rate: float = setting(2.0, "real interest rate in balance, percent (Taylor 1993: 2)", ge=-20.0, le=20.0)
+    inflation_target: float = setting(2.0, "inflation aimed at, percent a year (Taylor 1993: 2)", ge=-20.0, le=100.0)
+    inflation_weight: float = setting(
+        0.5, "points for a point of excess inflation; unstable if <= 0 (Taylor: 0.5)", ge=-2.0, le=10.0
+    )
+    output_weight: float = setting(0.5, "points for a percent of output gap (Taylor 1993: 0.5)", ge=0.0, le=10.0)
+    smoothing: float = setting(0.0, "part of the old rate kept each quarter (Taylor: none)", ge=0.0, lt=1.0)
+    rate_floor: float = setting(0.0, "lowest interest rate, percent", ge=-10.0, le=100.0)
+    rate_step: float = setting(0.25, "proposed changes are multiples of this many points", ge=0.01, le=10.0)
+    rate_step_max: float = setting(1.0, "most points by which one proposal changes the rate", ge=0.01, le=100.0)
+    rate_error: float = setting(1.7, "standard error of the rule's rate, in points", ge=0.01, le=100.0)
 
 
-class MacroConfig(Section, frozen=True, kw_only=True):
+class MacroConfig(Section):
     """The response of the economy to the interest rate, one quarter a tick. Equations and limits: docs/economy.md."""
 
-    neutral_rate: Annotated[
-        float,
-        Meta(
-            ge=-20.0,
-            le=20.0,
-            description="real rate that leaves output unchanged, percent",
-        ),
-    ] = 2.0
-    natural_unemployment: Annotated[
-        float, Meta(ge=0.1, le=50.0, description="unemployment at a zero output gap, percent (US mean 1959-2009: 5.9)")
-    ] = 5.9
-    okun: Annotated[
-        float,
-        Meta(ge=0.1, le=10.0, description="percent of output lost for a point of unemployment (Okun 1962: 3; today 2)"),
-    ] = 2.0
-    trend_growth: Annotated[
-        float, Meta(ge=-20.0, le=20.0, description="growth in balance, percent a year (US 1959-2009: 3.15)")
-    ] = 3.15
-    gap_lags: Annotated[
-        tuple[Annotated[float, Meta(ge=-2.0, le=2.0)], ...],
-        Meta(
-            min_length=2,
-            max_length=2,
-            description="weights of this and the last quarter's gap in the next gap (Rudebusch & Svensson 1999)",
-        ),
-    ] = (1.16, -0.25)
-    rate_effect: Annotated[
-        float,
-        Meta(ge=0.0, le=5.0, description="percent of gap for a point of real rate (Rudebusch & Svensson 1999: 0.10)"),
-    ] = 0.1
-    phillips_slope: Annotated[
-        float,
-        Meta(ge=0.0, le=5.0, description="points of inflation for a percent of gap (Rudebusch & Svensson 1999: 0.14)"),
-    ] = 0.14
-    inflation_lags: Annotated[
-        tuple[Annotated[float, Meta(ge=-2.0, le=2.0)], ...],
-        Meta(
-            min_length=4,
-            max_length=4,
-            description="weights of four quarters in expected inflation, latest first, sum 1 (Rudebusch & "
-            "Svensson 1999)",
-        ),
-    ] = (0.7, -0.1, 0.28, 0.12)
-    anchoring: Annotated[
-        Share,
-        Meta(description="weight of the anchor in expected inflation (US 1960-1983: 0.17 to 0.23)"),
-    ] = 0.2
-    anchor: Annotated[float, Meta(ge=-20.0, le=100.0, description="anchor of expected inflation, percent a year")] = 2.0
-    okun_lag: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            lt=1.0,
-            description="part of a change of unemployment left in the next quarter (US 1960-1983: 0.47)",
-        ),
-    ] = 0.47
-    okun_impact: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            le=10.0,
-            description="fall of unemployment, in points, for a percent of gap in the same quarter (US 1960-1983:"
-            " 0.19)",
-        ),
-    ] = 0.19
-    okun_pull: Annotated[
-        Share,
-        Meta(
-            description="part of the distance to `okun`'s unemployment closed each quarter (US 1960-1983: 0.02, "
-            "error 0.02)"
-        ),
-    ] = 0.02
-    gap_shock: Annotated[
-        float,
-        Meta(ge=0.0, le=10.0, description="standard deviation of demand shocks, percent (1999 estimate: 0.82)"),
-    ] = 0.0
-    gap_shock_persistence: Annotated[
-        float,
-        Meta(ge=0.0, lt=1.0, description="part of a demand shock left a quarter later (US 1960-1983: none)"),
-    ] = 0.0
-    inflation_shock: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            le=10.0,
-            description="standard deviation of price shocks, points at an annual rate (1999 estimate: 1.01; US "
-            "1960-1983: 2.1)",
-        ),
-    ] = 0.0
-    inflation_shock_persistence: Annotated[
-        float,
-        Meta(ge=0.0, lt=1.0, description="part of a price shock left a quarter later (US 1960-1983: none)"),
-    ] = 0.0
-    unemployment_shock: Annotated[
-        float,
-        Meta(ge=0.0, le=10.0, description="standard deviation of noise in unemployment, points (US 1960-1983: 0.24)"),
-    ] = 0.0
-    rate_shock: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            le=10.0,
-            description="standard deviation of policy shocks in the rate, points (US 1960-1983: 1.0)",
-        ),
-    ] = 0.0
+    neutral_rate: float = setting(2.0, "real rate that leaves output unchanged, percent", ge=-20.0, le=20.0)
+    natural_unemployment: float = setting(
+        5.9, "unemployment at a zero output gap, percent (US mean 1959-2009: 5.9)", ge=0.1, le=50.0
+    )
+    okun: float = setting(
+        2.0, "percent of output lost for a point of unemployment (Okun 1962: 3; today 2)", ge=0.1, le=10.0
+    )
+    trend_growth: float = setting(3.15, "growth in balance, percent a year (US 1959-2009: 3.15)", ge=-20.0, le=20.0)
+    gap_lags: tuple[Annotated[float, Meta(ge=-2.0, le=2.0)], ...] = setting(
+        (1.16, -0.25),
+        "weights of this and the last quarter's gap in the next gap (Rudebusch & Svensson 1999)",
+        min_length=2,
+        max_length=2,
+    )
+    rate_effect: float = setting(
+        0.1, "percent of gap for a point of real rate (Rudebusch & Svensson 1999: 0.10)", ge=0.0, le=5.0
+    )
+    phillips_slope: float = setting(
+        0.14, "points of inflation for a percent of gap (Rudebusch & Svensson 1999: 0.14)", ge=0.0, le=5.0
+    )
+    inflation_lags: tuple[Annotated[float, Meta(ge=-2.0, le=2.0)], ...] = setting(
+        (0.7, -0.1, 0.28, 0.12),
+        "weights of four quarters in expected inflation, latest first, sum 1 (Rudebusch & Svensson 1999)",
+        min_length=4,
+        max_length=4,
+    )
+    anchoring: Share = setting(0.2, "weight of the anchor in expected inflation (US 1960-1983: 0.17 to 0.23)")
+    anchor: float = setting(2.0, "anchor of expected inflation, percent a year", ge=-20.0, le=100.0)
+    okun_lag: float = setting(
+        0.47, "part of a change of unemployment left in the next quarter (US 1960-1983: 0.47)", ge=0.0, lt=1.0
+    )
+    okun_impact: float = setting(
+        0.19,
+        "fall of unemployment, in points, for a percent of gap in the same quarter (US 1960-1983: 0.19)",
+        ge=0.0,
+        le=10.0,
+    )
+    okun_pull: Share = setting(
+        0.02, "part of the distance to `okun`'s unemployment closed each quarter (US 1960-1983: 0.02, error 0.02)"
+    )
+    gap_shock: float = setting(
+        0.0, "standard deviation of demand shocks, percent (1999 estimate: 0.82)", ge=0.0, le=10.0
+    )
+    gap_shock_persistence: float = setting(
+        0.0, "part of a demand shock left a quarter later (US 1960-1983: none)", ge=0.0, lt=1.0
+    )
+    inflation_shock: float = setting(
+        0.0,
+        "standard deviation of price shocks, points at an annual rate (1999 estimate: 1.01; US 1960-1983: 2.1)",
+        ge=0.0,
+        le=10.0,
+    )
+    inflation_shock_persistence: float = setting(
+        0.0, "part of a price shock left a quarter later (US 1960-1983: none)", ge=0.0, lt=1.0
+    )
+    unemployment_shock: float = setting(
+        0.0, "standard deviation of noise in unemployment, points (US 1960-1983: 0.24)", ge=0.0, le=10.0
+    )
+    rate_shock: float = setting(
+        0.0, "standard deviation of policy shocks in the rate, points (US 1960-1983: 1.0)", ge=0.0, le=10.0
+    )
 
     @classmethod
     def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -986,170 +689,102 @@ def _dies_out(first: float, second: float) -> bool:
     return abs(second) < 1.0 and abs(first) < 1.0 - second
 
 
-class InitialConfig(Section, frozen=True, kw_only=True):
+class InitialConfig(Section):
     """The state in which the economy starts: the indicators given here, or those of a quarter in a file."""
 
-    interest_rate: Annotated[float, Meta(ge=-10.0, le=100.0, description="short-term rate, percent")] = 4.0
-    inflation: Annotated[float, Meta(ge=-50.0, le=100.0, description="inflation, percent a year")] = 2.0
-    gdp_growth: Annotated[float, Meta(ge=-50.0, le=50.0, description="growth of real GDP, percent a year")] = 3.15
-    unemployment: Annotated[float, Meta(ge=0.0, le=100.0, description="unemployment, percent")] = 5.9
-    total_economic_value: Annotated[float, Meta(gt=0.0, description="real GDP, in any unit")] = 1000.0
-    path: Annotated[
-        str | None,
-        Meta(
-            description="quarterly .csv or .tsv (also .gz) with year, quarter, realgdp, cpi, tbilrate, unemp, or "
-            "FRED's names"
-        ),
-    ] = None
-    quarter: Annotated[
-        str | None, Meta(description="quarter of the file to start from, such as 1985q1; none: the last")
-    ] = None
+    interest_rate: float = setting(4.0, "short-term rate, percent", ge=-10.0, le=100.0)
+    inflation: float = setting(2.0, "inflation, percent a year", ge=-50.0, le=100.0)
+    gdp_growth: float = setting(3.15, "growth of real GDP, percent a year", ge=-50.0, le=50.0)
+    unemployment: float = setting(5.9, "unemployment, percent", ge=0.0, le=100.0)
+    total_economic_value: float = setting(1000.0, "real GDP, in any unit", gt=0.0)
+    path: str | None = setting(
+        None, "quarterly .csv or .tsv (also .gz) with year, quarter, realgdp, cpi, tbilrate, unemp, or FRED's names"
+    )
+    quarter: str | None = setting(None, "quarter of the file to start from, such as 1985q1; none: the last")
 
 
-class BacktestConfig(Section, frozen=True, kw_only=True):
+class BacktestConfig(Section):
     """The comparison of the rule with history in `prism validate-world`."""
 
-    lag_quarters: Annotated[int, Meta(ge=0, le=8, description="quarters by which the rule's figures are old")] = 1
-    periods: Annotated[
-        tuple[Annotated[str, Meta(min_length=1)], ...],
-        Meta(description="periods with a score, as FIRST-LAST"),
-    ] = ("1960q1-1979q2", "1979q3-1986q4", "1987q1-1992q3", "1987q1-2009q3")
+    lag_quarters: int = setting(1, "quarters by which the rule's figures are old", ge=0, le=8)
+    periods: tuple[Annotated[str, Meta(min_length=1)], ...] = setting(
+        ("1960q1-1979q2", "1979q3-1986q4", "1987q1-1992q3", "1987q1-2009q3"), "periods with a score, as FIRST-LAST"
+    )
 
 
-class EconomyConfig(Section, frozen=True, kw_only=True):
+class EconomyConfig(Section):
     """The nations of an economy, and their weights."""
 
-    nations: Annotated[
-        tuple[Annotated[str, Meta(min_length=1)], ...], Meta(min_length=1, description="names of the nations")
-    ] = ("Arvendia", "Borland", "Castellon", "Dravia", "Estmark")
-    strengths: Annotated[
-        tuple[Annotated[float, Meta(ge=0.001, le=1e12)], ...],
-        Meta(min_length=1, description="economic strength of each nation"),
-    ] = (100.0, 80.0, 60.0, 40.0, 20.0)
-    preference_spread: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            le=2.0,
-            description="spread of the log of the rule's weights over nations; 0: all alike",
-        ),
-    ] = 0.3
+    nations: tuple[Annotated[str, Meta(min_length=1)], ...] = setting(
+        ("Arvendia", "Borland", "Castellon", "Dravia", "Estmark"), "names of the nations", min_length=1
+    )
+    strengths: tuple[Annotated[float, Meta(ge=0.001, le=1e12)], ...] = setting(
+        (100.0, 80.0, 60.0, 40.0, 20.0), "economic strength of each nation", min_length=1
+    )
+    preference_spread: float = setting(
+        0.3, "spread of the log of the rule's weights over nations; 0: all alike", ge=0.0, le=2.0
+    )
     taylor: TaylorConfig = TaylorConfig()
     macro: MacroConfig = MacroConfig()
     initial: InitialConfig = InitialConfig()
     backtest: BacktestConfig = BacktestConfig()
 
 
-class CalibrationConfig(Section, frozen=True, kw_only=True):
+class CalibrationConfig(Section):
     """The data that the settings were fitted to, as `prism calibrate` writes it. No result depends on it."""
 
-    data: Annotated[
-        Annotated[str, Meta(max_length=500)] | None,
-        Meta(description="data that the settings were fitted to; none: uncalibrated"),
-    ] = None
-    fit: Annotated[float | None, Meta(description="distance of the fit from the fitted data, in tolerances")] = None
-    holdout: Annotated[float | None, Meta(description="distance of the fit from data that was not fitted")] = None
-    doubts: Annotated[str, Meta(max_length=10_000, description="why the fit may be wrong")] = ""
-    result: Annotated[
-        Annotated[str, Meta(max_length=64)] | None, Meta(description="SHA-256 of the calibration.json of the fit")
-    ] = None
-    settings: Annotated[
-        dict[str, Any],
-        Meta(description="`{setting: value}` of the fit where it differs from the defaults"),
-    ] = msgspec.field(default_factory=dict)
+    data: str | None = setting(None, "data that the settings were fitted to; none: uncalibrated", max_length=500)
+    fit: float | None = setting(None, "distance of the fit from the fitted data, in tolerances")
+    holdout: float | None = setting(None, "distance of the fit from data that was not fitted")
+    doubts: str = setting("", "why the fit may be wrong", max_length=10_000)
+    result: str | None = setting(None, "SHA-256 of the calibration.json of the fit", max_length=64)
+    settings: dict[str, Any] = setting({}, "`{setting: value}` of the fit where it differs from the defaults")
 
 
-class RunConfig(Section, frozen=True, kw_only=True):
+class RunConfig(Section):
     """The execution of a run. These settings change no result, unless an agent crashes."""
 
-    question: Annotated[
-        str,
-        Meta(
-            max_length=2000,
-            description="question of the run, for `prism report`",
-        ),
-    ] = ""
-    activation: Annotated[
-        Literal["resident", "compiled", "auto"],
-        Meta(
-            description="turns of agents: a task for each (`resident`), machine code (`compiled`), or `auto`: "
-            "compiled from 10,000 agents on"
-        ),
-    ] = "resident"
-    shards: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=1024,
-            description="Ray processes among which agents are divided, with the same journal",
-        ),
-    ] = 1
-    mailbox_capacity: Annotated[int, Meta(ge=1, le=10**7, description="most messages waiting in one mailbox")] = 1024
-    tick_s: Annotated[
-        float, Meta(ge=0.0, le=3600.0, description="least seconds between the beginnings of two ticks")
-    ] = 0.0
-    restart_intensity: Annotated[
-        int, Meta(ge=0, description="crashes of one agent in the period before quarantine")
-    ] = 3
-    restart_period_ticks: Annotated[int, Meta(ge=1, description="ticks over which crashes are counted")] = 100
-    checkpoint_every_ticks: Annotated[
-        Annotated[int, Meta(ge=0)] | None,
-        Meta(
-            description="0: only at the end; none: 1 for an economy, for feeds 500, or 10 to 500 from 20,000 people on"
-        ),
-    ] = None
-    stop_within_s: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            le=86_400.0,
-            description="processor seconds to finish the tick and write a checkpoint when told to stop; 0: no limit",
-        ),
-    ] = 4.0
-    segment_mb: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            le=1000.0,
-            description="MB of ticks in journal.prism that are sealed in a segment; 0: never",
-        ),
-    ] = 8.0
-    sync: Annotated[bool, Meta(description="sync each write; false is safe from a kill, not from a power cut")] = True
-    record_feeds: Annotated[bool, Meta(description="record every feed shown; it changes the digest, but no result")] = (
-        False
+    question: str = setting("", "question of the run, for `prism report`", max_length=2000)
+    activation: Literal["resident", "compiled", "auto"] = setting(
+        "resident",
+        "turns of agents: a task for each (`resident`), machine code (`compiled`), or `auto`: compiled from 10,000 "
+        "agents on",
     )
-    log_max_mb: Annotated[
-        float,
-        Meta(
-            ge=0.01,
-            le=10**6,
-            description="MB of log.jsonl at which it is set aside as log.jsonl.1; 5 such logs are kept",
-        ),
-    ] = 100.0
+    shards: int = setting(1, "Ray processes among which agents are divided, with the same journal", ge=1, le=1024)
+    mailbox_capacity: int = setting(1024, "most messages waiting in one mailbox", ge=1, le=10**7)
+    tick_s: float = setting(0.0, "least seconds between the beginnings of two ticks", ge=0.0, le=3600.0)
+    restart_intensity: int = setting(3, "crashes of one agent in the period before quarantine", ge=0)
+    restart_period_ticks: int = setting(100, "ticks over which crashes are counted", ge=1)
+    checkpoint_every_ticks: int | None = setting(
+        None, "0: only at the end; none: 1 for an economy, for feeds 500, or 10 to 500 from 20,000 people on", ge=0
+    )
+    stop_within_s: float = setting(
+        4.0,
+        "processor seconds to finish the tick and write a checkpoint when told to stop; 0: no limit",
+        ge=0.0,
+        le=86_400.0,
+    )
+    segment_mb: float = setting(
+        8.0, "MB of ticks in journal.prism that are sealed in a segment; 0: never", ge=0.0, le=1000.0
+    )
+    sync: bool = setting(True, "sync each write; false is safe from a kill, not from a power cut")
+    record_feeds: bool = setting(False, "record every feed shown; it changes the digest, but no result")
+    log_max_mb: float = setting(
+        100.0, "MB of log.jsonl at which it is set aside as log.jsonl.1; 5 such logs are kept", ge=0.01, le=10**6
+    )
     calibration: CalibrationConfig = CalibrationConfig()
 
 
-class MetricsConfig(Section, frozen=True, kw_only=True):
+class MetricsConfig(Section):
     """The HTTP server for metrics and health: docs/operations.md. The result does not depend on these settings."""
 
-    enabled: Annotated[
-        bool,
-        Meta(description="serve /metrics, /healthz and /readyz"),
-    ] = False
-    host: Annotated[str, Meta(min_length=1, description="address to listen on; 0.0.0.0: the whole network")] = (
-        "127.0.0.1"
+    enabled: bool = setting(False, "serve /metrics, /healthz and /readyz")
+    host: str = setting("127.0.0.1", "address to listen on; 0.0.0.0: the whole network", min_length=1)
+    port: int = setting(9464, "port to listen on; 0: any free one", ge=0, le=65_535)
+    tls_cert: str | None = setting(None, "PEM certificate with its chain; none: plain HTTP")
+    tls_key: str | None = setting(None, "PEM key of the certificate")
+    username: str | None = setting(None, "user of /metrics, password in $PRISM_METRICS_PASSWORD; none: no login")
+    heartbeat_limit_s: float = setting(
+        10.0, "blocked time of the event loop after which /healthz answers 503", ge=1.0, le=3600.0
     )
-    port: Annotated[int, Meta(ge=0, le=65_535, description="port to listen on; 0: any free one")] = 9464
-    tls_cert: Annotated[str | None, Meta(description="PEM certificate with its chain; none: plain HTTP")] = None
-    tls_key: Annotated[str | None, Meta(description="PEM key of the certificate")] = None
-    username: Annotated[
-        str | None, Meta(description="user of /metrics, password in $PRISM_METRICS_PASSWORD; none: no login")
-    ] = None
-    heartbeat_limit_s: Annotated[
-        float,
-        Meta(ge=1.0, le=3600.0, description="blocked time of the event loop after which /healthz answers 503"),
-    ] = 10.0
-    linger_s: Annotated[
-        float,
-        Meta(ge=0.0, le=3600.0, description="longest time that the endpoint stays after the end"),
-    ] = 60.0
+    linger_s: float = setting(60.0, "longest time that the endpoint stays after the end", ge=0.0, le=3600.0)

@@ -1,14 +1,9 @@
-"""The place of an error in a YAML file: the line of the innermost key that stands there.
-
-Keys may be named by the user and have dots of their own, as in `parameters.feed.size`, and lists have items, as in
-`hypotheses[1].measure`.
-"""
+"""The place of an error in a YAML file: the line of the innermost key that stands there."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -18,8 +13,6 @@ from prism.errors import ConfigError, SettingError
 
 R = TypeVar("R")
 T = TypeVar("T", bound=msgspec.Struct)
-
-_INDEX = re.compile(r"\[(\d+)\]")
 
 
 def read_as(text: str, source: str, kind: type[T], checked: Callable[[T], R]) -> tuple[R, Mapping[str, Entry]]:
@@ -39,23 +32,4 @@ def refusal(source: str, entries: Mapping[str, Entry], problem: str, key: str) -
 
 def line_of(entries: Mapping[str, Entry], key: str) -> int | None:
     """Return the line of the innermost part of a key that stands in the file; None if no part does."""
-    line: int | None = None
-    inner: Any = entries
-    rest = key
-    while rest:
-        index = _INDEX.match(rest)
-        if isinstance(inner, list) and index is not None and int(index[1]) < len(inner):
-            inner, rest = inner[int(index[1])], rest[index.end() :].removeprefix(".")
-            line = next((each.line for each in inner.values()), line) if isinstance(inner, dict) else line
-            continue
-        name = _first_key(inner, rest) if isinstance(inner, dict) else None
-        if name is None:
-            break
-        line, inner, rest = inner[name].line, inner[name].value, rest[len(name) :].removeprefix(".")
-    return line
-
-
-def _first_key(entries: Mapping[str, Any], key: str) -> str | None:
-    """Return the longest name that a key begins with: names of settings have dots."""
-    fitting = [name for name in entries if name and (key == name or key.startswith((f"{name}.", f"{name}[")))]
-    return max(fitting, key=len, default=None)
+    return Entry(value=entries).at(key).line or None

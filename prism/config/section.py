@@ -5,22 +5,59 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeGuard, dataclass_transform
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeGuard, TypeVar, cast, dataclass_transform, get_args
 
 import msgspec
+from msgspec import Meta
 
 from prism.checked import Checked, field_types
 from prism.errors import SettingError
 from prism.expectations import found, join
 
+T = TypeVar("T")
 
-@dataclass_transform(field_specifiers=(msgspec.field,))
+
+class _Declared(NamedTuple):
+    default: Any
+    meaning: str
+    bounds: dict[str, Any]
+
+    def of_type(self, kind: Any) -> Any:
+        """Return an annotation with the bounds, which are those of the value if it may be None, and the meaning."""
+        if self.bounds:
+            bare = kind.removesuffix(" | None") if isinstance(kind, str) else next(iter(get_args(kind)), kind)
+            bounded: Any = Annotated[bare, Meta(**self.bounds)]
+            kind = bounded if bare == kind else bounded | None
+        return Annotated[kind, Meta(description=self.meaning)]
+
+
+def setting(default: T, meaning: str, **bounds: Any) -> T:
+    """Declare a setting by its default, its meaning and its bounds.
+
+    The check, its error, the page of settings and the schema for editors all come from it:
+    `size: int = setting(10, "most posts shown in one session", ge=1, le=1000)`.
+
+    Args:
+        bounds: as `msgspec.Meta` has them: ge, gt, le, lt, min_length, max_length, tz.
+    """
+    return cast(T, _Declared(default, meaning, bounds))
+
+
 class SectionType(msgspec.StructMeta):
-    """The class of every section class. It refuses unknown keys by name, as decoding does."""
+    """The class of every section class. It takes declarations by `setting`, and refuses unknown keys by name."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> SectionType:
+        """Return a section class, whose values cannot be replaced."""
+        for key, value in [*namespace.items()]:
+            if isinstance(value, _Declared):
+                namespace["__annotations__"][key] = value.of_type(namespace["__annotations__"][key])
+                is_mapping = isinstance(value.default, dict)
+                namespace[key] = msgspec.field(default_factory=value.default.copy) if is_mapping else value.default
+        return super().__new__(cls, name, bases, namespace, **{"frozen": True, "kw_only": True, **options})
 
     if not TYPE_CHECKING:  # or type checkers and editors would not see which keys there are
 
-        def __call__(cls, *arguments: object, **settings: object) -> object:  # noqa: N805  # of a class of classes
+        def __call__(cls, *arguments: object, **settings: object) -> object:  # of a class of classes
             """Construct a section."""
             if arguments:
                 raise TypeError(f"{cls.__name__}: takes each setting by its name: {keys_of(cls)}")
@@ -30,6 +67,7 @@ class SectionType(msgspec.StructMeta):
             return super().__call__(**settings)
 
 
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(msgspec.field,))
 class Section(Checked, frozen=True, kw_only=True, forbid_unknown_fields=True, metaclass=SectionType):
     """A group of settings. A value that it cannot hold, and a key that it does not have, is an error.
 

@@ -20,21 +20,41 @@ from prism.expectations import found, join
 
 DEPTH_MAX = 32
 """The most collections inside one another; settings need 4."""
+_INDEX = re.compile(r"\[(\d+)\]")
 LENGTH_MAX = 64 * 1024
 """The most characters of a text. All settings with their comments take 29,000; for this many the library takes up to
 1 s."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """The value of one key.
+    """The value of one key, and its place.
 
     Args:
         value: the value, or a dict of entries if it is a mapping.
-        line: the 1-based line of the key.
+        source: what errors call the text.
+        line: the 1-based line of the key; 0 without one.
     """
 
-    value: object
-    line: int
+    value: Any
+    source: str = ""
+    line: int = 0
+
+    def at(self, key: str) -> Entry:
+        """Return the innermost part of this value that a key such as `[1].measure` or `feed.size` names.
+
+        Keys may have dots of their own.
+        """
+        key = key.removeprefix(".")
+        index = _INDEX.match(key)
+        if isinstance(self.value, list) and index is not None and int(index[1]) < len(self.value):
+            item = self.value[int(index[1])]
+            first = next(iter(item.values()), None) if isinstance(item, dict) else None
+            line = first.line if isinstance(first, Entry) else self.line
+            return Entry(value=item, source=self.source, line=line).at(key[index.end() :])
+        names = [name for name in self.value if name and isinstance(name, str)] if isinstance(self.value, dict) else []
+        fitting = [name for name in names if (key == name or key.startswith((f"{name}.", f"{name}[")))]
+        name = max(fitting, key=len, default="")
+        return self.value[name].at(key[len(name) :]) if name else self
 
 
 class _Loader(yaml.SafeLoader):
@@ -150,6 +170,13 @@ def without_lines(value: object) -> object:
     return [without_lines(item) for item in value] if isinstance(value, list) else value
 
 
+def with_places(value: Any, source: str) -> Any:
+    """Return a plain value with the values of its keys replaced by entries without a line."""
+    if isinstance(value, Mapping):
+        return {key: Entry(value=with_places(value[key], source), source=source) for key in value}
+    return [with_places(item, source) for item in value] if isinstance(value, list | tuple) else value
+
+
 def _read(text: str, source: str, length_max: int) -> Entry | None:
     """Return the whole text as one entry."""
     if len(text) > length_max:
@@ -157,7 +184,11 @@ def _read(text: str, source: str, length_max: int) -> Entry | None:
     try:
         loader = _Loader(text, source)
         node = loader.get_single_node()
-        return None if node is None else Entry(value=_value(loader, node, source, ""), line=_line(node.start_mark))
+        return (
+            None
+            if node is None
+            else Entry(value=_value(loader, node, source, ""), source=source, line=_line(node.start_mark))
+        )
     except yaml.MarkedYAMLError as error:
         problem, line = _told(error, text.split("\n"))
         raise ConfigError(source, f"not valid YAML: {problem}", line=line) from error
@@ -236,7 +267,7 @@ def _entries(loader: _Loader, node: yaml.MappingNode, source: str, path: str) ->
         inner = join(path, key)
         if key in entries:
             raise ConfigError(source, f"stands twice, first in line {entries[key].line}", key=inner, line=line)
-        entries[key] = Entry(value=_value(loader, value_node, source, inner), line=line)
+        entries[key] = Entry(value=_value(loader, value_node, source, inner), source=source, line=line)
     return entries
 
 

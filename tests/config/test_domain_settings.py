@@ -15,11 +15,11 @@ from tests.catalogue import catalogue
 OWN = "simulation: {domain: 'study:build'}\n"
 
 
-class Timing(Section, frozen=True, kw_only=True):
+class Timing(Section):
     red: Annotated[int, Meta(ge=1)] = 3
 
 
-class Lights(Section, frozen=True, kw_only=True):
+class Lights(Section):
     lights: Annotated[int, Meta(ge=1)] = 4
     names: tuple[str, ...] = ("a",)
     timing: Timing = Timing()

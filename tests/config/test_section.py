@@ -100,7 +100,7 @@ def test_a_refusal_goes_from_process_to_process_whole() -> None:
 
 
 def test_a_section_of_somebody_else_is_a_whole_by_itself() -> None:
-    class Other(Section, frozen=True, kw_only=True):
+    class Other(Section):
         speed: int = 1
 
     with pytest.raises(SettingError, match=r"^Other: speed: expected int, got 'x'$"):

@@ -15,7 +15,7 @@ from prism.config import Config
 from prism.errors import ConfigError
 from tests.catalogue import catalogue
 from tests.domains import Crossing, TrafficDomain
-from tests.own_domains import CROSSING, Study, path_restored, write_study
+from tests.own_domains import CROSSING, DECLARED, Study, path_restored, write_study
 from tests.schedules import run_scheduled
 
 HEAD = "from tests.domains import TrafficDomain, Crossing\n"
@@ -184,7 +184,11 @@ def test_a_wrong_setting_is_named_with_its_place(override: str, line: str, study
 
 
 def test_a_setting_without_a_default_must_be_set(tmp_path: Path) -> None:
-    study = write_study(tmp_path / "study", CROSSING.replace("= 3", ""))
+    required = "Annotated[int, Meta(ge=1)]"
+    study = write_study(
+        tmp_path / "study",
+        "from typing import Annotated\nfrom msgspec import Meta\n" + CROSSING.replace(DECLARED, required),
+    )
     assert refusal(study) == ("study/study.yaml: domain.lights: is not set, and has no default: expected int >= 1")
     assert build_domain(read_config(study.config, ["domain.lights=2"], environment={})).domain.size == 2
 
@@ -194,7 +198,7 @@ def test_a_check_of_the_domain_s_own_is_refused_below_its_key(tmp_path: Path) ->
         "\n    def __post_init__(self):\n        super().__post_init__()\n        if self.lights % 2:\n            {}\n"
     )
     odd = check.format("raise ValueError('expected an even number of lights')")
-    source = CROSSING.replace("] = 3\n", f"] = 4\n{odd}")
+    source = CROSSING.replace(f"{DECLARED}\n", f"{DECLARED}\n{odd}")
     study = write_study(tmp_path / "study", source)
     study.write_config("domain:\n  lights: 5\n")
     assert refusal(study) == "study/study.yaml: domain: expected an even number of lights"
@@ -248,7 +252,7 @@ def test_a_domain_that_cannot_be_used_is_refused_in_a_line(source: str, problem:
 def test_a_setting_of_a_type_that_yaml_lacks_and_a_module_that_is_not_there_are_refused(
     study: Study, tmp_path: Path
 ) -> None:
-    complex_number = write_study(tmp_path / "odd", CROSSING.replace("Annotated[int, Meta(ge=1)] = 3", "complex = 3j"))
+    complex_number = write_study(tmp_path / "odd", CROSSING.replace(DECLARED, "complex = 3j"))
     assert "Settings.lights: expected a type that YAML has: int, float, " in refusal(complex_number)
     study.file.unlink()
     line = refusal(study)

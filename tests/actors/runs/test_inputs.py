@@ -27,7 +27,7 @@ from prism.config import Config, Section
 from tests.domains import TrafficDomain
 
 
-class Settings(Section, frozen=True, kw_only=True):
+class Settings(Section):
     table: str = "lights.txt"
 
 
