@@ -8,10 +8,9 @@ from typing import Any
 import msgspec
 
 from actors.core.kinds import KindNumbers
-from actors.core.messages import Message
-from actors.runtime.answers import Answers
+from actors.core.messages import Codec, Message
+from actors.runtime.answers import AnswerReader
 from prism.agents import Question, Update
-from prism.agents.contexts import Contexts
 from prism.events import (
     OF_EVERY_RUN,
     OF_FEEDS,
@@ -37,8 +36,9 @@ class Payloads:
     """
 
     def __init__(self, context_type: Any = None, tables: Sequence[Table] = OF_FEEDS) -> None:
-        self._contexts = Contexts(context_type)
-        asked = QUESTIONS.with_columns(self._contexts.columns)
+        codec = Codec(context_type, Any)
+        self._reader = AnswerReader(codec)
+        asked = QUESTIONS.with_columns(codec.contexts.columns)
         self._tables = [*(asked if table is QUESTIONS else table for table in OF_EVERY_RUN), *tables]
         self._kinds = KindNumbers()
         self._rows = TickRows(self.shapes)
@@ -69,7 +69,7 @@ class Payloads:
                 rows.setdefault("ties", []).append((each.agent, each.kind, each.whom, each.post))
             elif isinstance(each, AttributeSet):
                 rows.setdefault("attributes", []).append((each.agent, each.name, each.value))
-        self._kinds.add(self._rows, [Answers.of([*map(encode, answers)], answers, self._contexts).rows()])
+        self._kinds.add(self._rows, [self._reader.read(tick, [*map(encode, answers)]).rows()])
         tables = {table.name: table for table in self._tables}
         self._rows.add_all({name: columns_of(tables[name], of_table) for name, of_table in rows.items()})
         return self._rows.take(tick, self._kinds.end_tick(self._rows))

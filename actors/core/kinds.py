@@ -92,13 +92,18 @@ class AnswerRows(NamedTuple):
         of_updates: tuple[Any, ...] = (_NOBODY, (), _NOBODY, {})
         of_questions: tuple[Any, ...] = (_NOBODY, (), _NOBODY, ())
         if updates is not None:
-            of_updates = updates.agents, *_used(updates.kinds, updates.codes), dict(updates.effects)
+            of_updates = updates.agents, updates.kinds, updates.codes, updates.effects
         if questions is not None:
             numbers = sorted(questions.kinds)
             kinds = [kind_of_question(questions.kinds[number]) for number in numbers]
-            used = _used(kinds, np.searchsorted(numbers, questions.codes))
-            of_questions = questions.agents, *used, questions.columns
+            of_questions = questions.agents, kinds, np.searchsorted(numbers, questions.codes), questions.columns
         return cls(*of_updates, *of_questions)
+
+    def to_send(self) -> AnswerRows:
+        """Return them with only the kinds that occur."""
+        kinds, codes = _used(self.kinds, self.codes)
+        asked, asked_codes = _used(self.asked, self.asked_codes)
+        return self._replace(kinds=kinds, codes=codes, effects={**self.effects}, asked=asked, asked_codes=asked_codes)
 
 
 _NOBODY: Final = np.zeros(0, dtype=np.int64)
@@ -122,6 +127,8 @@ class KindNumbers:
     def __init__(self, known: Sequence[Sequence[str]] = ()) -> None:
         self._numbers = {Kind(*each): number for number, each in enumerate(known)}
         self._recorded = len(known)
+        self._latest: tuple[Sequence[Kind], NDArray[np.int64]] = (), _NOBODY
+        """The kinds of the latest updates, which are mostly the same again, and the number of each or -1."""
 
     @property
     def known(self) -> tuple[Kind, ...]:
@@ -130,12 +137,15 @@ class KindNumbers:
     def add(self, rows: TickRows, wave: Sequence[AnswerRows]) -> None:
         """Add the answers of a wave, each part of it the agents after those of the one before."""
         for part in wave:
-            rows.add("updates", part.agents, self._of(part.kinds, part.codes))
+            if part.kinds is not self._latest[0] or len(part.kinds) != len(self._latest[1]):
+                self._latest = part.kinds, self._table(part.kinds)
+            rows.add("updates", part.agents, self._of(part.kinds, part.codes, self._latest[1]))
             if part.effects:
                 agents = sorted(part.effects)
                 rows.add("effects", np.array(agents), Heap.of([_encode(part.effects[agent]) for agent in agents]))
         for part in wave:
-            rows.add("questions", part.asking, self._of(part.asked, part.asked_codes), *part.columns)
+            numbers = self._of(part.asked, part.asked_codes, self._table(part.asked))
+            rows.add("questions", part.asking, numbers, *part.columns)
 
     def end_tick(self, rows: TickRows) -> int:
         """Add the kinds that are new in a tick to its rows, and return how many were known before."""
@@ -181,9 +191,12 @@ class KindNumbers:
             yield payload_of(first + place, known, head, body)
             known += len(of_tick.get(place, ()))
 
-    def _of(self, kinds: Sequence[Kind], codes: NDArray[Any]) -> NDArray[np.int64]:
+    def _table(self, kinds: Sequence[Kind]) -> NDArray[np.int64]:
+        """Return the number of each kind; -1 if it is new."""
+        return np.array([self._numbers.get(kind, -1) for kind in kinds], dtype=np.int64)
+
+    def _of(self, kinds: Sequence[Kind], codes: NDArray[Any], table: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of each row's kind. Kinds that are new are numbered as they come."""
-        table = np.array([self._numbers.get(kind, -1) for kind in kinds], dtype=np.int64)
         found: NDArray[np.int64] = table[codes]
         if len(found) and found.min() < 0:
             for code in dict.fromkeys(codes[found < 0].tolist()):

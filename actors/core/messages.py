@@ -12,7 +12,6 @@ Every message is encoded by its sender, so what crosses a mailbox could cross a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -90,12 +89,5 @@ class Codec:
         self.trigger = msgspec.msgpack.Decoder(Trigger[context_type]).decode
         self.question = msgspec.msgpack.Decoder(Question[context_type]).decode
         self.decided = msgspec.msgpack.Decoder(Decided).decode
-        self._answers = msgspec.msgpack.Decoder(list[Update[effect_type] | Question[context_type]]).decode
+        self.answer = msgspec.msgpack.Decoder(Update[effect_type] | Question[context_type]).decode
         self.contexts = Contexts(context_type)
-
-    def answers(self, batch: Sequence[bytes]) -> list[Update[Any] | Question[Any]]:
-        """Return the agents' answers in a batch, in its order.
-
-        They are decoded as one array, which takes a third less time than decoding each by itself.
-        """
-        return self._answers(b"\xdd" + len(batch).to_bytes(4, "big") + b"".join(batch))

@@ -212,7 +212,7 @@ class Trace:
                     trigger, decides = found.trigger, "something besides its state and its trigger decides it"
                     problem = f"its turn on {trigger.name!r} comes out otherwise by itself than in the run: {decides}"
                     raise DivergedError(trigger.tick, f"agent {agent}: {problem}")
-                [found.answer] = codec.answers([encoded])
+                found.answer = codec.answer(encoded)
         self.turns += self._tick
         self._tick = []
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from time import perf_counter
 from typing import Any
 
@@ -22,7 +22,7 @@ from anyio.abc import TaskGroup
 
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
-from actors.runtime.answers import Activation, Answer, Answers
+from actors.runtime.answers import Activation, AnswerReader, Answers
 from actors.runtime.compiled import Compiled
 from actors.runtime.supervisor import Supervisor
 from prism.agents import StatefulAgent, Trigger
@@ -50,6 +50,7 @@ class Resident(Activation):
         self.unanswered = 0
         self._inbox = supervisor.engine
         self._codec = codec
+        self._reader = AnswerReader(codec)
         self._supervisor = supervisor
 
     def begin(self, tasks: TaskGroup) -> None:
@@ -60,40 +61,33 @@ class Resident(Activation):
             else:
                 tasks.start_soon(self._supervisor.run_agent, number, mailbox)
 
-    async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:  # noqa: ARG002  # its turns have it
-        encoded: list[bytes] = []
-        answers: list[Answer] = []
+    async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
+        answers: list[bytes] = []
         boxes, sent = self.mailboxes, self._encoded(triggers)
-        for _ in range(0, len(triggers), CHUNK):
-            count = 0
+        for start in range(0, len(triggers), CHUNK):
             for agent, message in islice(sent, CHUNK):
                 boxes[agent].put(message)
-                count += 1
-            self.unanswered += count
+            self.unanswered = min(start + CHUNK, len(triggers)) - len(answers)
             await asyncio.sleep(0)
-            batch = self._inbox.take_all()
-            encoded += batch
-            answers += self._codec.answers(batch)
-            self.unanswered -= len(batch)
+            answers += self._inbox.take_all()
         while len(answers) < len(triggers):
-            batch = await self._inbox.receive_all()
-            encoded += batch
-            answers += self._codec.answers(batch)
-            self.unanswered -= len(batch)
-        return Answers.of(encoded, answers, self._codec.contexts)
+            self.unanswered = len(triggers) - len(answers)
+            answers += await self._inbox.receive_all()
+        self.unanswered = 0
+        return self._reader.read(tick, answers)
 
     def _encoded(self, triggers: Sequence[Trigger[Any]]) -> Iterator[tuple[int, bytes]]:
-        """Yield the agent of each trigger, and the trigger as it is sent."""
-        at_once = triggers.encoded() if isinstance(triggers, Wave) else None
-        if at_once is None or not isinstance(triggers, Wave):
-            encode = self._codec.encode
-            for begun in range(0, len(triggers), CHUNK):  # a world that makes triggers when asked makes many at once
-                yield from ((each.agent, encode(each)) for each in triggers[begun : begun + CHUNK])
-            return
-        (content, ends), start = at_once, 0
-        for agent, end in zip(triggers.agents.tolist(), ends, strict=True):
-            yield agent, content[start:end]
-            start = end
+        """Return the agent of each trigger, and the trigger as it is sent."""
+        if isinstance(triggers, Wave) and (at_once := triggers.encoded()) is not None:
+            content, ends = at_once
+            messages = (content[start:end] for start, end in pairwise([0, *ends]))
+            return zip(triggers.agents.tolist(), messages, strict=True)
+        encode = self._codec.encode
+        return (
+            (each.agent, encode(each))
+            for start in range(0, len(triggers), CHUNK)
+            for each in triggers[start : start + CHUNK]
+        )
 
     def end(self) -> None:
         """Close the mailboxes: each task ends once its own is empty."""
@@ -110,11 +104,11 @@ class OneByOne(Activation):
 
     def __init__(self, codec: Codec, supervisor: Supervisor) -> None:
         self.unanswered = 0
-        self._codec = codec
+        self._reader = AnswerReader(codec)
         self._supervisor = supervisor
         self._agents: dict[int, StatefulAgent[Any]] = {}
 
-    async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:  # noqa: ARG002  # no turn is of another tick
+    async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
         """Take the turns, and give the event loop its turn before them and after each millisecond of them."""
         encoded: list[bytes] = []
         self.unanswered = len(triggers)
@@ -128,7 +122,7 @@ class OneByOne(Activation):
                     await asyncio.sleep(0)
                     begun = perf_counter()
         self.unanswered = 0
-        return Answers.of(encoded, self._codec.answers(encoded), self._codec.contexts)
+        return self._reader.read(tick, encoded)
 
 
 MANY = 10_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,16 +10,13 @@ from anyio.abc import TaskGroup
 
 from actors.core.kinds import AnswerRows
 from actors.core.mailbox import Mailbox
+from actors.core.messages import Codec
 from prism.agents import Question, Trigger, Update
 from prism.agents.contexts import Contexts
 from prism.agents.questions import Answered, QuestionKind, Questions
-from prism.agents.waves import Updates
+from prism.agents.waves import Kind, Updates, kind_of
 from prism.domain import Stretch
 from prism.statechart import Oracle
-
-Answer = Update[Any] | Question[Any]
-
-_agent = attrgetter("agent")
 
 
 class Answers(NamedTuple):
@@ -36,33 +32,68 @@ class Answers(NamedTuple):
     questions: Questions[Any] | None = None
     asked: Sequence[tuple[Question[Any], bytes]] = ()
 
-    @classmethod
-    def of(cls, encoded: Sequence[bytes], answers: Sequence[Answer], contexts: Contexts) -> Answers:
-        """Return answers that came one by one, in any order, at most one of each agent.
-
-        Args:
-            encoded: each answer as its agent encoded it.
-            contexts: the columns of what questions are about.
-        """
-        agents = np.fromiter(map(_agent, answers), dtype=np.int64, count=len(answers))
-        if (agents[1:] < agents[:-1]).any():
-            places = agents.argsort(kind="stable")
-            agents, order = agents[places], places.tolist()
-            encoded, answers = [encoded[place] for place in order], [answers[place] for place in order]
-        # Not `isinstance(each, Question)`: it takes four times as long for structs of another class, which are nearly
-        # all.
-        updates = [each for each in answers if isinstance(each, Update)]
-        if updates and len(updates) == len(answers):
-            return cls(Updates.of(updates, agents))
-        asked = [(each, code) for each, code in zip(answers, encoded, strict=True) if not isinstance(each, Update)]
-        return cls(Updates.of(updates) if updates else None, questions_of(asked, contexts), asked)
-
     @property
     def number(self) -> int:
         return len(self.updates or ()) + len(self.questions or ())
 
     def rows(self) -> AnswerRows:
         return AnswerRows.of(self.updates, self.questions)
+
+
+class AnswerReader:
+    """Reads answers that come one by one.
+
+    All updates of a kind have the same bytes behind their agent, unless they have effects of their own. So only the
+    first update of each kind is decoded.
+    """
+
+    def __init__(self, codec: Codec) -> None:
+        self._codec = codec
+        self._kinds: list[Kind] = []
+        self._numbers: dict[Kind, int] = {}
+        self._known: dict[bytes, int] = {}
+        """`{the bytes of an update behind its agent: the number of its kind}`."""
+
+    def read(self, tick: int, encoded: Sequence[bytes]) -> Answers:
+        """Return the answers to a wave, which come in any order, at most one of each agent."""
+        # 1. Answers are arrays: two bytes, the tick, the agent, the rest. An integer of msgpack is one byte below 0x80,
+        #    or 0xCC to 0xCF and the 1, 2, 4 or 8 bytes after it.
+        at, known, number_of = 2 + len(self._codec.encode(tick)), self._known.get, int.from_bytes
+        agents, codes = list[int](), list[int]()
+        for message in encoded:
+            first, end = message[at], at + 1
+            if first >= 0x80:
+                end += 1 << first - 0xCC
+                first = number_of(message[at + 1 : end], "big")
+            agents.append(first)
+            codes.append(known(message[end:], -1))
+        ordered = sorted(agents)
+        if agents != ordered:
+            places = sorted(range(len(agents)), key=agents.__getitem__)
+            agents, codes, encoded = ordered, [codes[each] for each in places], [encoded[each] for each in places]
+        # 2. Questions, updates with effects of their own, and new kinds.
+        asked, effects = list[tuple[Question[Any], bytes]](), dict[int, Any]()
+        if -1 in codes:
+            for place in [place for place, code in enumerate(codes) if code < 0]:
+                answer = self._codec.answer(encoded[place])
+                if not isinstance(answer, Update):
+                    asked.append((answer, encoded[place]))
+                    continue
+                kind = kind_of(answer)
+                codes[place] = self._numbers.setdefault(kind, len(self._kinds))
+                if codes[place] == len(self._kinds):
+                    self._kinds.append(kind)
+                if kind.effect or answer.effect is None:
+                    behind = len(self._codec.encode((tick, answer.agent))) + 1
+                    self._known[encoded[place][behind:]] = codes[place]
+                else:
+                    effects[answer.agent] = answer.effect
+        # 3. The columns.
+        of_agents, of_codes = np.array(agents, dtype=np.int64), np.array(codes, dtype=np.int64)
+        if asked:
+            of_agents, of_codes = of_agents[of_codes >= 0], of_codes[of_codes >= 0]
+        updates = Updates(tick, of_agents, self._kinds, of_codes, effects) if len(of_agents) else None
+        return Answers(updates, questions_of(asked, self._codec.contexts), asked)
 
 
 def questions_of(asked: Sequence[tuple[Question[Any], bytes]], contexts: Contexts) -> Questions[Any] | None:

@@ -20,7 +20,7 @@ from actors.runtime.supervisor import Supervisor
 from prism.agents import Question, Trigger, Update
 from prism.agents.forms import Forms
 from prism.agents.questions import Answered, Decisions, Questions
-from prism.agents.waves import Kind, Updates, Wave, is_short
+from prism.agents.waves import Updates, Wave, kind_of
 from prism.columns import Ints
 from prism.domain import ALONE, HasTurns, Stretch
 from prism.statechart import Oracle
@@ -77,7 +77,7 @@ class Compiled(Activation):
         alone = (numbers == ALONE).nonzero()[0].tolist()
         for count, place in enumerate(alone):
             encoded = self._supervisor.take_turn(triggers[place], {})
-            given[place] = self._codec.answers([encoded])[0], encoded
+            given[place] = self._codec.answer(encoded), encoded
             if count % ONE_BY_ONE == ONE_BY_ONE - 1:
                 await asyncio.sleep(0)
         self.unanswered = 0
@@ -128,10 +128,9 @@ class Compiled(Activation):
             moved[place] = isinstance(answer, Update)
             if not isinstance(answer, Update):
                 continue
-            effect: Any = answer.effect if is_short(answer.effect) else ""
-            kind = Kind(answer.trigger, answer.from_state, answer.to_state, answer.source, effect, answer.reason)
+            kind = kind_of(answer)
             numbers[place] = self._turns.number(kind)
-            if answer.effect is not None and not effect:
+            if answer.effect is not None and not kind.effect:
                 effects[answer.agent] = answer.effect
         forms.learn(self._turns)
         updates = Updates(tick, agents[moved], forms.kinds, numbers[moved], effects)

@@ -211,7 +211,7 @@ class PartEngine(EngineActor):
         return self._turned_wave(self._waves[1])
 
     def _turned_wave(self, wave: Answers) -> TurnedWave:
-        return TurnedWave(wave.rows(), self._part.acts(wave.updates))
+        return TurnedWave(wave.rows().to_send(), self._part.acts(wave.updates))
 
     def _questions_of(self, answers: Answers) -> list[bytes]:
         """Let the agents that ask deliberate, and return their questions."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from abc import abstractmethod
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -18,9 +15,6 @@ from prism.agents.turn import Trigger, Update
 from prism.columns import Ints, OnAccess
 
 C = TypeVar("C")
-
-_agent = attrgetter("agent")
-
 
 Encoded = tuple[bytes, Sequence[int]]
 """Messages one after the other, and the place after each."""
@@ -79,14 +73,17 @@ class Kind(NamedTuple):
         return self.effect or None
 
 
-def _kind_of(update: Update[Any]) -> tuple[Any, ...]:
-    effect = update.effect if is_short(update.effect) else ""
-    return update.trigger, update.from_state, update.to_state, update.source, effect, update.reason
-
-
-def is_short(effect: Any) -> bool:
-    """Return whether an effect is part of its update's kind."""
-    return isinstance(effect, str) and 0 < len(effect) <= TEXT_MAX
+def kind_of(update: Update[Any]) -> Kind:
+    effect: Any = update.effect
+    is_short = isinstance(effect, str) and len(effect) <= TEXT_MAX
+    return Kind(
+        update.trigger,
+        update.from_state,
+        update.to_state,
+        update.source,
+        effect if is_short else "",
+        update.reason,
+    )
 
 
 class Updates:
@@ -110,28 +107,24 @@ class Updates:
         self.kinds = kinds
         self.codes = codes
         self.effects = effects
-        self._each: Sequence[Update[Any]] | None = None
-        """The updates themselves, where they came one by one."""
 
     @classmethod
-    def of(cls, updates: Sequence[Update[Any]], agents: Ints | None = None) -> Updates:
+    def of(cls, updates: Sequence[Update[Any]]) -> Updates:
         """Return the columns of one or more updates of the same tick, ascending by agent."""
-        count = len(updates)
-        if agents is None:
-            agents = np.fromiter(map(_agent, updates), dtype=np.int64, count=count)
-        numbers = defaultdict[tuple[Any, ...], int](itertools.count().__next__)
-        codes = np.fromiter(map(numbers.__getitem__, map(_kind_of, updates)), dtype=np.intp, count=count)
-        more = {each.agent: each.effect for each in updates if each.effect is not None and not is_short(each.effect)}
-        found = cls(updates[0].tick, agents, tuple(map(Kind._make, numbers)), codes, more)
-        found._each = updates
-        return found
+        numbers: dict[Kind, int] = {}
+        agents, codes = np.empty((2, len(updates)), dtype=np.int64)
+        effects: dict[int, Any] = {}
+        for place, each in enumerate(updates):
+            kind = kind_of(each)
+            agents[place], codes[place] = each.agent, numbers.setdefault(kind, len(numbers))
+            if each.effect is not None and not kind.effect:
+                effects[each.agent] = each.effect
+        return cls(updates[0].tick, agents, tuple(numbers), codes, effects)
 
     def __len__(self) -> int:
         return len(self.agents)
 
     def __iter__(self) -> Iterator[Update[Any]]:
-        if self._each is not None:
-            return iter(self._each)
         return (
             Update(
                 self.tick,
@@ -156,9 +149,7 @@ class Updates:
             agents = self.agents[cut]
             numbers = agents.tolist() if self.effects else ()
             effects = {agent: self.effects[agent] for agent in numbers if agent in self.effects}
-            piece = Updates(self.tick, agents, self.kinds, self.codes[cut], effects)
-            piece._each = None if self._each is None else self._each[cut]
-            yield piece
+            yield Updates(self.tick, agents, self.kinds, self.codes[cut], effects)
 
     @cached_property
     def counts(self) -> list[int]:
