@@ -11,7 +11,7 @@ CELLS, SECONDS = "prism_experiment_cells", "prism_experiment_cell_seconds"
 DONE = f'{CELLS}{{state="done"}}'
 LEFT = f'{CELLS}{{state=~"running|waiting"}}'
 LEFT_S = share(now(LEFT), trend(DONE))
-LOSSES = 'prism_experiment_losses_total{reason!="worker replaced"}'
+LOSSES = "prism_experiment_losses_total"
 
 EXPERIMENT = Layout(
     uid="prism-experiment",
@@ -65,7 +65,7 @@ EXPERIMENT = Layout(
             ),
             lines(
                 "Losses",
-                "What was lost, by reason; worker replaced is a process that had grown, by which no cell is lost.",
+                "What was lost, by reason.",
                 "short",
                 Query(now("prism_experiment_losses_total", "reason"), "{{reason}}"),
             ),

@@ -14,8 +14,8 @@ from actors.core.errors import RunDirectoryError
 from actors.core.files import read_json, write_file
 from actors.results.observed import observed_feed
 from actors.studies.calibration.calibration_plan import FEED, CalibrationPlan, cell_of
+from actors.studies.experiments.batch import Executor
 from actors.studies.experiments.cells import CELLS, Done, cell_path, is_done
-from actors.studies.experiments.driver import Executor
 from actors.studies.experiments.plan import Cell
 from actors.studies.experiments.run_measures import measured
 from prism.calibration import SHAPES, Observed, Point, Result, calibrated, rows_of

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import signal
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import partial
-from multiprocessing.connection import Connection
+from concurrent.futures import FIRST_COMPLETED, wait
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import cache, partial
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
@@ -23,7 +22,7 @@ from actors.logs.setup import logging_to
 from actors.studies.causes.candidates import Candidate, change_of
 from actors.studies.causes.futures import Change, Futures, Outcome
 from actors.studies.causes.oracles import Redrawn
-from actors.studies.experiments.processes import forkserver
+from actors.studies.experiments.processes import Pool
 from prism.config import InterventionConfig
 from prism.rng import WORLD, Draw, integer
 
@@ -72,62 +71,41 @@ def _seed(futures: Futures, draw: int | None) -> int | None:
     return integer(SEEDS, futures.run.config.simulation.seed, WORLD, draw, Draw.OTHER_DRAWS)
 
 
-LOOK_EVERY_S = 0.02
-ENDING_S = 5.0  # the time that a process gets to end
-
 OnOutcome = Callable[[Outcome], None]
+SHARES = 8  # the parts of its work that each process gets one by one, so that progress can be seen
 
 
 class Processes(AbstractContextManager["Processes"]):
     """Processes of this machine. They end with the block."""
 
     def __init__(self, path: Path, of: Sequence[str], ticks: int, number: int, *, over_time: bool = False) -> None:
-        context = forkserver()
-        self._pipes: list[Connection] = []
-        self._processes = []
-        for _ in range(number):
-            here, there = context.Pipe()
-            opened = partial(Futures, path, *of, over_time=over_time, ticks=ticks)
-            process = context.Process(target=_serve, args=(there, opened, known_code.trusts), daemon=True)
-            process.start()
-            there.close()
-            self._pipes.append(here)
-            self._processes.append(process)
+        self._number = number
+        opened = partial(Futures, path, *of, over_time=over_time, ticks=ticks)
+        self._pool = Pool(number, partial(_begin, opened, known_code.trusts))
 
     async def outcomes_of(self, wanted: Sequence[Undone], on_outcome: OnOutcome = lambda _: None) -> list[Outcome]:
+        """Return the outcomes of futures. A process gets those of neighbouring ticks, so it does few ticks again."""
         order = sorted(range(len(wanted)), key=lambda place: wanted[place].tick)
-        number = len(self._pipes)
-        shares = [order[start::number] for start in range(number)]
-        for pipe, share in zip(self._pipes, shares, strict=True):
-            pipe.send([wanted[place] for place in share])
+        each = -(-len(order) // (self._number * SHARES)) or 1
+        left = {
+            self._pool.submit(_outcomes, [wanted[place] for place in share]): share
+            for share in (order[start : start + each] for start in range(0, len(order), each))
+        }
         found: dict[int, Outcome] = {}
-        waiting = {place: share for place, share in enumerate(shares) if share}
-        while waiting:
-            for at in [*waiting]:
-                while at in waiting and self._pipes[at].poll():
-                    self._take(at, waiting, found, on_outcome)
-            await anyio.sleep(LOOK_EVERY_S)
+        while left:
+            ended = await to_thread.run_sync(partial(wait, left, return_when=FIRST_COMPLETED), abandon_on_cancel=True)
+            for future in ended.done:
+                try:
+                    outcomes = future.result()
+                except Exception as error:  # noqa: BLE001  # a user's code may raise anything
+                    raise ActorError(f"a process that runs futures failed: {type(error).__name__}: {error}") from None
+                found |= zip(left.pop(future), outcomes, strict=True)
+                for outcome in outcomes:
+                    on_outcome(outcome)
         return [found[place] for place in range(len(wanted))]
 
-    def _take(self, at: int, waiting: dict[int, list[int]], found: dict[int, Outcome], on_outcome: OnOutcome) -> None:
-        """Take what a process has sent: an outcome, all of them in the order of its share, or why it failed."""
-        try:
-            said = self._pipes[at].recv()
-        except (EOFError, OSError):
-            said = "it was ended from outside"
-        if isinstance(said, str):
-            raise ActorError(f"a process that runs futures failed: {said}")
-        if isinstance(said, Outcome):
-            on_outcome(said)
-        else:
-            found |= zip(waiting.pop(at), said, strict=True)
-
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        for pipe, process in zip(self._pipes, self._processes, strict=True):
-            pipe.close()
-            process.terminate()
-        for process in self._processes:
-            process.join(ENDING_S)
+        self._pool.stop(at_once=error is not None)
 
 
 @contextmanager
@@ -139,17 +117,14 @@ def beside_the_first(*, trusts: bool) -> Iterator[None]:
         yield
 
 
-def _serve(pipe: Connection, opened: Callable[[], Futures], trusts: bool) -> None:  # Process passes them by position
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a whole group it is meant for the first process, which ends this
-    with suppress(EOFError, OSError), beside_the_first(trusts=trusts):
-        try:
-            futures: Futures | None = None
-            while True:
-                wanted = pipe.recv()
-                if wanted:
-                    futures = futures or opened()
-                    pipe.send(anyio.run(outcomes_of, futures, wanted, pipe.send))
-        except (EOFError, OSError):
-            raise
-        except Exception as error:  # noqa: BLE001  # the first process tells of it
-            pipe.send(f"{type(error).__name__}: {error}")
+_begun = ExitStack()  # of a process, until it ends
+_opened: list[Callable[[], Futures]] = []  # the futures of a process, opened when they are first asked for
+
+
+def _begin(opened: Callable[[], Futures], trusts: bool) -> None:  # a pool passes them by position
+    _begun.enter_context(beside_the_first(trusts=trusts))
+    _opened.append(cache(opened))
+
+
+def _outcomes(wanted: Sequence[Undone]) -> list[Outcome]:
+    return anyio.run(outcomes_of, _opened[0](), wanted)

@@ -1,11 +1,13 @@
-"""The cells of one call of `run`: those that wait, those that wait again, and the standing of all at one instant."""
+"""The run of cells at a place: those that wait, those that wait again, and the standing of all at one instant."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -14,9 +16,11 @@ from actors.metrics.histogram import Counts, Histogram
 from actors.runs.directory import LOG
 from actors.studies.experiments.cells import Done, cell_path
 from actors.studies.experiments.plan import Cell
+from prism.errors import PrismError
 
-LOSSES = ("worker killed", "node lost", "worker replaced")
-"""The reasons for which a cell is begun again, and `worker replaced`, by which no cell is lost."""
+KILLED, LOST = "worker killed", "node lost"
+TIMES_MAX = {KILLED: 3, LOST: 20}
+"""`{reason: the times for which a cell is begun again}`. Then it counts as failed: it may be the cause of a kill."""
 SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 14400.0, 86400.0)
 """The upper bounds of the histogram of seconds a cell."""
 
@@ -26,7 +30,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     done: int = 0
     failed: int = 0
     running: int = 0
-    losses: Mapping[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(LOSSES, 0))  # `{reason: times}`
+    losses: Mapping[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(TIMES_MAX, 0))  # `{reason: times}`
     seconds: Counts  # the time of the cells that are done
     note: str = ""  # the latest thing to say, in a line
 
@@ -58,67 +62,97 @@ class Progress:
             self.tell(done=self._standing.done + 1, seconds=self._seconds.counts())
 
     def lose(self, reason: str) -> None:
-        """Note a loss for one of the reasons in `LOSSES`."""
+        """Note a loss for one of the reasons in `TIMES_MAX`."""
         self.tell(losses={**self._standing.losses, reason: self._standing.losses[reason] + 1})
 
 
-KILLS_MAX = 3  # the times that a cell may end its worker. Then it counts as failed: it may be the cause.
-LOSSES_MAX = 20  # the times that a cell may lose its node: a cell is seldom the cause of that
+WAIT_S = 1.0  # the longest wait for the end of a cell
 
 OnDone = Callable[[Cell, Done], None]
 
 
-class Batch:
-    """The cells of one call of `run`."""
+class LostError(Exception):
+    """A cell has lost its worker, so it is to be begun again.
 
-    def __init__(self, cells: Sequence[Cell], out: Path, on_done: OnDone, progress: Progress) -> None:
-        self.problems: dict[str, str] = {}
-        self._waiting = deque(cells)
-        self._again = deque[Cell]()
-        self._times = Counter[tuple[str, str]]()
-        self._out, self._on_done, self._progress = out, on_done, progress
-        progress.tell(total=progress.standing().total + len(cells))
+    Args:
+        reason: one of those in `TIMES_MAX`.
+        what: what was lost, such as `its process was killed`.
+    """
 
-    @property
-    def is_waiting(self) -> bool:
-        return bool(self._waiting or self._again)
+    def __init__(self, reason: str, what: str) -> None:
+        self.reason = reason
+        super().__init__(f"{what} {TIMES_MAX[reason]} times{'; is there enough memory?' if reason == KILLED else ''}")
 
-    @property
-    def next_is_alone(self) -> bool:
-        """True if all waiting cells had their worker killed: run together they may need too much memory."""
-        return not self._waiting and bool(self._again)
 
-    def take(self) -> Cell:
-        """Return the next cell; cells that were never begun come first."""
-        return (self._waiting or self._again).popleft()
+class Executor(ABC):
+    """A place that runs cells. Its workers stay between calls of `run`, so that they keep what they loaded."""
 
-    def give_back(self, cell: Cell) -> None:
-        """Let a cell wait again that was not begun."""
-        self._waiting.appendleft(cell)
+    def __init__(self) -> None:
+        self.progress = Progress()  # of all calls of `run` together. Another thread may read it.
 
-    def end(self, cell: Cell, done: Done) -> None:
-        """Note the end of a cell. A problem gets the name of the log, if there is one."""
-        if done.problem:
-            if (cell_path(self._out, cell) / LOG).exists():
-                done = done._replace(problem=f"{done.problem}; see {LOG} there")
-            self.problems[cell.key] = done.problem
-        self._progress.end(done)
-        self._on_done(cell, done)
+    def __enter__(self) -> Self:
+        return self
 
-    def kill(self, cell: Cell, place: str = "its process") -> None:
-        """Note that the worker of a cell was killed: it waits again, or counts as failed."""
-        self._again_or(
-            cell, "worker killed", KILLS_MAX, f"{place} was killed {KILLS_MAX} times; is there enough memory?"
-        )
+    def __exit__(self, kind: object, error: BaseException | None, at: object) -> None:
+        """Leave the place, and end its workers."""
+        self.stop()
 
-    def lose(self, cell: Cell) -> None:
-        """Note that the node of a cell was lost: the cell waits again, or counts as failed."""
-        self._again_or(cell, "node lost", LOSSES_MAX, f"its node was lost {LOSSES_MAX} times")
+    @abstractmethod
+    def at_once(self, cells: Sequence[Cell], *, are_suspect: bool) -> int:
+        """Return how many of some cells may run at once; `are_suspect`: each of them has lost its worker before."""
 
-    def _again_or(self, cell: Cell, reason: str, most: int, problem: str) -> None:
-        self._progress.lose(reason)
-        self._times[cell.key, reason] += 1
-        if self._times[cell.key, reason] < most:
-            self._again.append(cell)
-        else:
-            self.end(cell, Done(problem))
+    @abstractmethod
+    def begin(self, cell: Cell, out: Path) -> Future[Any]:
+        """Begin a cell; an error of PRISM or of the system is the reason why it cannot be run."""
+
+    @abstractmethod
+    def end(self, cell: Cell, begun: Future[Any], out: Path) -> Done:
+        """Return the end of a cell, or raise `LostError`."""
+
+    def look(self, running: int) -> None:
+        """Note how many cells are running. It is called about once a second."""
+        self.progress.tell(running=running)
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End all workers at once, because an error ends the run."""
+
+    def run(self, cells: Sequence[Cell], out: Path, on_done: OnDone) -> dict[str, str]:
+        """Run cells, and return `{key: problem}` of those that failed."""
+        problems, times = dict[str, str](), Counter[tuple[str, str]]()
+        waiting, again, flying = deque(cells), deque[Cell](), dict[Future[Any], Cell]()
+        self.progress.tell(total=self.progress.standing().total + len(cells))
+
+        def ended(cell: Cell, done: Done) -> None:
+            if done.problem:  # it gets the name of the log, if there is one
+                log = f"; see {LOG} there" if (cell_path(out, cell) / LOG).exists() else ""
+                done = done._replace(problem=f"{' '.join(done.problem.split())}{log}")
+                problems[cell.key] = done.problem
+            self.progress.end(done)
+            on_done(cell, done)
+
+        try:
+            while waiting or again or flying:
+                # Cells that were never begun come first. The others may need too much memory together.
+                while (waiting or again) and len(flying) < self.at_once(cells, are_suspect=not waiting):
+                    cell = (waiting or again).popleft()
+                    try:
+                        flying[self.begin(cell, out)] = cell
+                    except (PrismError, OSError) as error:
+                        ended(cell, Done(str(error)))
+                self.look(len(flying))
+                for begun in wait(flying, WAIT_S, FIRST_COMPLETED).done:
+                    cell = flying.pop(begun)
+                    try:
+                        ended(cell, self.end(cell, begun, out))
+                    except LostError as lost:
+                        self.progress.lose(lost.reason)
+                        times[cell.key, lost.reason] += 1
+                        if times[cell.key, lost.reason] < TIMES_MAX[lost.reason]:
+                            again.append(cell)
+                        else:
+                            ended(cell, Done(str(lost)))
+        except BaseException:
+            self.stop()
+            raise
+        return problems

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
 
 from actors.core.errors import PlaceError
-from actors.studies.experiments.batch import OnDone, Progress
+from actors.studies.experiments.batch import Executor
 from actors.studies.experiments.cells import cell_path, is_done
 from actors.studies.experiments.outcome import Values, read_values
 from actors.studies.experiments.plan import Cell, Plan
@@ -40,20 +39,10 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
     gateway: GatewayPlace | None = None  # asks the servers of models for all cells; None if each asks for itself
 
 
-class Executor(Protocol):
-    """A place that runs cells. Its workers stay between calls of `run`, so that they keep what they loaded."""
-
-    progress: Progress  # the progress of all calls of `run` together. Another thread may read it.
-
-    def run(self, cells: Sequence[Cell], out: Path, on_done: OnDone) -> dict[str, str]:
-        """Run cells, and return `{key: problem}` of those that failed."""
-        ...
-
-
 @contextmanager
 def opened(where: Where) -> Iterator[Executor]:
     """Provide the place where cells are run. Its workers end with the block."""
-    executor: Processes | OnRay
+    executor: Executor
     if where.on == PROCESSES:
         executor = Processes(where.jobs, where.gateway)
     else:

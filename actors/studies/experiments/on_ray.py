@@ -9,10 +9,10 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from concurrent.futures import Future
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from actors.core.errors import PlaceError
@@ -20,7 +20,7 @@ from actors.core.files import read_regular
 from actors.core.machine import processors
 from actors.factory.input_files import INPUT_BYTES_MAX, locate_input
 from actors.factory.ray_cluster import connected
-from actors.studies.experiments.batch import Batch, OnDone, Progress
+from actors.studies.experiments.batch import KILLED, LOST, Executor, LostError, Progress
 from actors.studies.experiments.cells import CELLS, Done, cell_path
 from actors.studies.experiments.node import Order, Returned, order_of, put, read_by, run_order
 from actors.studies.experiments.plan import Cell
@@ -36,59 +36,72 @@ AHEAD_MIN = 16  # the cells that are given to Ray at least: waiting ones tell a 
 CALLS_MAX = 500  # the cells that a process runs before Ray replaces it, so that it cannot grow without end
 
 
-class OnRay(AbstractContextManager["OnRay"]):
+class OnRay(Executor):
     """A Ray cluster."""
 
     def __init__(
         self, address: str, jobs: int | None, shared: Path | None = None, gateway: GatewayPlace | None = None
     ) -> None:
-        self.progress = Progress()
+        super().__init__()
         self._jobs, self._shared, self._gateway = jobs, shared, gateway
         self._cluster = connected(address, jobs or processors(), f"--on {address}")
         self._ray = self._cluster.ray
         self._run_cell = self._ray.remote(num_cpus=1, max_retries=0, max_calls=CALLS_MAX)(_run_cell)
         self._contents: dict[str, Any] = {}  # `{SHA-256 of an input file: its content in the object store}`
+        self._tasks: dict[Future[Any], Any] = {}  # those that have not ended
         self._room = Room(self.progress)
         self._looked = 0.0
 
-    def run(self, cells: Sequence[Cell], out: Path, on_done: OnDone) -> dict[str, str]:
-        batch = Batch(cells, out, on_done, self.progress)
-        # The name of the experiment on the nodes: the same when it is continued.
-        experiment = sha256(f"{socket.gethostname()} {out.resolve()}".encode()).hexdigest()[:16]
-        flying: dict[Any, Cell] = {}  # `{task: its cell}`
-        try:
-            while batch.is_waiting or flying:
-                self._look(len(flying))
-                at_once = self._jobs or max(AHEAD_MIN, AHEAD * self._room.processors)
-                while batch.is_waiting and len(flying) < at_once:
-                    cell = batch.take()
-                    try:
-                        flying[self._begun(cell, out, experiment)] = cell
-                    except (PrismError, OSError) as error:
-                        batch.end(cell, Done(" ".join(str(error).split())))
-                ready, _ = self._ray.wait(list(flying), num_returns=1, timeout=1.0) if flying else ((), ())
-                for task in ready:
-                    self._end(batch, flying.pop(task), task, out)
-        except BaseException:
-            for task in flying:
-                with suppress(Exception):  # the cluster may be gone
-                    self._ray.cancel(task, force=True)
-            raise
-        return batch.problems
+    def at_once(self, cells: Sequence[Cell], *, are_suspect: bool) -> int:  # noqa: ARG002  # the interface's
+        return self._jobs or max(AHEAD_MIN, AHEAD * self._room.processors)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        self._cluster.leave()
-
-    def _begun(self, cell: Cell, out: Path, experiment: str) -> Any:
-        """Give a cell to Ray, and return its task."""
+    def begin(self, cell: Cell, out: Path) -> Future[Returned]:
+        """Give a cell to Ray."""
         path = None if self._shared is None else str(self._shared / CELLS / cell.key)
         if path is not None:
             cell_path(out, cell).parent.mkdir(parents=True, exist_ok=True)
         contents = {digest: self._content(name, digest) for name, digest in read_by(cell).items()}
+        # The name of the experiment on the nodes: the same when it is continued.
+        experiment = sha256(f"{socket.gethostname()} {out.resolve()}".encode()).hexdigest()[:16]
         order = order_of(cell, path, experiment, self._gateway)
         needed = cell_bytes(cell.config)
         self._room.needed_bytes = max(self._room.needed_bytes, needed)
-        return self._run_cell.options(memory=needed).remote(order, contents)
+        task = self._run_cell.options(memory=needed).remote(order, contents)
+        begun: Future[Returned] = task.future()
+        self._tasks[begun] = task
+        return begun
+
+    def end(self, cell: Cell, begun: Future[Returned], out: Path) -> Done:
+        del self._tasks[begun]
+        known = self._ray.exceptions
+        try:
+            returned = begun.result()
+        except (known.RayTaskError, known.RuntimeEnvSetupError) as error:
+            cause = getattr(error, "cause", None) or error
+            said = " ".join(f"{type(cause).__name__}: {cause}".split())
+            hint = "; is PRISM installed on all nodes?" if isinstance(cause, ImportError) else ""
+            return Done(f"its task failed on a node: {said[:500]}{hint}")
+        except (known.WorkerCrashedError, known.OutOfMemoryError):
+            raise LostError(KILLED, "its process on a node was killed") from None
+        except known.RayError:
+            raise LostError(LOST, "its node was lost") from None
+        if returned.done.signal:
+            raise LostError(LOST, "its node was lost")
+        try:
+            if returned.files is not None:
+                put(returned.files, cell_path(out, cell))
+        except (PrismError, OSError) as error:
+            said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            return Done(f"cannot be written: {said}")
+        return returned.done
+
+    def stop(self) -> None:
+        for task in self._tasks.values():
+            with suppress(Exception):  # the cluster may be gone
+                self._ray.cancel(task, force=True)
+
+    def __exit__(self, kind: object, error: BaseException | None, at: object) -> None:
+        self._cluster.leave()
 
     def _content(self, name: str, digest: str) -> Any:
         """Return the content of an input file in the object store."""
@@ -99,45 +112,18 @@ class OnRay(AbstractContextManager["OnRay"]):
             self._contents[digest] = self._ray.put(content)
         return self._contents[digest]
 
-    def _end(self, batch: Batch, cell: Cell, task: Any, out: Path) -> None:
-        """Take the result of a task, or let its cell wait again, or note why it cannot be run."""
-        known = self._ray.exceptions
-        try:
-            returned: Returned = self._ray.get(task)
-        except (known.RayTaskError, known.RuntimeEnvSetupError) as error:
-            cause = getattr(error, "cause", None) or error
-            said = " ".join(f"{type(cause).__name__}: {cause}".split())
-            hint = "; is PRISM installed on all nodes?" if isinstance(cause, ImportError) else ""
-            batch.end(cell, Done(f"its task failed on a node: {said[:500]}{hint}"))
-        except (known.WorkerCrashedError, known.OutOfMemoryError):
-            batch.kill(cell, "its process on a node")
-        except known.RayError:
-            batch.lose(cell)
-        else:
-            if returned.done.signal:
-                batch.lose(cell)
-                return
-            done = returned.done
-            try:
-                if returned.files is not None:
-                    put(returned.files, cell_path(out, cell))
-            except (PrismError, OSError) as error:
-                said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-                done = Done(f"cannot be written: {said}")
-            batch.end(cell, done)
-
-    def _look(self, given: int) -> None:
+    def look(self, running: int) -> None:
         """Look at the cluster every few seconds: its processors, those that work, and its room.
 
         Args:
-            given: the cells that Ray has now. Ray may also run other work.
+            running: the cells that Ray has now. Ray may also run other work.
         """
         if time.monotonic() < self._looked + LOOK_EVERY_S:
             return
         self._looked = time.monotonic()
         self._room.check([node["Resources"] for node in self._ray.nodes() if node["Alive"]])
         idle = self._ray.available_resources().get("CPU", 0.0)
-        self.progress.tell(running=min(given, round(self._room.processors - idle)))
+        self.progress.tell(running=min(running, round(self._room.processors - idle)))
 
 
 class Room:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,11 @@ import pytest
 from actors.core.errors import PlaceError
 from actors.factory import ray_cluster
 from actors.studies.experiments import on_ray
-from actors.studies.experiments.batch import KILLS_MAX, Batch, Progress
+from actors.studies.experiments.batch import KILLED, LOST, Executor, LostError, Progress
+from actors.studies.experiments.cells import Done
 from actors.studies.experiments.driver import Where, opened
 from actors.studies.experiments.on_ray import Room
-from actors.studies.experiments.plan import make_plan
+from actors.studies.experiments.plan import Cell, make_plan
 from tests.actors.studies.experiments.cluster import in_namespace, why_not
 from tests.actors.studies.experiments.files import EXPERIMENT, write_experiment
 
@@ -74,21 +77,41 @@ def test_an_address_at_which_nobody_answers_is_told_at_once(monkeypatch: pytest.
         opened(Where(on="ray")).__enter__()
 
 
+class Struck(Executor):
+    """A place whose workers are killed with each cell, or whose node is lost once with each."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self.reason, self.begun = reason, list[str]()
+
+    def at_once(self, cells: Sequence[Cell], *, are_suspect: bool) -> int:
+        return 1 if are_suspect else len(cells)
+
+    def begin(self, cell: Cell, out: Path) -> Future[Done]:
+        self.begun.append(cell.key)
+        begun = Future[Done]()
+        begun.set_result(Done())
+        return begun
+
+    def end(self, cell: Cell, begun: Future[Done], out: Path) -> Done:
+        if self.reason == KILLED or self.begun.count(cell.key) == 1:
+            raise LostError(self.reason, "its worker was lost")
+        return begun.result()
+
+    def stop(self) -> None: ...
+
+
 def test_a_cell_that_ends_its_process_three_times_has_failed(tmp_path: Path) -> None:
-    ended, progress = dict[str, str](), Progress()
+    ended = dict[str, str]()
     cells = make_plan(write_experiment(tmp_path)).cells[:2]
-    batch = Batch(cells, tmp_path, lambda cell, done: ended.update({cell.key: done.problem}), progress)
-    first = batch.take()
-    batch.kill(first)
-    assert batch.take() is not first, "one that was never begun comes first"
-    assert batch.next_is_alone
-    for _ in range(KILLS_MAX - 1):
-        assert batch.take() is first
-        assert ended == {}
-        batch.kill(first, "its process on a node")
-    assert ended == {first.key: "its process on a node was killed 3 times; is there enough memory?"}
-    assert not batch.is_waiting
-    assert progress.standing().losses["worker killed"] == 3
+    place = Struck(KILLED)
+    found = place.run(cells, tmp_path, lambda cell, done: ended.update({cell.key: done.problem}))
+    assert found == ended == dict.fromkeys(ended, "its worker was lost 3 times; is there enough memory?")
+    assert sorted(place.begun) == sorted(3 * [each.key for each in cells])
+    assert place.progress.standing().losses[KILLED] == 6
+    place = Struck(LOST)
+    assert place.run(cells, tmp_path, lambda *_: None) == {}
+    assert [place.progress.standing().losses[LOST], place.progress.standing().done] == [2, 2]
 
 
 def test_a_cluster_without_room_is_said_and_given_up_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

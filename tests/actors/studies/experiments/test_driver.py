@@ -107,7 +107,6 @@ def test_an_interrupted_experiment_ends_also_if_a_cell_does_not(
     marked.write_text(plan.cells[0].key)
     os.mkfifo(marked.with_suffix(".pipe"))
     monkeypatch.setattr("actors.studies.experiments.processes.work", partial(stubborn, marked))
-    monkeypatch.setattr("actors.studies.experiments.processes.ENDING_S", 0.1)
 
     def interrupt(_: Cell, done: Done) -> None:
         told.append(done.problem)
