@@ -120,7 +120,7 @@ def alarms(directory: Path, experiments: int, seeds: int) -> Iterator[str]:
     for name, shared, skewed in (("normal", SHARED, False), ("skewed", SHARED, True), ("normal, no pairs", 0.0, False)):
         counts, rng, draw = Counts(), np.random.default_rng(11), drawn([0.0] * 3, shared, skewed=skewed)
         for _ in range(experiments):
-            outcome = outcome_of(plan, values_of(plan, draw(rng, seeds)), [])
+            outcome = outcome_of(plan, values_of(plan, draw(rng, seeds)))
             count_tests(counts, outcome)
         yield f"No difference, {name}, {seeds} seeds: false alarms"
         yield from counts.lines()
@@ -139,7 +139,7 @@ def power(directory: Path, experiments: int, seeds: int) -> Iterator[str]:
         else:
             draw = drawn([size, 0.0, 0.0], shared=0.0)
         for _ in range(experiments):
-            outcome = outcome_of(plan, values_of(plan, draw(rng, seeds)), [])
+            outcome = outcome_of(plan, values_of(plan, draw(rng, seeds)))
             p = outcome.comparisons[0].p
             counts.add(f"{test} finds {size:.2f}", hit=p <= plan.experiment.alpha)
     yield from counts.lines()
@@ -162,7 +162,7 @@ def sequential(directory: Path, experiments: int) -> Iterator[str]:
                 table = drawn([0.0] * 3, skewed=is_skewed)(rng, len(plan.experiment.seeds))
                 part, end = _until_stopped(plan, table)
                 taken.append(end.seeds)
-                outcome = outcome_of(part, values_of(part, table), [])
+                outcome = outcome_of(part, values_of(part, table))
                 count_tests(counts, outcome)
                 first, difference = outcome.conditions[0].over_seeds, outcome.comparisons[0].difference
                 counts.add("95% interval of a mean holds it", hit=covers(first.low, first.high, 0.0))

@@ -46,7 +46,7 @@ from actors.studies.experiments.outcome import (
     write_outcome,
 )
 from actors.studies.experiments.plan import Cell, Plan, make_plan
-from actors.studies.experiments.plan_record import promised_so_far, record_plan
+from actors.studies.experiments.plan_record import record_plan
 from actors.studies.experiments.processes import room
 from actors.studies.experiments.run_measures import keep_own, measured
 from actors.studies.experiments.seals import register, scores_of_runs
@@ -185,8 +185,9 @@ def execute(
     with locked(out), interruptible(KEPT):
         left = cells_to_do(made, out)
         keep_own(out, [made.experiment.measures[name] for name in made.own])
-        registered = None if made.sealed is None else register(out, made.sealed, len(cells_begun(out)))
-        record_plan(out, made, count_done(out))
+        if made.sealed is not None:
+            register(out, made.sealed)
+        promised = record_plan(out, made, count_done(out))
         known = len({cell.key for cell in made.cells}) - len(left)
         is_first, begun, is_measuring, note = iter([True]), time.monotonic(), False, ""
 
@@ -239,12 +240,11 @@ def execute(
             part, values, problems, stopped = run_batches(made, out, run_cells)
             counted = counts_of(gateway)
         use = use_of_model(part, out, counted, is_replay=tape is not None)
-        planned, lost = promised_so_far(out, made)
-        outcome = outcome_of(part, values, planned, lost, out)
+        outcome = outcome_of(part, values, promised, out)
         scores = (
             None
-            if registered is None
-            else scores_of_runs(registered, part.experiment.seeds, values, out, cells_begun(out), part.notes)
+            if made.sealed is None
+            else scores_of_runs(made.sealed, part.experiment.seeds, values, out, cells_begun(out), part.notes)
         )
         outcome = replace(outcome, model=use, stopped=stopped, predictions=scores)
         write_outcome(out, part, values, outcome)

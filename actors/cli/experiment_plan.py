@@ -95,7 +95,7 @@ def _together(made: Plan, out: Path) -> list[int]:
     hypotheses = made.experiment.hypotheses
     if not count_done(out):
         return [len(hypotheses)] * len(hypotheses)
-    planned, lost = promised_so_far(out, made)
+    planned, lost, _ = promised_so_far(out, made)
     every = len(hypotheses) + sum(each not in hypotheses for each in lost)
     return [len(planned) + len(lost) if each in planned else every for each in hypotheses]
 

@@ -72,7 +72,7 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
         raise RunDirectoryError(f"{target}: exists already and was left as it is; name another file with --to")
     sealed = sealed_now(plan.hash, parts_of(plan), predictions, begun)
     write_json(target, sealed)
-    register(place, sealed, begun)
+    register(place, sealed)
     count = counted(len(predictions.predictions), "prediction")
     echo(f"{target}: {count} by {predictions.by}, sealed {sealed.at}")
     echo(f"plan {sealed.plan[:16]}; seal {sealed.seal}")
@@ -92,7 +92,7 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
     "--data",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Score with measured figures: CSV with the columns condition, measure and value. The hash of FILE is kept.",
+    help="Score with measured figures: CSV with the columns condition, measure and value.",
 )
 @json_option("Write the scores to FILE as JSON, too; with - print them in place of the table.")
 @TRUST
@@ -101,15 +101,15 @@ def score(path: Path, file: Path, out: Path | None, data: Path | None, json_path
     refuse_without_packages()
     plan, place, sealed = make_plan(path, is_sealed=False), out or EXPERIMENTS / run_name(path), read_sealed(file)
     notes = notes_on_plan(file, sealed, plan.hash, parts_of(plan))
-    registered = register(place, sealed, len(cells_begun(place)))
+    register(place, sealed)
     if data is not None:
-        found = scores_of_data(data, registered, place, notes)
+        found = scores_of_data(data, sealed, place, notes)
     else:
         record = read_experiment_record(place)
         if not (record.is_final and has_results_of(record, plan)):
             raise RunDirectoryError(f"{place}: has no results of this plan yet: run `prism experiment {plan.path}`")
         seeds = record.plan.experiment.seeds
-        found = scores_of_runs(registered, seeds, record.values, place, cells_begun(place), notes)
+        found = scores_of_runs(sealed, seeds, record.values, place, cells_begun(place), notes)
     show_result(found, json_path, partial(_print, found))
 
 

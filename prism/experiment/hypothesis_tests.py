@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 
-from prism.experiment.hypothesis import UNPAIRED, Alternative, Hypothesis
+from prism.experiment.hypothesis import UNPAIRED, Alternative, Hypothesis, Test
 from prism.experiment.intervals import (
     INTERVAL_LEAST,
     ROUNDING,
@@ -99,45 +100,39 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 def compared(hypothesis: Hypothesis, first: Sequence[float], second: Sequence[float]) -> Comparison:
     """Return the comparison of two conditions; the values of a paired test have the same seeds in the same order."""
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    samples: tuple[Array, ...]
-    statistic: Callable[..., float]
-    if hypothesis.test in UNPAIRED:
-        samples, effect, statistic = _ranked(one, other), "Cliff's delta", _cliff
-    else:
-        values = np.concatenate([one, other])
-        differences = without_rounding(one - other, of=values)
-        if hypothesis.test == "wilcoxon":
-            differences_ranked = _rounded(differences, float(np.abs(values).max()))
-            samples, effect, statistic = (differences_ranked,), "rank-biserial", _rank_biserial
-        else:
-            samples, effect, statistic = (differences,), "d_z", _d_z
+    values = np.concatenate([one, other])
+    differences = without_rounding(one - other, of=values) if hypothesis.test not in UNPAIRED else np.empty(0)
+    scale = float(np.abs(values).max())
+    samples: tuple[Array, ...] = (differences,)
+    effect, statistic = EFFECTS[hypothesis.test]
+    if hypothesis.test == "wilcoxon":
+        samples = (_rounded(differences, scale),)
+    elif hypothesis.test in UNPAIRED:
+        samples = _rounded(one, scale), _rounded(other, scale)
     found = _tested(hypothesis, *samples)
     is_tested = not found.basis.untested
     has_intervals = is_tested and min(map(len, samples)) >= INTERVAL_LEAST
     if hypothesis.test in UNPAIRED:
+        ends = t_interval((one, other), lambda a, b: a.mean() - b.mean()) if has_intervals else (None, None)
         difference = Interval(
             mean=float(one.mean() - other.mean()),
-            low=None,
-            high=None,
+            low=ends[0],
+            high=ends[1],
             sd=math.sqrt((spread(one) ** 2 + spread(other) ** 2) / 2),
             count=min(len(one), len(other)),
         )
-        if has_intervals:
-            low, high = t_interval((one, other), lambda a, b: a.mean() - b.mean())
-            difference = msgspec.structs.replace(difference, low=low, high=high)
     else:
         difference = described(list(differences))
-    effect_low, effect_high = (
-        t_interval(samples, statistic, is_bounded=effect != "d_z") if has_intervals else (None, None)
-    )
+    is_bounded = effect != "d_z"
+    low, high = t_interval(samples, statistic, is_bounded=is_bounded) if has_intervals else (None, None)
     return Comparison(
         hypothesis=hypothesis,
         difference=difference,
         statistic=found.statistic,
         effect=effect,
         effect_value=float(statistic(*samples)) if is_tested else None,
-        effect_low=effect_low,
-        effect_high=effect_high,
+        effect_low=low,
+        effect_high=high,
         basis=found.basis,
         p=found.p,
         p_opposite=_p_opposite(hypothesis, samples) if is_tested else None,
@@ -145,12 +140,9 @@ def compared(hypothesis: Hypothesis, first: Sequence[float], second: Sequence[fl
 
 
 def _p_opposite(hypothesis: Hypothesis, samples: tuple[Array, ...]) -> float | None:
-    if hypothesis.margin is not None:
-        from scipy import stats  # noqa: PLC0415
-
-        above: Any = stats.ttest_1samp(samples[0], hypothesis.margin, alternative="greater")
-        below: Any = stats.ttest_1samp(samples[0], -hypothesis.margin, alternative="less")
-        return min(1.0, 2 * float(min(above.pvalue, below.pvalue)))
+    if hypothesis.margin is not None:  # a difference beyond the margin, on either side
+        sides: tuple[tuple[float, Alternative], ...] = (hypothesis.margin, "greater"), (-hypothesis.margin, "less")
+        return min(1.0, 2 * min(float(_t(samples[0], limit, side).pvalue) for limit, side in sides))
     if hypothesis.alternative == "two-sided":
         return None
     other: Alternative = "less" if hypothesis.alternative == "greater" else "greater"
@@ -219,79 +211,56 @@ class _Tested(NamedTuple):
 
 
 def _tested(hypothesis: Hypothesis, first: Array, second: Array | None = None) -> _Tested:
-    """Return the test of paired differences, or of the values of two conditions."""
-    from scipy import stats  # noqa: PLC0415
+    """Return the test of paired differences, or of the values of two conditions.
 
-    if second is not None:
-        return _mann_whitney(hypothesis, *_ranked(first, second))
-    zeros = int(np.sum(first == 0.0))
-    if hypothesis.test == "wilcoxon":
-        if zeros == len(first):
-            return _Tested(1.0, None, Basis(p_from="nothing", zeros=zeros, untested=NO_DIFFERENCE))
-        return _wilcoxon(hypothesis, _rounded(first), zeros)
-    if spread(first) == 0.0:
-        return _Tested(1.0, None, Basis(p_from="nothing", zeros=zeros, untested=NO_VARIATION))
-    margin = hypothesis.margin or 0.0
-    sides: list[tuple[float, Alternative]] = [(-margin, "greater"), (margin, "less")]
-    tests: list[Any] = [
-        stats.ttest_1samp(first, limit, alternative=side)
-        for limit, side in (sides if hypothesis.test == "equivalence" else [(0.0, hypothesis.alternative)])
-    ]
-    weaker = max(tests, key=lambda each: float(each.pvalue))
-    return _Tested(float(weaker.pvalue), float(weaker.statistic), Basis(p_from="Student's t", zeros=zeros))
-
-
-def _wilcoxon(hypothesis: Hypothesis, differences: Array, zeros: int) -> _Tested:
-    """Return the test of signed ranks; differences of 0 are left out, as Wilcoxon has it."""
-    from scipy import stats  # noqa: PLC0415
-
-    kept = differences[differences != 0.0]
-    ties, signed = _ties(np.abs(kept)), np.sign(kept) * stats.rankdata(np.abs(kept))
-    above, below = float(signed[signed > 0].sum()), -float(signed[signed < 0].sum())
-    is_exact = len(kept) <= (ALL_SIGNS_MAX if ties else EXACT_RANKS_MAX)
-    found: Any
-    if is_exact and ties:  # all assignments of signs
-        found = stats.permutation_test(
-            (signed,), np.mean, permutation_type="samples", n_resamples=np.inf, alternative=hypothesis.alternative
-        )
-    else:
-        method: Any = "exact" if is_exact else "asymptotic"
-        found = stats.wilcoxon(kept, alternative=hypothesis.alternative, method=method)
-    basis = Basis(p_from="exact" if is_exact else "normal curve", zeros=zeros, ties=ties)
-    return _Tested(float(found.pvalue), min(above, below) if hypothesis.alternative == "two-sided" else above, basis)
-
-
-def _mann_whitney(hypothesis: Hypothesis, first: Array, second: Array) -> _Tested:
-    """Return the test: exact for few seeds, with ties by trying all arrangements, else by the normal curve.
-
-    Args:
-        first, second: rounded, so that equal values are equal numbers. If all values are equal, there is no U.
+    Tests by ranks are exact for few values, with ties by all arrangements; otherwise they take the normal curve.
+    Differences of 0 have no rank, as Wilcoxon has it.
     """
-    from scipy import stats  # noqa: PLC0415
+    from scipy import stats  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
 
-    both = np.concatenate([first, second])
-    if np.ptp(both) == 0.0:
-        return _Tested(1.0, None, Basis(p_from="nothing", untested=ALL_EQUAL))
-    ties, arrangements = _ties(both), math.comb(len(both), len(first))
-    is_exact = arrangements <= ARRANGEMENTS_MAX if ties else min(len(first), len(second)) <= EXACT_U_MAX
+    zeros, alternative = 0 if second is not None else int(np.sum(first == 0.0)), hypothesis.alternative
+    if hypothesis.test in ("t", "equivalence"):
+        if spread(first) == 0.0:
+            return _Tested(1.0, None, Basis(p_from="nothing", zeros=zeros, untested=NO_VARIATION))
+        margin = hypothesis.margin or 0.0
+        sides: list[tuple[float, Alternative]] = [(-margin, "greater"), (margin, "less")]
+        tests = [_t(first, *side) for side in (sides if margin else [(0.0, alternative)])]
+        weaker = max(tests, key=lambda each: float(each.pvalue))
+        return _Tested(float(weaker.pvalue), float(weaker.statistic), Basis(p_from="Student's t", zeros=zeros))
+    if second is None:
+        kept = first[first != 0.0]
+        if not len(kept):
+            return _Tested(1.0, None, Basis(p_from="nothing", zeros=zeros, untested=NO_DIFFERENCE))
+        ties, arrangements = _ties(np.abs(_rounded(kept))), 2 ** len(kept)
+        is_exact = len(kept) <= (ALL_SIGNS_MAX if ties else EXACT_RANKS_MAX)
+        test: Any = partial(stats.wilcoxon, _rounded(kept))
+    else:
+        scale = float(max(np.abs(first).max(), np.abs(second).max()))
+        ours, theirs = _rounded(first, scale), _rounded(second, scale)
+        both = np.concatenate([ours, theirs])
+        if np.ptp(both) == 0.0:
+            return _Tested(1.0, None, Basis(p_from="nothing", untested=ALL_EQUAL))
+        ties, arrangements = _ties(both), math.comb(len(both), len(ours))
+        is_exact = arrangements <= ARRANGEMENTS_MAX if ties else min(len(ours), len(theirs)) <= EXACT_U_MAX
+        test = partial(stats.mannwhitneyu, ours, theirs)
     method: Any = "exact" if is_exact else "asymptotic"
     if is_exact and ties:
         method = stats.PermutationMethod(n_resamples=arrangements)
-    found: Any = stats.mannwhitneyu(first, second, alternative=hypothesis.alternative, method=method)
-    basis = Basis(p_from="exact" if is_exact else "normal curve", ties=ties)
+    found = test(alternative=alternative, method=method)
+    basis = Basis(p_from="exact" if is_exact else "normal curve", zeros=zeros, ties=ties)
     return _Tested(float(found.pvalue), float(found.statistic), basis)
+
+
+def _t(differences: Array, limit: float, alternative: Alternative) -> Any:
+    from scipy.stats import ttest_1samp  # noqa: PLC0415
+
+    return ttest_1samp(differences, limit, alternative=alternative)
 
 
 def _rounded(values: Array, scale: float | None = None) -> Array:
     """Return values for ranking: those that differ by rounding alone are equal, so that they have one rank."""
     quantum = ROUNDING * (float(np.abs(values).max()) if scale is None else scale)
     return np.round(values / quantum) if quantum > 0.0 else values
-
-
-def _ranked(first: Array, second: Array) -> tuple[Array, Array]:
-    """Return the values of two conditions for ranking them together."""
-    scale = float(max(np.abs(first).max(), np.abs(second).max()))
-    return _rounded(first, scale), _rounded(second, scale)
 
 
 def _ties(values: Array) -> int:
@@ -323,3 +292,12 @@ def _cliff(first: Array, second: Array) -> float:
     count = len(first)
     ranks = rankdata(np.concatenate([first, second]))[:count].sum()
     return float(2 * (ranks - count * (count + 1) / 2) / (count * len(second)) - 1)
+
+
+EFFECTS: Mapping[Test, tuple[str, Callable[..., float]]] = {
+    "wilcoxon": ("rank-biserial", _rank_biserial),
+    "t": ("d_z", _d_z),
+    "equivalence": ("d_z", _d_z),
+    "mann_whitney": ("Cliff's delta", _cliff),
+}
+"""`{test: the name of its effect size, and a function of its samples}`."""

@@ -4,16 +4,16 @@ A lower score is better. The scores are proper: on average the distribution from
 lowest score, so nobody gains by stating another one than the believed one (Gneiting & Raftery 2007). The log score is
 the surprise, -log2 of the density, in bits (Good 1952). The continuous ranked probability score is the integral of the
 squared difference between the distribution function and a step at the number, in the unit of the number (Matheson &
-Winkler 1976). Between quantiles the density is constant. Beyond the outermost ones it falls off exponentially, from the
-height beside them.
+Winkler 1976). Between quantiles the normal score of a number rises in a straight line, and beyond the outermost ones it
+goes on in the same line: two quantiles make a normal distribution.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist, fmean
-from typing import Final, NamedTuple
+from statistics import fmean
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -58,8 +58,12 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
 
     @property
     def law(self) -> Law:
-        """The normal distribution, or the one through the quantiles."""
-        return Piecewise(*self._knots) if self.mean is None or self.sd is None else Normal(self.mean, self.sd)
+        from scipy.special import ndtri  # noqa: PLC0415  # scipy takes a while to import, and is an extra
+
+        if self.mean is not None and self.sd is not None:
+            return Law(np.array([-1.0, 1.0]), np.array([self.mean - self.sd, self.mean + self.sd]))
+        levels, values = self._knots
+        return Law(ndtri(levels), values)
 
     @property
     def _knots(self) -> tuple[Array, Array]:
@@ -67,98 +71,60 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
         return levels, values
 
 
-class Normal(NamedTuple):
-    """A normal distribution; a single number if its standard deviation is 0."""
+class Law(NamedTuple):
+    """A distribution, by the normal scores of some numbers: both ascend, and lines join them and go on beyond them."""
 
-    mean: float
-    sd: float
-
-    def cdf(self, value: float) -> float:
-        return NormalDist(*self).cdf(value) if self.sd else float(value >= self.mean)
-
-    def quantile(self, level: float) -> float:
-        return NormalDist(*self).inv_cdf(level) if self.sd else self.mean
-
-    def log_score(self, value: float) -> float | None:
-        if not self.sd:
-            return None
-        z = (value - self.mean) / self.sd
-        return (z * z / 2 + math.log(self.sd * math.sqrt(2 * math.pi))) / math.log(2)
-
-    def crps(self, value: float) -> float:
-        if not self.sd:
-            return abs(value - self.mean)
-        z, unit = (value - self.mean) / self.sd, NormalDist()
-        return self.sd * (z * (2 * unit.cdf(z) - 1) + 2 * unit.pdf(z) - 1 / math.sqrt(math.pi))
-
-
-class Piecewise(NamedTuple):
-    """A distribution with constant densities between quantiles, and exponential ones beyond the outermost."""
-
-    levels: Array
+    scores: Array
     values: Array
 
-    @property
-    def _densities(self) -> Array:
-        return np.diff(self.levels) / np.diff(self.values)
+    def quantile(self, level: float) -> float:
+        from scipy.special import ndtri  # noqa: PLC0415
 
-    @property
-    def _tails(self) -> tuple[float, float]:
-        """The mean distances of the values in the lower and in the upper tail from the outermost quantile."""
-        densities = self._densities
-        return float(self.levels[0] / densities[0]), float((1.0 - self.levels[-1]) / densities[-1])
+        return _on_lines(float(ndtri(level)), self.scores, self.values)[0]
 
     def cdf(self, value: float) -> float:
-        (levels, values), (low, high) = self, self._tails
-        if value < values[0]:
-            return float(levels[0] * math.exp((value - values[0]) / low))
-        if value > values[-1]:
-            return float(1.0 - (1.0 - levels[-1]) * math.exp((values[-1] - value) / high))
-        return float(np.interp(value, values, levels))
+        from scipy.special import ndtr  # noqa: PLC0415
 
-    def quantile(self, level: float) -> float:
-        (levels, values), (low, high) = self, self._tails
-        if level < levels[0]:
-            return float(values[0] + low * math.log(level / levels[0]))
-        if level > levels[-1]:
-            return float(values[-1] - high * math.log((1.0 - level) / (1.0 - levels[-1])))
-        return float(np.interp(level, levels, values))
+        return float(ndtr(_on_lines(value, self.values, self.scores)[0]))
 
     def log_score(self, value: float) -> float:
-        (_, values), (low, high), densities = self, self._tails, self._densities
-        place = min(max(int(np.searchsorted(values, value, side="right")) - 1, 0), len(densities) - 1)
-        beyond = max(0.0, float(values[0] - value) / low, float(value - values[-1]) / high)
-        return beyond / math.log(2) - math.log2(float(densities[place]))
+        z, slope = _on_lines(value, self.values, self.scores)
+        return (z * z / 2 + math.log(math.sqrt(2 * math.pi) / slope)) / math.log(2)
 
     def crps(self, value: float) -> float:
-        (levels, values), (low, high) = self, self._tails
-        inside = float(np.clip(value, values[0], values[-1]))
-        at = np.unique(np.append(values, inside))
-        ends = np.stack([np.interp(at[:-1], values, levels), np.interp(at[1:], values, levels)])
-        left, right = np.where(at[1:] <= inside, ends, 1.0 - ends)
-        between = float((np.diff(at) * (left * left + left * right + right * right) / 3).sum())
-        below, above = _tail(levels[0], low, values[0] - value), _tail(1.0 - levels[-1], high, value - values[-1])
-        return between + below + above
+        """Return the score: with F = Phi(z), the integrals of Phi(z)^2 below the number and of Phi(-z)^2 above it."""
+        slopes = np.diff(self.scores) / np.diff(self.values)
+        ends = np.concatenate(([-np.inf], self.values[1:-1], [np.inf]))  # of the lines
+
+        def z(at: Array) -> Array:
+            return self.scores[:-1] + (at - self.values[:-1]) * slopes
+
+        low, high = ends[:-1], ends[1:]
+        below = _integral(z(np.minimum(high, value))) - _integral(z(np.minimum(low, value)))
+        above = _integral(-z(np.maximum(low, value))) - _integral(-z(np.maximum(high, value)))
+        return float(((below + above) / slopes).sum())
 
 
-def _tail(mass: float, scale: float, beyond: float) -> float:
-    """Return the part of the ranked probability score that comes from beyond an outermost quantile.
+def _on_lines(at: float, xs: Array, ys: Array) -> tuple[float, float]:
+    """Return the height of lines at a place, and their slope there."""
+    place = min(max(int(np.searchsorted(xs, at, side="right")) - 1, 0), len(xs) - 2)
+    slope = float((ys[place + 1] - ys[place]) / (xs[place + 1] - xs[place]))
+    return float(ys[place]) + (at - float(xs[place])) * slope, slope
 
-    Args:
-        mass: the probability there; `scale`: the mean distance from the quantile.
-        beyond: how far the number lies beyond it; below 0 if it does not.
-    """
-    beyond = max(0.0, float(beyond))
-    return float(mass * mass * scale / 2 + beyond - 2 * scale * mass * -math.expm1(-beyond / scale))
+
+def _integral(z: Array) -> Any:
+    """Return the integral of Phi^2 up to z: z Phi^2 + 2 Phi phi - Phi(z sqrt 2) / sqrt pi."""
+    from scipy.special import ndtr  # noqa: PLC0415
+
+    inside = np.maximum(z, -40.0)  # below, it is 0
+    whole, density = ndtr(inside), np.exp(-inside * inside / 2) / math.sqrt(2 * math.pi)
+    return inside * whole**2 + 2 * whole * density - ndtr(inside * math.sqrt(2)) / math.sqrt(math.pi)
 
 
 def level_of(name: str) -> float | None:
     """Return the level of a quantile such as `q05`; None if the name is none from `q01` to `q99`."""
     is_level = len(name) == 3 and name[0] == "q" and name[1:].isascii() and name[1:].isdigit() and name != "q00"
     return int(name[1:]) / 100 if is_level else None
-
-
-Law = Normal | Piecewise
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,6 +136,12 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def scored(forecast: Forecast, value: float) -> Score:
+    if forecast.sd == 0.0 and forecast.mean is not None:  # a single number
+        mean, apart = forecast.mean, abs(value - forecast.mean)
+        intervals, position, bits = ((mean, mean),) * len(SHARES), float(value >= mean), None
+        return Score(
+            intervals=intervals, holds=(not apart,) * len(SHARES), position=position, log_score=bits, crps=apart
+        )
     law = forecast.law
     intervals = tuple((law.quantile((1.0 - share) / 2), law.quantile((1.0 + share) / 2)) for share in SHARES)
     return Score(

@@ -16,7 +16,7 @@ from actors.core.files import write_file, write_json
 from actors.results.beside import made_of
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import Plan
-from actors.studies.experiments.plan_record import PlanFile, notes_on_plans
+from actors.studies.experiments.plan_record import PlanFile, Promised
 from actors.studies.experiments.run_measures import measured
 from actors.studies.experiments.sentences import answers_of, caveats_of, read_all_beside, remarks_of
 from actors.studies.experiments.shared_oracle import ModelUse
@@ -106,8 +106,7 @@ def read_values(plan: Plan, out: Path, failed: Mapping[str, str]) -> tuple[Value
 def outcome_of(
     plan: Plan | PlanFile,
     values: Values,
-    planned: Sequence[Hypothesis],
-    lost: Sequence[Hypothesis] = (),
+    promised: Promised = Promised(),  # noqa: B008  # it does not change
     out: Path | None = None,
     *,
     is_final: bool = True,
@@ -115,8 +114,8 @@ def outcome_of(
     """Return the outcome. A pair counts if both of its cells are done.
 
     Args:
-        planned: the hypotheses that were planned before the first result; `lost`: those that are no longer there.
-        out: the directory of the experiment, whose runs and plans are read for all that is said besides the numbers.
+        promised: what was planned before the first result.
+        out: the directory of the experiment, whose runs are read for all that is said besides the numbers.
         is_final: whether all cells have ended. Before that nothing is said of thresholds and effects.
     """
     experiment, seeds = plan.experiment, plan.experiment.seeds
@@ -132,8 +131,8 @@ def outcome_of(
     # Hypotheses.
     tested = [_comparison(plan, each, values) for each in experiment.hypotheses]
     comparisons = [each for each in tested if each is not None]
-    judged = corrected(comparisons, experiment.alpha, experiment.hypotheses, planned, lost)
-    exploratory = [each.with_test for each in experiment.hypotheses if each not in planned]
+    judged = corrected(comparisons, experiment.alpha, experiment.hypotheses, promised.planned, promised.lost)
+    exploratory = [each.with_test for each in experiment.hypotheses if each not in promised.planned]
     missing: dict[str, list[int]] = {}
     for cell in plan.cells:
         if (cell.condition, cell.seed) not in values:
@@ -167,7 +166,7 @@ def outcome_of(
         else [],
         missing=missing,
         effects=effects,
-        notes=[*([] if out is None else notes_on_plans(out, plan.hash)), *notes],
+        notes=[*promised.notes, *notes],
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -50,11 +51,8 @@ def read_plans(out: Path) -> list[PlanFile]:
     return [read_json(path, PlanFile) for path in sorted((out / PLANS).glob("*.json"))]
 
 
-def record_plan(out: Path, plan: Plan, cells_done: int) -> list[Hypothesis]:
-    """Write the plan, unless it is there, and return its hypotheses that were planned before the first result.
-
-    A hypothesis counts as planned if its measure and its conditions meant then what they mean now.
-    """
+def record_plan(out: Path, plan: Plan, cells_done: int) -> Promised:
+    """Write the plan, unless it is there, and return what it has promised."""
     directory = out / PLANS
     try:
         directory.mkdir(exist_ok=True)
@@ -63,87 +61,58 @@ def record_plan(out: Path, plan: Plan, cells_done: int) -> list[Hypothesis]:
             write_json(directory / f"{len(kept) + 1:03d}-{plan.hash[:16]}.json", _kept(plan, cells_done))
     except OSError as error:
         raise run_directory_error(error, f"{directory}: cannot be used") from None
-    return promised_so_far(out, plan)[0]
+    return promised_so_far(out, plan)
 
 
-def promised_so_far(out: Path, plan: Plan) -> tuple[list[Hypothesis], list[Hypothesis]]:
-    """Return the hypotheses that were planned before the first result: those of a plan, and the lost ones."""
+class Promised(NamedTuple):
+    """The hypotheses that were planned before the first result."""
+
+    planned: Sequence[Hypothesis] = ()  # those whose measure and conditions meant then what they mean now
+    # those of the last plan before the first result that are not among these. They count in every correction:
+    # otherwise removing a hypothesis with a bad result would help the others.
+    lost: Sequence[Hypothesis] = ()
+    notes: Sequence[str] = ()  # what weakens the p values, a sentence each
+
+
+def promised_so_far(out: Path, plan: Plan) -> Promised:
     try:
-        plans = read_plans(out)
+        return promised(read_plans(out), _kept(plan, 0))
     except NotJsonError as error:
         raise RunDirectoryError(f"{out / PLANS}: holds a file that is no plan: {error.strerror}") from None
-    now = _kept(plan, 0)
-    return planned_first(plans, now), lost_since(plans, now)
 
 
-def planned_first(plans: Sequence[PlanFile], now: PlanFile) -> list[Hypothesis]:
-    """Return the hypotheses of a plan that were planned before the first result, and meant then what they mean now."""
-    kept = []
-    for each in plans:
-        if not each.cells_done:
-            then = _promises(each)
-            kept += [promise[0] for promise in _promises(now) if promise in then]
-    return [each for each in now.experiment.hypotheses if each in kept]
-
-
-def lost_since(plans: Sequence[PlanFile], now: PlanFile) -> list[Hypothesis]:
-    """Return the hypotheses of the last plan before the first result that are not among the planned ones of a plan now.
-
-    They count in every correction: otherwise removing a hypothesis with a bad result would help the others.
-    """
-    before = [each for each in plans if not each.cells_done]
-    planned = planned_first(plans, now)
-    return [each for each in before[-1].experiment.hypotheses if each not in planned] if before else []
-
-
-def _promises(plan: PlanFile) -> list[tuple[Hypothesis, list[str], list[tuple[str, str]]]]:
-    """Return each hypothesis of a plan with all that decides what it means: its measure and its conditions."""
-    experiment, found = plan.experiment, []
-    for each in experiment.hypotheses:
-        measure = [experiment.measures[each.measure], plan.own_code.get(each.measure, "")]
-        found.append((each, measure, [(name, plan.meanings[name]) for name in each.contrast]))
-    return found
-
-
-def notes_on_plans(out: Path, plan: str) -> list[str]:
-    """Return notes, in words, where the plans in a directory weaken the p values of one of them."""
-    try:
-        plans = read_plans(out)
-        now = next((each for each in plans if each.hash == plan), None)
-        return [*_seeds_added(plans), *([] if now is None else _changed_since(plans, now))]
-    except (OSError, LookupError):
-        return []
-
-
-def _seeds_added(plans: Sequence[PlanFile]) -> list[str]:
-    """Return a note if seeds were added once there were results: then p values are too small.
-
-    Seeds in place of others are added ones, too, also if there are not more of them.
-    """
-    known, are_added = set[int](), False
-    for plan in plans:
-        seeds = {*plan.experiment.seeds}
-        are_added = are_added or (bool(plan.cells_done) and bool(known) and not seeds <= known)
-        known |= seeds
-    if not are_added:
-        return []
-    said = ", then ".join(str(len({*plan.experiment.seeds})) for plan in plans)
-    problem = f"seeds were added after there were results ({said}): p values hold for a number that was fixed before"
-    return [f"{problem}. Take sequential seeds, or give a replication another directory"]
-
-
-def _changed_since(plans: Sequence[PlanFile], now: PlanFile) -> list[str]:
-    """Return a note for each hypothesis that was planned before the first result, and is now removed or changed."""
-    said = [one for each in plans if not each.cells_done for one in each.experiment.hypotheses]
-    planned = planned_first(plans, now)
-    removed = [
+def promised(plans: Sequence[PlanFile], now: PlanFile) -> Promised:
+    """Return what the plans before the first result have promised of a plan."""
+    first = [plan for plan in plans if not plan.cells_done]
+    then = [_meaning(plan, each) for plan in first for each in plan.experiment.hypotheses]
+    planned = [each for each in now.experiment.hypotheses if _meaning(now, each) in then]
+    lost = [each for each in first[-1].experiment.hypotheses if each not in planned] if first else []
+    said = [hypothesis for hypothesis, *_ in then]
+    notes = list[str]()
+    known = set[int]()
+    for plan in plans:  # seeds in place of others are added ones, too, also if there are not more of them
+        if plan.cells_done and known and not known.issuperset(plan.experiment.seeds) and not notes:
+            counts = ", then ".join(str(len({*each.experiment.seeds})) for each in plans)
+            notes.append(
+                f"seeds were added after there were results ({counts}): p values hold for a number that was fixed "
+                "before. Take sequential seeds, or give a replication another directory"
+            )
+        known.update(plan.experiment.seeds)
+    notes += [
         f"removed after there were results: {each.with_test}: p values are corrected for it all the same"
-        for each in lost_since(plans, now)
+        for each in lost
         if each not in now.experiment.hypotheses
     ]
-    return removed + [
+    notes += [
         f"exploratory, although it was planned in these words: {each.with_test}: its measure, or the settings, input "
         "files or code of its conditions, those of the base among them, are others than before the first result"
         for each in now.experiment.hypotheses
         if each in said and each not in planned
     ]
+    return Promised(planned, lost, notes)
+
+
+def _meaning(plan: PlanFile, each: Hypothesis) -> tuple[Hypothesis, list[str | None], list[tuple[str, str]]]:
+    """Return a hypothesis with all that decides what it means: its measure and its conditions."""
+    measure = [plan.experiment.measures[each.measure], plan.own_code.get(each.measure)]
+    return each, measure, [(name, plan.meanings[name]) for name in each.contrast]

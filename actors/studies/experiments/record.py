@@ -27,8 +27,7 @@ from actors.studies.experiments.plan import Plan
 from actors.studies.experiments.plan_record import (
     PLANS,
     PlanFile,
-    lost_since,
-    planned_first,
+    promised,
     read_plans,
 )
 from actors.studies.experiments.run_measures import measured
@@ -101,7 +100,7 @@ def read_experiment_record(path: Path, on_cell: Callable[[int, int], None] = lam
             raise RunDirectoryError(problem) from None
     else:
         values.update(_measured(path, plan, cells, values))
-        outcome = outcome_of(plan, values, planned_first(plans, plan), lost_since(plans, plan), path, is_final=False)
+        outcome = outcome_of(plan, values, promised(plans, plan), path, is_final=False)
     return ExperimentRecord(
         path=path, plan=plan, plans=len(plans), cells=cells, values=values, outcome=outcome, is_final=is_final
     )

@@ -17,7 +17,7 @@ from statistics import fmean
 import msgspec
 from msgspec.structs import replace
 
-from actors.core.errors import RunDirectoryError, run_directory_error
+from actors.core.errors import run_directory_error
 from actors.core.files import (
     NotJsonError,
     content_hash,
@@ -73,7 +73,7 @@ def sealed_now(plan: str, parts: dict[str, str], predictions: Predictions, cells
     """Return predictions of the outcomes of a plan, by its hash and those of its parts, sealed."""
     sealed = Sealed(
         seal="",
-        at=now(),
+        at=_as_time(datetime.now(UTC).timestamp()),
         prism=version("prism-sim"),
         cells_begun=cells_begun,
         plan=plan,
@@ -81,11 +81,6 @@ def sealed_now(plan: str, parts: dict[str, str], predictions: Predictions, cells
         predictions=predictions,
     )
     return replace(sealed, seal=_seal_of(sealed))
-
-
-def now() -> str:
-    """Return the time in UTC, in the form of a sealed file."""
-    return _as_time(datetime.now(UTC).timestamp())
 
 
 def _as_time(seconds: float) -> str:
@@ -137,20 +132,25 @@ def _seal_of(sealed: Sealed) -> str:
     return content_hash(replace(sealed, seal=""))
 
 
-class Opened(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of measured figures that the predictions were scored with: its name, its hash, and when it was opened."""
+def register(out: Path, sealed: Sealed) -> None:
+    """Keep a sealed file in the directory of its experiment, unless it is there."""
+    path = out / SEALS / f"{sealed.seal[:16]}.json"
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            refuse_links(out)
+            write_json(path, sealed)
+    except OSError as error:
+        raise run_directory_error(error, f"{error.filename or path.parent}: cannot be used") from None
 
-    file: str
-    sha256: str
-    at: str
 
-
-class Registered(msgspec.Struct, frozen=True, kw_only=True):
-    """A sealed file as it is registered in the directory of an experiment."""
-
-    cells_begun: int  # the number of runs that had begun when it was registered
-    sealed: Sealed
-    opened: list[Opened] = []  # the files that it was scored with, in the order in which they were opened
+def _notes_on_others(out: Path, sealed: Sealed) -> list[str]:
+    """Return a note if the author has sealed other predictions of the experiment: one of many comes true by chance."""
+    by = sealed.predictions.by
+    others = [read_sealed(path) for path in sorted((out / SEALS).glob("*.json"))]
+    count = sum(other.predictions.by == by and other.seal != sealed.seal for other in others)
+    files = "1 other file" if count == 1 else f"{count:,} other files"
+    return [f"{by} has sealed {files} of predictions of this experiment, which are in {SEALS}"] if count else []
 
 
 def _begun_at(cell: Path) -> str:
@@ -165,56 +165,6 @@ def _begun_at(cell: Path) -> str:
     return _as_time(min(times)) if times else ""
 
 
-def register(out: Path, sealed: Sealed, begun: int) -> Registered:
-    """Register a sealed file in the directory of the experiment, unless it is registered, and return its record.
-
-    Args:
-        begun: the runs in the directory, whether they have ended or not.
-    """
-    path = _place(out, sealed)
-    if not path.exists():
-        return _written(out, Registered(cells_begun=begun, sealed=sealed))
-    registered = _read(path)
-    if registered.sealed != sealed:
-        raise RunDirectoryError(f"{path}: was changed after it was sealed")
-    return registered
-
-
-def _notes_on_others(out: Path, registered: Registered) -> list[str]:
-    """Return a note if the author has sealed other predictions of the experiment: one of many comes true by chance."""
-    by = registered.sealed.predictions.by
-    count = sum(other.sealed.predictions.by == by for other in _others(out, registered))
-    files = "1 other file" if count == 1 else f"{count:,} other files"
-    return [f"{by} has sealed {files} of predictions of this experiment, which are in {SEALS}"] if count else []
-
-
-def _others(out: Path, registered: Registered) -> list[Registered]:
-    paths = (path for path in sorted((out / SEALS).glob("*.json")) if path != _place(out, registered.sealed))
-    return [_read(path) for path in paths]
-
-
-def _read(path: Path) -> Registered:
-    try:
-        return read_json(path, Registered)
-    except OSError as error:
-        raise RunDirectoryError(f"{path}: cannot be read: {error.strerror or error}") from None
-
-
-def _written(out: Path, registered: Registered) -> Registered:
-    path = _place(out, registered.sealed)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        refuse_links(out)
-        write_json(path, registered)
-    except OSError as error:
-        raise run_directory_error(error, f"{error.filename or path.parent}: cannot be used") from None
-    return registered
-
-
-def _place(out: Path, sealed: Sealed) -> Path:
-    return out / SEALS / f"{sealed.seal[:16]}.json"
-
-
 BYTES_MAX = 16 << 20  # the most bytes of a file of measured figures
 COLUMNS = ("condition", "measure", "value")
 MINUS = "minus"  # the column of measured figures that are differences: the condition that was subtracted
@@ -224,12 +174,7 @@ Values = Mapping[tuple[str, int], Mapping[str, float]]  # `{(condition, seed): {
 
 
 def scores_of_runs(
-    registered: Registered,
-    seeds: Sequence[int],
-    values: Values,
-    out: Path,
-    cells: Sequence[Path],
-    notes: Sequence[str],
+    sealed: Sealed, seeds: Sequence[int], values: Values, out: Path, cells: Sequence[Path], notes: Sequence[str]
 ) -> PredictionScores:
     """Return the scores of predictions by the runs of their experiment.
 
@@ -238,49 +183,30 @@ def scores_of_runs(
         out: the directory of the experiment; `cells`: those of its runs, whether they have ended or not.
         notes: what was changed in the plan since the sealing.
     """
-    sealed = registered.sealed
+    late = list[str]()
     if sealed.cells_begun:
         late = [f"sealed when {sealed.cells_begun:,} runs of the experiment could be seen: this is no prediction"]
     elif (begun := min(filter(None, map(_begun_at, cells)), default=sealed.at)) < sealed.at:
         late = [f"a run of it was begun at {begun}, before the sealing at {sealed.at}: this is no prediction"]
-    elif registered.cells_begun:
-        seen = f"{registered.cells_begun:,} runs of it had begun"
-        late = [f"the experiment's directory got the sealed file after {seen}: only the file says when it was sealed"]
-    else:
-        late = []
     early = "before the first run by this machine's clock and files, which only a seal that others have can confirm"
     order = "not known to be from before the runs" if late else early
-    figures = _figures_of_runs(sealed.predictions, seeds, values)
-    return _scores(registered, figures, order, [*late, *_notes_on_others(out, registered), *notes])
+    return _scores(sealed, _figures_of_runs(sealed.predictions, seeds, values), order, out, [*late, *notes])
 
 
-def scores_of_data(path: Path, registered: Registered, out: Path, notes: Sequence[str]) -> PredictionScores:
-    """Return the scores of predictions by measured figures of a CSV file; its hash is kept as that of opened data."""
+def scores_of_data(path: Path, sealed: Sealed, out: Path, notes: Sequence[str]) -> PredictionScores:
+    """Return the scores of predictions by measured figures of a CSV file."""
     try:
         content = read_regular(path, BYTES_MAX)
     except FileNotFoundError:
         raise ConfigError(str(path), "no such file; expected a CSV file with measured figures") from None
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror or error}") from None
-    figures = _figures_of_data(content, path, registered.sealed.predictions)
-    digest, early = sha256(content).hexdigest(), list[str]()
-    if all(each.sha256 != digest for each in registered.opened):
-        new = Opened(file=path.name, sha256=digest, at=now())
-        registered = _written(out, replace(registered, opened=[*registered.opened, new]))
-    # The reasons for which the predictions may have been made or chosen after the data were opened.
-    first = registered.opened[0]
-    if first.sha256 != digest:
-        before = f"{first.file} ({first.sha256[:16]}) at {first.at}"
-        early.append(f"other data were opened for these predictions before: {before}")
-    opened_for_others = (each for other in _others(out, registered) for each in other.opened if each.sha256 == digest)
-    if any(each.at <= registered.sealed.at for each in opened_for_others):
-        early.append("these data were opened for another sealed file before this one was sealed: this is no prediction")
-    order = f"scored with {path.name} (SHA-256 {digest[:16]})"
-    return _scores(registered, figures, order, [*early, *_notes_on_others(out, registered), *notes])
+    figures = _figures_of_data(content, path, sealed.predictions)
+    order = f"scored with {path.name} (SHA-256 {sha256(content).hexdigest()[:16]})"
+    return _scores(sealed, figures, order, out, notes)
 
 
-def _scores(registered: Registered, figures: Figures, order: str, notes: Sequence[str]) -> PredictionScores:
-    sealed = registered.sealed
+def _scores(sealed: Sealed, figures: Figures, order: str, out: Path, notes: Sequence[str]) -> PredictionScores:
     predictions = sealed.predictions
     scores = scored_predictions(predictions, figures)
     unknown = [each.outcome for each in scores if each.observed is None]
@@ -292,7 +218,7 @@ def _scores(registered: Registered, figures: Figures, order: str, notes: Sequenc
         at=sealed.at,
         text=f"Predictions by {predictions.by}, sealed {sealed.at[:10]}, {order}. "
         + scores_in_words(scores, predictions.reference),
-        notes=[*notes, *lacking],
+        notes=[*notes, *_notes_on_others(out, sealed), *lacking],
         scores=scores,
     )
 

@@ -13,7 +13,7 @@ from actors.core.errors import RunDirectoryError
 from actors.studies.experiments.driver import run_batches
 from actors.studies.experiments.outcome import outcome_of
 from actors.studies.experiments.plan import Plan, make_plan
-from actors.studies.experiments.plan_record import notes_on_plans, promised_so_far, record_plan
+from actors.studies.experiments.plan_record import promised_so_far, record_plan
 from actors.studies.experiments.record import read_experiment_record
 from prism.errors import ConfigError
 from tests.actors.studies.experiments.files import BASE, EXPERIMENT, write_experiment
@@ -136,11 +136,12 @@ def test_a_hypothesis_was_planned_if_its_measure_and_conditions_meant_the_same(
     tmp_path: Path, old: str, new: str, base: str, graph: str, *, is_planned: bool
 ) -> None:
     (tmp_path / "graph.txt").write_text(RING)
-    planned = record_plan(tmp_path, make_plan(write_experiment(tmp_path, base=PATHS)), 0)
+    planned = record_plan(tmp_path, make_plan(write_experiment(tmp_path, base=PATHS)), 0).planned
     (tmp_path / "graph.txt").write_text(graph)
     changed = make_plan(write_experiment(tmp_path, EXPERIMENT.replace(old, new) if old else EXPERIMENT, base))
-    assert record_plan(tmp_path, changed, 6) == (planned if is_planned else [])
-    notes = [note.partition(":")[0] for note in notes_on_plans(tmp_path, changed.hash)]
+    found = record_plan(tmp_path, changed, 6)
+    assert found.planned == (planned if is_planned else [])
+    notes = [note.partition(":")[0] for note in found.notes]
     assert ("exploratory, although it was planned in these words" in notes) == (not is_planned)
     record = read_experiment_record(tmp_path)
     assert (record.plan.hash, bool(record.outcome.exploratory)) == (changed.hash, not is_planned)
@@ -158,13 +159,12 @@ def test_a_planned_hypothesis_that_is_removed_after_results_counts_in_the_correc
         for number, each in enumerate(both.cells)
     }
     one = make_plan(write_experiment(tmp_path))
-    record_plan(tmp_path, one, 6)
-    planned, lost = promised_so_far(tmp_path, one)
-    assert [each.with_test for each in lost] == ["posts: random differs from chronological (t)"]
-    [left] = outcome_of(one, values, planned, lost=lost).comparisons
+    found = record_plan(tmp_path, one, 6)
+    assert [each.with_test for each in found.lost] == ["posts: random differs from chronological (t)"]
+    [left] = outcome_of(one, values, found).comparisons
     assert (left.among, left.p_holm) == (2, min(1.0, 2 * left.p))
-    [note] = notes_on_plans(tmp_path, one.hash)
-    assert note.startswith(f"removed after there were results: {lost[0].with_test}")
+    [note] = found.notes
+    assert note.startswith(f"removed after there were results: {found.lost[0].with_test}")
 
 
 def test_a_table_beside_the_file_is_a_design_and_its_errors_name_line_and_column(tmp_path: Path) -> None:
@@ -190,11 +190,12 @@ def test_a_table_beside_the_file_is_a_design_and_its_errors_name_line_and_column
 
 
 def test_seeds_that_were_added_after_results_are_said_and_fewer_seeds_are_no_others(tmp_path: Path) -> None:
+    notes = []
     for seeds in ("3", "[1, 2]", "[2, 3]", "[3, 4]"):
-        assert notes_on_plans(tmp_path, "") == []
         plan = make_plan(write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", f"seeds: {seeds}")))
-        record_plan(tmp_path, plan, 6)
-    [note] = notes_on_plans(tmp_path, "")
+        notes.append(record_plan(tmp_path, plan, 6).notes)
+    assert notes[:3] == [[], [], []]
+    [note] = notes[3]
     assert note.startswith("seeds were added after there were results (3, then 2, then 2, then 2): p values hold for")
     (tmp_path / "plans" / "005-abababababababab.json").write_text('{"a":' * 100_000)
     with pytest.raises(RunDirectoryError, match="holds a file that is no plan: is not what PRISM writes: it is nested"):
@@ -228,6 +229,6 @@ def test_sequential_seeds_stop_at_the_same_seed_whatever_was_done_before(tmp_pat
     assert again == part
     assert part.hash == made.hash
     assert problems == {}
-    outcome = outcome_of(part, values, [])
+    outcome = outcome_of(part, values)
     assert outcome.missing == {}
     assert {each.over_seeds.count for each in outcome.conditions} == {end.seeds}
