@@ -332,7 +332,7 @@ class Room(NamedTuple):
     scores: NDArray[np.float64]
     slots: NDArray[np.uint8]
     hashes: NDArray[np.uint64]
-    smallest: NDArray[np.uint64]
+    near: Ints
     chosen: Ints
 
 

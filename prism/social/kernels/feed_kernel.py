@@ -174,32 +174,6 @@ def add_own(t: Any, person: Any, tick: Any) -> Any:
 
 
 @kernel
-def keep_smallest(t: Any, start: Any, count: Any, limit: Any) -> Any:
-    """Choose the originals with the smallest of these hashes, none above a limit; return how many they are.
-
-    Args:
-        start: where they start in the parts of originals; count: how many there are.
-    """
-    hashes, smallest, chosen, posts = t.room.hashes, t.room.smallest, t.room.chosen, t.part_posts
-    most, kept = t.settings.pool, 0
-    for at in range(count):
-        bits = hashes[at]
-        if bits > limit:
-            continue
-        if kept == most:
-            if bits >= smallest[kept - 1]:
-                continue
-            kept -= 1  # the list is full: its largest hash falls out
-        to = kept  # insertion into the ascending list, from its end
-        while to > 0 and smallest[to - 1] > bits:
-            smallest[to], chosen[to] = smallest[to - 1], chosen[to - 1]
-            to -= 1
-        smallest[to], chosen[to] = bits, posts[start + at]
-        kept += 1
-    return kept
-
-
-@kernel
 def sample(t: Any, person: Any, round_start: Any) -> Any:
     """Choose the originals of a reader's sample, those with the smallest hashes; return how many they are.
 
@@ -216,17 +190,33 @@ def sample(t: Any, person: Any, round_start: Any) -> Any:
     part = np.int64(drawn_bits(t.key, person, round_start, _PART, 0) >> U(64 - bits)) if bits else np.int64(0)
     # 2. Hash each original of the part with a salt of this reader and this round.
     salt = drawn_bits(t.key, person, round_start, _POOL, 0)
-    start, count, likely = t.part_starts[part], t.part_counts[part], 2 * t.settings.pool + 8
-    hashes, origins = t.room.hashes, t.part_origins
+    start, count, most = t.part_starts[part], t.part_counts[part], t.settings.pool
+    hashes, origins, posts = t.room.hashes, t.part_origins[start : start + count], t.part_posts[start : start + count]
     for at in range(count):
-        hashes[at] = mixed_bits(origins[start + at] ^ salt)
-    # 3. Keep the smallest. Hashes are uniform over 64 bits, so about `likely` of them are below `likely` / `count` of
-    #    that range. This is nearly always enough, and spares the insertion of all others; if it is not, all are tried.
-    if count > 2 * likely:
-        kept = keep_smallest(t, start, count, _ALL // U(count) * U(likely))
-        if kept == t.settings.pool:
-            return kept
-    return keep_smallest(t, start, count, _ALL)
+        hashes[at] = mixed_bits(origins[at] ^ salt)
+    # 3. Note where the small ones are. Hashes are uniform over 64 bits, so about `likely` of them are below `likely` /
+    #    `count` of that range. If these are too few, more are tried.
+    near, chosen, likely, low = t.room.near, t.room.chosen, most + 2 * math.floor(math.sqrt(most)), 0
+    while True:
+        limit = _ALL if likely >= count else _ALL // U(count) * U(likely)
+        low = 0
+        for at in range(count):  # most places are overwritten: a branch would often be guessed wrongly
+            near[low] = at
+            low += hashes[at] <= limit
+        if low >= most or likely >= count:
+            break
+        likely *= 2
+    # 4. Drop the largest of these until they are as many as a sample has.
+    while low > most:
+        largest = 0
+        for at in range(1, low):
+            if hashes[near[at]] >= hashes[near[largest]]:
+                largest = at
+        low -= 1
+        near[largest] = near[low]
+    for at in range(low):
+        chosen[at] = posts[near[at]]
+    return low
 
 
 @kernel
