@@ -18,7 +18,7 @@ WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 2) + 1)
 test-slow test-landing: WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 2) + 2)
 PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS)
 
-.PHONY: help extras run test coverage test-landing test-slow test-cluster test-model lint lint-deploy types check bench bench-peers soak soak-virtual dashboards rules mutants lock clean
+.PHONY: help extras run test coverage test-landing test-slow test-cluster test-model lint lint-deploy types check bench bench-peers profile soak soak-virtual dashboards rules mutants lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -132,6 +132,9 @@ $(PEERS)/.ready: requirements.lock pyproject.toml
 bench-peers: $(PEERS)/.ready ## PRISM beside Mesa, pykka, xoscar, Thespian and charts of other libraries; writes docs/scale.md (14 minutes)
 	$(PEERS)/bin/python -m benchmarks.peers --json docs/benchmarks.json $(PEERS_OPTIONS)
 	$(PEERS)/bin/python -m benchmarks.peers --doc
+
+profile: $(READY) ## the share of each kernel in compiled runs, by `perf` of Linux (PEOPLE="1000 100000")
+	$(BIN)/python -m benchmarks.kernels $(if $(PEOPLE),--people $(PEOPLE))
 
 soak: $(READY) ## configs/soak.yaml and a server that fails in many ways, watched for memory (MINUTES=20; more: docs/operations.md)
 	$(BIN)/python -m deploy.soak --minutes $(MINUTES) --out runs/soak-report-$$(date +%Y%m%d-%H%M%S)

@@ -13,7 +13,6 @@ import argparse
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -60,7 +59,7 @@ def write_map() -> None:
         f"{start:x} {min(stop - start, 1 << 16):x} {places[start]}\n"
         for start, stop in zip(starts, [*starts[1:], starts[-1] + 1], strict=True)
     ]
-    Path(f"/tmp/perf-{os.getpid()}.map").write_text("".join(lines))  # noqa: S108  # where perf looks for it
+    Path(f"/tmp/perf-{os.getpid()}.map").write_text("".join(lines))  # where perf looks for it
 
 
 def measured(people: int, settings: list[str]) -> tuple[float, Counter[str]]:
@@ -69,12 +68,10 @@ def measured(people: int, settings: list[str]) -> tuple[float, Counter[str]]:
     given = [f"population.size={people}", f"simulation.rounds={rounds}", "run.activation=compiled", *settings]
     config = read_config("configs/friends.yaml", given)
     simulation = Simulation(config, build_domain(config).domain)
-    simulation.agents.begin(None)  # compiles what the chart needs; no agent has a task
-    write_map()
     with tempfile.TemporaryDirectory() as place:
         samples = Path(place, "samples")
         perf = subprocess.Popen(
-            ["perf", "record", "-q", "-e", "cpu-clock", "-F", "1000", "-p", str(os.getpid()), "-o", samples]
+            ["perf", "record", "-q", "-e", "cpu-clock", "-F", "1000", "-p", str(os.getpid()), "-o", str(samples)]
         )
         sleep(1.0)  # until it samples
         begun = process_time()
@@ -83,7 +80,7 @@ def measured(people: int, settings: list[str]) -> tuple[float, Counter[str]]:
         perf.send_signal(SIGINT)
         perf.wait()
         write_map()
-        shown = ["perf", "script", "-i", samples, "-F", "ip,sym", "--no-inline"]
+        shown = ["perf", "script", "-i", str(samples), "-F", "ip,sym", "--no-inline"]
         found = subprocess.run(shown, capture_output=True, text=True, check=True).stdout
     return microseconds, Counter(map(name_of, found.splitlines()))
 

@@ -257,8 +257,8 @@ class Stretch(NamedTuple):
 
     Args:
         ticks: how many there are.
-        tables: `{table: (its columns, the rows of each tick and wave)}`: updates and questions by the numbers of their
-            kinds, and what took place.
+        tables: `{table: (its columns, the rows up to the end of each wave of each tick)}`: updates and questions by the
+            numbers of their kinds, and what took place.
         kinds: the kinds of updates, by number; asked_kinds: those of questions.
         triggers: those of all these ticks.
         updates: how often each kind of update took place, by its number.
@@ -268,7 +268,7 @@ class Stretch(NamedTuple):
     """
 
     ticks: int
-    tables: Mapping[str, tuple[Sequence[Values], Ints]]
+    tables: Mapping[str, tuple[Sequence[Values], list[list[int]]]]
     kinds: Sequence[Kind]
     asked_kinds: Mapping[int, QuestionKind]
     triggers: int

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain, pairwise
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -156,36 +158,55 @@ class KindNumbers:
 
     def payloads(self, first: int, stretch: Stretch, shapes: Sequence[Shape]) -> Iterator[bytes]:
         """Yield the payloads of ticks that were run together."""
-        tables = {name: (list(columns), counts) for name, (columns, counts) in stretch.tables.items()}
+        if not stretch.ticks:
+            return
+        tables = {name: (list(columns), ends) for name, (columns, ends) in stretch.tables.items()}
         # 1. The numbers of kinds, in the order in which they occur: in each wave updates, then questions.
         new = list[tuple[int, int, int, int, Kind]]()
         table = np.full(len(stretch.kinds), -1, dtype=np.int64)
         for order, name in enumerate((UPDATES.name, QUESTIONS.name)):
-            (_, codes, *_), counts = tables[name]
-            ends = counts.cumsum()
-            for code in np.flatnonzero(np.bincount(codes)).tolist():
+            (_, codes, *_), ends = tables[name]
+            for code in np.bincount(codes).nonzero()[0].tolist():
                 kind = stretch.kinds[code] if order == 0 else kind_of_question(stretch.asked_kinds[code])
-                table[code] = self._numbers.get(kind, -1)
-                if table[code] < 0:
+                table[code] = number = self._numbers.get(kind, -1)
+                if number < 0:
                     place = int(np.argmax(codes == code))
-                    new.append((int(np.searchsorted(ends, place, side="right")), order, place, code, kind))
+                    new.append((bisect_right([*chain(*ends)], place), order, place, code, kind))
         of_tick: dict[int, list[Kind]] = {}
-        waves = tables[UPDATES.name][1].shape[1]
+        waves = len(tables[UPDATES.name][1][0])
         for wave, _, _, code, kind in sorted(new):
             table[code] = self._numbers[kind] = len(self._numbers)
             of_tick.setdefault(wave // waves, []).append(kind)
         for name in (UPDATES.name, QUESTIONS.name):
             tables[name][0][1] = table[tables[name][0][1]]
-        # 2. The bytes of each column, of which each tick gets its part.
+        # 2. The rows of each tick, and their bytes.
         heads: list[list[list[int]]] = [[] for _ in range(stretch.ticks)]
         bodies: list[list[bytes]] = [[] for _ in range(stretch.ticks)]
         for place, kinds in of_tick.items():
             heads[place].append([0, len(kinds)])
-            columns = zip(_columns(kinds), shapes[0].columns, strict=True)
-            bodies[place] += [bytes_of(values, dtype) for values, (_, dtype) in columns]
+            texts = zip(_columns(kinds), shapes[0].columns, strict=True)
+            bodies[place] += [bytes_of(values, dtype) for values, (_, dtype) in texts]
         for number, shape in enumerate(shapes):
-            if shape.name in tables:
-                _cut(number, shape, *tables[shape.name], heads, bodies)
+            if shape.name not in tables:
+                continue
+            columns, ends = tables[shape.name]
+            places, bounds, before = list[int](), [0], 0
+            for place, of_waves in enumerate(ends):
+                if of_waves[-1] > before:
+                    rows = [end - start for start, end in pairwise((before, *of_waves))]
+                    while not rows[-1]:
+                        rows.pop()
+                    heads[place].append([number, *rows])
+                    before = of_waves[-1]
+                    places.append(place)
+                    bounds.append(before)
+            parts = [
+                *chain.from_iterable(
+                    _cut(values, dtype, bounds) for values, (_, dtype) in zip(columns, shape.columns, strict=True)
+                )
+            ]
+            for place, cut in zip(places, zip(*parts, strict=True), strict=False):
+                bodies[place] += cut
         known, self._recorded = self._recorded, len(self._numbers)
         for place, (head, body) in enumerate(zip(heads, bodies, strict=True)):
             yield payload_of(first + place, known, head, body)
@@ -205,39 +226,14 @@ class KindNumbers:
         return found
 
 
-def _cut(
-    number: int,
-    shape: Shape,
-    columns: Sequence[Values],
-    counts: NDArray[np.int64],
-    heads: Sequence[list[list[int]]],
-    bodies: Sequence[list[bytes]],
-) -> None:
-    """Give each tick its rows of a table.
-
-    Args:
-        counts: the rows of each tick and wave.
-        heads, bodies: of each tick's payload.
-    """
-    places, of_waves = (counts.sum(axis=1) > 0).nonzero()[0].tolist(), counts.tolist()
-    for place in places:
-        waves = of_waves[place]
-        while not waves[-1]:
-            waves.pop()
-        heads[place].append([number, *waves])
-    ends = np.append(0, counts.sum(axis=1).cumsum())
-    begins, stops = ends.tolist(), ends[1:].tolist()
-    for values, (_, dtype) in zip(columns, shape.columns, strict=True):
-        if isinstance(values, Heap):
-            bounds = np.append(0, values.ends)[ends].tolist()
-            lengths, data = bytes_of(values.lengths, "<u4"), values.data.tobytes()
-            for place in places:
-                bodies[place].append(lengths[4 * begins[place] : 4 * stops[place]])
-                bodies[place].append(data[bounds[place] : bounds[place + 1]])
-        else:
-            data, width = bytes_of(values, dtype), np.dtype(dtype).itemsize
-            for place in places:
-                bodies[place].append(data[width * begins[place] : width * stops[place]])
+def _cut(values: Values, dtype: str, bounds: Sequence[int]) -> Iterator[list[bytes]]:
+    """Yield the bytes of a column between each two of these rows; of texts the lengths, then the texts."""
+    if isinstance(values, Heap):
+        yield from _cut(values.lengths, "<u4", bounds)
+        yield from _cut(values.data, "|u1", np.append(0, values.ends)[bounds].tolist())
+    else:
+        data, width = bytes_of(values, dtype), np.dtype(dtype).itemsize
+        yield [data[width * start : width * stop] for start, stop in pairwise(bounds)]
 
 
 def _columns(kinds: Sequence[Kind]) -> list[Heap]:

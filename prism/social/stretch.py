@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -120,20 +120,19 @@ class Stretches:
         posts = network.state.t.counts.posts
         events = network.state.t.events[: int(posts[col.EVENTS])]
         posts[col.EVENTS] = 0
-        tables: dict[str, tuple[Sequence[Values], Ints]] = {}
+        tables: dict[str, tuple[Sequence[Values], list[list[int]]]] = {}
         what, happened = events[:, col.WHAT], network.rows_of(events, taken)
         for name, is_of in ((POSTS.name, (what > col.LIKE) & (what < col.FEED)), (LIKES.name, what == col.LIKE)):
             if name in happened:
-                ends = np.append(0, is_of.cumsum())[log.events[:done]]
-                tables[name] = happened[name], _counts(ends)
+                tables[name] = happened[name], np.append(0, is_of.cumsum())[log.events[:done]].tolist()
         # The answers.
         new = slice(before, asked)
         wholes, shares = log.wholes[new].copy(), log.shares[new].copy()
         columns = network.in_columns(log.ticks[new], wholes, shares)
         agents, codes = log.agents[new].copy(), log.codes[new].copy()
-        tables[UPDATES_TABLE.name] = (log.who[:updates].copy(), log.numbers[:updates].copy()), _counts(log.ends[:done])
-        asks = np.column_stack((log.asks[:done], np.zeros(done, dtype=np.int64)))
-        tables[QUESTIONS.name] = (agents, codes, *columns), asks
+        tables[UPDATES_TABLE.name] = (log.who[:updates].copy(), log.numbers[:updates].copy()), log.ends[:done].tolist()
+        asks = accumulate(log.asks[:done].tolist())
+        tables[QUESTIONS.name] = (agents, codes, *columns), [[end] * WAVES for end in asks]
         return Stretch(
             ticks=done,
             tables=tables,
@@ -174,13 +173,6 @@ def _put_in(log: StretchBuffers, pending: Pending) -> int:
 
 def _copied(count: int, *arrays: Any) -> Iterator[Any]:
     return (array[:count].copy() for array in arrays)
-
-
-def _counts(ends: Ints) -> Ints:
-    """Return the rows of each tick and wave, of which `ends` are the ends."""
-    counts = ends.ravel().copy()  # np.diff takes ten times as long for a few waves
-    counts[1:] -= counts[:-1].copy()
-    return counts.reshape(ends.shape)
 
 
 def _pending(
