@@ -188,19 +188,19 @@ class StatefulAgent(Generic[S]):
             clock = self.clock
             if not is_named or tick * clock.tick_seconds > FAR_S or clock.epoch.year > FAR_YEAR:
                 StateTransition(before, state, trigger, clock.at(tick))  # says what is wrong with it
-            if self._history is None:
-                self._history = deque(maxlen=self._max_history_depth)
-            remembered = self.remembered(context)
-            if isinstance(self._history, deque):
-                self._history.append((before, state, trigger, tick, remembered))
+            history, remembered = self._history, None if context is None else self.remembered(context)
+            if history is None:
+                history = self._history = deque(maxlen=self._max_history_depth)
+            if isinstance(history, deque):
+                history.append((before, state, trigger, tick, remembered))
             else:
-                self._history.append(StateTransition(before, state, trigger, clock.at(tick), remembered))
-                self._cut(self._history)
+                history.append(StateTransition(before, state, trigger, clock.at(tick), remembered))
+                self._cut(history)
         self._state = state
         self._tick = self._entered = tick
 
     def remembered(self, context: Any) -> dict[str, Any] | None:
-        """Return the part of a trigger's context that the history keeps: a copy of a dictionary, else None.
+        """Return the part of a trigger's context, not None, that the history keeps: a copy of a dictionary, else None.
 
         A subclass that keeps something else returns a dictionary that nobody changes later.
         """

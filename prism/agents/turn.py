@@ -118,18 +118,21 @@ def turn(
     tick, name, context = trigger.tick, trigger.name, trigger.context
     before = agent.state
     rows = chart.rows(before, name)
-    # 1. The short way, for most: one row without guard and action. An earlier tick is refused below.
-    certain = None if rows is None else rows.certain
-    if certain is not None and certain.action is None and certain.target is not None and tick >= agent.entered:
-        agent.enter(certain.target, name, tick, context)
-        return Update(tick, trigger.agent, name, before, certain.target, _RULE, None)
-    # 2. The row that the chart selects, or a question.
-    agent.tick = tick
-    row = chart.select(agent, name, context)
-    if row is not None and not isinstance(row, Transition):  # quicker than to look for a choice, which is rare
+    row: Transition[S] | Choice[S] | None = None if rows is None else rows.certain
+    if row is None:
+        agent.tick = tick
+        row = None if rows is None else chart.select_among(rows, agent, context)
+    # 1. The short way, for most: a row without an action. An earlier tick is refused below.
+    if isinstance(row, Transition):  # quicker than to look for a choice, which is rare
+        if row.action is None and row.target is not None and tick >= agent.entered:
+            agent.enter(row.target, name, tick, context)
+            return Update(tick, trigger.agent, name, before, row.target, _RULE, None)
+    elif row is not None:
         if ask and (len(row.options) > 1 or name in agent.open_triggers):
             return Question(tick, trigger.agent, name, row.source, row.targets, context)
         row = row.options[0]
+    # 2. A row with an action, or none.
+    agent.tick = tick
     if row is None or row.target is None or not chart.commit(agent, row, tick, context):
         return Update(tick, trigger.agent, name, agent.state, agent.state, Source.NO_ROW)
     effect = None if row.action is None else agent.effect()

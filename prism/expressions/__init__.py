@@ -3,7 +3,7 @@
 from prism.errors import ExpressionError
 from prism.expressions.fields import Field
 from prism.expressions.parser import parse
-from prism.expressions.source import compiled, expression_of, readers_of
+from prism.expressions.source import compiled, expression_of, pattern_of, readers_of
 from prism.expressions.tree import Expression
 
 __all__ = [
@@ -13,5 +13,6 @@ __all__ = [
     "compiled",
     "expression_of",
     "parse",
+    "pattern_of",
     "readers_of",
 ]

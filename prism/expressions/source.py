@@ -31,6 +31,8 @@ EXP_MAX: Final = 709.0
 """The numbers above this are taken to have an infinite power of e: the largest float is e to the power of 709.78."""
 
 Reader = Callable[[Any, Any], Any]
+"""Returns the value of a field for an agent and a context. One that reads a member may name it as `path`: then it is
+read in place, as in `agent.persona.activity`."""
 
 Readers = Mapping[str, Reader]
 
@@ -61,32 +63,71 @@ def compiled(expression: tree.Expression, readers: Readers) -> Reader:
         if name not in readers:
             column = expression.text.find(name) + 1
             raise ExpressionError(expression.text, column, f"{name} has no reader; {guesses(name, list(readers))}")
-    values: dict[str, Any] = {}
-
-    def bound(kind: str, value: object) -> str:
-        name = f"{kind}{len(values)}"
-        values[name] = value
-        return name
-
-    class Bound(Naming):
-        def __call__(self, value: Field | str | tuple[str, ...]) -> str:
-            if isinstance(value, Field):
-                return f"{bound('field', readers[value.name])}(agent, context)"
-            return bound("text", value) if isinstance(value, str) else bound("texts", frozenset(value))
-
-        def holds(self, texts: Field, item: str) -> str:
-            return f"{item} in {self(texts)}"
-
-    lines = ["def expression(agent, context):\n", f"    return {source(expression, Bound())}\n"]
-    file = f"<expression: {str(expression)!a}>"
-    namespace = {"__builtins__": {}, "__name__": __name__, **TOOLS, **values}
-    exec(compile("".join(lines), file, "exec", dont_inherit=True), namespace)  # noqa: S102  # no author's text is in it
-    if expression.text:  # a search makes many expressions without one, and `linecache` keeps all that it is given
-        linecache.cache[file] = sum(map(len, lines)), None, lines, file
-    made = namespace["expression"]
+    bound = _Bound(readers)
+    value = source(expression, bound)
+    made = _function(value, bound, str(expression), keep_text=bool(expression.text))
     made.expression = expression
     made.readers = {name: readers[name] for name in expression.fields}
     return cast("Reader", made)
+
+
+def pattern_of(guards: Sequence[Any]) -> Callable[[Any, Any], int]:
+    """Return the function of agent and context that says which of some guards hold, by the bits of a number.
+
+    Each field is read once. An error of any reader passes through it.
+
+    Args:
+        guards: functions that `compiled` has made of conditions.
+    """
+    bound = _Bound({name: read for guard in guards for name, read in guard.readers.items()}, once=True)
+    bits = [f"({1 << place} if {source(guard.expression, bound)} else 0)" for place, guard in enumerate(guards)]
+    return cast("Callable[[Any, Any], int]", _function(" + ".join(bits), bound, "guards"))
+
+
+class _Bound(Naming):
+    """The names of values in the namespace of a function.
+
+    Args:
+        once: read each field once, before all else, into a variable.
+    """
+
+    def __init__(self, readers: Readers, *, once: bool = False) -> None:
+        self._readers, self._once = readers, once
+        self.values: dict[str, Any] = {}
+        self.reads: dict[str, str] = {}
+        """`{variable: the source of its value}`."""
+
+    def __call__(self, value: Field | str | tuple[str, ...]) -> str:
+        if not isinstance(value, Field):
+            return self._named("text", value) if isinstance(value, str) else self._named("texts", frozenset(value))
+        read = self._readers[value.name]
+        path: str | None = getattr(read, "path", None)
+        if not self._once:
+            return path or f"{self._named('field', read)}(agent, context)"
+        variable = f"value{list(self._readers).index(value.name)}"
+        if variable not in self.reads:
+            self.reads[variable] = path or f"{self._named('field', read)}(agent, context)"
+        return variable
+
+    def holds(self, texts: Field, item: str) -> str:
+        return f"{item} in {self(texts)}"
+
+    def _named(self, kind: str, value: object) -> str:
+        name = f"{kind}{len(self.values)}"
+        self.values[name] = value
+        return name
+
+
+def _function(value: str, bound: _Bound, name: str, *, keep_text: bool = False) -> Any:
+    """Return a function of agent and context, by the source of its value."""
+    reads = [f"    {variable} = {read}\n" for variable, read in bound.reads.items()]
+    lines = ["def expression(agent, context):\n", *reads, f"    return {value}\n"]
+    file = f"<expression: {name!a}>"
+    namespace = {"__builtins__": {}, "__name__": __name__, **TOOLS, **bound.values}
+    exec(compile("".join(lines), file, "exec", dont_inherit=True), namespace)  # noqa: S102  # no author's text is in it
+    if keep_text:  # a search makes many expressions without a text, and `linecache` keeps all that it is given
+        linecache.cache[file] = sum(map(len, lines)), None, lines, file
+    return namespace["expression"]
 
 
 def expression_of(guard: object) -> tree.Expression | None:

@@ -91,8 +91,7 @@ class SocialTurns(Turns):
                 # A pattern of guards that has not been met yet.
                 first = max(each for each in self._rows if each <= place)
                 rows = self._rows[first]
-                holds = [bool(place - first >> guard & 1) for guard in range(len(rows.guarded))]
-                self._tables.outcomes[place] = self._of_selected(rows.selected(holds), rows)
+                self._tables.outcomes[place] = self._of_selected(rows.outcome(place - first), rows)
 
     def questions(self, wave: Wave[Any], places: Ints, numbers: Ints) -> Questions[PostView] | None:
         """Return the questions of a wave in columns; None if one has a text of its own, or no post in view."""

@@ -142,14 +142,17 @@ _OF_POSTS: Final = (
 def _reader_of(field: str) -> Reader:
     """Return the reader of a field that has the name of a member: of the view, the traits, the agent or the persona."""
     whose, name = field.split(".")
-    read = attrgetter(name)
-    if whose == "post":
-        return lambda _, view: read(view)
-    if name in TRAITS:
-        return lambda agent, _: read(agent.persona.traits)
-    if name in ("ticks_in_state", "timeout_threshold"):
-        return lambda agent, _: read(agent)
-    return lambda agent, _: read(agent.persona)
+    of_agent = "traits." if name in TRAITS else ""
+    if name not in ("ticks_in_state", "timeout_threshold"):
+        of_agent = f"persona.{of_agent}"
+    path = f"context.{name}" if whose == "post" else f"agent.{of_agent}{name}"
+    read = attrgetter(path.partition(".")[2])
+
+    def reader(agent: Any, context: Any) -> Any:
+        return read(context if whose == "post" else agent)
+
+    reader.path = path  # type: ignore[attr-defined]
+    return reader
 
 
 _READERS: Final[Mapping[str, Reader]] = {

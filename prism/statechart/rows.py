@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import groupby, pairwise
-from typing import Generic
+from typing import Any, Generic
 
 import msgspec
 
 from prism.errors import StatechartError
-from prism.expressions import Expression, expression_of
+from prism.expressions import Expression, expression_of, pattern_of
 from prism.statechart.states import S, most_passive
 from prism.statechart.transitions import Choice, Transition
 
 
-class Rows(msgspec.Struct, Generic[S], frozen=True):
+class Rows(msgspec.Struct, Generic[S], frozen=True, dict=True):
     """The rows of one state and trigger, in order.
 
     Args:
@@ -24,6 +25,7 @@ class Rows(msgspec.Struct, Generic[S], frozen=True):
         expressions: the guards that are expressions.
         only_read: True if all guards are expressions.
         certain: the row that is taken for every agent and context. Most lookups end here.
+        known: `{the guards that hold, as the bits of a number: the outcome}`, as far as they were met.
     """
 
     source: S
@@ -34,6 +36,18 @@ class Rows(msgspec.Struct, Generic[S], frozen=True):
     expressions: tuple[Expression, ...]
     only_read: bool
     certain: Transition[S] | None
+    known: dict[int, Transition[S] | Choice[S] | None]
+
+    @cached_property
+    def pattern(self) -> Callable[[Any, Any], int]:
+        """The function of agent and context that says which guards hold, if they are expressions."""
+        return pattern_of([group[0].guard for group in self.guarded])
+
+    def outcome(self, pattern: int) -> Transition[S] | Choice[S] | None:
+        """Return what `selected` returns for a pattern of guards, looked up if it was met before."""
+        if pattern not in self.known:
+            self.known[pattern] = self.selected([bool(pattern >> place & 1) for place in range(len(self.guarded))])
+        return self.known[pattern]
 
     @property
     def reads(self) -> frozenset[str]:
@@ -114,6 +128,7 @@ def rows_of(rows: Sequence[Transition[S]]) -> Rows[S]:
         expressions=tuple(each for each in found if each is not None),
         only_read=None not in found,
         certain=None if guarded or otherwise is None or _is_ambiguous((otherwise,)) else otherwise,
+        known={},
     )
 
 

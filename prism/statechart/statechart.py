@@ -156,8 +156,18 @@ class Statechart(Generic[S]):
     def select(self, agent: Movable[S], trigger: str, context: Any = None) -> Transition[S] | Choice[S] | None:
         """Return the row that would be taken, or a choice for the oracle, or None if no row is enabled."""
         rows = self.rows(agent.state, trigger)
-        if rows is None or rows.certain is not None:
-            return None if rows is None else rows.certain
+        return None if rows is None else rows.certain or self.select_among(rows, agent, context)
+
+    def select_among(self, rows: Rows[S], agent: Movable[S], context: Any) -> Transition[S] | Choice[S] | None:
+        """Return what `select` returns, where the rows of the agent's state and of the trigger have guards."""
+        # Guards that are expressions read values and change nothing, so one function has all of them.
+        if rows.only_read and rows.guarded:
+            try:
+                pattern = rows.pattern(agent, context)
+            except Exception:  # noqa: BLE001  # a guard raises: below each is asked by itself, and errors are counted
+                pattern = -1
+            if pattern >= 0:
+                return rows.outcome(pattern)
         enabled, asks = self._enabled(rows, agent, context)
         return rows.settled(enabled, asks=asks)
 

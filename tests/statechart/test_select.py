@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from prism.expressions import Field, compiled, parse
 from prism.statechart import NEEDS_ORACLE, AgentState, Choice, Statechart, Transition
 from tests.catalogue import catalogue
 from tests.statechart.charts import (
@@ -141,3 +142,23 @@ def test_an_interrupt_is_not_an_error_of_a_guard() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         chart_of(decides(COMPOSING, interrupted)).select(Person(), "decides")
+
+
+def test_guards_that_are_expressions_select_what_functions_select_and_one_that_raises_is_counted_and_false() -> None:
+    fields = {name: Field(name=name, kind="int") for name in ("x", "y")}
+    readers = {"x": lambda _, context: context["x"], "y": lambda _, context: context["y"]}
+    guards = [compiled(parse(text, fields), readers) for text in ("x > 1", "y > 1", "x > 1 and y > 2")]
+    as_functions = [lambda agent, context, guard=guard: guard(agent, context) for guard in guards]
+    charts = [
+        chart_of(*(decides(target, guard) for target, guard in zip((COMPOSING, SCROLLING, LIKE), each, strict=True)))
+        for each in (guards, as_functions)
+    ]
+    for context in ({"x": x, "y": y} for x in (0, 2) for y in (0, 2, 3)):
+        found, expected = (chart.select(Person(), "decides", context) for chart in charts)
+        targets = [getattr(each, "targets", getattr(each, "target", None)) for each in (found, expected)]
+        assert targets[0] == targets[1]
+    assert charts[0].guard_errors == []
+    selected = charts[0].select(Person(), "decides", {"y": 3})
+    assert isinstance(selected, Transition)
+    assert selected.target is SCROLLING
+    assert [(seen.row.target, seen.count) for seen in charts[0].guard_errors] == [(COMPOSING, 1), (LIKE, 1)]
