@@ -15,24 +15,16 @@ from itertools import chain
 from numbers import Integral, Real
 from operator import contains
 from types import UnionType
-from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import msgspec
-from msgspec import inspect
 
 from prism.errors import SettingError
 from prism.expectations import expectation, guess, join, mismatch
 
 R = TypeVar("R", bound=msgspec.Struct)
 
-_PLAIN_CLASSES: dict[type[inspect.Type], type] = {
-    inspect.BoolType: bool,
-    inspect.DateTimeType: datetime,
-    inspect.FloatType: float,
-    inspect.IntType: int,
-    inspect.NoneType: type(None),
-    inspect.StrType: str,
-}
+_PLAIN: Final = frozenset({bool, int, float, str, datetime, type(None)})
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,16 +143,27 @@ class _Shape(NamedTuple):
 @cache
 def _shape(kind: Any) -> _Shape:
     record = keys = values = items = None
-    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
-    for member in get_args(bare) if get_origin(bare) in {Union, UnionType} else (bare,):
-        member = get_args(member)[0] if get_origin(member) is Annotated else member  # noqa: PLW2901
-        if isinstance(member, type) and issubclass(member, msgspec.Struct):
+    for member in _members(kind):
+        if _is_record(member):
             record = record or member
         elif get_origin(member) is dict:
             keys, values = get_args(member)
         elif get_origin(member) in {list, tuple}:
             items = items or get_args(member)[0]
     return _Shape(record, keys, values, items)
+
+
+def _members(kind: Any) -> Iterator[Any]:
+    """Yield the types of a union, or the type itself, without their ranges."""
+    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    if get_origin(bare) in {Union, UnionType}:
+        yield from chain.from_iterable(map(_members, get_args(bare)))
+    else:
+        yield bare
+
+
+def _is_record(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 @cache
@@ -174,9 +177,8 @@ class _Fields:
 
     def __init__(self, record: type[msgspec.Struct]) -> None:
         types = field_types(record)
-        infos = [inspect.type_info(kind) for kind in types.values()]
-        self._classes = [frozenset(_classes(info)) for info in infos]
-        self._items = [(index, frozenset(_item_classes(info))) for index, info in enumerate(infos)]
+        self._classes = [frozenset(plain_classes(kind)) for kind in types.values()]
+        self._items = [(index, frozenset(_item_classes(kind))) for index, kind in enumerate(types.values())]
         self._items = [(index, classes) for index, classes in self._items if classes]
         # It has the same fields and no check: converting to the record itself would construct it again.
         self._unchecked = msgspec.defstruct(record.__name__, list(types.items()), array_like=True, gc=False)
@@ -197,40 +199,21 @@ _fields = cache(_Fields)
 
 
 def plain_classes(kind: Any) -> Iterator[type]:
-    """Yield the classes of the values of a field of this type."""
-    return _classes(inspect.type_info(kind))
-
-
-def _classes(kind: inspect.Type) -> Iterator[type]:
     """Yield the classes whose values a field holds without conversion. A collection's items are checked as well."""
-    match kind:
-        case inspect.Metadata():
-            yield from _classes(kind.type)
-        case inspect.UnionType():
-            yield from chain.from_iterable(map(_classes, kind.types))
-        case inspect.StructType():
-            yield kind.cls
-        case inspect.LiteralType():
-            yield from map(type, kind.values)
-        case inspect.VarTupleType():
-            yield tuple
-        case inspect.DictType():
-            yield dict
-        case _ if type(kind) in _PLAIN_CLASSES:
-            yield _PLAIN_CLASSES[type(kind)]
+    for member in _members(kind):
+        if get_origin(member) is Literal:
+            yield from map(type, get_args(member))
+        elif get_origin(member) in {tuple, dict}:
+            yield get_origin(member)
+        elif member in _PLAIN or _is_record(member):
+            yield member
 
 
-def _item_classes(kind: inspect.Type) -> Iterator[type]:
-    """Yield the classes of the items of a list, or of the values of a mapping, as in `_classes`."""
-    match kind:
-        case inspect.Metadata():
-            yield from _item_classes(kind.type)
-        case inspect.UnionType():
-            yield from chain.from_iterable(map(_item_classes, kind.types))
-        case inspect.VarTupleType():
-            yield from _classes(kind.item_type)
-        case inspect.DictType():
-            yield from _classes(kind.value_type)
+def _item_classes(kind: Any) -> Iterator[type]:
+    """Yield the classes of the items of a list, or of the values of a mapping, as in `plain_classes`."""
+    for member in _members(kind):
+        if get_origin(member) in {tuple, dict}:
+            yield from plain_classes(get_args(member)[get_origin(member) is dict])
 
 
 def _are_items(value: object, classes: frozenset[type]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Final
 
 from msgspec import inspect
 
@@ -42,20 +42,45 @@ def join(path: str, key: str) -> str:
 
 
 def type_text(kind: inspect.Type) -> str:
+    """Return a type and its range in words: `int >= 1`, `one of: a, b`, `text or none`."""
     match kind:
         case inspect.Metadata():
-            return type_text(kind.type)
+            text = type_text(kind.type)
         case inspect.UnionType():
-            return " or ".join(type_text(member) for member in kind.types)
+            text = " or ".join(type_text(member) for member in kind.types)
         case inspect.VarTupleType() | inspect.ListType():
             bound = "exactly" if kind.min_length == kind.max_length else "at least"
             length = f", {bound} {kind.min_length}" if kind.min_length else ""
-            return f"list of {type_text(kind.item_type)}{length}"
+            text = f"list of {type_text(kind.item_type)}{length}"
         case inspect.DictType():
-            return f"mapping of {type_text(kind.key_type)} to {type_text(kind.value_type)}"
+            text = f"mapping of {type_text(kind.key_type)} to {type_text(kind.value_type)}"
         case inspect.IntType() | inspect.FloatType():
-            return _number_text(kind)
-    return _word_text(kind)
+            bounds = ((">=", kind.ge), (">", kind.gt), ("<=", kind.le), ("<", kind.lt))
+            given = " and ".join(f"{sign} {_plain(bound)}" for sign, bound in bounds if bound is not None)
+            if kind.ge is not None and kind.le is not None:
+                given = f"{_plain(kind.ge)} to {_plain(kind.le)}"
+            text = f"{'int' if isinstance(kind, inspect.IntType) else 'float'} {given}".rstrip()
+        case inspect.LiteralType() | inspect.EnumType():
+            text = f"one of: {', '.join(_choices(kind))}"
+        case inspect.StrType():
+            text = "non-empty text" if kind.min_length else "text"
+        case inspect.DateTimeType():
+            text = "date and time with UTC offset" if kind.tz else "date and time"
+        case inspect.StructType():
+            names = [field.name for field in kind.fields]
+            text = f"{{{', '.join(names[:KEYS_SHOWN])}{', ...' if len(names) > KEYS_SHOWN else ''}}}"
+        case _ if type(kind) in _WORDS:
+            text = _WORDS[type(kind)]
+        case _:
+            raise TypeError(f"no words for values of type {kind}")
+    return text
+
+
+_WORDS: Final[dict[type[inspect.Type], str]] = {
+    inspect.BoolType: "true or false",
+    inspect.NoneType: "none",
+    inspect.AnyType: "any value",
+}
 
 
 def meant(value: object, known: Iterable[str]) -> str:
@@ -77,34 +102,6 @@ def _choices(kind: inspect.Type) -> list[str]:
         case inspect.EnumType():
             return [str(member.value) for member in kind.cls]
     return []
-
-
-def _word_text(kind: inspect.Type) -> str:
-    match kind:
-        case inspect.LiteralType() | inspect.EnumType():
-            values = kind.values if isinstance(kind, inspect.LiteralType) else [member.value for member in kind.cls]
-            return f"one of: {', '.join(map(str, values))}"
-        case inspect.StrType():
-            return "non-empty text" if kind.min_length else "text"
-        case inspect.DateTimeType():
-            return "date and time with UTC offset" if kind.tz else "date and time"
-        case inspect.BoolType():
-            return "true or false"
-        case inspect.NoneType() | inspect.AnyType():
-            return "none" if isinstance(kind, inspect.NoneType) else "any value"
-        case inspect.StructType():
-            names = [field.name for field in kind.fields]
-            return f"{{{', '.join(names[:KEYS_SHOWN])}{', ...' if len(names) > KEYS_SHOWN else ''}}}"
-    raise TypeError(f"no words for values of type {kind}")
-
-
-def _number_text(kind: inspect.IntType | inspect.FloatType) -> str:
-    name = "int" if isinstance(kind, inspect.IntType) else "float"
-    if kind.ge is not None and kind.le is not None:
-        return f"{name} {_plain(kind.ge)} to {_plain(kind.le)}"
-    bounds = ((">=", kind.ge), (">", kind.gt), ("<=", kind.le), ("<", kind.lt))
-    text = " and ".join(f"{sign} {_plain(bound)}" for sign, bound in bounds if bound is not None)
-    return f"{name} {text}".rstrip()
 
 
 def _plain(number: float) -> str:

@@ -11,6 +11,8 @@ PACKAGE = Path(__file__).parents[1]
 FOLDER = "configs"
 FILE_NAME = "prism.yaml"
 """The name of a configuration in a directory of its own."""
+SCHEMA = "schema.json"
+"""The schema of configurations, for editors: `prism.config.describe.schema`."""
 STUDIES = {"experiments": "experiment", "calibrations": "calibrate"}
 """`{folder of files that start from a configuration: the command that takes them}`."""
 TEMPLATES = "templates"
@@ -57,7 +59,9 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
         target = directory / FILE_NAME
         text = self.text().replace(f"{FOLDER}/{self.path.name}", target.as_posix())
         data = {directory / name: (shipped_root() / FOLDER / name).read_bytes() for name in _DATA.findall(text)}
-        return {target: _DATA.sub(r"\1", text).encode(), **data}
+        schema = (shipped_root() / FOLDER / SCHEMA).read_bytes()
+        text = f"# yaml-language-server: $schema={SCHEMA}\n" + _DATA.sub(r"\1", text)
+        return {target: text.encode(), directory / SCHEMA: schema, **data}
 
 
 class Study(Example, frozen=True, kw_only=True):

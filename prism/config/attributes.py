@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from prism.config.section import Section, setting
+from prism.config.section import Section, Text, setting
 from prism.errors import SettingError
 from prism.expectations import found, join
 
@@ -82,7 +82,7 @@ class AttributeConfig(Section, omit_defaults=True):
         None, "mean of a normal distribution that values are drawn from, clipped to min and max"
     )
     sd: float | None = setting(None, "standard deviation of the distribution, before clipping", ge=0.0, le=1e15)
-    values: tuple[Annotated[str, Meta(min_length=1)], ...] = setting((), "all possible texts; empty: any text")
+    values: tuple[Text, ...] = setting((), "all possible texts; empty: any text")
     weights: tuple[Annotated[float, Meta(ge=0.0, le=1e9)], ...] = setting(
         (), "weights of the values when drawn; empty: equal"
     )

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from prism.checked import field_types
 from prism.config.model import ActivityConfig, FeedConfig, InitialConfig, MacroConfig, PopulationConfig, RelevanceConfig
-from prism.config.section import Section, setting
+from prism.config.section import Section, Text, setting
 from prism.errors import ConfigError, SettingError
 from prism.expectations import found, join
 
@@ -55,7 +55,7 @@ INDICATORS: Final = ("interest_rate", "inflation", "gdp_growth", "unemployment",
 
 SHOCK_MAX: Final = 1000.0
 AGENTS_MAX: Final = 10**7
-Agent = Annotated[int, Meta(ge=0, le=AGENTS_MAX - 1)] | Annotated[str, Meta(min_length=1)]
+Agent = Annotated[int, Meta(ge=0, le=AGENTS_MAX - 1)] | Text
 """A person or a nation, by number or by name."""
 
 T = TypeVar("T", bound=Section)
@@ -73,9 +73,7 @@ class PublishConfig(Section, omit_defaults=True):
     post: int | None = setting(
         None, "number of a post of population.posts.file from 1 on, in place of text and topics", ge=1, le=10**6
     )
-    topics: tuple[Annotated[str, Meta(min_length=1)], ...] = setting(
-        (), "topics of the post; none match nobody's interests"
-    )
+    topics: tuple[Text, ...] = setting((), "topics of the post; none match nobody's interests")
     quality: float = setting(0.0, "least appeal of the post and its cascade", ge=0.0, le=1.0)
 
     def __post_init__(self) -> None:
@@ -263,8 +261,8 @@ def shocked(name: str, value: float, shock: float) -> float:
     kind = msgspec.inspect.type_info(field_types(InitialConfig)[name])
     bare = kind.type if isinstance(kind, msgspec.inspect.Metadata) else kind
     low, high = getattr(bare, "ge", None), getattr(bare, "le", None)
-    at_least = max(moved, 0.0 if low is None else low)  # the value of an economy is the one that has no `ge`: it is > 0
-    return at_least if high is None else min(at_least, high)
+    at_least = max(moved, low or 0.0)  # the value of an economy is the one that has no `ge`: it is > 0
+    return float(at_least if high is None else min(at_least, high))
 
 
 def with_settings(section: T, settings: Mapping[str, Any]) -> T:

@@ -16,13 +16,13 @@ from msgspec import Meta
 
 from prism.config.attributes import PLACE, POSTS_PLACE, TRAITS, AttributeConfig, misnamed
 from prism.config.requests import TEXT_SETTINGS, as_texts, refusal_of, text_problem
-from prism.config.section import Section, setting
+from prism.config.section import Section, Text, setting
 from prism.expectations import found, join, meant
 
 PEOPLE_MAX = 10**7
 """The most people of a run, also of those that a file has."""
-Share = Annotated[float, Meta(ge=0.0, le=1.0)]
-Price = Annotated[float, Meta(ge=0.0, le=1_000_000.0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Price = Annotated[float, Meta(ge=0, le=1_000_000.0)]
 DAY_HOURS: Final = 24
 LAGS_TOLERANCE = 1e-6
 """The most by which the weights of lags may miss 1 in sum: they are written with a few decimals."""
@@ -32,9 +32,7 @@ class SimulationConfig(Section):
     """The domain, the length and the seed of the simulation."""
 
     domain: str = setting(
-        "social",
-        "domain: social, economy, an installed one, or your own as `module:function`: docs/domains.md",
-        min_length=1,
+        "social", "social, economy, an installed one, or your own as `module:function`: docs/domains.md", min_length=1
     )
     domain_path: str | None = setting(
         None, "directory with your code; none: Python's path, then beside the file, then the working directory"
@@ -44,10 +42,8 @@ class SimulationConfig(Section):
     rounds: int = setting(50, "length of the run in rounds", ge=1, le=10**9)
     ticks_per_round: int = setting(24, "length of a round in ticks; people need at least 4", ge=1, le=10**6)
     ticks: int | None = setting(None, "length of the run in ticks; none: rounds * ticks_per_round", ge=1, le=10**12)
-    epoch: datetime = setting(
-        datetime(2026, 1, 1, tzinfo=UTC), "simulated time of tick 0, with its UTC offset", tz=True
-    )
-    tick_seconds: float = setting(60.0, "simulated seconds a tick", gt=0.0, le=10_000_000)
+    epoch: datetime = setting(datetime(2026, 1, 1, tzinfo=UTC), "simulated time of tick 0, with UTC offset", tz=True)
+    tick_seconds: float = setting(60.0, "simulated seconds a tick", gt=0, le=10_000_000)
 
     @property
     def length(self) -> int:
@@ -58,11 +54,11 @@ class SimulationConfig(Section):
 class ActivityConfig(Section):
     """The frequency of people's visits: log-normal over people, so a few are often online and most are rarely."""
 
-    mean: float = setting(0.2, "mean probability that a person is online in a round", gt=0.0, le=1.0)
-    sigma: float = setting(0.9, "spread of log activity; 0: all alike", ge=0.0, le=3.0)
+    mean: float = setting(0.2, "mean probability that a person is online in a round", gt=0, le=1)
+    sigma: float = setting(0.9, "spread of log activity; 0: all alike", ge=0, le=3)
     least: Share = setting(0.01, "least activity that is drawn, at most the mean. UNCALIBRATED")
     arrival: Share = setting(0.5, "first share of the round, in which people come online. UNCALIBRATED")
-    hours: tuple[Annotated[float, Meta(ge=0.0, le=1e15)], ...] | str | None = setting(
+    hours: tuple[Annotated[float, Meta(ge=0, le=1e15)], ...] | str | None = setting(
         None, "activity by hour: 24 figures from midnight on, or a .csv with columns h00 to h23; none: all alike"
     )
 
@@ -82,12 +78,10 @@ def hours_problem(figures: tuple[float, ...]) -> str:
 class DwellConfig(Section):
     """The time that people look at a post and write, log-normal and rounded up to ticks. UNCALIBRATED."""
 
-    look_median_s: float = setting(0.0, "median simulated seconds of a look at a post; 0: one tick", ge=0.0, le=1e6)
-    look_sigma: float = setting(1.0, "spread of its log (log-normal reading times: Yin et al. 2013)", ge=0.0, le=10.0)
-    write_median_s: float = setting(0.0, "median simulated seconds of writing; 0: one tick", ge=0.0, le=1e6)
-    write_sigma: float = setting(
-        1.0, "spread of its log (log-normal lengths of posts: Sobkowicz et al. 2013)", ge=0.0, le=10.0
-    )
+    look_median_s: float = setting(0.0, "median simulated seconds of a look at a post; 0: one tick", ge=0, le=1e6)
+    look_sigma: float = setting(1.0, "spread of its log (log-normal reading times: Yin et al. 2013)", ge=0, le=10)
+    write_median_s: float = setting(0.0, "median simulated seconds of writing; 0: one tick", ge=0, le=1e6)
+    write_sigma: float = setting(1.0, "spread of its log (log-normal lengths: Sobkowicz et al. 2013)", ge=0, le=10)
 
 
 class ResponseConfig(Section):
@@ -97,22 +91,20 @@ class ResponseConfig(Section):
     """
 
     median_s: float = setting(
-        900.0, "median simulated seconds until a post may be in a person's feeds; 0: at once", ge=0.0, le=1e9
+        900.0, "median simulated seconds until a post may be in a person's feeds; 0: at once", ge=0, le=1e9
     )
-    sigma: float = setting(1.0, "spread of its log over people, for one original", ge=0.0, le=10.0)
-    speed_sigma: float = setting(2.4, "spread of its log over originals", ge=0.0, le=10.0)
+    sigma: float = setting(1.0, "spread of its log over people, for one original", ge=0, le=10)
+    speed_sigma: float = setting(2.4, "spread of its log over originals", ge=0, le=10)
 
 
-TieColumn = Annotated[int, Meta(ge=1)] | Annotated[str, Meta(min_length=1)]
+TieColumn = Annotated[int, Meta(ge=1)] | Text
 
 
 class HomophilyConfig(Section):
     """The share of generated ties between people with the same value of an attribute: docs/people.md."""
 
     by: str | None = setting(None, "attribute, text or bool, by which people are alike; none: no homophily")
-    share: Share | None = setting(
-        None, "share of ties between people with the same value; the E-I index is 1 - 2 share"
-    )
+    share: Share | None = setting(None, "share of ties between people with the same value; E-I index: 1 - 2 share")
 
 
 class GraphConfig(Section):
@@ -126,22 +118,13 @@ class GraphConfig(Section):
     columns: tuple[TieColumn, ...] | None = setting(
         None, "columns of follower and followee, by name or number; none: found", min_length=2, max_length=2
     )
-    separator: str | None = setting(
-        None, "separator of columns; a space: any spaces and tabs; none: found", min_length=1
-    )
+    separator: str | None = setting(None, "separator of columns; a space: any spaces, tabs; none: found", min_length=1)
     header: bool | None = setting(None, "the first line names the columns; none: found")
     degree: int | None = setting(
-        None,
-        "mean number of people that a person follows, even for watts_strogatz; none: 20, or a quarter of fewer than 80 "
-        "people",
-        ge=1,
+        None, "mean number of people followed, even for watts_strogatz; none: 20, or a quarter of few people", ge=1
     )
-    exponent: float = setting(
-        2.1, "power_law: exponent of the number of followers; Kwak et al. 2010: 2.276", ge=2.0, le=100.0
-    )
-    following_exponent: float = setting(
-        3.0, "power_law: exponent of the number of people followed; uncalibrated", ge=2.0, le=100.0
-    )
+    exponent: float = setting(2.1, "power_law: exponent of followers; Kwak et al. 2010: 2.276", ge=2, le=100)
+    following_exponent: float = setting(3.0, "power_law: exponent of people followed; uncalibrated", ge=2, le=100)
     blocks: int = setting(5, "stochastic_block: number of equal communities", ge=1)
     mixing: Share = setting(0.1, "stochastic_block: share of ties that leave the community")
     rewiring: Share = setting(0.1, "watts_strogatz: share of ties rewired at random")
@@ -153,7 +136,7 @@ class GraphConfig(Section):
         return max(1, min(20, size // 8 * 2)) if self.degree is None else self.degree
 
 
-Column = Annotated[str, Meta(min_length=1)] | None
+Column = Text | None
 
 
 class ColumnsConfig(Section):
@@ -163,11 +146,11 @@ class ColumnsConfig(Section):
     low_threshold: Column = setting(None, "relevance up to which posts are ignored")
     high_threshold: Column = setting(None, "relevance from which posts are acted on")
     activity: Column = setting(None, "probability that the person is online in a round, 0 to 1")
-    openness: Column = setting(None, "trait from -1, conventional, to 1, curious; a blank is 0")
-    conscientiousness: Column = setting(None, "trait from -1, spontaneous, to 1, orderly; a blank is 0")
-    extraversion: Column = setting(None, "trait from -1, reserved, to 1, outgoing; a blank is 0")
-    agreeableness: Column = setting(None, "trait from -1, blunt, to 1, warm; a blank is 0")
-    neuroticism: Column = setting(None, "trait from -1, calm, to 1, anxious; a blank is 0")
+    openness: Column = setting(None, "trait from -1 to 1; a blank is 0")
+    conscientiousness: Column = setting(None, "trait from -1 to 1; a blank is 0")
+    extraversion: Column = setting(None, "trait from -1 to 1; a blank is 0")
+    agreeableness: Column = setting(None, "trait from -1 to 1; a blank is 0")
+    neuroticism: Column = setting(None, "trait from -1 to 1; a blank is 0")
 
     @classmethod
     def holding(cls, name: str) -> AttributeConfig:
@@ -179,9 +162,9 @@ _SHARE = AttributeConfig(type="float", min=0.0, max=1.0)
 _TRAIT = AttributeConfig(type="float", min=-1.0, max=1.0)
 
 ACTIONS: Final = ("like", "reshare", "reply")
-Weight = Annotated[float, Meta(ge=-100.0, le=100.0)]
+Weight = Annotated[float, Meta(ge=-100, le=100)]
 ByAction = dict[Literal["like", "reshare", "reply"], Weight]
-Part = Annotated[float, Meta(ge=0.0, le=10.0)]
+Part = Annotated[float, Meta(ge=0, le=10)]
 
 
 class RelevanceConfig(Section):
@@ -192,22 +175,17 @@ class RelevanceConfig(Section):
     popularity: Part = setting(0.1, "weight of its popularity, n / (n + popularity_half)")
     appeal: Part = setting(0.8, "weight of its appeal, the person's taste for it")
     exposure: Part = setting(
-        0.0,
-        "weight of each further person who has shown the cascade; only with feed.exposure complex (Centola & Macy "
-        "2007)",
+        0.0, "weight of each further person showing the cascade, if feed.exposure is complex (Centola & Macy 2007)"
     )
-    popularity_half: float = setting(
-        10.0, "engagements of a cascade at which its popularity is one half", gt=0.0, le=1e9
-    )
-    appeal_power: float = setting(20.0, "p in appeal = u ^ p of a uniform u, mean 1 / (p + 1)", gt=0.0, le=100.0)
+    popularity_half: float = setting(10.0, "engagements of a cascade at which its popularity is a half", gt=0, le=1e9)
+    appeal_power: float = setting(20.0, "p in appeal = u ^ p of a uniform u, mean 1 / (p + 1)", gt=0, le=100)
 
 
 class IntentionsConfig(Section):
     """The actions of a convinced person: a weight for each, whose log each trait raises. UNCALIBRATED."""
 
-    base: dict[Literal["like", "reshare", "reply"], Annotated[float, Meta(ge=0.0, le=1e6)]] = setting(
-        {"like": 0.3, "reshare": 0.35, "reply": 0.35},
-        "weights of the actions without traits, at least one above 0; left out: 0",
+    base: dict[Literal["like", "reshare", "reply"], Annotated[float, Meta(ge=0, le=1e6)]] = setting(
+        {"like": 0.3, "reshare": 0.35, "reply": 0.35}, "weights of actions without traits, one above 0"
     )
 
     openness: ByAction = setting({"reshare": 0.2}, "weights of openness, by action")
@@ -227,19 +205,14 @@ class PostsConfig(Section):
 
     file: str | None = setting(None, "posts, .csv, .tsv, .json or .jsonl; none: sentences about the author's interests")
     attributes: dict[str, AttributeConfig] = setting(
-        {}, "your attributes of posts, as in {leaning: {type: float, min: -1, max: 1}}"
+        {}, "your attributes of posts: {leaning: {type: float, min: -1, max: 1}}"
     )
     author: str | None = setting(
-        "author",
-        "column of people's ids: only the author publishes a post; none: anybody. docs/people.md",
-        min_length=1,
+        "author", "column of people's ids, who alone publish a post; none: anybody. docs/people.md", min_length=1
     )
     offered: int = setting(10, "posts of the file drawn for each publication", ge=1, le=1000)
     choice: str = setting(
-        "post.topic_match",
-        "expression; the drawn post with the greatest value is published",
-        min_length=1,
-        max_length=2000,
+        "post.topic_match", "expression; the drawn post of greatest value is published", min_length=1, max_length=2000
     )
 
     @classmethod
@@ -261,57 +234,43 @@ class PopulationConfig(Section):
         "id", "how profiles and ties are joined: by ids, by position, or by a draw for each person"
     )
     unmatched: Literal["drop", "draw"] | None = setting(
-        None,
-        "people in only one of two files: leave them out, or draw what they lack; none: refuse the files. "
-        "docs/people.md",
+        None, "people in only one of two files: leave them out, or draw what they lack; none: refuse. docs/people.md"
     )
-    topics: tuple[Annotated[str, Meta(min_length=1)], ...] = setting(
+    topics: tuple[Text, ...] = setting(
         ("politics", "business", "technology", "culture", "sport", "science", "food", "travel"),
         "topics of synthetic people's interests and posts",
         min_length=1,
     )
     interests_per_person: int = setting(3, "topics that interest a synthetic person", ge=1)
     interests_exponent: float = setting(
-        1.0,
-        "z in the weight 1 / r^z of the r-th topic in synthetic interests; 0: equal weights (Zipf 1949)",
-        ge=0.0,
-        le=10.0,
+        1.0, "z in the weight 1 / r^z of the r-th topic of synthetic people; 0: equal (Zipf 1949)", ge=0, le=10
     )
     engagement_threshold: Share = setting(0.38, "mean relevance at which a person engages")
     threshold_spread: Share = setting(0.08, "standard deviation of the engagement threshold over people")
-    ambiguity: Share = setting(
-        0.2, "width of the band around the engagement threshold: the oracle decides about posts in it"
-    )
+    ambiguity: Share = setting(0.2, "width of the band around the engagement threshold in which the oracle decides")
     posts_per_session: float = setting(
-        0.04, "mean number of original posts in a session; below 1 the probability of one", ge=0.0, le=7.0
+        0.04, "mean number of original posts in a session; below 1 the probability of one", ge=0, le=7
     )
     deliberation_minutes: float = setting(
         4.0,
-        "simulated minutes of thought about an ambiguous choice, rounded up to ticks; not in an economy. UNCALIBRATED",
-        ge=0.0,
+        "simulated minutes of thought about an ambiguous choice, rounded up to ticks. UNCALIBRATED",
+        ge=0,
         le=525_600.0,
     )
     posts_by_followers: float = setting(
-        0.7, "a in originals ~ (1 + followers)^a; 0: the same for all (Huberman et al. 2009)", ge=0.0, le=5.0
+        0.7, "a in originals ~ (1 + followers)^a; 0: the same for all (Huberman et al. 2009)", ge=0, le=5
     )
     participation_sigma: float = setting(
-        2.4,
-        "spread of log participation: more originals and likelier engagement; 0: all alike (Muchnik et al. 2013)",
-        ge=0.0,
-        le=5.0,
+        2.4, "spread of log participation, in originals and engagement; 0: all alike (Muchnik et al. 2013)", ge=0, le=5
     )
     quality_sigma: float = setting(
-        0.7, "spread of log quality, which multiplies appeal; 0: all alike (Salganik et al. 2006)", ge=0.0, le=3.0
+        0.7, "spread of log quality, which multiplies appeal; 0: all alike (Salganik et al. 2006)", ge=0, le=3
     )
     attributes: dict[str, AttributeConfig] = setting(
-        {}, "your attributes of people, as in {age: {type: int, min: 13, max: 99}}"
+        {}, "your attributes of people: {age: {type: int, min: 13, max: 99}}"
     )
-    margins: tuple[Annotated[str, Meta(min_length=1)], ...] = setting(
-        (), "tables of shares, .csv or .tsv, for attributes of synthetic people"
-    )
-    measures: tuple[Annotated[str, Meta(min_length=1)], ...] = setting(
-        (), "measures at the end of each round, such as gini_followers: docs/runs.md"
-    )
+    margins: tuple[Text, ...] = setting((), "tables of shares, .csv or .tsv, for attributes of synthetic people")
+    measures: tuple[Text, ...] = setting((), "measures at the end of each round, such as gini_followers: docs/runs.md")
     columns: ColumnsConfig = ColumnsConfig()
     posts: PostsConfig = PostsConfig()
     relevance: RelevanceConfig = RelevanceConfig()
@@ -342,7 +301,7 @@ class FeedConfig(Section):
 
     algorithm: str = setting(
         "interest",
-        f"ranking of posts for each reader: {', '.join(ALGORITHMS)}, or an expression: docs/people.md",
+        f"ranking for each reader: {', '.join(ALGORITHMS)}, or an expression: docs/people.md",
         min_length=1,
         max_length=2000,
     )
@@ -351,9 +310,7 @@ class FeedConfig(Section):
         0.2, "share of posts by people not followed: of the feeds as built with fill share, else of their places"
     )
     fill: Literal["share", "strict", "borrow"] = setting(
-        "share",
-        "if too few posts are by people followed: fewer of others to keep the share (share), as many as planned "
-        "(strict), or more (borrow)",
+        "share", "too few posts by people followed: fewer of others, by share; as many (strict); or more (borrow)"
     )
     memory: int = setting(50, "in-network candidates kept for each person, newest first", ge=1, le=10_000)
     pool: int = setting(20, "out-of-network candidates sampled for one feed", ge=1, le=1000)
@@ -361,14 +318,10 @@ class FeedConfig(Section):
         1000, "most originals from which the out-of-network candidates of one feed are sampled", ge=1, le=1_000_000
     )
     hot_rounds: float = setting(
-        0.5,
-        "hot: rounds of freshness worth ten times the engagements. UNCALIBRATED; Reddit: 12.5 hours (Salihefendic "
-        "2010)",
-        gt=0.0,
-        le=10_000,
+        0.5, "hot: rounds worth ten times the engagements; Reddit: 12.5 hours (Salihefendic 2010)", gt=0, le=10_000
     )
     popularity_weight: float = setting(
-        0.5, "interest: weight of popularity; topic match has 1. UNCALIBRATED", ge=0.0, le=1000.0
+        0.5, "interest: weight of popularity; topic match: 1. UNCALIBRATED", ge=0, le=1000
     )
     attention: Share = setting(0.9, "probability of considering the post at place n: attention ^ n")
     horizon_rounds: int = setting(50, "rounds after which a post is no longer shown", ge=2)
@@ -378,9 +331,7 @@ class FeedConfig(Section):
     per_author: int = setting(0, "most posts by one author on each side (followed or not); 0: no limit", ge=0, le=1000)
     per_topic: int = setting(0, "most posts with the same topics on each side; 0: no limit", ge=0, le=1000)
     exposure: Literal["once", "simple", "complex"] = setting(
-        "once",
-        "cascades are shown once; or again by others followed, with a new chance each (simple) or reinforcement "
-        "(complex)",
+        "once", "cascades come once, or again by others, with a new chance (simple) or reinforcement (complex)"
     )
     reshare_credit: Literal["seen", "root", "newest"] = setting(
         "seen", "parent of a reshare: the copy seen, the original, or the newest copy in the timeline"
@@ -398,32 +349,26 @@ class StatechartConfig(Section):
     """The chart, the timing of people's states, and the use of the oracle."""
 
     file: str | None = setting(None, "people's chart, a .yaml file; none: the default chart")
-    default_timeout_ticks: int = setting(
-        5, "ticks until a scroller without posts rests or a stuck person recovers", ge=1
-    )
+    default_timeout_ticks: int = setting(5, "ticks until a scroller without posts or a stuck person rests", ge=1)
     rest_ticks: int = setting(2, "ticks a person rests after an action", ge=1)
-    max_history_depth: int | None = setting(
-        None, "transitions kept for each person; none: 50, or 0 above 10,000 people", ge=0
-    )
+    max_history_depth: int | None = setting(None, "transitions kept of each person; none: 50, or 0 above 10,000", ge=0)
     oracle_enabled: bool = setting(True, "false: ambiguous choices take the chart's first row")
 
 
 class ChoiceConfig(Section):
     """Coefficients of the embedded oracle, a multinomial logit. UNCALIBRATED: fit them before you publish."""
 
-    scale: float = setting(0.5, "noise s in P(j) ~ exp(V_j / s)", ge=0.001, le=100.0)
-    like: float = setting(-1.2, "constant of liking; scrolling on is 0", ge=-100.0, le=100.0)
-    reshare: float = setting(-1.9, "constant of resharing", ge=-100.0, le=100.0)
-    compose: float = setting(-1.7, "constant of writing a reply", ge=-100.0, le=100.0)
-    topic: float = setting(1.0, "weight of the topic match", ge=-100.0, le=100.0)
-    tie: float = setting(0.4, "weight of following the author", ge=-100.0, le=100.0)
-    activity: float = setting(0.4, "weight of activity", ge=-100.0, le=100.0)
-    popularity: float = setting(0.5, "weight of popularity, for liking and resharing", ge=-100.0, le=100.0)
-    fatigue: float = setting(0.6, "weight of the share of the feed already seen, subtracted", ge=-100.0, le=100.0)
+    scale: float = setting(0.5, "noise s in P(j) ~ exp(V_j / s)", ge=0.001, le=100)
+    like: float = setting(-1.2, "constant of liking; scrolling on is 0", ge=-100, le=100)
+    reshare: float = setting(-1.9, "constant of resharing", ge=-100, le=100)
+    compose: float = setting(-1.7, "constant of writing a reply", ge=-100, le=100)
+    topic: float = setting(1.0, "weight of the topic match", ge=-100, le=100)
+    tie: float = setting(0.4, "weight of following the author", ge=-100, le=100)
+    activity: float = setting(0.4, "weight of activity", ge=-100, le=100)
+    popularity: float = setting(0.5, "weight of popularity, for liking and resharing", ge=-100, le=100)
+    fatigue: float = setting(0.6, "weight of the share of the feed already seen, subtracted", ge=-100, le=100)
     quality: Weight = setting(0.0, "weight of log quality")
-    exposure: Weight = setting(
-        0.0, "weight of each further person who has shown the cascade; only with feed.exposure complex"
-    )
+    exposure: Weight = setting(0.0, "weight of each further person showing the cascade, if feed.exposure is complex")
     openness: Weight = setting(0.1, "weight of openness")
     conscientiousness: Weight = setting(-0.1, "weight of conscientiousness")
     extraversion: Weight = setting(0.2, "weight of extraversion")
@@ -433,7 +378,7 @@ class ChoiceConfig(Section):
         {}, "weights of your attributes; for a text one for each value: {region: {north: 0.2}}"
     )
 
-    states: dict[str, Annotated[float, Meta(ge=-100.0, le=100.0)]] = setting(
+    states: dict[str, Annotated[float, Meta(ge=-100, le=100)]] = setting(
         {}, "constants of your chart's states, as `{doomscrolling: 0.5}`; others have 0"
     )
 
@@ -445,9 +390,7 @@ class SharingConfig(Section):
         "none", "`archetype`: questions with equal fields of `archetype` share one judgement"
     )
     archetype: dict[str, str] = setting(
-        {},
-        "`{field: groups}`, as in `{topic_match: 4 bins, likes: log2}`; default: fields of guards and the embedded "
-        "choice",
+        {}, "`{topic_match: 4 bins, likes: log2}`, for example; {}: fields of guards and the embedded choice"
     )
     audit: Share = setting(0.02, "share of shared questions that are also asked by themselves")
     samples: int = setting(8, "answers for a judgement if the server has no probabilities", ge=1, le=1000)
@@ -462,22 +405,20 @@ class OracleConfig(Section):
     mode: Literal["pace", "realtime"] = setting(
         "pace", "`pace`: the clock waits for late answers; `realtime`: late answers become fallbacks"
     )
-    deadline_s: float = setting(30.0, "an answer later than this is a recorded fallback", gt=0.0)
+    deadline_s: float = setting(30.0, "an answer later than this is a recorded fallback", gt=0)
     on_outage: Literal["wait", "stop", "fallback"] = setting(
         "wait", "while the server is away, in `pace`: wait, stop, or take fallbacks"
     )
-    outage_patience_s: float = setting(900.0, "longest wait for a server that is away, before the run stops", gt=0.0)
+    outage_patience_s: float = setting(900.0, "longest wait for a server that is away, before the run stops", gt=0)
     max_attempts: int = setting(3, "most attempts at a question", ge=1, le=100)
-    max_fallback_share: Share | None = setting(
-        0.05, "share of fallbacks in the last 1,000 choices above which the run stops"
-    )
+    max_fallback_share: Share | None = setting(0.05, "share of fallbacks in 1,000 choices above which the run stops")
     rate_per_s: float | None = setting(
         None, "most calls started a second, lowered by 429; none: no limit until a 429", ge=0.001, le=100_000.0
     )
     max_concurrency: int = setting(64, "most calls under way at once; halved by 429 and 503", ge=1, le=100_000)
     max_calls: int | None = setting(None, "spend cap: calls in the whole run; none is no cap", ge=0)
     max_tokens: int | None = setting(None, "spend cap: tokens in and out; checked before each call", ge=0)
-    max_usd: float | None = setting(None, "spend cap in US dollars, by `llm.prices`; the run stops there", ge=0.0)
+    max_usd: float | None = setting(None, "spend cap in US dollars, by `llm.prices`; the run stops there", ge=0)
     when_spent: Literal["fallback", "stop"] = setting("stop", "at a cap: stop, or take fallbacks")
     tape: Literal["off", "record", "replay"] = setting(
         "off", "`record` keeps every answer; `replay` answers from the tape and asks no server"
@@ -524,9 +465,9 @@ class ModelsConfig(Section):
     """The models of different people, on the same servers. See docs/language-models.md."""
 
     attribute: str | None = setting(
-        None, "attribute, text, that chooses the model; none: llm.model for everybody", min_length=1
+        None, "attribute, text, that chooses the model; none: llm.model for all", min_length=1
     )
-    models: dict[str, Annotated[str, Meta(min_length=1)]] = setting({}, "`{value: model}`; other values: llm.model")
+    models: dict[str, Text] = setting({}, "`{value: model}`; other values: llm.model")
 
     @classmethod
     def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -546,28 +487,22 @@ class LLMConfig(Section):
     """The language model behind the oracle: its server and its sampling. See docs/language-models.md."""
 
     host: str = setting("http://127.0.0.1:11434", "address of the server, such as http://127.0.0.1:8000", min_length=1)
-    hosts: tuple[Annotated[str, Meta(min_length=1)], ...] = setting(
-        (), "addresses of several servers of one model, in place of llm.host"
-    )
+    hosts: tuple[Text, ...] = setting((), "addresses of several servers of one model, in place of llm.host")
     ca_file: str | None = setting(None, "PEM file of certificates to trust besides the public ones")
     model: str = setting("llama3.2", "name of the model, as the server lists it", min_length=1)
-    temperature: float = setting(0.7, "spread of the answers; at 0 equal questions share one answer", ge=0.0, le=2.0)
+    temperature: float = setting(0.7, "spread of the answers; at 0 equal questions share one answer", ge=0, le=2)
     seed: int = setting(0, "the seeds of all calls follow from it", ge=0, le=2**31 - 1)
     num_predict: int = setting(64, "most tokens of an answer", ge=1, le=131_072)
     num_ctx: int = setting(2048, "tokens of prompt and answer together, for ollama", ge=256, le=2**20)
     keep_alive: str = setting("30m", "time that ollama keeps the model in memory: 30m, 24h, -1m", min_length=1)
-    timeout_s: float = setting(60.0, "longest time of a call, to its last byte", gt=0.0, le=3600.0)
+    timeout_s: float = setting(60.0, "longest time of a call, to its last byte", gt=0, le=3600)
     api_key_env: str = setting("PRISM_LLM_API_KEY", "environment variable with the key")
     method: Literal["auto", "probabilities", "json"] = setting(
         "auto", "auto: probabilities of the options where they are sound, else JSON"
     )
-    writes: bool = setting(
-        False, "let the model write replies and comments, with a reason; such choices are asked as JSON"
-    )
+    writes: bool = setting(False, "let the model write replies and comments, with a reason; asked as JSON")
     memory: int = setting(0, "most lines of a prompt about what the person lately saw, did and got", ge=0, le=100)
-    systemone: Literal["auto", "off"] = setting(
-        "auto", "auto: use ollama's `/v1/systemone` for probabilities if it is there"
-    )
+    systemone: Literal["auto", "off"] = setting("auto", "auto: use ollama's `/v1/systemone` for probabilities if there")
     by: ModelsConfig = ModelsConfig()
     prices: PricesConfig = PricesConfig()
     request: RequestConfig = RequestConfig()
@@ -598,82 +533,77 @@ class LLMConfig(Section):
 class TaylorConfig(Section):
     """The policy rule of the embedded adviser: Taylor (1993), who gave 2, 2, 0.5 and 0.5."""
 
-    neutral_rate: float = setting(2.0, "real interest rate in balance, percent (Taylor 1993: 2)", ge=-20.0, le=20.0)
-    inflation_target: float = setting(2.0, "inflation aimed at, percent a year (Taylor 1993: 2)", ge=-20.0, le=100.0)
+    neutral_rate: float = setting(2.0, "real interest rate in balance, percent (Taylor 1993: 2)", ge=-20, le=20)
+    inflation_target: float = setting(2.0, "inflation aimed at, percent a year (Taylor 1993: 2)", ge=-20, le=100)
     inflation_weight: float = setting(
-        0.5, "points for a point of excess inflation; unstable if <= 0 (Taylor: 0.5)", ge=-2.0, le=10.0
+        0.5, "points for a point of excess inflation; unstable if <= 0 (Taylor: 0.5)", ge=-2, le=10
     )
-    output_weight: float = setting(0.5, "points for a percent of output gap (Taylor 1993: 0.5)", ge=0.0, le=10.0)
-    smoothing: float = setting(0.0, "part of the old rate kept each quarter (Taylor: none)", ge=0.0, lt=1.0)
-    rate_floor: float = setting(0.0, "lowest interest rate, percent", ge=-10.0, le=100.0)
-    rate_step: float = setting(0.25, "proposed changes are multiples of this many points", ge=0.01, le=10.0)
-    rate_step_max: float = setting(1.0, "most points by which one proposal changes the rate", ge=0.01, le=100.0)
-    rate_error: float = setting(1.7, "standard error of the rule's rate, in points", ge=0.01, le=100.0)
+    output_weight: float = setting(0.5, "points for a percent of output gap (Taylor 1993: 0.5)", ge=0, le=10)
+    smoothing: float = setting(0.0, "part of the old rate kept each quarter (Taylor: none)", ge=0, lt=1)
+    rate_floor: float = setting(0.0, "lowest interest rate, percent", ge=-10, le=100)
+    rate_step: float = setting(0.25, "proposed changes are multiples of this many points", ge=0.01, le=10)
+    rate_step_max: float = setting(1.0, "most points by which one proposal changes the rate", ge=0.01, le=100)
+    rate_error: float = setting(1.7, "standard error of the rule's rate, in points", ge=0.01, le=100)
 
 
 class MacroConfig(Section):
     """The response of the economy to the interest rate, one quarter a tick. Equations and limits: docs/economy.md."""
 
-    neutral_rate: float = setting(2.0, "real rate that leaves output unchanged, percent", ge=-20.0, le=20.0)
+    neutral_rate: float = setting(2.0, "real rate that leaves output unchanged, percent", ge=-20, le=20)
     natural_unemployment: float = setting(
-        5.9, "unemployment at a zero output gap, percent (US mean 1959-2009: 5.9)", ge=0.1, le=50.0
+        5.9, "unemployment at a zero output gap, percent (US mean 1959-2009: 5.9)", ge=0.1, le=50
     )
-    okun: float = setting(
-        2.0, "percent of output lost for a point of unemployment (Okun 1962: 3; today 2)", ge=0.1, le=10.0
-    )
-    trend_growth: float = setting(3.15, "growth in balance, percent a year (US 1959-2009: 3.15)", ge=-20.0, le=20.0)
-    gap_lags: tuple[Annotated[float, Meta(ge=-2.0, le=2.0)], ...] = setting(
+    okun: float = setting(2.0, "percent of output for a point of unemployment (Okun 1962: 3; today 2)", ge=0.1, le=10)
+    trend_growth: float = setting(3.15, "growth in balance, percent a year (US 1959-2009: 3.15)", ge=-20, le=20)
+    gap_lags: tuple[Annotated[float, Meta(ge=-2, le=2)], ...] = setting(
         (1.16, -0.25),
-        "weights of this and the last quarter's gap in the next gap (Rudebusch & Svensson 1999)",
+        "weights of two gaps in the next one, latest first (Rudebusch & Svensson 1999)",
         min_length=2,
         max_length=2,
     )
     rate_effect: float = setting(
-        0.1, "percent of gap for a point of real rate (Rudebusch & Svensson 1999: 0.10)", ge=0.0, le=5.0
+        0.1, "percent of gap for a point of real rate (Rudebusch & Svensson: 0.10)", ge=0, le=5
     )
     phillips_slope: float = setting(
-        0.14, "points of inflation for a percent of gap (Rudebusch & Svensson 1999: 0.14)", ge=0.0, le=5.0
+        0.14, "points of inflation for a percent of gap (Rudebusch & Svensson: 0.14)", ge=0, le=5
     )
-    inflation_lags: tuple[Annotated[float, Meta(ge=-2.0, le=2.0)], ...] = setting(
+    inflation_lags: tuple[Annotated[float, Meta(ge=-2, le=2)], ...] = setting(
         (0.7, -0.1, 0.28, 0.12),
-        "weights of four quarters in expected inflation, latest first, sum 1 (Rudebusch & Svensson 1999)",
+        "weights of four quarters in expected inflation, latest first, sum 1 (Rudebusch & Svensson)",
         min_length=4,
         max_length=4,
     )
     anchoring: Share = setting(0.2, "weight of the anchor in expected inflation (US 1960-1983: 0.17 to 0.23)")
-    anchor: float = setting(2.0, "anchor of expected inflation, percent a year", ge=-20.0, le=100.0)
+    anchor: float = setting(2.0, "anchor of expected inflation, percent a year", ge=-20, le=100)
     okun_lag: float = setting(
-        0.47, "part of a change of unemployment left in the next quarter (US 1960-1983: 0.47)", ge=0.0, lt=1.0
+        0.47, "part of a change of unemployment left in the next quarter (US 1960-1983: 0.47)", ge=0, lt=1
     )
     okun_impact: float = setting(
-        0.19,
-        "fall of unemployment, in points, for a percent of gap in the same quarter (US 1960-1983: 0.19)",
-        ge=0.0,
-        le=10.0,
+        0.19, "fall of unemployment, in points, for a percent of gap at once (US 1960-1983: 0.19)", ge=0, le=10
     )
     okun_pull: Share = setting(
         0.02, "part of the distance to `okun`'s unemployment closed each quarter (US 1960-1983: 0.02, error 0.02)"
     )
     gap_shock: float = setting(
-        0.0, "standard deviation of demand shocks, percent (1999 estimate: 0.82)", ge=0.0, le=10.0
+        0.0, "standard deviation of demand shocks, percent (estimate of 1999: 0.82)", ge=0, le=10
     )
     gap_shock_persistence: float = setting(
-        0.0, "part of a demand shock left a quarter later (US 1960-1983: none)", ge=0.0, lt=1.0
+        0.0, "part of a demand shock left a quarter later (US 1960-1983: none)", ge=0, lt=1
     )
     inflation_shock: float = setting(
         0.0,
-        "standard deviation of price shocks, points at an annual rate (1999 estimate: 1.01; US 1960-1983: 2.1)",
-        ge=0.0,
-        le=10.0,
+        "standard deviation of price shocks, points a year (estimate of 1999: 1.01; US 1960-1983: 2.1)",
+        ge=0,
+        le=10,
     )
     inflation_shock_persistence: float = setting(
-        0.0, "part of a price shock left a quarter later (US 1960-1983: none)", ge=0.0, lt=1.0
+        0.0, "part of a price shock left a quarter later (US 1960-1983: none)", ge=0, lt=1
     )
     unemployment_shock: float = setting(
-        0.0, "standard deviation of noise in unemployment, points (US 1960-1983: 0.24)", ge=0.0, le=10.0
+        0.0, "standard deviation of noise in unemployment, points (US 1960-1983: 0.24)", ge=0, le=10
     )
     rate_shock: float = setting(
-        0.0, "standard deviation of policy shocks in the rate, points (US 1960-1983: 1.0)", ge=0.0, le=10.0
+        0.0, "standard deviation of policy shocks in the rate, points (US 1960-1983: 1.0)", ge=0, le=10
     )
 
     @classmethod
@@ -692,11 +622,11 @@ def _dies_out(first: float, second: float) -> bool:
 class InitialConfig(Section):
     """The state in which the economy starts: the indicators given here, or those of a quarter in a file."""
 
-    interest_rate: float = setting(4.0, "short-term rate, percent", ge=-10.0, le=100.0)
-    inflation: float = setting(2.0, "inflation, percent a year", ge=-50.0, le=100.0)
-    gdp_growth: float = setting(3.15, "growth of real GDP, percent a year", ge=-50.0, le=50.0)
-    unemployment: float = setting(5.9, "unemployment, percent", ge=0.0, le=100.0)
-    total_economic_value: float = setting(1000.0, "real GDP, in any unit", gt=0.0)
+    interest_rate: float = setting(4.0, "short-term rate, percent", ge=-10, le=100)
+    inflation: float = setting(2.0, "inflation, percent a year", ge=-50, le=100)
+    gdp_growth: float = setting(3.15, "growth of real GDP, percent a year", ge=-50, le=50)
+    unemployment: float = setting(5.9, "unemployment, percent", ge=0, le=100)
+    total_economic_value: float = setting(1000.0, "real GDP, in any unit", gt=0)
     path: str | None = setting(
         None, "quarterly .csv or .tsv (also .gz) with year, quarter, realgdp, cpi, tbilrate, unemp, or FRED's names"
     )
@@ -707,7 +637,7 @@ class BacktestConfig(Section):
     """The comparison of the rule with history in `prism validate-world`."""
 
     lag_quarters: int = setting(1, "quarters by which the rule's figures are old", ge=0, le=8)
-    periods: tuple[Annotated[str, Meta(min_length=1)], ...] = setting(
+    periods: tuple[Text, ...] = setting(
         ("1960q1-1979q2", "1979q3-1986q4", "1987q1-1992q3", "1987q1-2009q3"), "periods with a score, as FIRST-LAST"
     )
 
@@ -715,15 +645,13 @@ class BacktestConfig(Section):
 class EconomyConfig(Section):
     """The nations of an economy, and their weights."""
 
-    nations: tuple[Annotated[str, Meta(min_length=1)], ...] = setting(
+    nations: tuple[Text, ...] = setting(
         ("Arvendia", "Borland", "Castellon", "Dravia", "Estmark"), "names of the nations", min_length=1
     )
     strengths: tuple[Annotated[float, Meta(ge=0.001, le=1e12)], ...] = setting(
         (100.0, 80.0, 60.0, 40.0, 20.0), "economic strength of each nation", min_length=1
     )
-    preference_spread: float = setting(
-        0.3, "spread of the log of the rule's weights over nations; 0: all alike", ge=0.0, le=2.0
-    )
+    preference_spread: float = setting(0.3, "spread of log weights of the rule over nations; 0: all alike", ge=0, le=2)
     taylor: TaylorConfig = TaylorConfig()
     macro: MacroConfig = MacroConfig()
     initial: InitialConfig = InitialConfig()
@@ -747,26 +675,20 @@ class RunConfig(Section):
     question: str = setting("", "question of the run, for `prism report`", max_length=2000)
     activation: Literal["resident", "compiled", "auto"] = setting(
         "resident",
-        "turns of agents: a task for each (`resident`), machine code (`compiled`), or `auto`: compiled from 10,000 "
-        "agents on",
+        "a task for each agent (`resident`), machine code (`compiled`), or `auto`: that from 10,000 agents on",
     )
     shards: int = setting(1, "Ray processes among which agents are divided, with the same journal", ge=1, le=1024)
     mailbox_capacity: int = setting(1024, "most messages waiting in one mailbox", ge=1, le=10**7)
-    tick_s: float = setting(0.0, "least seconds between the beginnings of two ticks", ge=0.0, le=3600.0)
+    tick_s: float = setting(0.0, "least seconds between the beginnings of two ticks", ge=0, le=3600)
     restart_intensity: int = setting(3, "crashes of one agent in the period before quarantine", ge=0)
     restart_period_ticks: int = setting(100, "ticks over which crashes are counted", ge=1)
     checkpoint_every_ticks: int | None = setting(
         None, "0: only at the end; none: 1 for an economy, for feeds 500, or 10 to 500 from 20,000 people on", ge=0
     )
     stop_within_s: float = setting(
-        4.0,
-        "processor seconds to finish the tick and write a checkpoint when told to stop; 0: no limit",
-        ge=0.0,
-        le=86_400.0,
+        4.0, "processor seconds for the tick and a checkpoint when told to stop; 0: no limit", ge=0, le=86_400.0
     )
-    segment_mb: float = setting(
-        8.0, "MB of ticks in journal.prism that are sealed in a segment; 0: never", ge=0.0, le=1000.0
-    )
+    segment_mb: float = setting(8.0, "MB of ticks in journal.prism sealed in a segment; 0: never", ge=0, le=1000)
     sync: bool = setting(True, "sync each write; false is safe from a kill, not from a power cut")
     record_feeds: bool = setting(False, "record every feed shown; it changes the digest, but no result")
     log_max_mb: float = setting(
@@ -784,7 +706,4 @@ class MetricsConfig(Section):
     tls_cert: str | None = setting(None, "PEM certificate with its chain; none: plain HTTP")
     tls_key: str | None = setting(None, "PEM key of the certificate")
     username: str | None = setting(None, "user of /metrics, password in $PRISM_METRICS_PASSWORD; none: no login")
-    heartbeat_limit_s: float = setting(
-        10.0, "blocked time of the event loop after which /healthz answers 503", ge=1.0, le=3600.0
-    )
-    linger_s: float = setting(60.0, "longest time that the endpoint stays after the end", ge=0.0, le=3600.0)
+    linger_s: float = setting(60.0, "longest time that the endpoint stays after the end", ge=0, le=3600)

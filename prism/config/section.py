@@ -15,6 +15,7 @@ from prism.errors import SettingError
 from prism.expectations import found, join
 
 T = TypeVar("T")
+Text = Annotated[str, Meta(min_length=1)]
 
 
 class _Declared(NamedTuple):
@@ -134,7 +135,13 @@ def keys_of(section: type[Section]) -> str:
 @cache
 def sections_of(root: type[Section]) -> Mapping[str, type[Section]]:
     """Return every section in a section by its dotted path; the root itself is the empty one."""
-    return dict(_sections_of(root, ""))
+    found = {"": root}
+    for name, kind in field_types(root).items():
+        found |= {
+            join(name, path) if path else name: inner
+            for path, inner in (sections_of(kind) if is_section(kind) else {}).items()
+        }
+    return found
 
 
 def place_of(section: type[Section]) -> str:
@@ -162,10 +169,3 @@ def unknown_key(kinds: Mapping[str, type[Section]], section: str, name: str) -> 
     if guesses:
         return f"unknown key; did you mean {' or '.join(guesses)}?"
     return f"unknown key; {section or 'the top'} has: {keys_of(kinds[section])}"
-
-
-def _sections_of(section: type[Section], path: str) -> Iterator[tuple[str, type[Section]]]:
-    yield path, section
-    for name, kind in field_types(section).items():
-        if is_section(kind):
-            yield from _sections_of(kind, join(path, name))

@@ -1,11 +1,18 @@
-"""Rewrite the table in docs/settings.md after the model changed: `python -m tests.config.refresh_docs`."""
+"""Rewrite the table in docs/settings.md, and configs/schema.json, after the model changed.
+
+Run `python -m tests.config.refresh_docs`.
+"""
 
 from __future__ import annotations
 
+import json
+
 from prism.config import settings
+from prism.config.describe import schema
 from tests.paths import ROOT
 
 DOCUMENT = ROOT / "docs" / "settings.md"
+SCHEMA = ROOT / "configs" / "schema.json"
 BEGIN = "<!-- settings: written by `python -m tests.config.refresh_docs`, do not edit below -->\n"
 END = "<!-- settings: end -->"
 
@@ -17,6 +24,11 @@ def with_table(text: str) -> str:
     assert found_begin, f"{DOCUMENT} has lost its marker {BEGIN}"
     assert found_end, f"{DOCUMENT} has lost its marker {END}"
     return f"{head}{BEGIN}\n{settings_markdown()}\n{END}{tail}"
+
+
+def schema_text() -> str:
+    """Return the content of configs/schema.json."""
+    return json.dumps(schema(), indent=1) + "\n"
 
 
 def settings_markdown() -> str:
@@ -32,3 +44,4 @@ def _row(*cells: str) -> str:
 
 if __name__ == "__main__":
     DOCUMENT.write_text(with_table(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
+    SCHEMA.write_text(schema_text(), encoding="utf-8")

@@ -17,8 +17,13 @@ from tests.paths import ROOT, real_path
 
 def test_init_writes_the_default_world_which_runs_as_it_is(prism: Prism) -> None:
     ended = prism("init", "study")
-    assert (ended.code, ended.out) == (0, "wrote study/prism.yaml\nnext: prism run study/prism.yaml\n")
-    assert Path("study/prism.yaml").read_text() == (ROOT / "configs" / "default.yaml").read_text(encoding="utf-8")
+    assert (ended.code, ended.out) == (
+        0,
+        "wrote study/prism.yaml\nwrote study/schema.json\nnext: prism run study/prism.yaml\n",
+    )
+    first, _, rest = Path("study/prism.yaml").read_text().partition("\n")
+    assert first == "# yaml-language-server: $schema=schema.json"
+    assert rest == (ROOT / "configs" / "default.yaml").read_text(encoding="utf-8")
     assert prism("run", "study/prism.yaml", "--ticks", "4", "--quiet", "--out", "run").code == 0
 
 
@@ -46,7 +51,7 @@ def test_init_writes_each_example_into_a_directory_of_its_name(name: str, prism:
     if name == "higgs":
         told = prism("validate", "higgs/prism.yaml")
         assert told.err.startswith(
-            "prism: higgs/prism.yaml:11: population.graph.path: higgs-social_network.txt.gz: no such file"
+            "prism: higgs/prism.yaml:12: population.graph.path: higgs-social_network.txt.gz: no such file"
         )
         Path("higgs/higgs-social_network.txt.gz").write_bytes(gzip.compress(b"0 1\n1 2\n"))  # which one fetches
     assert prism("validate", f"{name}/prism.yaml").code == 0
