@@ -1,7 +1,9 @@
-"""A failed call to a language model: the fixed set of reasons, and the exception that carries one."""
+"""A failed call to a language model: its reasons, what follows each, what a status means, and the exception."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from typing import Literal, NamedTuple, get_args
 
 from prism.errors import OracleError
@@ -42,6 +44,62 @@ as retry, but it says nothing about the server. stop: every question would fail;
 def reasons_to(*after: After) -> frozenset[str]:
     """Return the reasons that are followed by one of these."""
     return frozenset(reason for reason, what in AFTER.items() if what in after)
+
+
+_ACCOUNT = re.compile(
+    r"insufficient[_ ](?:quota|balance|credits?|funds)|billing_(?:hard_limit|not_active)|(?:credit|account) balance"
+    r"|(?:out of|no|not enough|more) credits|payment required|arrear|overdue",
+    re.IGNORECASE,
+)
+_KEY = re.compile(r"api[-_ ]?key|access[-_ ]?token|unauthori[sz]ed|authentication|credential", re.IGNORECASE)
+_MODEL = re.compile(
+    r"model[-_ ](?:not[-_ ]found|decommissioned|deprecated|not[-_ ]supported)|(?:unknown|no such|invalid) model"
+    r"|model\b.{0,80}?\b(?:does not exist|not found|decommissioned|no longer|been (?:removed|retired|deprecated))",
+    re.IGNORECASE | re.DOTALL,
+)
+_CONTENT = re.compile(
+    r"content[-_ ]?(?:filter|policy|management|moderation)|moderat|flagged|safety|responsible[-_ ]?ai|prohibited"
+    r"|inappropriate|usage polic|policy[-_ ]violation",
+    re.IGNORECASE,
+)
+_LOADING = re.compile(r"\bloading\b|being loaded|warming up|starting up|not (?:yet )?ready", re.IGNORECASE)
+_ANYTHING = re.compile("")
+
+_EMPTY = "the account has nothing left: add credit, or set another key or llm.host"
+_OTHER_KEY = "the key is refused: set another one in the environment (llm.api_key_env)"
+_FORBIDDEN = "the key may not be used for this: set another one in the environment (llm.api_key_env)"
+_GONE = "the model or its path is no longer there: `prism doctor CONFIG` says what is"
+
+_MEANINGS: tuple[tuple[Collection[int], re.Pattern[str], Reason, str], ...] = (
+    ({400, 403, 413, 422, 451}, _CONTENT, "refused", ""),  # first: a filter repeats the question, with any word in it
+    ({402}, _ANYTHING, "client_error", _EMPTY),
+    ({400, 403, 429}, _ACCOUNT, "client_error", _EMPTY),
+    ({503}, _LOADING, "loading", ""),
+    ({409, 425, 429, 503}, _ANYTHING, "overloaded", ""),
+    ({408}, _ANYTHING, "timeout", ""),
+    (range(500, 1000), _ANYTHING, "server_error", ""),
+    ({400}, _KEY, "client_error", _OTHER_KEY),
+    ({400}, _MODEL, "client_error", _GONE),
+    ({413, 422, 451}, _KEY, "client_error", ""),
+    ({413, 422, 451}, _MODEL, "client_error", ""),
+    ({400, 413, 422, 451}, _ANYTHING, "refused", ""),  # the first request was answered, and all have the same form
+    ({401}, _ANYTHING, "client_error", _OTHER_KEY),
+    ({403}, _ANYTHING, "client_error", _FORBIDDEN),
+    ({404, 410}, _ANYTHING, "client_error", _GONE),
+)
+"""`(statuses, words, reason, what to do about it)`: the first row with a response's status and words counts.
+
+The same status means different things: a 400 may refuse one question, because of its content or its length, or the
+key, and with it every question.
+"""
+
+
+def meaning_of(status: int, body: str) -> tuple[Reason, str]:
+    """Return the reason for a response that is no success, and what to do about it, which may be empty."""
+    for statuses, words, reason, advice in _MEANINGS:
+        if status in statuses and words.search(body):
+            return reason, advice
+    return "client_error", ""
 
 
 FINAL = reasons_to("refuse", "stop")
@@ -101,6 +159,11 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
     def is_answer(self) -> bool:
         """True if the server answered with success, and what it said is of no use."""
         return self.status_code is None and self.reason in {"invalid_response", "refused"}
+
+    @property
+    def is_of_key(self) -> bool:
+        """True if a server refused the key, and neither the account behind it nor one question."""
+        return self.status_code in (401, 403) and self.reason == "client_error" and self.advice != _EMPTY
 
     @property
     def told(self) -> str:

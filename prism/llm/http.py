@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import re
+import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -16,10 +16,8 @@ from urllib.parse import urlsplit
 import anyio
 import httpx
 
-from prism.llm.body import beginning_of, bound_body
-from prism.llm.failure import LLMFailureException, Reason, Usage
+from prism.llm.failure import LLMFailureException, Reason, Usage, meaning_of
 from prism.llm.question_id import ASKED
-from prism.llm.refusals import advice_on, reason_of
 
 # Cancelling a call under a full pool blocks httpcore for good, so the pool has no limit: the caller limits the calls.
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64)
@@ -62,24 +60,49 @@ class RefusedAnswerError(UnusableAnswerError):
     """A question that is refused: by the model, by a filter behind it, or by PRISM."""
 
 
-async def raise_for_status(response: httpx.Response) -> None:
-    """Limit the body, and raise `StatusError`: a response hook that runs before anything reads the body.
+LARGEST_ANSWER_BYTES = 1_000_000
+"""The limit, unpacked. A decision takes some hundred bytes, and the longest reasoning some ten thousand."""
+LARGEST_REFUSAL_BYTES = 64_000
+"""The limit for the body of an error, of which one line is shown."""
+PLAIN = {"Accept-Encoding": "identity"}
+"""The header that asks for bodies that are not packed. Some proxies pack them nevertheless."""
+_GZIP_OR_ZLIB = zlib.MAX_WBITS + 32
 
-    It also runs before `ollama`, which cannot read every error body.
+
+async def read_body(response: httpx.Response) -> None:
+    """Read a body within its limit, and raise `StatusError`: a response hook, before anything else reads the body.
+
+    A megabyte of gzip can unpack to a gigabyte, so httpx must not unpack it. `ollama` cannot read every error body.
+
+    Raises:
+        ValueError: an answer is too large, or packed in a way that was not asked for.
     """
-    try:
-        bound_body(response)
-    except ValueError as error:
-        if response.is_success:
-            raise
-        raise StatusError(response.status_code, str(error), retry_after_s(response.headers)) from None
+    body, problem = bytearray(), ""
+    most = LARGEST_ANSWER_BYTES if response.is_success else LARGEST_REFUSAL_BYTES
+    encoding = response.headers.pop("Content-Encoding", "").strip().lower()
+    async for piece in response.aiter_raw():
+        body += piece
+        if len(body) > most:
+            break
+    if encoding in ("gzip", "x-gzip", "deflate"):
+        try:
+            body = bytearray(zlib.decompressobj(_GZIP_OR_ZLIB).decompress(body, most + 1))
+        except zlib.error as error:
+            problem = f"the answer comes in the encoding {encoding!r}, and cannot be unpacked ({error})"
+    elif encoding not in ("", "identity"):
+        problem = f"the answer comes in the encoding {encoding[:40]!r}, which was not asked for"
+    if len(body) > most:
+        problem = f"answer larger than {most / 1e6:g} MB; the rest of it was not read"
     if response.has_redirect_location:
         place = urlsplit(response.headers["location"])._replace(query="", fragment="").geturl()
         raise StatusError(
             response.status_code, f"it sends on to {place}, and is not followed; set llm.host or llm.request.path"
         )
     if not response.is_success:
-        raise StatusError(response.status_code, await beginning_of(response), retry_after_s(response.headers))
+        raise StatusError(response.status_code, body.decode(errors="replace"), retry_after_s(response.headers))
+    if problem:
+        raise ValueError(problem)
+    response._content = bytes(body)  # noqa: SLF001  # where httpx keeps a body that has been read
 
 
 async def name_question(request: httpx.Request) -> None:
@@ -90,7 +113,7 @@ async def name_question(request: httpx.Request) -> None:
             request.headers.setdefault(name, value)
 
 
-HOOKS: dict[str, list[Callable[..., Any]]] = {"request": [name_question], "response": [raise_for_status]}
+HOOKS: dict[str, list[Callable[..., Any]]] = {"request": [name_question], "response": [read_body]}
 """The hooks of every client."""
 
 
@@ -109,31 +132,29 @@ def bounded_call(component: str, deadline_s: float, secrets: Collection[str] = (
         with anyio.fail_after(deadline_s):
             yield
     except (StatusError, *_EXPECTED) as error:
-        reason = _reason(error)
-        detail = f"no whole answer within {deadline_s:g} s" if reason == "timeout" else str(error)
+        status, advice, pause_s, usage, detail = None, "", 0.0, Usage(), str(error) or type(error).__name__
+        reason: Reason = "invalid_response"
+        match error:
+            case StatusError():
+                status, pause_s = error.status, error.pause_s
+                reason, advice = meaning_of(status, error.body)
+            case UnusableAnswerError():
+                usage = error.usage
+                reason = "refused" if isinstance(error, RefusedAnswerError) else reason
+            case TimeoutError() | httpx.TimeoutException():
+                reason, detail = "timeout", f"no whole answer within {deadline_s:g} s"
+            case OSError() | httpx.TransportError():
+                reason = "connection_error"
         raise LLMFailureException(
             reason,
             component=component,
-            status_code=error.status if isinstance(error, StatusError) else None,
-            detail=redacted(secrets, detail or type(error).__name__),
+            status_code=status,
+            detail=redacted(secrets, detail),
             latency_s=perf_counter() - started_s,
-            retry_after_s=error.pause_s if isinstance(error, StatusError) else 0.0,
-            usage=error.usage if isinstance(error, UnusableAnswerError) else Usage(),
-            advice=advice_on(error.status, error.body) if isinstance(error, StatusError) else "",
+            retry_after_s=pause_s,
+            usage=usage,
+            advice=advice,
         ) from error
-
-
-def _reason(error: BaseException) -> Reason:
-    match error:
-        case StatusError(status=status, body=body):
-            return reason_of(status, body)
-        case RefusedAnswerError():
-            return "refused"
-        case TimeoutError() | httpx.TimeoutException():
-            return "timeout"
-        case OSError() | httpx.TransportError():
-            return "connection_error"
-    return "invalid_response"
 
 
 def error_text(body: str) -> str:
@@ -168,23 +189,6 @@ def redacted(secrets: Collection[str], text: str) -> str:
     return text
 
 
-_UNITS_S = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-_PART = r"(\d+(?:\.\d+)?)(ms|[dhms])"
-_DURATION, _PARTS = re.compile(f"(?:{_PART})+"), re.compile(_PART)
-
-_LIMITS = tuple(
-    (f"{before}remaining{after}", f"{before}reset{after}")
-    for before in ("x-ratelimit-", "ratelimit-")
-    for after in ("-requests", "-tokens", "")
-) + tuple(
-    (f"anthropic-ratelimit-{what}-remaining", f"anthropic-ratelimit-{what}-reset")
-    for what in ("requests", "tokens", "input-tokens", "output-tokens")
-)
-"""Pairs of headers: the rest of a limit, and the time until it is full again, or the moment."""
-
-_EPOCH_S, _EPOCH_MS = 1e9, 1e12
-"""Numbers from here on are seconds, or milliseconds, since 1970: no pause is as long."""
-
 LONGEST_S = 86_400.0
 """No pause is longer: a damaged header must not stop a run for years."""
 
@@ -192,62 +196,28 @@ LONGEST_S = 86_400.0
 def retry_after_s(headers: Mapping[str, str]) -> float:
     """Return the seconds to wait before the next request; 0 if the headers ask for none, or cannot be read.
 
-    `Retry-After` counts, the one in milliseconds first. A moment is compared with the server's own clock in `Date`, or
-    with the clock here. Without it, the limits that have nothing left count; where a server does not say what is left,
-    the first limit to be full again.
+    A moment is compared with the server's own clock in `Date`, or with the clock here.
 
     Args:
         headers: of a response, by name in lower case, as `httpx.Headers` are.
     """
-    now = headers.get("date", "")
     for name, unit_s in (("retry-after-ms", 0.001), ("x-ms-retry-after-ms", 0.001), ("retry-after", 1.0)):
-        if (seconds := _wait_s(headers.get(name, ""), now, unit_s)) is not None:
-            return _bounded(seconds)
-    resets = [(headers.get(left), _wait_s(headers.get(reset, ""), now)) for left, reset in _LIMITS]
-    used_up = [seconds for left, seconds in resets if seconds is not None and left is not None and left.strip() == "0"]
-    unsaid = [seconds for left, seconds in resets if seconds is not None and left is None]
-    return _bounded(max(used_up, default=min(unsaid, default=0.0)))
-
-
-def _wait_s(text: str, now: str, unit_s: float = 1.0) -> float | None:
-    """Return the seconds that a header asks for: a duration, or the time until a moment; None if it is neither.
-
-    Args:
-        now: the server's `Date`.
-    """
-    seconds = duration_s(text)
-    if seconds is None:
-        moment = _moment(text)
-    elif _EPOCH_S <= seconds < math.inf:
-        moment = datetime.fromtimestamp(min(seconds / (1000.0 if seconds >= _EPOCH_MS else 1.0), _EPOCH_MS / 10), UTC)
-    else:
-        return seconds * (unit_s if text.strip()[-1:].isdigit() else 1.0)
-    if moment is None:
-        return None
-    here = datetime.now(UTC)  # noqa: TID251  # a pause of the process: it enters no result
-    return (moment - (_moment(now) or here)).total_seconds()
+        try:
+            seconds = float(headers.get(name, "")) * unit_s
+        except ValueError:
+            continue
+        return min(seconds, LONGEST_S) if seconds > 0.0 else 0.0  # NaN is 0
+    until = _moment(headers.get("retry-after", ""))
+    if until is None:
+        return 0.0
+    now = _moment(headers.get("date", "")) or datetime.now(UTC)  # noqa: TID251  # a pause enters no result
+    return min(max(0.0, (until - now).total_seconds()), LONGEST_S)
 
 
 def _moment(text: str) -> datetime | None:
-    """Return a date of HTTP in any of its three forms, or one of RFC 3339; None if it is none. Its zone is UTC."""
+    """Return a date of HTTP in any of its three forms; None if it is none. Its zone is UTC."""
     try:
-        found = datetime.fromisoformat(text) if text[:1].isdigit() else parsedate_to_datetime(text)
+        found = parsedate_to_datetime(text)
     except (ValueError, TypeError, OverflowError):
         return None
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
-
-
-def duration_s(text: str) -> float | None:
-    """Return a duration such as `6`, `6s`, `1m30s` or `120ms` in seconds; None if it is none."""
-    text = text.strip().lower()
-    try:
-        return float(text)
-    except ValueError:
-        if _DURATION.fullmatch(text) is None:
-            return None
-    return sum(float(number) * _UNITS_S[unit] for number, unit in _PARTS.findall(text))
-
-
-def _bounded(seconds: float) -> float:
-    """Return seconds from 0 to a day; NaN is 0, because every comparison with it is false."""
-    return min(seconds, LONGEST_S) if seconds > 0.0 else 0.0

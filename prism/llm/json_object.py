@@ -6,8 +6,8 @@ reasoning does not count, and of several objects the last one does.
 
 from __future__ import annotations
 
+import json
 import re
-from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
@@ -15,25 +15,25 @@ T = TypeVar("T")
 
 _MOST = 100
 """The number of objects kept, the last ones of a text: more are no answer."""
+_BEGINNING = re.compile(r'\{(?=[ \t\n\r]*+["}])')
+_LINES_PER_CHAR = 64
+_LOST = 10_000
+"""About the characters that are read before an object is found to be too deep."""
 
 _TAG = re.compile(
     r"<(?P<closes>/?)(?:think|thinking|reasoning|thought)\b[^<>]{0,100}>|\[(?P<closes_too>/?)THINK\]", re.IGNORECASE
 )
 """A tag around reasoning: `<think>`, or `[THINK]` as Mistral's models write it."""
 
-_SPACE = r"[ \t\n\r]*+"
-_STRING = r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
-_KEY = rf"{_STRING}{_SPACE}:{_SPACE}"
-_NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?"
+_WORK_PER_CHAR = 20
+"""Characters that may be decoded for each of a text: one object may be tried again from within another."""
 
-# Repetitions are possessive: a text that does not match is not read twice.
-_BEGINNING = re.compile(rf'\{{(?={_SPACE}["}}])')
-_VALUE = re.compile(
-    rf"(?P<empty>\{{{_SPACE}\}}|\[{_SPACE}\])|(?P<opens>\{{{_SPACE}{_KEY}|\[{_SPACE})"
-    rf"|(?P<scalar>{_STRING}|{_NUMBER}|true|false|null)"
-)
-_IN_OBJECT = re.compile(rf"{_SPACE}(?:(?P<closes>\}})|(?P<more>,{_SPACE}{_KEY}))")
-_IN_ARRAY = re.compile(rf"{_SPACE}(?:(?P<closes>\])|(?P<more>,{_SPACE}))")
+
+def _refuse(constant: str) -> float:
+    raise ValueError(constant)  # NaN and Infinity are no JSON
+
+
+_decode = json.JSONDecoder(parse_constant=_refuse).raw_decode
 
 
 def read_answer(text: str, read: Callable[[str], T], errors: tuple[type[Exception], ...]) -> T:
@@ -95,41 +95,19 @@ def json_objects(text: str) -> list[str]:
 
     The time is linear in the length of the text, whatever stands in it.
     """
-    found: deque[tuple[int, int]] = deque(maxlen=_MOST)
-    at = 0
-    while (begins := _BEGINNING.search(text, at)) is not None:
-        at = _read(text, begins.start(), found)
-    return [text[begin:end] for begin, end in found]
-
-
-def _read(text: str, start: int, found: deque[tuple[int, int]]) -> int:
-    """Read the object at `start`, and return the place from which the next one is looked for.
-
-    Objects that are whole are added to `found`, in place of those within them.
-    """
-    at, last_scalar, expected = start, start, _VALUE
-    around: list[int] = []
-    while (token := expected.match(text, at)) is not None:
-        kind, begin, at = token.lastgroup, at, token.end()
-        if kind in ("opens", "more"):
-            if kind == "opens":
-                around.append(begin)
-            last_scalar, expected = at, _VALUE
+    found: list[tuple[int, int]] = []  # the last object first
+    work = _WORK_PER_CHAR * len(text)
+    for at in reversed([begin.start() for begin in _BEGINNING.finditer(text)]):
+        if len(found) == _MOST or work <= 0:
+            break
+        try:
+            _, end = _decode(text, at)
+        except (ValueError, RecursionError) as error:
+            read = error.pos - at if isinstance(error, json.JSONDecodeError) else _LOST
+            work -= read + at // _LINES_PER_CHAR  # an error counts the lines before it
             continue
-        last_scalar = begin if kind == "scalar" else at
-        if kind == "closes":
-            begin = around.pop()
-        if text[begin] == "{":
-            _add(found, begin, at)
-        if not around:
-            return at
-        expected = _IN_OBJECT if text[around[-1]] == "{" else _IN_ARRAY
-    # A quote in prose can pair with the first quote of an object, which then looks like a string. That string has no
-    # such quote in it, so reading it once more keeps the time linear.
-    return max(start + 1, last_scalar)
-
-
-def _add(found: deque[tuple[int, int]], begin: int, end: int) -> None:
-    while found and found[-1][0] > begin:
-        found.pop()
-    found.append((begin, end))
+        work -= end - at
+        while found and found[-1][0] < end:
+            found.pop()
+        found.append((at, end))
+    return [text[begin:end] for begin, end in reversed(found)]

@@ -22,13 +22,11 @@ from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
 from prism.llm.address import address_of
 from prism.llm.backend import Backend, log_prompt
-from prism.llm.body import PLAIN
 from prism.llm.failure import FINAL, LLMFailureException
-from prism.llm.http import HOOKS, LIMITS, UnusableAnswerError, bounded_call
+from prism.llm.http import HOOKS, LIMITS, PLAIN, UnusableAnswerError, bounded_call
 from prism.llm.json_object import extract_object
 from prism.llm.letters import LISTED, METHOD, Fields, Form, LetterChooser, Lettered, read_tokens, settle_method
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message, Undecided
-from prism.llm.refusals import is_of_key
 from prism.llm.reply import Reply, text_of
 from prism.llm.startup_check import SELF_TEST, follows_schema, retry_until_usable
 from prism.llm.tls import tls_problem, verification
@@ -219,7 +217,7 @@ class ModelClient(Backend):
             except LLMFailureException as error:
                 failure = error
                 may_be_of_dialect = error.is_answer or error.status_code in _REFUSING
-                if not may_be_of_dialect or is_of_key(error):
+                if not may_be_of_dialect or error.is_of_key:
                     break
             else:
                 self._dialect = dialect
@@ -242,7 +240,7 @@ class ModelClient(Backend):
     def _unusable(self, error: LLMFailureException, names: list[str] | None) -> OracleUnavailableError:
         """Return the error of a server that answers no test question: one line that says what to set."""
         where, wanted = f"the {self.kind} at {self._host}", self._config.model
-        if is_of_key(error):
+        if error.is_of_key:
             return self._key_error(error.detail)
         # The name is checked only after a failure: a server with a single model accepts any name.
         unknown = names is not None and full_name(wanted) not in map(full_name, names)

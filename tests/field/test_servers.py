@@ -12,7 +12,7 @@ from zlib import crc32
 import pytest
 import yaml
 
-from prism.llm.refusals import advice_on, reason_of
+from prism.llm.failure import meaning_of
 from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.llm.support import ADDRESS_IN_USE_BY_NOBODY
@@ -244,8 +244,9 @@ REASONS = [
 
 @catalogue(("status", "body", "reason"), REASONS)
 def test_a_status_and_its_words_tell_a_question_from_a_server(status: int, body: str, reason: str) -> None:
-    assert reason_of(status, body) == reason
-    assert not advice_on(status, body) or reason == "client_error"
+    found, advice = meaning_of(status, body)
+    assert found == reason
+    assert not advice or reason == "client_error"
 
 
 @catalogue(
@@ -261,4 +262,4 @@ def test_a_status_and_its_words_tell_a_question_from_a_server(status: int, body:
     ],
 )
 def test_the_code_of_an_error_tells_what_to_do_where_its_message_does_not(status: int, body: str, advice: str) -> None:
-    assert advice_on(status, body).startswith(advice)
+    assert meaning_of(status, body)[1].startswith(advice)

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from prism.llm import LLMConfig, LLMFailureException
-from prism.llm.body import LARGEST_ANSWER_BYTES
+from prism.llm.http import LARGEST_ANSWER_BYTES
 from tests.catalogue import catalogue
 from tests.llm.support import BACKENDS, asking
 from tests.patience import HANG_S
