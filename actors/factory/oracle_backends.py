@@ -63,8 +63,7 @@ def make_model(config: Config) -> LanguageModel:
 
         return GatewayModel(config.llm, config.oracle.backend, gateway)
     if config.llm.hosts and config.oracle.backend != "choice":
-        most = config.oracle.max_concurrency
-        return HostPool([Host(each, make_model(_at(config, each)), most) for each in config.llm.hosts])
+        return HostPool([Host(each, make_model(_at(config, each))) for each in config.llm.hosts])
     llm = config.llm
     if config.simulation.domain == "economy":
         llm = replace(llm, method="json")  # its answers are no options, so nobody would ask for probabilities

@@ -333,12 +333,6 @@ INSTRUMENTS: tuple[Instrument, ...] = (
         "Calls to the host under way; only with llm.hosts.",
         ("host",),
     ),
-    _gauge(
-        "prism_llm_host_concurrency_limit",
-        _of_hosts(lambda host: host.limit),
-        "The most calls to the host that may be under way now; only with llm.hosts.",
-        ("host",),
-    ),
     _gauge("prism_oracle_queue_depth", _one(lambda now: now.run.waiting), "Questions in the queue of the oracle."),
     _counter(
         "prism_decisions_total",

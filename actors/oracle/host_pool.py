@@ -3,12 +3,13 @@
     question -> HostPool -> the host that is up and least used -> answer
                          -> connection lost, overloaded, server error: the next host
 
-Each host has a circuit breaker and a limit on calls of its own, so a host that is away or slow costs the others
-nothing. Only when no host answers does the pool fail, and the run waits as it does for a single server.
+A host that is away or has asked for a pause costs the others nothing. Only when no host answers does the pool fail, and
+the run waits as it does for a single server.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
@@ -17,8 +18,7 @@ import msgspec
 import structlog
 
 from actors.core.errors import ungrouped
-from actors.oracle.circuit_breaker import FAILURES, REFUSED, CircuitBreaker
-from actors.oracle.pace import Pace
+from actors.oracle.circuit_breaker import FAILURES, FIRST_HOLD_S, LONGEST_HOLD_S
 from prism.errors import OracleUnavailableError
 from prism.llm import (
     ChatRequest,
@@ -45,79 +45,76 @@ ELSEWHERE = frozenset({"connection_error", "overloaded", "loading", "server_erro
 class Host:
     """One server of a pool, with the state that its calls have shown.
 
-    Args:
-        most: the most calls under way on it.
+    A host that has failed three times in a row is away: it is asked once after a pause, which doubles with each such
+    probe that fails.
     """
 
-    def __init__(self, address: str, model: LanguageModel, most: int) -> None:
+    def __init__(self, address: str, model: LanguageModel) -> None:
         self.address = address
         self.model = model
-        self.pace = Pace(most)
-        self.breaker = CircuitBreaker(OPENS_AFTER)
+        self.is_up = True
         self.in_flight = self.calls = self.failures = 0
         self.health: Health | None = None
         """The result of its check; None until the host has answered one."""
+        self.until = -math.inf
+        """The time until which it is not asked; infinite while a probe is under way."""
+        self._failed_in_a_row, self._pause_s = 0, FIRST_HOLD_S
 
     def state(self) -> HostState:
         return HostState(
-            address=self.address,
-            is_up=self.breaker.is_closed,
-            in_flight=self.in_flight,
-            limit=self.pace.limit,
-            calls=self.calls,
-            failures=self.failures,
+            address=self.address, is_up=self.is_up, in_flight=self.in_flight, calls=self.calls, failures=self.failures
         )
-
-    def delay(self, now: float) -> float:
-        """Return the seconds until it may be asked: it is away, or has asked for a pause."""
-        return max(self.breaker.delay(now), self.pace.delay(now))
-
-    @property
-    def has_room(self) -> bool:
-        """True if one more call may be under way."""
-        return self.in_flight < self.pace.limit
 
     @property
     def use(self) -> tuple[int, int]:
         """The calls under way, and all of its calls."""
         return self.in_flight, self.calls
 
-    def begun(self) -> bool:
-        """Note that a call has started; return whether it tests if the host is back."""
+    async def ask(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Return the outcome of a call to it."""
+        was_up, is_due = self.is_up, self.until <= anyio.current_time()
         self.in_flight += 1
         self.calls += 1
-        return self.breaker.begun()
+        if not was_up:
+            self.until = math.inf
+        try:
+            answer = await call()
+        except (LLMFailureException, OracleUnavailableError) as error:
+            cause = error if isinstance(error, LLMFailureException) else error.__cause__
+            failure = cause if isinstance(cause, LLMFailureException) else LLMFailureException("connection_error")
+            self._failed(failure, was_up=was_up, is_due=is_due)
+            raise
+        except BaseException:  # a cancelled call is no sign about the host
+            self.until = self.until if was_up else anyio.current_time()
+            raise
+        finally:
+            self.in_flight -= 1
+        self._answered(was_up=was_up)
+        return answer
 
-    def ended(self, error: LLMFailureException | None, begun: float, *, is_probe: bool) -> None:
-        """Note that a call ended."""
-        now = anyio.current_time()
-        reason = None if error is None else error.reason
-        was_up = self.breaker.is_closed
-        # An unreadable answer is the model's fault, and the model is the same on every host.
-        self.breaker.ended(reason if reason in {*FAILURES, REFUSED} else None, now, is_probe=is_probe)
-        self.pace.ended(reason, begun, now)
-        if error is not None:
-            self.failures += 1
-            self.pace.pause(now, error.retry_after_s)
-        if was_up and not self.breaker.is_closed and error is not None:
-            log.warning("host_away", host=self.address, reason=error.reason, latest=error.detail[:200])
-        elif self.breaker.is_closed and not was_up:
-            log.info("host_back", host=self.address)
+    def _answered(self, *, was_up: bool) -> None:
+        if self.is_up or not was_up:  # an answer to a call from before it was away changes nothing
+            self._failed_in_a_row, self._pause_s = 0, FIRST_HOLD_S
+            if not self.is_up:
+                self.is_up, self.until = True, anyio.current_time()
+                log.info("host_back", host=self.address)
 
-    def absent(self, error: LLMFailureException, *, is_probe: bool) -> None:
-        """Note that a check has failed: the host counts as away at once, and not only after several failures."""
-        now = anyio.current_time()
-        while self.breaker.is_closed:
-            self.breaker.ended("connection_error", now)
-        if is_probe:
-            self.breaker.ended("connection_error", now, is_probe=True)
+    def _failed(self, failure: LLMFailureException, *, was_up: bool, is_due: bool) -> None:
         self.failures += 1
-        log.warning("host_away", host=self.address, reason=error.reason, latest=error.detail[:200])
-
-    def left(self, *, is_probe: bool) -> None:
-        """Note that a call was cancelled: this is no sign about the host."""
-        if is_probe:
-            self.breaker.abandoned()
+        now = anyio.current_time()
+        if failure.reason not in FAILURES:  # it is the model's fault, and the model is the same on every host
+            self._answered(was_up=was_up)
+        elif not was_up:
+            if is_due:  # a host may be asked earlier, if no other is there
+                self._pause_s = min(LONGEST_HOLD_S, 2 * self._pause_s)
+            self.until = now + self._pause_s
+        elif self.is_up:
+            self._failed_in_a_row += 1
+            # A host that fails its check counts as away at once.
+            if self._failed_in_a_row == OPENS_AFTER or self.health is None:
+                self.is_up, self.until = False, now + self._pause_s
+                log.warning("host_away", host=self.address, reason=failure.reason, latest=failure.detail[:200])
+        self.until = max(self.until, now + failure.retry_after_s)
 
 
 class HostPool:
@@ -129,7 +126,6 @@ class HostPool:
 
     def __init__(self, hosts: Sequence[Host]) -> None:
         self._hosts = tuple(hosts)
-        self._freed = anyio.Event()
 
     @property
     def name(self) -> str:
@@ -191,16 +187,7 @@ class HostPool:
             await host.model.aclose()
 
     async def _check(self, host: Host) -> None:
-        is_probe, begun = host.begun(), anyio.current_time()
-        try:
-            host.health = await host.model.check()
-        except OracleUnavailableError as error:
-            failure = error.__cause__ if isinstance(error.__cause__, LLMFailureException) else None
-            host.absent(failure or LLMFailureException("connection_error"), is_probe=is_probe)
-            raise
-        finally:
-            host.in_flight -= 1
-        host.ended(None, begun, is_probe=is_probe)
+        host.health = await host.ask(host.model.check)
 
     def _require_alike(self, host: Host) -> None:
         """Refuse a host whose answers another host would not give. Raises: OracleUnavailableError."""
@@ -222,36 +209,16 @@ class HostPool:
             LLMFailureException: the failure of the host asked last.
         """
         tried: list[Host] = []
-        failure: LLMFailureException | None = None
-        while (host := await self._choose_host(tried)) is not None:
+        while True:
+            host = self._next(tried)
             tried.append(host)
             try:
-                return await self._call(host, call)
+                if host.health is None:
+                    await self._check_late(host)
+                return await host.ask(lambda host=host: call(host.model))  # type: ignore[misc]
             except LLMFailureException as error:
-                failure = error
-                if error.reason not in ELSEWHERE:
-                    break
-        if failure is None:
-            raise AssertionError("there is a host that has not been tried")
-        raise failure
-
-    async def _call(self, host: Host, call: Callable[[LanguageModel], Awaitable[T]]) -> T:
-        if host.health is None:
-            await self._check_late(host)
-        is_probe, begun = host.begun(), anyio.current_time()
-        try:
-            answer = await call(host.model)
-        except LLMFailureException as error:
-            host.ended(error, begun, is_probe=is_probe)
-            raise
-        except BaseException:
-            host.left(is_probe=is_probe)
-            raise
-        finally:
-            host.in_flight -= 1
-            self._freed.set()
-        host.ended(None, begun, is_probe=is_probe)
-        return answer
+                if error.reason not in ELSEWHERE or not self._up(tried):
+                    raise
 
     async def _check_late(self, host: Host) -> None:
         """Check a host that was away at the start, before its first call. Raises: LLMFailureException."""
@@ -262,27 +229,19 @@ class HostPool:
             host.health = None
             raise LLMFailureException("connection_error", detail=str(error)) from error
 
-    async def _choose_host(self, tried: Sequence[Host]) -> Host | None:
-        """Return the host for the next call; None if all have been tried, or those left are away.
+    def _up(self, tried: Sequence[Host]) -> list[Host]:
+        """Return the hosts that may be asked now and have not been."""
+        now = anyio.current_time()
+        return [host for host in self._hosts if host not in tried and host.until <= now]
 
-        If no host may be asked and none has been tried, return the host that may be asked soonest: the caller has a
-        reason to ask, such as a probe. While every host that is up has reached its limit of calls, wait, for at
-        most half of the call's time: a small limit must not cost an answer.
+    def _next(self, tried: Sequence[Host]) -> Host:
+        """Return the host for the next call.
+
+        If none may be asked, return the one that may be asked soonest: the caller has a reason to ask, such as a probe.
         """
-        patience_s = (anyio.current_effective_deadline() - anyio.current_time()) / 2
-        while True:
-            now = anyio.current_time()
-            up = [host for host in self._hosts if host not in tried and host.delay(now) <= 0.0]
-            if not up:
-                return None if tried else min(self._hosts, key=lambda host: host.delay(now))
-            free = [host for host in up if host.has_room]
-            if free or patience_s <= 0.0:
-                return min(free or up, key=lambda host: host.use)
-            if self._freed.is_set():
-                self._freed = anyio.Event()
-            with anyio.move_on_after(patience_s):
-                await self._freed.wait()
-            patience_s -= anyio.current_time() - now
+        if up := self._up(tried):
+            return min(up, key=lambda host: host.use)
+        return min(self._hosts, key=lambda host: host.until)
 
 
 def _if_away(error: OracleUnavailableError) -> OracleUnavailableError:

@@ -175,14 +175,13 @@ class HostState(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         address: its address.
         is_up: False while it is not asked, because it is away.
-        in_flight: calls under way on it; `limit`: the most of them.
+        in_flight: calls under way on it.
         calls: calls so far; `failures`: those that failed.
     """
 
     address: str
     is_up: bool
     in_flight: int
-    limit: int
     calls: int
     failures: int
 

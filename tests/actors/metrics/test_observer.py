@@ -34,7 +34,6 @@ DOCUMENTED: dict[str, str] = dict(
 OF_HOSTS = {
     "prism_llm_host_up": "host",
     "prism_llm_host_requests_in_flight": "host",
-    "prism_llm_host_concurrency_limit": "host",
 }
 """The metrics of a model on several servers."""
 OF_MODELS = {"prism_llm_answers_total": "model"}
@@ -79,14 +78,13 @@ def test_a_model_on_several_servers_shows_each() -> None:
             return CallCounters().statistics()
 
         def hosts(self) -> tuple[HostState, ...]:
-            here = HostState(address="http://a", is_up=True, in_flight=3, limit=8, calls=5, failures=0)
-            return here, msgspec.structs.replace(here, address="http://b", is_up=False, in_flight=0, limit=1)
+            here = HostState(address="http://a", is_up=True, in_flight=3, calls=5, failures=0)
+            return here, msgspec.structs.replace(here, address="http://b", is_up=False, in_flight=0)
 
     shown = Watched(oracle=Spread()).scrape()
     assert families(shown).keys() == EXPECTED.keys() | OF_HOSTS.keys()
     assert [shown.value("prism_llm_host_up", host=host) for host in ("http://a", "http://b")] == [1, 0]
     assert shown.value("prism_llm_host_requests_in_flight", host="http://a") == 3
-    assert shown.value("prism_llm_host_concurrency_limit", host="http://b") == 1
 
 
 def test_models_of_different_people_have_a_series_each() -> None:

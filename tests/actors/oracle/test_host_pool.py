@@ -1,4 +1,4 @@
-"""Several servers of one model in virtual time: shares, hosts that are away, slow or full, and hosts that differ."""
+"""Several servers of one model in virtual time: shares, hosts that are away or slow, and hosts that differ."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class Server:
         self.asked.append(float("inf"))
 
 
-def pool_of(*servers: Server, limit: int = 100) -> HostPool:
-    return HostPool([Host(f"host-{number}", server, limit) for number, server in enumerate(servers)])
+def pool_of(*servers: Server) -> HostPool:
+    return HostPool([Host(f"host-{number}", server) for number, server in enumerate(servers)])
 
 
 async def ask(pool: HostPool, count: int, *, at_once: int) -> Counter[str]:
@@ -185,38 +185,9 @@ async def test_a_timeout_is_not_asked_elsewhere() -> None:
 
 
 @in_schedules(16)
-async def test_a_full_pool_waits_for_room() -> None:
-    servers = Server(), Server()
-    pool = pool_of(*servers, limit=3)
-    await pool.check()
-    assert await ask(pool, 100, at_once=20) == {"ok": 100}
-    assert [server.most for server in servers] == [3, 3]
-
-
-@in_schedules(16)
-async def test_a_call_does_not_expire_for_want_of_room() -> None:
-    server = Server(takes_s=100.0)
-    pool = pool_of(server, limit=1)
-    await pool.check()
-    answered = []
-
-    async def ask_within(seconds: float) -> None:
-        with anyio.move_on_after(seconds):
-            answered.append(await pool.complete(QUESTION))
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(ask_within, 200.0)
-        await anyio.sleep(1.0)
-        server.takes_s = 5.0
-        tasks.start_soon(ask_within, 15.0)
-    assert len(answered) == 2
-    assert server.most == 2
-
-
-@in_schedules(16)
 async def test_a_cancelled_call_leaves_its_host_free() -> None:
     server = Server(takes_s=10.0)
-    pool = pool_of(server, limit=1)
+    pool = pool_of(server)
     await pool.check()
     with anyio.move_on_after(1.0):
         await pool.complete(QUESTION)
@@ -278,22 +249,3 @@ async def test_closing_the_pool_closes_each_host() -> None:
     servers = Server(), Server()
     await pool_of(*servers).aclose()
     assert [server.asked for server in servers] == [[float("inf")]] * 2
-
-
-@in_schedules(2)
-async def test_a_host_that_refuses_gets_fewer_calls_at_once() -> None:
-    class Full(Server):
-        """Refuses more than four calls at once."""
-
-        async def complete(self, request: ChatRequest) -> Completion:
-            if self.in_flight >= 4:
-                raise LLMFailureException("overloaded", 503)
-            return await super().complete(request)
-
-    full, large = Full(), Server()
-    pool = HostPool([Host(name, server, 32) for name, server in (("full", full), ("large", large))])
-    await pool.check()
-    await ask(pool, 1_000, at_once=32)
-    limits = {host.address: host.limit for host in pool.hosts()}
-    assert limits["full"] < 12
-    assert limits["large"] == 32
