@@ -9,7 +9,7 @@ is no answer: a missing letter is not a letter of probability 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from string import ascii_uppercase
 from typing import Any
 
@@ -60,25 +60,22 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
     top_logprobs: tuple[Token, ...] | None = None
     top_probs: tuple[Token, ...] | None = None
 
-    @property
-    def weight(self) -> float | None:
-        """The probability; None if the server gives none, or the logarithm of 0, which means a cut-off token."""
-        if self.prob is not None:
-            return self.prob
-        return None if self.logprob is None else math.exp(min(self.logprob, 1.0)) or None
+    def weights(self, letters: Sequence[str]) -> dict[str, float]:
+        """Return the probabilities of the letters that might have stood here.
 
-    @property
-    def letter(self) -> str:
-        """The token's text without quotes and spaces."""
-        return self.token.strip(_AROUND)
-
-    def alternatives(self) -> Iterator[Token]:
-        """Yield the tokens that might have stood here, each text once, this one included."""
-        seen: set[str] = set()
-        for token in (*(self.top_probs or ()), *(self.top_logprobs or ()), self):
-            if token.token not in seen:
-                seen.add(token.token)
-                yield token
+        Two tokens may be one letter, with and without a space or a quote: they are added. Each text counts once. A
+        token without a probability, or with the logarithm of 0, was cut off.
+        """
+        found, seen = dict[str, float](), set[str]()
+        for each in (*(self.top_probs or ()), *(self.top_logprobs or ()), self):
+            weight = each.prob
+            if weight is None and each.logprob is not None:
+                weight = math.exp(min(each.logprob, 1.0)) or None
+            letter = each.token.strip(_AROUND)
+            if weight is not None and letter in letters and each.token not in seen:
+                found[letter] = found.get(letter, 0.0) + weight
+            seen.add(each.token)
+        return found
 
 
 class Lettered(Called, frozen=True, kw_only=True):
@@ -120,13 +117,6 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int = 1
 
 
-class Weights(msgspec.Struct, frozen=True, kw_only=True):
-    """The weights of the letters in their order, or the reason why there are none."""
-
-    weights: tuple[float, ...] = ()
-    problem: str = ""
-
-
 Ask = Callable[[ChatRequest, Fields], Awaitable[Lettered]]
 """Sends a chat with the additional fields of a form, and returns the tokens of the answer."""
 
@@ -153,29 +143,39 @@ class LetterChooser:
         """True if a form was found in which the server gives sound probabilities."""
         return self._form is not None
 
-    async def check(self) -> str:
-        """Return why the server gives no sound probabilities; empty if it does.
+    async def check(self, method: str, server: str) -> str:
+        """Return the note on how choices are decided; find out whether the server gives sound probabilities.
+
+        Args:
+            method: `llm.method`.
+            server: the server's name for a message.
 
         Raises:
+            OracleUnavailableError: probabilities are asked for, and it gives none.
             LLMFailureException: it is down or busy, which says nothing about what it can do.
         """
         self._form, problem = None, "it lists no probabilities"
+        if method == "json":
+            return "decides by chat"
         for form in self._forms:
             try:
                 found = await retry_until_usable(lambda form=form: self._put(PROBE, form))  # type: ignore[misc]
             except LLMFailureException as error:
-                if not _may_mean_unsupported(error):
+                if not (error.reason in {*FINAL, "invalid_response"} or error.status_code in (500, 501)):
                     raise
                 problem = f"it refuses them: {error.detail[:200]}"
                 continue
             read = read_weights(found.tokens, _letters(PROBE))
-            if not read.problem:
+            if not isinstance(read, str):
                 self._form = form
-                return ""
-            problem = read.problem
+                return f"decides by probabilities ({METHOD})"
+            problem = read
             if not found.tokens:
                 break  # a server that does not know the question does not know it in another form either
-        return problem
+        if method == "probabilities":
+            message = f"{server} gives no sound probabilities of the options: {problem}; set llm.method to auto or json"
+            raise OracleUnavailableError(message)
+        return f"decides by chat, without probabilities: {problem}"
 
     async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
         """Return the distribution over the options, or None if this question is not asked by letters.
@@ -186,11 +186,11 @@ class LetterChooser:
         if self._form is None or not _LEAST_OPTIONS <= len(request.options) <= _MOST_OPTIONS:
             return None
         found = await self._put(request, self._form)
-        read = read_weights(found.tokens, _letters(request))
         facts = {name: getattr(found, name) for name in Called.__struct_fields__}
-        if read.problem:
-            return Undecided(reason=read.problem, **facts)
-        shares = at_temperature(read.weights, self._temperature)
+        read = read_weights(found.tokens, _letters(request))
+        if isinstance(read, str):
+            return Undecided(reason=read, **facts)
+        shares = at_temperature(read, self._temperature)
         return Distribution(
             probabilities=dict(zip(request.options, shares, strict=True)), model=found.model, method=METHOD, **facts
         )
@@ -217,35 +217,25 @@ def lettered_chat(request: ChoiceRequest, *, seed: int, max_tokens: int) -> Chat
     )
 
 
-def read_weights(tokens: Sequence[Token], letters: Sequence[str]) -> Weights:
-    """Return the weight of each letter, in the first place where the letters have nearly all of the probability.
+def read_weights(tokens: Sequence[Token], letters: Sequence[str]) -> tuple[float, ...] | str:
+    """Return the weight of each letter, in the first place where they have nearly all of the probability.
 
     What was written there does not matter: it is one draw from the weights.
+
+    Returns:
+        Where there is no such place, the problem of the first place.
     """
-    if not tokens:
-        return Weights(problem="it lists no probabilities")
     problem = ""
     for place in tokens:
-        found = _weights_at(place, letters)
-        if not found.problem:
-            return found
-        problem = problem or found.problem
-    return Weights(problem=problem)
-
-
-def _weights_at(place: Token, letters: Sequence[str]) -> Weights:
-    """Return the weights in one place. Two tokens may be one letter, with and without a space: they are added."""
-    weights: dict[str, float] = {}
-    for token in place.alternatives():
-        if token.letter in letters and (weight := token.weight) is not None:
-            weights[token.letter] = weights.get(token.letter, 0.0) + weight
-    missing = [letter for letter in letters if letter not in weights]
-    if missing:
-        return Weights(problem=f"it wrote {place.token[:40]!r} and does not list {', '.join(missing)}")
-    total = sum(weights.values())
-    if min(weights.values()) < 0.0 or not _LEAST_SUM <= total <= _MOST_SUM:
-        return Weights(problem=f"the probabilities of the letters add up to {total:.3g}, not to 1")
-    return Weights(weights=tuple(weights[letter] for letter in letters))
+        weights = place.weights(letters)
+        missing, total = [letter for letter in letters if letter not in weights], sum(weights.values())
+        if missing:
+            problem = problem or f"it wrote {place.token[:40]!r} and does not list {', '.join(missing)}"
+        elif min(weights.values()) < 0.0 or not _LEAST_SUM <= total <= _MOST_SUM:
+            problem = problem or f"the probabilities of the letters add up to {total:.3g}, not to 1"
+        else:
+            return tuple(weights[letter] for letter in letters)
+    return problem or "it lists no probabilities"
 
 
 def at_temperature(weights: Sequence[float], temperature: float) -> tuple[float, ...]:
@@ -259,35 +249,8 @@ def at_temperature(weights: Sequence[float], temperature: float) -> tuple[float,
     return tuple(weight / total for weight in raised)
 
 
-async def settle_method(letters: LetterChooser, method: str, server: str) -> str:
-    """Return the note on how choices are decided, once it is known whether the server gives sound probabilities.
-
-    Args:
-        method: `llm.method`.
-        server: the server's name for a message.
-
-    Raises:
-        OracleUnavailableError: probabilities are asked for, and it gives none.
-        LLMFailureException: it is down or busy.
-    """
-    if method == "json":
-        return "decides by chat"
-    problem = await letters.check()
-    if not problem:
-        return f"decides by probabilities ({METHOD})"
-    if method == "probabilities":
-        message = f"{server} gives no sound probabilities of the options: {problem}; set llm.method to auto or json"
-        raise OracleUnavailableError(message)
-    return f"decides by chat, without probabilities: {problem}"
-
-
 def _letters(request: ChoiceRequest) -> str:
     return ascii_uppercase[: len(request.options)]
-
-
-def _may_mean_unsupported(error: LLMFailureException) -> bool:
-    """Return whether another form may work. A server that is down or busy must not change the method."""
-    return error.reason in {*FINAL, "invalid_response"} or error.status_code in (500, 501)
 
 
 def _grammar(letters: Sequence[str]) -> Fields:

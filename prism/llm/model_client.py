@@ -25,7 +25,7 @@ from prism.llm.backend import Backend, log_prompt
 from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.http import HOOKS, LIMITS, PLAIN, UnusableAnswerError, bounded_call
 from prism.llm.json_object import extract_object
-from prism.llm.letters import LISTED, METHOD, Fields, Form, LetterChooser, Lettered, read_tokens, settle_method
+from prism.llm.letters import LISTED, METHOD, Fields, Form, LetterChooser, Lettered, read_tokens
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message, Undecided
 from prism.llm.reply import Reply, text_of
 from prism.llm.startup_check import SELF_TEST, follows_schema, retry_until_usable
@@ -235,7 +235,7 @@ class ModelClient(Backend):
 
     async def _choice_note(self) -> str:
         """Return the note on how choices are decided; find out whether the server gives probabilities."""
-        return await settle_method(self._letters, self._config.method, f"the {self.kind} at {self._host}")
+        return await self._letters.check(self._config.method, f"the {self.kind} at {self._host}")
 
     def _unusable(self, error: LLMFailureException, names: list[str] | None) -> OracleUnavailableError:
         """Return the error of a server that answers no test question: one line that says what to set."""
