@@ -148,7 +148,6 @@ class LatencyDomain:
 
     context_type: Any = bool
     effect_type: Any = None
-    priority = 0
     checkpoint_every_ticks = 1000
     chart = CHART
 

@@ -93,7 +93,6 @@ class BenchmarkDomain:
 
     context_type: Any = PostView
     effect_type: Any = str
-    priority = 0
     checkpoint_every_ticks = 1000
     chart = SOCIAL_CHART
 

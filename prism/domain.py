@@ -152,10 +152,6 @@ class Domain(Protocol):
     def effect_type(self) -> Any:
         """The type of an update's effect; `None` for no effect."""
 
-    @property
-    def priority(self) -> int:
-        """The rank of this domain's questions at a shared oracle: 0 goes before 1, an economy before a feed."""
-
     def agent(self, agent_id: int) -> StatefulAgent[Any]:
         """Return the agent as its last applied update left it: a new one at the start, the same one after a restart."""
 

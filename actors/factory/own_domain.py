@@ -183,7 +183,6 @@ def _is_count(least: int) -> Callable[[object], bool]:
 _VALUES: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "size": ("an int >= 1", _is_count(1)),
     "chart": ("a prism.statechart.Statechart", lambda value: isinstance(value, Statechart)),
-    "priority": ("an int >= 0", _is_count(0)),
     "checkpoint_every_ticks": ("an int >= 0", _is_count(0)),
 }
 """`{attribute of a domain: (what it is, in words, and the check of it)}`."""

@@ -57,7 +57,6 @@ class OracleActor:
         codec: the domain's messages.
         engine: the mailbox that answers are sent to.
         answers: keeps every answer, and has those that were recorded before a resume.
-        priority: the priority of the domain's questions in the queue; 0 goes first.
         on_spent: called once when a spend cap is reached at which the run stops, and no call is under way any more.
         on_spoilt: called once when too many of the latest choices are fallbacks.
         prices: of the model's tokens.
@@ -77,7 +76,6 @@ class OracleActor:
         config: OracleConfig,
         *,
         answers: Record | None = None,
-        priority: int = 0,
         on_spent: Callable[[], None] = lambda: None,
         on_spoilt: Callable[[], None] = lambda: None,
         prices: PricesConfig | None = None,
@@ -100,7 +98,7 @@ class OracleActor:
         is_unlimited = config.rate_per_s is None and not caps_of(config) and sharing is None
         self._computes = is_unlimited and not (oracle.waits or oracle.replays or self._has_keys)
         """True if questions need no queue and no call: the oracle computes its answers, and there is no limit."""
-        self._priority, self._ticks = priority, ticks
+        self._ticks = ticks
         self._is_awaited = is_awaited
         self._observer = observer or Observer()
         self._ids = ids or TraceIds(seed=0)
@@ -377,7 +375,7 @@ class OracleActor:
             return
         if waiting.key is not None:
             self._followers[waiting.key] = []
-        self._waiting.put(waiting, self._priority, waiting.kind)
+        self._waiting.put(waiting, waiting.kind)
 
     def _start_calls(self) -> None:
         now, admission, begun = anyio.current_time(), self.admission, list[tuple[WaitingQuestion, Call]]()
@@ -516,7 +514,7 @@ class OracleActor:
         self._start_calls()
         await anyio.sleep(pause_s)
         put = self._waiting.put_first if answer.reason == "overloaded" else self._waiting.put
-        put(waiting, self._priority, waiting.kind)
+        put(waiting, waiting.kind)
         self._start_calls()
 
     async def _forget(self, waiting: WaitingQuestion, answer: Answer) -> None:

@@ -1,4 +1,4 @@
-"""The queue of questions that wait for the oracle: by priority, kind and arrival."""
+"""The queue of questions that wait for the oracle: by kind and arrival."""
 
 from __future__ import annotations
 
@@ -75,33 +75,31 @@ T = TypeVar("T")
 
 
 class FairQueue(Generic[T]):
-    """A queue of a few priorities, 0 first, in which items of one group leave one after the other.
+    """A queue in which items of one group leave one after the other.
 
     Groups leave in the order in which their first items arrived. Questions of a kind begin with the same text, which a
     server with prefix caching then reads once, and not again after each question of another kind.
     """
 
     def __init__(self) -> None:
-        self._lanes: dict[int, dict[Hashable, deque[T]]] = {}
+        self._groups: dict[Hashable, deque[T]] = {}
         self._size = 0
 
     def __len__(self) -> int:
         return self._size
 
     def __iter__(self) -> Iterator[T]:
-        for priority in sorted(self._lanes):
-            yield from chain.from_iterable(self._lanes[priority].values())
+        return chain.from_iterable(self._groups.values())
 
-    def put(self, item: T, priority: int = 0, group: Hashable = None) -> None:
-        self._lanes.setdefault(priority, {}).setdefault(group, deque()).append(item)
+    def put(self, item: T, group: Hashable = None) -> None:
+        self._groups.setdefault(group, deque()).append(item)
         self._size += 1
 
-    def put_first(self, item: T, priority: int = 0, group: Hashable = None) -> None:
-        """Add an item before all others of its priority; the other items of its group follow it."""
-        lane = self._lanes.get(priority, {})
-        own = lane.pop(group, deque())
+    def put_first(self, item: T, group: Hashable = None) -> None:
+        """Add an item before all others; the other items of its group follow it."""
+        own = self._groups.pop(group, deque())
         own.appendleft(item)
-        self._lanes[priority] = {group: own, **lane}
+        self._groups = {group: own, **self._groups}
         self._size += 1
 
     def first(self) -> T | None:
@@ -109,17 +107,10 @@ class FairQueue(Generic[T]):
         return next(iter(self), None)
 
     def pop(self) -> T:
-        """Remove and return the next item.
-
-        Raises:
-            IndexError: the queue is empty.
-        """
-        for priority in sorted(self._lanes):
-            lane = self._lanes[priority]
-            for group in lane:
-                item = lane[group].popleft()
-                if not lane[group]:
-                    del lane[group]
-                self._size -= 1
-                return item
-        raise IndexError("pop from an empty queue")
+        """Remove and return the next item. Raises: StopIteration."""
+        group, items = next(iter(self._groups.items()))
+        item = items.popleft()
+        if not items:
+            del self._groups[group]
+        self._size -= 1
+        return item

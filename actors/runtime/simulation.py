@@ -131,7 +131,6 @@ class Simulation:
             self.engine.decisions,
             config.oracle,
             answers=self._record,
-            priority=domain.priority,
             on_spent=partial(self._stop_for, SPEND_CAP),
             on_spoilt=partial(self._stop_for, FALLBACK_SHARE),
             prices=config.llm.prices,

@@ -44,7 +44,6 @@ class EconomyDomain:
 
     context_type: Any = Situation
     effect_type: Any = PolicyStep
-    priority = 0
     checkpoint_every_ticks = 1
 
     def __init__(

@@ -68,7 +68,6 @@ class SocialDomain:
     """
 
     effect_type: Any = str | Draft
-    priority = 1
 
     def __init__(
         self,

@@ -24,7 +24,6 @@ class TrafficDomain:
 
     context_type: Any = int  # what a trigger carries: the number of waiting cars
     effect_type: Any = int  # what an update carries besides the state: its tick
-    priority = 0
     checkpoint_every_ticks = 10
     chart: Statechart[Light] = CHART
 

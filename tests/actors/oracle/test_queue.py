@@ -1,21 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from actors.oracle.queue import FairQueue
-
-
-@given(st.lists(st.integers(min_value=0, max_value=3)))
-def test_items_leave_by_priority_and_in_order_within_one(priorities: list[int]) -> None:
-    queue: FairQueue[tuple[int, int]] = FairQueue()
-    items = [(priority, number) for number, priority in enumerate(priorities)]
-    for item in items:
-        queue.put(item, item[0])
-    assert len(queue) == len(items)
-    assert list(queue) == sorted(items)
-    assert [queue.pop() for _ in items] == sorted(items)
-    assert len(queue) == 0
 
 
 def test_items_of_a_group_leave_together_and_groups_in_the_order_of_their_first_items() -> None:

@@ -114,7 +114,6 @@ class Broker(Oracle[Bid]):
 class AuctionDomain:
     context_type: Any = int
     effect_type: Any = str
-    priority = 0
     chart = CHART
     checkpoint_every_ticks = 1
 
