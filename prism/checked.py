@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
 from itertools import chain
 from numbers import Integral, Real
 from operator import contains
 from types import UnionType
-from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
@@ -76,19 +76,17 @@ def converted(kind: Any, value: object, place: str = "") -> Any:
     """
     if kind is Any:
         return value
-    shape = _shape(kind)
+    members = _members(kind)
     if isinstance(value, Mapping):
-        if shape.record is not None:
-            return record_of(shape.record, value, place)
-        if shape.values is not None:
+        if (record := next(filter(_is_record, members), None)) is not None:
+            return record_of(record, value, place)
+        for of_key, of_value in [get_args(member) for member in members if get_origin(member) is dict]:
             keys = {key: join(place, str(key)) for key in value}
-            value = {
-                converted(shape.keys, key, keys[key]): converted(shape.values, value[key], keys[key]) for key in value
-            }
+            value = {converted(of_key, key, keys[key]): converted(of_value, value[key], keys[key]) for key in value}
     elif isinstance(value, list | tuple):
-        items = shape.items
+        of_item = next((get_args(member)[0] for member in members if get_origin(member) in {list, tuple}), None)
         value = [
-            _plain(each) if items is None else converted(items, each, f"{place}[{index}]")
+            _plain(each) if of_item is None else converted(of_item, each, f"{place}[{index}]")
             for index, each in enumerate(value)
         ]
     try:
@@ -131,35 +129,13 @@ def _meaning(kind: type, name: str) -> str:
     return " ".join(told[1].split()) if told else ""
 
 
-class _Shape(NamedTuple):
-    """The parts of a type: the record that a mapping can become, the types in a mapping, and the type of items."""
-
-    record: type[msgspec.Struct] | None
-    keys: Any
-    values: Any
-    items: Any
-
-
 @cache
-def _shape(kind: Any) -> _Shape:
-    record = keys = values = items = None
-    for member in _members(kind):
-        if _is_record(member):
-            record = record or member
-        elif get_origin(member) is dict:
-            keys, values = get_args(member)
-        elif get_origin(member) in {list, tuple}:
-            items = items or get_args(member)[0]
-    return _Shape(record, keys, values, items)
-
-
-def _members(kind: Any) -> Iterator[Any]:
-    """Yield the types of a union, or the type itself, without their ranges."""
+def _members(kind: Any) -> tuple[Any, ...]:
+    """Return the types of a union, or the type itself, without their ranges."""
     bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     if get_origin(bare) in {Union, UnionType}:
-        yield from chain.from_iterable(map(_members, get_args(bare)))
-    else:
-        yield bare
+        return tuple(chain.from_iterable(map(_members, get_args(bare))))
+    return (bare,)
 
 
 def _is_record(kind: Any) -> bool:
@@ -217,14 +193,8 @@ def _item_classes(kind: Any) -> Iterator[type]:
 
 
 def _are_items(value: object, classes: frozenset[type]) -> bool:
-    items = _items(value)
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,)
     return classes.issuperset(map(type, items)) and _are_finite(items)
-
-
-def _items(value: object) -> Collection[object]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, tuple) else (value,)
 
 
 def _are_finite(values: Iterable[object]) -> bool:
@@ -237,10 +207,6 @@ def _plain(value: object) -> object:
         return str.__str__(value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    return value if isinstance(value, bool) else _plain_number(value)
-
-
-def _plain_number(value: object) -> object:
-    if isinstance(value, Integral):
-        return int(value)
-    return float(value) if isinstance(value, Real) else value
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)

@@ -16,7 +16,7 @@ from actors.factory.file_kinds import RUN, telling_kind
 from actors.factory.input_files import kept_inputs, missing_inputs, note_places, with_inputs_beside
 from actors.factory.own_domain import find_own_domain
 from prism.config import LENGTH_MAX, Config
-from prism.config.load import PlacedConfig, load_interventions, load_placed_config, refused
+from prism.config.load import PlacedConfig, load_interventions, load_placed_config
 from prism.errors import ConfigError, together
 from prism.sharing.settings import declared_groupings
 from prism.social.sharing import question_fields
@@ -105,7 +105,7 @@ def _load(
         leaf = placed.leaves.get(error.key or "")
         if leaf is None:
             raise
-        raise refused(leaf, str(error.key), error.problem, str(error.key)) from error.__cause__
+        raise leaf.refused(error.problem, str(error.key), str(error.key)) from error.__cause__
     placed = load(own=own.settings)
     return replace(placed, config=located(placed.config, own))
 
@@ -125,7 +125,7 @@ def _archetype_errors(placed: PlacedConfig) -> Iterator[ConfigError]:
         declared_groupings(config.oracle.sharing.archetype, question_fields(config))
     except ConfigError as error:
         for each in (error, *error.others):
-            yield refused(leaf, path, each.problem, str(each.key))
+            yield leaf.refused(each.problem, str(each.key), path)
 
 
 def read_text(path: Path, hint: str = "write one to start from with: prism init DIR") -> str:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from prism.calibration.parameters import Parameter
-from prism.config.places import read_as
+from prism.config.yaml_text import read_as
 from prism.errors import SettingError
 from prism.experiment import Range, SharedOracle
 

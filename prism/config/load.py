@@ -138,31 +138,20 @@ def load_interventions(config: Config, text: str, source: str, tick: int) -> Con
     try:
         added = Config.taken(INTERVENTIONS, without_lines(leaf.value))
     except SettingError as error:
-        raise refused(leaf, INTERVENTIONS, error.problem, error.keys[0]) from None
+        raise leaf.refused(error.problem, error.keys[0], INTERVENTIONS) from None
     wrong = [
-        refused(
-            leaf,
-            INTERVENTIONS,
+        leaf.refused(
             f"expected tick {tick:,} or later, where the fork begins, got tick {at:,}",
             f"{INTERVENTIONS}[{index}].{each.when}",
+            INTERVENTIONS,
         )
         for index, each in enumerate(added)
         if (at := each.at(config.simulation.ticks_per_round)) < tick
     ]
     conflicts = find_intervention_conflicts(config, added)
-    if wrong := wrong or [refused(leaf, INTERVENTIONS, each.problem, each.keys[0]) for each in conflicts]:
+    if wrong := wrong or [leaf.refused(each.problem, each.keys[0], INTERVENTIONS) for each in conflicts]:
         raise together(wrong)
     return replace(config, interventions=(*config.interventions, *added))
-
-
-def refused(leaf: Entry, path: str, problem: str, key: str) -> ConfigError:
-    """Return the error that names the place of a value, or of the part of it that has this key.
-
-    Args:
-        path: of the value.
-    """
-    place = leaf.at(key.removeprefix(path))
-    return ConfigError(place.source, problem, key=key, line=place.line or None)
 
 
 def _placed(error: SettingError, leaves: Mapping[str, Entry], source: str) -> ConfigError:
@@ -170,7 +159,7 @@ def _placed(error: SettingError, leaves: Mapping[str, Entry], source: str) -> Co
     for path in reversed([*leaves]):
         for key in error.keys:
             if key == path or key.startswith((f"{path}.", f"{path}[")):
-                return refused(leaves[path], path, error.problem, key)
+                return leaves[path].refused(error.problem, key, path)
     return ConfigError(source, error.problem, key=error.key)  # of a setting that is missing
 
 
@@ -313,7 +302,7 @@ def _tree(known: _Known, leaves: Mapping[str, Entry], wrong: list[ConfigError]) 
             keys = placed_below(error).keys if outer[:1] == [DOMAIN] else error.keys
             # The first one is to blame, or one that was set by itself, on top of the others.
             later = (key for key in keys if leaf.at(key.removeprefix(path)).source != leaf.source)
-            wrong.append(refused(leaf, path, error.problem, next(later, keys[0])))
+            wrong.append(leaf.refused(error.problem, next(later, keys[0]), path))
             continue
         branch = tree
         for section in outer:

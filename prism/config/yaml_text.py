@@ -9,14 +9,18 @@ and deep nesting are refused too: the time of the library grows with the square 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 import yaml
 
-from prism.errors import ConfigError
+from prism.checked import record_of
+from prism.errors import ConfigError, SettingError
 from prism.expectations import found, join
+
+R = TypeVar("R")
+T = TypeVar("T", bound=msgspec.Struct)
 
 DEPTH_MAX = 32
 """The most collections inside one another; settings need 4."""
@@ -55,6 +59,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         fitting = [name for name in names if (key == name or key.startswith((f"{name}.", f"{name}[")))]
         name = max(fitting, key=len, default="")
         return self.value[name].at(key[len(name) :]) if name else self
+
+    def refused(self, problem: str, key: str, path: str = "") -> ConfigError:
+        """Return the error of a key, with the place of the innermost part of it; `path` is that of this value."""
+        place = self.at(key.removeprefix(path))
+        return ConfigError(place.source, problem, key=key or None, line=place.line or None)
 
 
 class _Loader(yaml.SafeLoader):
@@ -138,6 +147,15 @@ def read_document(text: str, source: str, *, length_max: int = LENGTH_MAX) -> di
     return top.value
 
 
+def read_as(text: str, source: str, kind: type[T], checked: Callable[[T], R]) -> tuple[R, Entry]:
+    """Return the value of the record that a YAML text describes, and the text with its lines."""
+    top = Entry(value=read_document(text, source), source=source)
+    try:
+        return checked(record_of(kind, without_lines(top.value))), top
+    except SettingError as error:
+        raise top.refused(error.problem, error.keys[0]) from None
+
+
 def read_list(text: str, source: str, key: str) -> Entry:
     """Return the list in a YAML text: the whole text, or the value of its only key."""
     top = _read(text, source, LENGTH_MAX)
@@ -163,7 +181,7 @@ def read_value(text: str, source: str, key: str) -> object:
     return None if top is None else without_lines(top.value)
 
 
-def without_lines(value: object) -> object:
+def without_lines(value: Any) -> Any:
     """Return a value with its entries replaced by their values."""
     if isinstance(value, dict):
         return {key: without_lines(entry.value) for key, entry in value.items()}

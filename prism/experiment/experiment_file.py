@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from prism.config.places import read_as
+from prism.config.yaml_text import read_as
 from prism.errors import SettingError
 from prism.experiment.design import SAMPLED, Condition, Design, check_design, conditions_of, table_conditions
 from prism.experiment.hypothesis import Hypothesis, check_hypothesis

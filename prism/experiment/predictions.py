@@ -16,7 +16,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from prism.answers import figure
-from prism.config.places import read_as
+from prism.config.yaml_text import read_as
 from prism.errors import ConfigError, SettingError
 from prism.expectations import guess
 from prism.experiment.experiment_file import Experiment

@@ -19,7 +19,7 @@ import numpy as np
 from msgspec import Meta
 
 from prism.answers import figure
-from prism.config.places import read_as
+from prism.config.yaml_text import read_as
 from prism.errors import SettingError
 from prism.experiment.experiment_file import Experiment
 from prism.experiment.intervals import CONFIDENCE, spread

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from prism.config.places import line_of, read_as
+from prism.config.yaml_text import read_as
 from prism.errors import ConfigError, SettingError
 from prism.statechart.writing import one_line
 
@@ -95,8 +95,8 @@ def read_questionnaire(text: str, source: str) -> Questionnaire:
         _check_names(items)
         return items, _moments(file.at), file.repeat
 
-    (items, at, repeat), entries = read_as(text, source, _File, checked)
-    lines = {item.id: line_of(entries, f"questions[{place}].id") for place, item in enumerate(items)}
+    (items, at, repeat), top = read_as(text, source, _File, checked)
+    lines = {item.id: top.at(f"questions[{place}].id").line or None for place, item in enumerate(items)}
     return Questionnaire(source=source, items=items, lines=lines, at=at, repeat=repeat)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from prism.config.places import line_of
-from prism.config.yaml_text import read_document
+from prism.config.yaml_text import Entry, read_document
 from tests.catalogue import catalogue
 
 TEXT = """\
@@ -37,4 +36,5 @@ hypotheses:
     ],
 )
 def test_keys_may_have_dots_and_lists_have_items(key: str, line: int | None) -> None:
-    assert line_of(read_document(TEXT, "e.yaml"), key) == line
+    top = Entry(value=read_document(TEXT, "e.yaml"), source="e.yaml")
+    assert top.refused("is wrong", key).line == line
