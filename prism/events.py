@@ -13,10 +13,8 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from prism.quoting import compact
 from prism.rows import Values, joined, listed
 from prism.tables import INTEGER, NAME, PACKED, TEXT, Table, column
-from prism.wording import counted
 
 
 class Intervened(msgspec.Struct, frozen=True, gc=False):
@@ -52,10 +50,6 @@ class PostEvent(msgspec.Struct, frozen=True, gc=False):
     parent: int | None = None
     topics: tuple[str, ...] = ()
 
-    @property
-    def words(self) -> str:
-        return f"{self.kind} {self.post}{'' if self.parent is None else f' of {self.parent}'}"
-
 
 class FeedShown(msgspec.Struct, frozen=True, gc=False):
     """The feed that was built for a person's session. It is only recorded with `run.record_feeds`.
@@ -70,10 +64,6 @@ class FeedShown(msgspec.Struct, frozen=True, gc=False):
     tick: int
     agent: int
     posts: tuple[int, ...]
-
-    @property
-    def words(self) -> str:
-        return f"was shown a feed of {counted(len(self.posts), 'post')}"
 
 
 class TieChanged(msgspec.Struct, frozen=True, gc=False):
@@ -91,10 +81,6 @@ class TieChanged(msgspec.Struct, frozen=True, gc=False):
     whom: int
     post: int
 
-    @property
-    def words(self) -> str:
-        return f"{self.kind} agent {self.whom}, with post {self.post} in view"
-
 
 class AttributeSet(msgspec.Struct, frozen=True, gc=False):
     """An attribute of a person that has another value from the next tick on.
@@ -110,10 +96,6 @@ class AttributeSet(msgspec.Struct, frozen=True, gc=False):
     name: str
     value: float | int | bool | str
 
-    @property
-    def words(self) -> str:
-        return f"{self.name} becomes {compact(self.value)}"
-
 
 class PostTaken(msgspec.Struct, frozen=True, gc=False):
     """An original that is from the file of posts. It follows the record of the post itself.
@@ -128,10 +110,6 @@ class PostTaken(msgspec.Struct, frozen=True, gc=False):
     agent: int
     post: int
     number: int
-
-    @property
-    def words(self) -> str:
-        return f"post {self.post} is post {self.number:,} of the file"
 
 
 Event = PostEvent | FeedShown | TieChanged | AttributeSet | PostTaken

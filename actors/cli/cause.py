@@ -24,9 +24,8 @@ from actors.core.errors import DiskFailedError, RunDirectoryError
 from actors.core.machine import not_installed
 from actors.display.console import SafeConsole
 from actors.logs.output import say
-from actors.studies.causes.candidates import KINDS
 from actors.studies.causes.oracles import tape_beside
-from actors.studies.causes.record import Causes, keep
+from actors.studies.causes.record import KINDS, Causes, keep
 from actors.studies.causes.search import causes
 from actors.studies.causes.words import answered_words, interval, number, signed, tried_words
 from prism.quoting import printable

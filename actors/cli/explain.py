@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final
 
 import anyio
 import click
 
-from actors.cli.explain_view import (
-    added_lines,
-    cascade_lines,
-    explanation_lines,
-    path_lines,
-    quarter_lines,
-    tie_lines,
-    what_if_lines,
-)
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.json_result import print_json
 from actors.cli.options import PACKED_RUN, with_log_options
@@ -30,15 +21,15 @@ from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.machine import not_installed
 from actors.display.console import echo
 from actors.display.starting import step_shown
-from actors.explain.explain import explain_path, explain_turn
-from actors.explain.explained_post import explain_post, explain_tie
-from actors.explain.explained_quarter import explain_quarter
-from actors.explain.explanation import plain
+from actors.explain.path import explain_path
+from actors.explain.posts import explain_post, explain_tie
+from actors.explain.quarter import explain_quarter
+from actors.explain.tree import Node, lines
+from actors.explain.turns import explain_turns
 from actors.explain.what_if import what_if
 from actors.runtime.simulation import Simulation
 from actors.studies.causes.search import causes_of_agent
 
-T = TypeVar("T")
 SHOWN_AFTER_S = 2.0
 """The time after which a re-execution shows its progress."""
 
@@ -116,31 +107,28 @@ def explain(  # one for each option
         raise click.ClickException(not_installed("prism explain --cause has intervals by scipy", "experiments"))
     if agent is None or is_cause or (tick, whom) != (None, None):  # all but the path of an agent, which the journal has
         ask_to_run_code(path)
-    show = partial(_show, as_json=as_json)
+    again: Callable[[Callable[[Simulation], None]], Awaitable[Node]]
     if is_cause:
-        added = anyio.run(futures_shown, partial(causes_of_agent, path, str(agent), of))
-        _print(added, added_lines(added), as_json=as_json)
-    elif change is not None:
-        show(partial(what_if, path, str(agent), int(tick or 0), _answer(change), ticks, ask=ask), what_if_lines)
-    elif agent is None or (tick, whom) != (None, None):
-        show(*_explained(path, str(agent), tick=tick, whom=whom, post=post, quarter=quarter))
-    else:
+        found = anyio.run(futures_shown, partial(causes_of_agent, path, str(agent), of))
+    elif agent is not None and (tick, whom) == (None, None):
         with nullcontext() if as_json else step_shown("reading the journal"):
-            found = explain_path(path, str(agent), first, last)
-        _print(plain(found), path_lines(found), as_json=as_json)
-
-
-def _explained(
-    path: Path, agent: str, *, tick: int | None, whom: str | None, post: int | None, quarter: int | None
-) -> tuple[Any, Any]:
-    """Return the function that works out what the options name, and the one that yields its lines."""
-    if whom is not None:
-        return partial(explain_tie, path, agent, whom), tie_lines
-    if post is not None:
-        return partial(explain_post, path, post), cascade_lines
-    if quarter is not None:
-        return partial(explain_quarter, path, quarter), quarter_lines
-    return partial(explain_turn, path, agent, int(tick or 0)), explanation_lines
+            found = explain_path(path, agent, first, last)
+    else:
+        if change is not None:
+            again = partial(what_if, path, str(agent), int(tick or 0), _answer(change), ticks, ask=ask)
+        elif whom is not None:
+            again = partial(explain_tie, path, str(agent), whom)
+        elif post is not None:
+            again = partial(explain_post, path, post)
+        elif quarter is not None:
+            again = partial(explain_quarter, path, quarter)
+        else:
+            again = partial(explain_turns, path, str(agent), int(tick or 0), None)
+        found = anyio.run(partial(with_progress, again, quiet=as_json, after_s=SHOWN_AFTER_S))
+    if as_json:
+        print_json(found)
+    else:
+        echo("\n".join(lines(found)))
 
 
 def _refuse_misfits(given: Mapping[str, object]) -> None:
@@ -187,22 +175,3 @@ def _answer(change: str) -> str:
     if key.strip() != "answer" or not sign:
         raise click.BadParameter(f"expected answer=STATE, got {change!r}", param_hint="'--what-if'")
     return value.strip()
-
-
-def _show(
-    function: Callable[[Callable[[Simulation], None]], Awaitable[T]],
-    lines: Callable[[T], Iterable[str]],
-    *,
-    as_json: bool,
-) -> None:
-    """Print what a function works out, as JSON or in lines; its progress is shown if it takes long."""
-    found = anyio.run(partial(with_progress, function, quiet=as_json, after_s=SHOWN_AFTER_S))
-    _print(plain(found), lines(found), as_json=as_json)
-
-
-def _print(found: Any, lines: Iterable[str], *, as_json: bool) -> None:
-    """Print a record as JSON, or its lines."""
-    if as_json:
-        print_json(found)
-    else:
-        echo("\n".join(lines))

@@ -7,7 +7,7 @@ from the tape. Without a tape it notes the request and ends the question there: 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from shutil import copyfile
@@ -15,10 +15,8 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Any
 
-import msgspec
-
-from actors.explain.explanation import ModelReply, ModelRequest
 from actors.explain.retrace import OpenRun
+from actors.explain.tree import TEXT, Node, shares
 from actors.factory.oracle_backends import tape_path
 from actors.runs.directory import TAPE
 from prism.agents import Question, StatefulAgent
@@ -27,7 +25,7 @@ from prism.llm import LLMFailureException, Tape, TapedModel
 from prism.llm.letters import METHOD as LETTERS
 from prism.llm.letters import lettered_chat
 from prism.llm.model_client import messages_of
-from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message, Undecided
+from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Undecided
 from prism.llm.tape import TapeMissError
 from prism.llm.tape_file import TapeError
 
@@ -51,7 +49,7 @@ class Requests:
         self._dialect = dialect
         self._usual = usual
         self._tapes = [TapedModel(None, tape, "replay") for tape in tapes]
-        self._found: list[ModelRequest] = []
+        self._found: list[Node] = []
         self._method = ""
 
     @property
@@ -62,10 +60,8 @@ class Requests:
     def has_tapes(self) -> bool:
         return bool(self._tapes)
 
-    async def of(
-        self, domain: Domain, asker: StatefulAgent[Any], question: Question[Any], method: str
-    ) -> tuple[ModelRequest, ...]:
-        """Return the requests of a question, in order.
+    async def of(self, domain: Domain, asker: StatefulAgent[Any], question: Question[Any], method: str) -> list[Node]:
+        """Return the requests of a question in order, each `sent`, and `replied` after it if a tape has the reply.
 
         Args:
             asker: the agent that asked, as the oracle saw it.
@@ -79,11 +75,11 @@ class Requests:
             suppress(Exception),
         ):  # a failure on the tape, an unreadable text, or the end of what is known
             await oracle.checked_answer(asker, asker.state, question.trigger, options, question.context)
-        return tuple(self._found)
+        return self._found
 
     async def chat(self, request: ChatRequest) -> Completion:
         """Note a chat, and return its reply on a tape."""
-        self._found.append(ModelRequest(kind="chat", messages=self._sent(request), schema=request.schema))
+        self._sent("chat", "as a chat", self._messages(request), schema=request.schema)
         for tape in self._tapes:
             try:
                 said = await tape.complete(request)
@@ -92,7 +88,7 @@ class Requests:
             except LLMFailureException as error:
                 self._replied(error, problem=_problem(error))
                 raise
-            self._replied(said, text=said.text, model=said.model)
+            self._replied(said, said.model, text=said.text)
             return said
         raise _EndError
 
@@ -109,7 +105,7 @@ class Requests:
                 raise
             if isinstance(found, Distribution):
                 self._note_choice(request, found.method)
-                self._replied(found, probabilities=found.probabilities, model=found.model)
+                self._replied(found, found.model, probabilities=found.probabilities)
             elif found is not None:
                 self._note_choice(request, LETTERS)
                 self._replied(found, problem=found.reason)
@@ -121,28 +117,43 @@ class Requests:
 
     def _note_choice(self, request: ChoiceRequest, method: str) -> None:
         if method == LETTERS:
-            messages = self._sent(lettered_chat(request, seed=0, max_tokens=1))
-            noted = ModelRequest(kind="letters", messages=messages, options=request.options)
-        else:
-            noted = ModelRequest(
-                kind=SYSTEMONE, state=request.state, instructions=request.instructions, options=request.options
-            )
-        self._found.append(noted)
+            texts = self._messages(lettered_chat(request, seed=0, max_tokens=1))
+            self._sent("letters", "as a chat that is answered with a letter", texts, options=request.options)
+            return
+        options = [f"{name}: {meaning}" if meaning else name for name, meaning in request.options.items()]
+        texts = [("instructions", request.instructions), ("state", request.state)]
+        texts += [("option", option) for option in options]
+        self._sent(SYSTEMONE, "for probabilities (systemone)", texts, options=request.options)
 
-    def _replied(self, call: Completion | Distribution | Undecided | LLMFailureException, **told: Any) -> None:
-        """Add the reply to the latest request. `told`: what it says."""
-        reply = ModelReply(
-            prompt_tokens=call.usage.prompt_tokens,
-            completion_tokens=call.usage.completion_tokens,
-            cached_tokens=call.usage.cached_tokens,
-            latency_s=call.latency_s,
-            **told,
+    def _sent(self, way: str, words: str, texts: Iterable[tuple[str, str]], **told: Any) -> None:
+        self._found.append(Node(kind="sent", text=words, value={"way": way, **told}, children=(*map(_text, texts),)))
+
+    def _replied(
+        self, call: Completion | Distribution | Undecided | LLMFailureException, model: str = "", **told: Any
+    ) -> None:
+        """Add the reply to the latest request. `told`: the text, the probabilities, or the problem."""
+        usage = call.usage
+        tokens = f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out, {call.latency_s:.3f} s"
+        value = {"model": model, **usage._asdict(), "latency_s": call.latency_s, **told}
+        texts = [
+            ("shares" if name == "probabilities" else name, shares(each) if isinstance(each, dict) else each)
+            for name, each in told.items()
+            if each
+        ]
+        children = (*map(_text, texts),)
+        self._found.append(
+            Node(kind="replied", text=f"{model or 'the server'}, {tokens}", value=value, children=children)
         )
-        self._found[-1] = msgspec.structs.replace(self._found[-1], reply=reply)
 
-    def _sent(self, request: ChatRequest) -> tuple[Message, ...]:
-        sent = messages_of(request.messages, request.schema, self._dialect)
-        return msgspec.convert(sent, tuple[Message, ...])
+    def _messages(self, request: ChatRequest) -> list[tuple[str, str]]:
+        """Return the roles and contents of the messages of a chat as the server got them."""
+        return [
+            (each["role"], each["content"]) for each in messages_of(request.messages, request.schema, self._dialect)
+        ]
+
+
+def _text(named: tuple[str, str]) -> Node:
+    return Node(kind=TEXT, text=named[1], value={"name": named[0]})
 
 
 def _problem(error: LLMFailureException) -> str:

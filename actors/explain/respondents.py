@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from actors.core.errors import RunDirectoryError
-from actors.explain.agent_path import chosen_agent
+from actors.explain.path import chosen_agent
 from actors.explain.retrace import OnBegin, OpenRun, Trace, retrace
 from actors.runtime.simulation import Simulation
 from prism.agents.social_agent import SocialAgent
@@ -39,7 +39,7 @@ def chosen_people(run: OpenRun, named: str) -> list[int]:
     for part in filter(None, map(str.strip, named.split(","))):
         between = _RANGE.fullmatch(part)
         ends = between.groups() if between is not None else (part,)
-        numbers = [chosen_agent(run, end)[0] for end in ends]
+        numbers = [chosen_agent(run, end) for end in ends]
         if numbers[0] > numbers[-1]:
             raise RunDirectoryError(f"{run.path}: expected agents from the lower number on, got {part}")
         found.update(range(numbers[0], numbers[-1] + 1))

@@ -11,7 +11,7 @@ plain mailboxes and no extra cost.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from actors.core.errors import DivergedError, RunDirectoryError
 from actors.core.messages import Codec, QuestionName, name_of_question
-from actors.explain.explanation import plain
+from actors.explain.tree import Node, plain
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.runs.checkpointing import restore
 from actors.runs.compatibility import refuse_unless_compatible
@@ -80,6 +80,17 @@ class OpenRun(Recorded):
             return people.name(agent)
         name = getattr(self.domain.agent(agent), "name", "")
         return name if name and isinstance(name, str) else self.show.name(agent)
+
+    def called(self, agent: int) -> str:
+        """Return an agent in words: a nation by its name, others also by the number that commands take."""
+        name = self.name_of(agent)
+        if name in ("", f"Person {agent}"):  # a file of people that gives none
+            return f"{self.show.agent} {agent}"
+        return name if self.domain_name == "economy" else f"{name} ({agent})"
+
+    @property
+    def note_nodes(self) -> Iterator[Node]:
+        return (Node(kind="note", text=note) for note in self.notes)
 
 
 def recovered_run(path: Path, before: int) -> Recovered:

@@ -8,9 +8,9 @@ it has the same prompt, and otherwise by the embedded choice. No model is asked 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,9 +19,9 @@ from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
 from actors.core.messages import Decided, QuestionName, name_of_question
-from actors.explain.agent_path import (
+from actors.explain.path import (
     QUESTION,
-    add_message,
+    PathTurn,
     chosen_agent,
     decisions,
     its_messages,
@@ -29,10 +29,10 @@ from actors.explain.agent_path import (
     path_of,
     refuse_ticks,
 )
-from actors.explain.explained_turn import answers_to
-from actors.explain.explanation import AgentDifference, Counted, PathTurn, TickDifference, WhatIf
+from actors.explain.questions import answers_to
 from actors.explain.requests import requests_of
 from actors.explain.retrace import OnBegin, OpenRun, Trace, do_again, recovered_run, retrace
+from actors.explain.tree import COLUMNS, Node
 from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
 from actors.runs.replay import Replay, naming_changed_code
@@ -43,7 +43,9 @@ from actors.store.recorded_ticks import RecordedTicks
 from prism.agents import Question, Source, Update
 from prism.economy.nation import decided_otherwise
 from prism.events import AttributeSet, PostEvent, TieChanged
+from prism.quoting import compact, printable
 from prism.statechart import Answer, Oracle
+from prism.wording import counted
 
 
 class Asked(NamedTuple):
@@ -53,6 +55,29 @@ class Asked(NamedTuple):
     decided_in: int  # the tick in which its decision took effect
     was: str
     logged: Decided | None  # its answer in the oracle's log; the embedded oracle keeps none
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        turn = self.turn
+        told = {"asked": turn.tick, "trigger": turn.trigger, "state": turn.from_state, "options": [*turn.options]}
+        return {**told, "decided_in": self.decided_in, "was": self.was}
+
+    @property
+    def words(self) -> str:
+        return f"question of tick {self.turn.tick:,}: {self.turn.trigger} in {self.turn.from_state}"
+
+    def told(self, value: Mapping[str, Any]) -> dict[str, str]:
+        """Return the other answer, the ticks that are compared, and who answered the questions of the other future."""
+        ways = {"recorded": "as recorded, being the same", "taped": "by the tape", "asked_now": "by the model, now"}
+        ways["computed"] = "by the embedded choice"
+        words = ", ".join(f"{value[name]:,} {how}" for name, how in ways.items() if value[name])
+        return {
+            "answer": f"{value['would_be']} instead of {self.was}, of {', '.join(self.turn.options)}",
+            "compared": f"ticks {self.decided_in:,} to {value['until'] - 1:,}",
+            "answered": f"questions of the other future: {words}"
+            if words
+            else "the other future has no further question",
+        }
 
 
 async def what_if(  # one for each option of the command
@@ -64,7 +89,7 @@ async def what_if(  # one for each option of the command
     on_begin: OnBegin = lambda _: None,
     *,
     ask: bool = False,
-) -> WhatIf:
+) -> Node:
     """Return what would have been different with another answer to an agent's question. Nothing is written.
 
     Args:
@@ -77,12 +102,12 @@ async def what_if(  # one for each option of the command
         RunDirectoryError: there is no such run, agent, tick or question, or the answer is none of its options.
         DivergedError: a tick before the answer's effect has another result than the journal.
         OracleUnavailableError: the model is to be asked, and cannot be used.
-        JournalError, ConfigError, InputError: as for `explain_agent`.
+        JournalError, ConfigError, InputError: as for `explain_turns`.
     """
     run = await to_thread.run_sync(OpenRun, path)
-    number, name = chosen_agent(run, agent)
+    number = chosen_agent(run, agent)
     refuse_ticks(run, tick)
-    whole = path_of(await to_thread.run_sync(its_messages, run, number))
+    whole = path_of(await to_thread.run_sync(its_messages, run, number), run.called)
     asked = _asked(run, whole, (number, tick), answer)
     wanted = asked.decided_in + (run.config.simulation.ticks_per_round if ticks is None else ticks)
     until, notes = min(wanted, run.length), list(run.notes)
@@ -110,25 +135,24 @@ async def what_if(  # one for each option of the command
 
         with naming_changed_code(other_run.manifest, other_run.now):
             would = await do_again(other_run, recovered, until, record, begin, oracle, capped=ask)
-    return found.record(
-        run,
-        (was, would),
-        agent=number,
-        name=name,
-        asked=asked.turn.tick,
-        trigger=asked.turn.trigger,
-        state=asked.turn.from_state,
-        decided_in=asked.decided_in,
-        options=asked.turn.options,
-        was=asked.was,
-        would_be=answer,
-        until=until,
-        recorded=record.recorded,
-        taped=oracle.taped,
-        computed=oracle.computed,
-        asked_now=oracle.asked_now,
-        notes=tuple(notes),
+    value = {
+        "agent": number,
+        "name": run.name_of(number),
+        **asked.facts,
+        "would_be": answer,
+        "until": until,
+        # The questions of the other future by who answered: the log has the same question, the tape the same prompt.
+        "recorded": record.recorded,
+        "taped": oracle.taped,
+        "asked_now": oracle.asked_now,
+        "computed": oracle.computed,
+    }
+    children = (
+        *(Node(kind=kind, text=text) for kind, text in asked.told(value).items()),
+        *(Node(kind="note", text=note) for note in notes),
+        *found.nodes(run, was, would),
     )
+    return Node(kind="what_if", text=f"{run.called(number)}, {asked.words}", value=value, children=children)
 
 
 def _asked(run: OpenRun, whole: list[PathTurn], place: tuple[int, int], answer: str) -> Asked:
@@ -139,7 +163,7 @@ def _asked(run: OpenRun, whole: list[PathTurn], place: tuple[int, int], answer: 
     here = [each for each in questions if tick in (each.tick, decided.get((each.tick, each.trigger)))]
     if not here:
         near = nearest(questions, tick, "question") if questions else "it has never asked one"
-        raise RunDirectoryError(f"{path}: agent {number} has no question in tick {tick:,}; {near}")
+        raise RunDirectoryError(f"{path}: {printable(run.called(number))} has no question in tick {tick:,}; {near}")
     turn = next((each for each in here if answer in each.options), None)
     if turn is None:
         options = "; or: ".join(", ".join(each.options) for each in here)
@@ -318,10 +342,10 @@ class Differences:
         self._agent, self._first, self._size = agent, first, size
         self._was: dict[int, Framed] = {}
         """Each tick as it was."""
-        self._paths: tuple[list[PathTurn], list[PathTurn]] = ([], [])
+        self._messages: tuple[list[Any], list[Any]] = ([], [])  # the agent's own, in each future
         self._events: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
         self._engagements: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
-        self._ticks: list[TickDifference] = []
+        self._ticks: list[dict[str, int]] = []
         self._acting: dict[int, list[int]] = defaultdict(list)
 
     def add_was(self, simulation: Simulation, tick: int, frame: bytes) -> None:
@@ -336,7 +360,7 @@ class Differences:
         acting = [each for each in differing if acts_was.get(each) != acts_would.get(each)]
         for each in acting:
             self._acting[each].append(tick)
-        self._ticks.append(TickDifference(tick=tick, agents=len(differing), acting=len(acting)))
+        self._ticks.append({"tick": tick, "agents": len(differing), "acting": len(acting)})
 
     def _acts(self, of: Framed, agents: list[int], future: int) -> dict[int, list[Any]]:
         """Return the acts of some agents in a tick, which are not all of their rows; and count the events of all."""
@@ -360,46 +384,79 @@ class Differences:
                 case AttributeSet():
                     acts.append((message.name, message.value))
             if message.agent == self._agent:
-                add_message(self._paths[future], message)
+                self._messages[future].append(message)
         return found
 
-    def record(self, run: OpenRun, ends: tuple[Simulation, Simulation], **facts: Any) -> WhatIf:
-        """Return the differences, with these facts about the question.
-
-        `ends`: the simulations after the last tick of each future.
-        """
-        was, would = ends
-        acting = sorted(self._acting.items(), key=lambda each: (-len(each[1]), each[1][0], each[0]))
+    def nodes(self, run: OpenRun, was: Simulation, would: Simulation) -> Iterator[Node]:
+        """Yield the differences. `was`, `would`: the simulations after the last tick of each future."""
+        yield from self._paths(run)
+        yield from self._apart()
         engaged_was, engaged_would = self._engagements
         posts = sorted(
             engaged_was.keys() | engaged_would.keys(),
             key=lambda post: (-abs(engaged_was[post] - engaged_would[post]), post),
         )
-        return WhatIf(
-            **facts,
-            path_was=tuple(self._paths[0]),
-            path_would_be=tuple(self._paths[1]),
-            ticks=tuple(self._ticks),
-            events=_counted(*self._events, equal=True),
-            states=_counted(was.counters.agents_by_state(), would.counters.agents_by_state()),
-            totals=_counted(_numbers(was.domain.world.totals()), _numbers(would.domain.world.totals())),
-            agents=tuple(
-                AgentDifference(agent=agent, name=run.name_of(agent), first=ticks[0], ticks=len(ticks))
-                for agent, ticks in acting[:LARGEST]
-            ),
-            posts=tuple(
-                Counted(name=str(post), was=engaged_was[post], would_be=engaged_would[post])
-                for post in posts[:LARGEST]
-                if engaged_was[post] != engaged_would[post]
-            ),
-        )
+        engaged = tuple({f"post {post}": each[post] for post in posts[:LARGEST]} for each in self._engagements)
+        totals = (_numbers(each.domain.world.totals()) for each in (was, would))
+        yield from _counted("took place", *self._events, equal=True)
+        yield from _counted("states", was.counters.agents_by_state(), would.counters.agents_by_state())
+        yield from _counted("totals", *totals)
+        yield from _counted("engagements", *engaged)
+        acting = sorted(self._acting.items(), key=lambda each: (-len(each[1]), each[1][0], each[0]))
+        if acting:
+            yield Node(kind=COLUMNS, cells=("did something else", "in", "from tick"))
+        for agent, ticks in acting[:LARGEST]:
+            value = {"agent": agent, "name": run.name_of(agent), "first": ticks[0], "ticks": len(ticks)}
+            cells = run.called(agent), counted(len(ticks), "tick"), f"{ticks[0]:,}"
+            yield Node(kind="acted", cells=cells, value=value)
+
+    def _paths(self, run: OpenRun) -> Iterator[Node]:
+        """Yield the agent's two paths side by side, a row for each tick with a turn of either."""
+        paths: list[dict[int, list[PathTurn]]] = [defaultdict(list), defaultdict(list)]
+        for future, path in enumerate(paths):
+            for turn in path_of(self._messages[future], run.called):
+                path[turn.tick].append(turn)
+        yield Node(kind=COLUMNS, cells=("tick", "as it was", "would be"))
+        for tick in sorted(paths[0].keys() | paths[1].keys()):
+            turns = [path.get(tick, []) for path in paths]
+            was, would = map(_moves, turns)
+            cells = f"{tick:,}", was, "the same" if was == would else would
+            value = dict(zip(("was", "would_be"), map(msgspec.to_builtins, turns), strict=True))
+            yield Node(kind="turns", cells=cells, value={"tick": tick, **value})
+
+    def _apart(self) -> Iterator[Node]:
+        """Yield how many agents differ in each tick; consecutive ticks without a difference share a row."""
+        if not any(each["agents"] for each in self._ticks):
+            yield Node(kind="hint", text="no agent's journal differs in any tick")
+            return
+        yield Node(kind=COLUMNS, cells=("tick", "agents whose journals differ", "that did something else"))
+        for differs, group in groupby(self._ticks, lambda each: each["agents"] > 0):
+            ticks = [*group]
+            for each in ticks if differs else ticks[:1]:
+                last = each["tick"] if differs else ticks[-1]["tick"]
+                place = f"{each['tick']:,}" if last == each["tick"] else f"{each['tick']:,} to {last:,}"
+                cells = place, f"{each['agents']:,}", f"{each['acting']:,}"
+                yield Node(kind="apart", cells=cells, value={**each, "last": last})
 
 
-def _counted(was: dict[str, Any], would: dict[str, Any], *, equal: bool = False) -> tuple[Counted, ...]:
-    """Return the numbers that differ, or all of them, in the order of the first future."""
+def _moves(turns: Sequence[PathTurn]) -> str:
+    """Return the turns of an agent in a tick in words."""
+    moves = [
+        ", ".join([each.to_state, *(event["kind"] for event in each.events)]) for each in turns if not each.options
+    ]
+    return "; ".join(moves) or ("asks the oracle" if turns else "-")
+
+
+def _counted(title: str, was: Mapping[str, Any], would: Mapping[str, Any], *, equal: bool = False) -> Iterator[Node]:
+    """Yield the numbers that differ, or all of them, in the order of the first future."""
     names = [*was, *(name for name in would if name not in was)]
-    found = [Counted(name=name, was=was.get(name, 0), would_be=would.get(name, 0)) for name in names]
-    return tuple(each for each in found if equal or each.was != each.would_be)
+    found = [(name, was.get(name, 0), would.get(name, 0)) for name in names]
+    rows = [each for each in found if equal or each[1] != each[2]]
+    if rows:
+        yield Node(kind=COLUMNS, cells=(title, "as it was", "would be"))
+    for name, one, other in rows:
+        cells = name, compact(one), compact(other)
+        yield Node(kind=title, cells=cells, value={"name": name, "was": one, "would_be": other})
 
 
 def _numbers(totals: dict[str, Any]) -> dict[str, float]:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from actors.core.messages import Message
+from actors.explain.path import event_of
 from actors.results.run_record import RunRecord
 from actors.store.followed import Followed
 from actors.view.viewed_causes import problem_of_drawing
@@ -78,7 +79,7 @@ def _words(message: Message | None) -> str:
         case Question():
             told = f" on {message.trigger}: asks the oracle for one of {', '.join(message.options)}"
         case _:
-            told = f": {message.words}"
+            told = f": {event_of(message, 'agent {}'.format)['words']}"
     return f"agent {message.agent}{told}"
 
 

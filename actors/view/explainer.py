@@ -11,8 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock, Thread
 from time import monotonic
+from typing import Any
 
 import msgspec
+
+from actors.explain.tree import Node
+from actors.pages.explanation import explanation
 
 LIMIT_S = 180.0
 """The longest time for one turn."""
@@ -29,8 +33,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
     state: str  # `waiting`, `working`, `done` or `failed`
     seconds: float = 0.0  # how long it has been worked on
     problem: str = ""
-    # the output of `prism explain --json`, as `docs/cause.md` describes it
-    explanation: msgspec.Raw = msgspec.Raw(b"null")
+    parts: Any = None  # the explanation as an element of the page
 
 
 class _Failed(msgspec.Struct):
@@ -101,7 +104,7 @@ class Explainer:
                 self._process = None
         if process.returncode:
             return Explained(state="failed", problem=_error_in(err))
-        return Explained(state="done", explanation=msgspec.Raw(out.strip()))
+        return Explained(state="done", parts=explanation(msgspec.json.decode(out, type=Node)))
 
 
 def _error_in(err: bytes) -> str:

@@ -230,7 +230,7 @@ def test_the_reason_of_a_turn_opens_beside_the_agent_with_each_guard_once(browse
     assert why is not None
     assert beside is not None
     assert why["x"] + why["width"] <= beside["x"]
-    guards = page.locator(".why .guards code").all_inner_texts()
+    guards = page.locator(".why code").all_inner_texts()
     assert len(guards) == len(set(guards)) >= 3
     assert visit.violations() == []
     page.get_by_role("button", name="Close").click()

@@ -13,14 +13,15 @@ import time
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import pytest
 import yaml
 
-from actors.explain.explain import explain_path, explain_turn
-from actors.explain.explanation import ExplainedQuestion, ExplainedTurn, ModelRequest
+from actors.explain.path import explain_path
+from actors.explain.tree import Node
+from actors.explain.turns import explain_turns
 from actors.explain.what_if import what_if
 from tests.command import prism_alone
 from tests.durability.process_runs import ends, prism, whole_ticks
@@ -92,11 +93,13 @@ def sent(exchange: Exchange) -> Sent:
     return (body["state"], question["instructions"], tuple(question["criteria"].items()))
 
 
-def told(request: ModelRequest) -> Sent:
+def told(request: Node) -> Sent:
     """Return the texts of an explained request in the same form."""
-    if request.kind == "systemone":
-        return (request.state, request.instructions, tuple(request.options.items()))
-    return tuple((message.role, message.content) for message in request.messages)
+    texts = [(each.value["name"], each.text) for each in request.all("text")]
+    if request.value["way"] == "systemone":
+        (_, instructions), (_, state), *_ = texts
+        return (state, instructions, tuple(request.value["options"].items()))
+    return tuple(texts)
 
 
 def by_question(exchanges: list[Exchange]) -> dict[str, list[Sent]]:
@@ -108,14 +111,33 @@ def by_question(exchanges: list[Exchange]) -> dict[str, list[Sent]]:
     return found
 
 
-def questions_of(turns: tuple[ExplainedTurn, ...]) -> dict[str, ExplainedQuestion]:
-    return {turn.question.id: turn.question for turn in turns if turn.question is not None}
+class Question(NamedTuple):
+    """A question as it is explained: what was asked, each request with its reply or None, and the answer."""
+
+    asked: dict[str, Any]
+    requests: list[tuple[Node, dict[str, Any] | None]]
+    answer: dict[str, Any] | None
 
 
-def explained(run: Path) -> dict[str, ExplainedQuestion]:
+def explained(run: Path) -> dict[str, Question]:
     """Return every question of a run."""
     ticks, _ = whole_ticks(run)
-    return questions_of(everybody(run, 0, ticks - 1))
+    return {turn.asked["id"]: turn for turn in map(question_of, everybody(run, 0, ticks - 1)) if turn is not None}
+
+
+def question_of(turn: Node) -> Question | None:
+    """Return the question of a turn, if it has one that no turn before it has."""
+    found = Question({}, [], None)
+    for each in turn.children:
+        if each.kind == "asked":
+            found = found._replace(asked=each.value)
+        elif each.kind in ("sent", "would read"):
+            found.requests.append((each, None))
+        elif each.kind == "replied" and each.value:
+            found.requests[-1] = found.requests[-1][0], each.value
+        elif each.kind == "answer":
+            found = found._replace(answer=each.value or None)
+    return found if found.asked else None
 
 
 def recorded(tape: Path) -> dict[str, list[dict[str, Any]]]:
@@ -127,18 +149,15 @@ def recorded(tape: Path) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def check(found: ExplainedQuestion, logged: list[Sent], tape: dict[str, list[dict[str, Any]]]) -> None:
+def check(found: Question, logged: list[Sent], tape: dict[str, list[dict[str, Any]]]) -> None:
     """Compare a question with the server's log and with the tape."""
-    assert list(dict.fromkeys(told(each) for each in found.requests)) == list(dict.fromkeys(logged))
-    records = tape.get(f"agent {found.agent} in tick {found.tick}", [])
+    assert list(dict.fromkeys(told(each) for each, _ in found.requests)) == list(dict.fromkeys(logged))
+    records = tape.get(f"agent {found.asked['agent']} in tick {found.asked['tick']}", [])
     texts = {each["text"] for each in records if each["type"] == "completion"}
     shares = [each["probabilities"] for each in records if each["type"] == "distribution"]
-    for request in found.requests:
-        if request.reply is not None and not request.reply.problem:
-            if request.reply.probabilities is None:
-                assert request.reply.text in texts
-            else:
-                assert request.reply.probabilities in shares
+    for _, reply in found.requests:
+        if reply is not None and not reply.get("problem"):
+            assert reply["text"] in texts if "text" in reply else reply["probabilities"] in shares
 
 
 @pytest.mark.parametrize(
@@ -159,7 +178,7 @@ def test_every_question_agrees_whatever_way_the_server_is_asked(way: str, tmp_pa
     for name, requests in logged.items():
         check(found[name], requests, tape)
     if way == "failures":
-        assert any(each.answer is not None and each.answer.attempts for each in found.values())
+        assert any(each.answer is not None and each.answer["attempts"] for each in found.values())
 
 
 CHANGING = """
@@ -217,14 +236,14 @@ def test_an_economy_with_reasoning_agrees_too(tmp_path: Path) -> None:
     assert logged.keys() <= found.keys()
     assert len(logged) > 40
     for name, requests in logged.items():
-        assert [told(each) for each in found[name].requests] == requests
+        assert [told(each) for each, _ in found[name].requests] == requests
         answer = found[name].answer
         assert answer is not None
-        content = answer.content
-        assert content["chain"]["prompt"] == requests[0][0][1]
-        reply = found[name].requests[0].reply
+        chain = answer["content"]["chain"]
+        assert chain["prompt"] == requests[0][0][1]
+        reply = found[name].requests[0][1]
         assert reply is not None
-        assert reply.text == content["chain"]["response"]
+        assert reply["text"] == chain["response"]
 
 
 @pytest.mark.slow
@@ -271,10 +290,11 @@ def test_a_fork_is_explained_before_and_after_it_branches_off(tmp_path: Path) ->
         assert prism_alone("fork", str(run), "--at", "14", *setting, "--quiet", "--out", str(fork)).code == 0
     logged, found = by_question(server.requests), explained(fork)
     own = {name: each for name, each in found.items() if name in logged and each.answer is not None}
-    assert {each.tick < 14 for each in own.values()} == {True, False}
+    assert {each.asked["tick"] < 14 for each in own.values()} == {True, False}
     for name, question in own.items():
-        assert told(question.requests[0]) in logged[name], "both runs may have asked it"
-        assert question.requests[0].reply is not None, "the past is on the parent's tape"
+        request, reply = question.requests[0]
+        assert told(request) in logged[name], "both runs may have asked it"
+        assert reply is not None, "the past is on the parent's tape"
 
 
 @pytest.mark.slow
@@ -287,11 +307,11 @@ def test_what_the_model_would_read_is_shown_of_a_question_that_was_not_asked(tmp
     assert unasked
     for each in unasked:
         assert each.answer is None
-        assert [request.reply for request in each.requests] == [None]
-        found = anyio.run(explain_turn, run, each.agent, each.tick)
-        assert found.turns[0].question == each
-        path = explain_path(run, each.agent)
-        assert path.turns[-1].source == "question"
+        assert [(request.kind, reply) for request, reply in each.requests] == [("would read", None)]
+        found = anyio.run(explain_turns, run, each.asked["agent"], each.asked["tick"])
+        assert question_of(next(found.all("turn"))) == each
+        *_, last = explain_path(run, each.asked["agent"]).all("turn")
+        assert last.value["source"] == "question"
 
 
 @pytest.mark.slow
@@ -299,17 +319,17 @@ def test_a_future_asks_the_model_only_if_it_is_told_to(tmp_path: Path) -> None:
     with ModelServer() as server:
         longer = {"simulation": {"rounds": 2}}
         run = make_run(tmp_path, merged(SMALL, CHAT, longer, {"llm": {"host": server.url}}))
-        found = next(each for each in explained(run).values() if each.tick < 5 and each.answer is not None)
+        found = next(each for each in explained(run).values() if each.asked["tick"] < 5 and each.answer)
         assert found.answer is not None
-        other = next(option for option in found.options if option != found.answer.state)
+        other = next(option for option in found.asked["options"] if option != found.answer["state"])
         calls, before = len(server.requests), content(run)
-        change = partial(what_if, run, found.agent, found.tick, other, 18)
-        computed = anyio.run(change)
+        change = partial(what_if, run, found.asked["agent"], found.asked["tick"], other, 18)
+        computed = anyio.run(change).value
         assert len(server.requests) == calls
-        asked = anyio.run(partial(change, ask=True))
+        asked = anyio.run(partial(change, ask=True)).value
         assert content(run) == before
         named = [each for each in server.requests[calls:] if each.request_id]
-    assert computed.recorded > 0
-    assert computed.computed > 0
-    assert (computed.asked_now, asked.computed) == (0, 0)
-    assert asked.asked_now == len(named) > 0
+    assert computed["recorded"] > 0
+    assert computed["computed"] > 0
+    assert (computed["asked_now"], asked["computed"]) == (0, 0)
+    assert asked["asked_now"] == len(named) > 0

@@ -21,6 +21,7 @@ from actors.store.answers import KeptAnswers
 from actors.store.posts import COLUMNS, posts_until
 from actors.store.record import Block, tick_of_rows
 from actors.studies.causes.futures import Change
+from actors.studies.causes.record import DECISIONS, INTERVENTIONS, KINDS, PEOPLE, POSTS, TIES
 from actors.studies.causes.track import Track
 from prism.agents import DECIDED, Source
 from prism.agents.waves import Kind
@@ -30,9 +31,6 @@ from prism.config.interventions import KINDS_OF, planned
 from prism.domain import HasFutures
 from prism.events import MADE
 
-INTERVENTIONS, PEOPLE, DECISIONS, TIES, POSTS = "interventions", "people", "decisions", "ties", "posts"
-KINDS: Final = (INTERVENTIONS, PEOPLE, DECISIONS, TIES, POSTS)
-"""The kinds of candidates, in the order in which they are shown."""
 KIND_OF_POST: Final = {"publish": "original", "reply": "reply", "reshare": "reshare"}  # `{kind of event: kind of post}`
 EQUAL: Final = 1.0
 """The weights that candidates have in any case, over those by the journal: one half of the chances, in sum.
@@ -123,19 +121,14 @@ def words_of(run: OpenRun, candidate: Candidate) -> str:
     if candidate.kind == INTERVENTIONS:
         each = run.config.interventions[candidate.place or 0]
         return f"{each.kind} {what_it_did(each)}"
-    who = _called(run, candidate.agent or 0)
+    who = run.called(candidate.agent or 0)
     if candidate.kind == PEOPLE:
         return who
     if candidate.kind == TIES:
-        return f"{who} follows {_called(run, candidate.whom or 0)}"
+        return f"{who} follows {run.called(candidate.whom or 0)}"
     if candidate.kind == POSTS:
         return f"{who}: {candidate.was} {candidate.post}"
     return f"{who}: {candidate.was}, not {candidate.would_be}"
-
-
-def _called(run: OpenRun, agent: int) -> str:
-    name = run.name_of(agent)
-    return f"{name} ({agent})" if name else run.show.called(agent)
 
 
 def _interventions(run: OpenRun) -> Candidates:

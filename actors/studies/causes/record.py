@@ -14,6 +14,10 @@ from actors.core.errors import run_directory_error
 from actors.core.files import NotJsonError, read_json, refuse_links, write_json
 from prism.experiment.intervals import Interval
 
+INTERVENTIONS, PEOPLE, DECISIONS, TIES, POSTS = "interventions", "people", "decisions", "ties", "posts"
+KINDS = (INTERVENTIONS, PEOPLE, DECISIONS, TIES, POSTS)
+"""The kinds of candidates, in the order in which they are shown."""
+
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
     """A thing that was undone in another future, and what that changed."""

@@ -14,28 +14,19 @@ from anyio import to_thread
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
-from actors.explain.agent_path import chosen_agent
+from actors.explain.path import chosen_agent
 from actors.explain.retrace import OpenRun
+from actors.explain.tree import Node
 from actors.factory.domains import look_at_domain, show_of
 from actors.store.course import read_course
-from actors.studies.causes.candidates import (
-    DECISIONS,
-    KINDS,
-    PEOPLE,
-    POSTS,
-    Candidate,
-    Candidates,
-    candidates_of,
-    kinds_of,
-    only_of,
-    words_of,
-)
+from actors.studies.causes.candidates import Candidate, Candidates, candidates_of, kinds_of, only_of, words_of
 from actors.studies.causes.futures import Futures, Outcome
 from actors.studies.causes.oracles import tape_beside
-from actors.studies.causes.record import Cause, Causes, GroupShare, Tried
+from actors.studies.causes.record import DECISIONS, KINDS, PEOPLE, POSTS, Cause, Causes, GroupShare, Tried
 from actors.studies.causes.sample import groups_of, orders_of, sample, shares, shares_of, total
 from actors.studies.causes.track import CASCADE
 from actors.studies.causes.undone import Processes, Undone, outcomes_of
+from actors.studies.causes.words import added_nodes
 from prism.experiment.intervals import Interval, described
 
 OnProgress = Callable[[int, int], None]  # called with the futures that are done, and how many there are to be so far
@@ -236,26 +227,17 @@ class _Search:
 BUDGET, TOP = 200, 5
 
 
-class AgentCauses(msgspec.Struct, frozen=True, kw_only=True):
-    """The effects of an agent's presence and decisions on an outcome."""
-
-    # agent, name: its number and name
-    agent: int
-    name: str
-    why: str  # the reason for this outcome, in words; empty if it was asked for
-    found: Causes  # its presence and its decisions as causes
-
-
 async def causes_of_agent(
     path: Path, agent: int | str, of: str | None = None, on_progress: Callable[[int, int], None] = lambda *_: None
-) -> AgentCauses:
+) -> Node:
     """Return what an agent's presence and each of its decisions have added to an outcome."""
     run = await to_thread.run_sync(OpenRun, path, look_at_domain)
-    number, name = chosen_agent(run, agent)
+    number = chosen_agent(run, agent)
     outcome, why = (of, "") if of is not None else await to_thread.run_sync(_outcome_for, run, number)
     by = [kind for kind in (PEOPLE, DECISIONS) if kind in kinds_of(run)]
     found = await causes(path, outcome, by=by, agent=number, budget=BUDGET, top=TOP, on_progress=on_progress)
-    return AgentCauses(agent=number, name=name, why=why, found=found)
+    value = {"agent": number, "name": run.name_of(number), "why": why, "found": msgspec.to_builtins(found)}
+    return Node(kind="agent", text=run.called(number), value=value, children=(*added_nodes(found, why),))
 
 
 def _outcome_for(run: OpenRun, agent: int) -> tuple[str, str]:

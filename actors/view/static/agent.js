@@ -148,7 +148,7 @@ function whyButton(session, tick, said, kind = "link") {
   return el("button", { type: "button", class: kind, "aria-label": `Why in tick ${count(tick)}?`, onclick: () => session.choose("why", { agent: session.agent, tick }) }, said);
 }
 
-export function text(value) {
+function text(value) {
   if (typeof value === "number") return Number.isInteger(value) ? String(value) : digits(value, 4);
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (Array.isArray(value) && value.every((each) => typeof each === "string")) return value.join(", ") || "none";

@@ -4,26 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from actors.cli.explain_view import explanation_lines, path_lines, what_if_lines
-from actors.explain.explanation import (
-    AgentPath,
-    Counted,
-    ExplainedAnswer,
-    ExplainedQuestion,
-    ExplainedRow,
-    ExplainedTurn,
-    Explanation,
-    ModelReply,
-    ModelRequest,
-    PathTurn,
-    TickDifference,
-    WhatIf,
-)
-from prism.llm.port import Message
+from actors.explain.tree import COLUMNS, Node, lines
 from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.hostile_texts import TEXTS, harms_a_terminal
@@ -40,9 +24,9 @@ def first_question(prism: Prism, run: Path) -> tuple[int, int]:
     """Return agent and tick of a question."""
     for agent in range(60):
         path = json.loads(prism("explain", str(run), "--agent", str(agent), "--first", "0", "--json").out)
-        for turn in path["turns"]:
-            if turn["source"] == "question":
-                return agent, turn["tick"]
+        for turn in path["children"]:
+            if turn.get("value", {}).get("source") == "question":
+                return agent, turn["value"]["tick"]
     pytest.fail("nobody asked anything")
 
 
@@ -50,11 +34,11 @@ def test_a_path_leads_to_a_question_and_this_to_another_future(small_run: Path, 
     agent, tick = first_question(prism, small_run)
     path = prism("explain", str(small_run), "--agent", str(agent), "--first", str(tick), "--last", str(tick))
     assert path.code == 0
-    assert "?                 asks the oracle" in path.out
+    assert path.out.rstrip().splitlines()[-3].split()[-4:] == ["?", "asks", "the", "oracle"]
     turn = prism("explain", str(small_run), "--agent", str(agent), "--tick", str(tick))
     assert turn.code == 0
     assert f"\ntick {tick}: decides in evaluating, since " in turn.out
-    assert "  rows      no    " in turn.out
+    assert "  row       no    " in turn.out
     assert "  values    post.relevance " in turn.out
     assert "by embedded; decided in tick " in turn.out
     change = ("--what-if", "answer=engaging_like", "--ticks", "3")
@@ -68,8 +52,8 @@ def test_a_path_leads_to_a_question_and_this_to_another_future(small_run: Path, 
 def test_what_an_agent_has_added_is_worked_out_and_printed(embedded: Path, prism: Prism) -> None:
     shown = prism("explain", str(embedded), "--agent", "0", "--cause", "--of", "likes")
     assert shown.code == 0, shown.err
-    assert shown.out.startswith("agent 0 (")
-    assert "\n  likes is " in shown.out
+    assert shown.out.splitlines()[0].endswith(" (0)")
+    assert "\n  outcome   likes is " in shown.out
     assert "  added     " in shown.out
     assert not (embedded / "causes").exists()
 
@@ -79,12 +63,14 @@ def test_a_post_and_a_quarter_are_shown_in_lines_and_in_json(small_run: Path, ec
     root, size = str(summary["root_post"]), summary["size"]
     shown, given = (prism("explain", str(small_run), "--post", root, *more) for more in ((), ("--json",)))
     assert (shown.code, given.code) == (0, 0)
-    assert shown.out.count("  why: agent ") >= size
-    assert len(json.loads(given.out)["posts"]) == size
+    assert shown.out.count("  why       tick ") >= size
+    assert sum(each["kind"] == "post" for each in json.loads(given.out)["children"]) == size
     shown, given = (prism("explain", str(economy_run), "--quarter", "2", *more) for more in ((), ("--json",)))
     assert (shown.code, given.code) == (0, 0)
-    assert shown.out.startswith("quarter 2 (tick 1) of 4\n  interest_rate ")
-    assert [each["name"] for each in json.loads(given.out)["proposals"]] == ["Ada", "=Bo", "Cy"]
+    assert shown.out.startswith("quarter 2 (tick 1) of 4\n\n  indicator ")
+    nations = [each["value"]["name"] for each in json.loads(given.out)["children"] if each["kind"] == "nation"]
+    assert nations == ["Ada", "=Bo", "Cy"]
+    assert "\nAda: " in shown.out
 
 
 @catalogue(
@@ -127,81 +113,13 @@ def test_what_there_is_not_is_one_clear_line_and_exit_code_2(small_run: Path, pr
     assert prism("explain", "nowhere", "--agent", "1").code == 2
 
 
-def a_question(text: str) -> ExplainedQuestion:
-    """Return a question with this text wherever a person or a model could have put one."""
-    return ExplainedQuestion(
-        id="1-2-0123456789abcdef",
-        tick=1,
-        agent=2,
-        trigger="decides",
-        state="evaluating",
-        options=("scrolling", "composing"),
-        requests=(
-            ModelRequest(
-                kind="chat",
-                messages=(Message(role="user", content=text),),
-                reply=ModelReply(text=text, model=text, problem=text),
-            ),
-            ModelRequest(kind="systemone", state=text, instructions=text, options={text: text}),
-        ),
-        answer=ExplainedAnswer(state="scrolling", source="llm", content={"text": text}),
-    )
-
-
-def a_turn(text: str) -> ExplainedTurn:
-    """Return a turn with this text wherever a person or a model could have put one."""
-    row = ExplainedRow(
-        name=text, target="idle", level=1, guard=text, values={"a": text}, outcome="raised", error=text, is_taken=True
-    )
-    return ExplainedTurn(
-        tick=1,
-        agent=2,
-        name=text,
-        profile={"name": text, "interests": [text]},
-        trigger="decides",
-        context={"text": text, "deep": {"er": [text]}},
-        state="evaluating",
-        ticks_in_state=0,
-        rows=(row,),
-        question=a_question(text),
-        is_decision=False,
-        to_state="scrolling",
-        source="llm",
-        reason=text,
-        effect={"text": text},
-        events=({"kind": "like", "post": 1, "parent": None, "words": "like 1"},),
-    )
-
-
 @HOSTILE
 def test_no_text_reaches_the_terminal_as_an_escape(text: str) -> None:
     text = text[:2_000]
-    explanation = Explanation(agent=2, name=text, ticks=3, turns=(a_turn(text),), notes=(text,))
-    step = PathTurn(tick=1, trigger=text, from_state=text, to_state=text, source="llm", reason=text)
-    path = AgentPath(agent=2, name=text, ticks=3, turns=(step,), turns_in_all=1, questions_in_all=0, notes=(text,))
-    facts: dict[str, Any] = {"trigger": text, "state": text, "was": text, "would_be": text, "notes": (text,)}
-    future = WhatIf(
-        agent=2,
-        name=text,
-        asked=1,
-        decided_in=1,
-        options=(text,),
-        until=3,
-        path_was=(step,),
-        path_would_be=(),
-        ticks=(TickDifference(tick=1, agents=1, acting=1),),
-        events=(),
-        states=(),
-        totals=(Counted(name=text, was=1, would_be=2),),
-        agents=(),
-        posts=(),
-        recorded=0,
-        taped=0,
-        computed=0,
-        asked_now=0,
-        **facts,
-    )
-    for lines in (explanation_lines(explanation), path_lines(path), what_if_lines(future)):
-        for line in lines:
-            assert not harms_a_terminal(line)
-            assert "\n" not in line
+    inner = Node(kind=text, text=text, value={text: text}, children=(Node(kind=text, value={text: [text]}),))
+    rows = (Node(kind=COLUMNS, cells=(text, text)), Node(kind="turn", cells=(text, text)))
+    said = Node(kind="text", text=text, value={"name": text})
+    tree = Node(kind="agent", text=text, children=(inner, *rows, said, Node(kind="turn", text=text, children=(inner,))))
+    for line in lines(tree):
+        assert not harms_a_terminal(line)
+        assert "\n" not in line

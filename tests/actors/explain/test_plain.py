@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from actors.explain.explanation import plain
+from actors.explain.tree import plain
 from prism.economy import GlobalState
 from prism.statechart import AgentState
 from tests.catalogue import catalogue

@@ -13,9 +13,10 @@ from typing import Any
 import anyio
 import pytest
 
-from actors.explain.explain import explain_path, explain_turn
-from actors.explain.explained_post import explain_tie
+from actors.explain.path import explain_path
+from actors.explain.posts import explain_tie
 from actors.explain.retrace import OpenRun, Trace, retrace
+from actors.explain.turns import explain_turns
 from actors.runtime.simulation import Simulation
 from tests.actors.tables.exports import Read, Row, exported
 from tests.catalogue import catalogue
@@ -136,13 +137,14 @@ def test_an_explanation_has_the_attributes_as_they_were_then(run: Path, tables: 
     for tick in (9, 20, 33):
         now = attributes_at(tables, tick)
         for turn in everybody(run, tick, tick):
-            for name, value in turn.profile["attributes"].items():
-                assert value == now[turn.agent, name]
-                compared += value != attributes_at(tables, TICKS)[turn.agent, name]
-            for row in turn.rows:
-                for name, value in row.values.items():
-                    if name == "agent.opinion":
-                        assert value == now[turn.agent, "opinion"]
+            agent = turn.value["agent"]
+            for name, value in (
+                (name, it) for each in turn.all("profile") for name, it in each.value["attributes"].items()
+            ):
+                assert value == now[agent, name]
+                compared += value != attributes_at(tables, TICKS)[agent, name]
+            for row in turn.all("row"):
+                assert row.value["values"].get("agent.opinion", now[agent, "opinion"]) == now[agent, "opinion"]
     assert compared > 10, "they have changed since"
 
 
@@ -150,18 +152,19 @@ def test_an_explained_change_is_what_its_expressions_come_to(run: Path, tables: 
     told: dict[tuple[int, int, str], Any] = {}
     held = Counter[bool]()
     for turn in everybody(run, 5, 40):
-        for change in turn.changes:
-            held[change.holds] += 1
-            if not change.holds:
-                assert change.after == change.before
+        for change in (each.value for each in turn.all("set")):
+            name, values = change["name"], change["values"]
+            held[change["holds"]] += 1
+            if not change["holds"]:
+                assert change["after"] == change["before"]
                 continue
-            assert change.after == settled(change.name, change.found)
-            if change.after != change.before:
-                told[turn.tick, turn.agent, change.name] = change.after
-            if change.name == "opinion":
-                own, other = change.values["agent.opinion"], change.values["author.opinion"]
-                assert own == change.before
-                assert change.found == own + 0.4 * (other - own) + 0.01 * change.values["draw.normal"]
+            assert change["after"] == settled(name, change["found"])
+            if change["after"] != change["before"]:
+                told[turn.value["tick"], turn.value["agent"], name] = change["after"]
+            if name == "opinion":
+                own, other = values["agent.opinion"], values["author.opinion"]
+                assert own == change["before"]
+                assert change["found"] == own + 0.4 * (other - own) + 0.01 * values["draw.normal"]
     assert min(held[True], held[False]) > 20
     rows = [row for row in tables["attribute_changes"] if 5 <= row["tick"] <= 40]
     assert told == {(row["tick"], row["agent"], row["name"]): value_of(row) for row in rows}
@@ -183,19 +186,18 @@ def test_one_command_says_why_somebody_has_ceased_to_follow_another(run: Path, t
     for agent, whom in [*pairs][:6]:
         found = anyio.run(explain_tie, run, agent, whom)
         expected = [row for row in tables["ties"] if (row["agent"], row["whom"]) == (agent, whom)]
-        own = [each for each in found.changes if each.cause is not None]
-        assert [(each.tick, each.kind, each.post) for each in own] == [
+        own = [(each.value, each.children[0].value) for each in found.all("change") if each.children[0].value]
+        assert [(change["tick"], change["kind"], change["post"]) for change, _ in own] == [
             (row["tick"], row["kind"], row["post"]) for row in expected
         ]
-        for change in own:
-            cause = change.cause
-            assert cause is not None
-            assert cause.trigger == "decides"
-            if change.kind == "unfollow":
-                assert cause.guard == "abs(author.opinion - agent.opinion) > 1 and post.followed"
-                assert abs(cause.values["author.opinion"] - cause.values["agent.opinion"]) > 1
-                assert cause.values["agent.opinion"] == attributes_at(tables, cause.tick)[agent, "opinion"]
-            seen[change.kind] += 1
+        for change, cause in own:
+            values = cause["values"]
+            assert cause["trigger"] == "decides"
+            if change["kind"] == "unfollow":
+                assert cause["guard"] == "abs(author.opinion - agent.opinion) > 1 and post.followed"
+                assert abs(values["author.opinion"] - values["agent.opinion"]) > 1
+                assert values["agent.opinion"] == attributes_at(tables, cause["tick"])[agent, "opinion"]
+            seen[change["kind"]] += 1
     assert seen["unfollow"] > 3
     row = next(row for row in tables["ties"] if row["kind"] == "unfollow")
     shown = prism_alone("explain", str(run), "--agent", str(row["agent"]), "--whom", str(row["whom"]))
@@ -207,10 +209,11 @@ def test_one_command_says_why_somebody_has_ceased_to_follow_another(run: Path, t
 
 def test_ties_that_interventions_change_are_told_as_such(run: Path) -> None:
     found = anyio.run(explain_tie, run, 0, 1)
-    outside = [(each.tick, each.kind) for each in found.changes if each.cause is None]
+    changes = [each for each in found.all("change") if each.children[0].text.startswith("from outside")]
+    outside = [(each.value["tick"], each.value["kind"]) for each in changes]
     assert outside == [(20, "follow"), (30, "unfollow")]
     told = json.loads(prism_alone("explain", str(run), "--agent", "0", "--whom", "1", "--json").out)
-    assert told["follows_at_start"] == found.follows_at_start
+    assert told["value"] == found.value
     assert "from outside" in prism_alone("explain", str(run), "--agent", "0", "--whom", "1").out
     refused = prism_alone("explain", str(run), "--whom", "1", "--post", "4")
     assert refused.code == 2
@@ -220,15 +223,16 @@ def test_ties_that_interventions_change_are_told_as_such(run: Path) -> None:
 def test_a_path_has_changes_beside_the_turns(run: Path, tables: Read) -> None:
     row = next(row for row in tables["ties"] if row["kind"] == "follow")
     path = explain_path(run, row["agent"], 0)
-    events = [(turn.tick, event) for turn in path.turns for event in turn.events]
-    words = f"follow agent {row['whom']}, with post {row['post']} in view"
+    events = [(turn.value["tick"], event) for turn in path.all("turn") for event in turn.value["events"]]
+    whom = f"{next(each['name'] for each in tables['agents'] if each['agent'] == row['whom'])} ({row['whom']})"
+    words = f"follow {whom}, with post {row['post']} in view"
     assert (row["tick"], {"kind": "follow", "whom": row["whom"], "post": row["post"], "words": words}) in events
     changes = sum(event["kind"] == "set" for _, event in events)
     assert changes == sum(each["agent"] == row["agent"] for each in tables["attribute_changes"])
     shown = prism_alone("explain", str(run), "--agent", str(row["agent"]), "--first", str(row["tick"])).out
-    assert f"follow agent {row['whom']}" in " ".join(shown.split())
-    turn = anyio.run(explain_turn, run, row["agent"], row["tick"])
-    assert any(event["kind"] == "follow" for each in turn.turns for event in each.events)
+    assert f"follow {whom}" in " ".join(shown.split())
+    found = anyio.run(explain_turns, run, row["agent"], row["tick"])
+    assert any(event.value["kind"] == "follow" for event in found.all("followed"))
 
 
 # Totals

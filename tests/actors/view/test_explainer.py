@@ -6,14 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from actors.cli.view import EXPLAIN
+from actors.pages.html import rendered
 from actors.view import explainer
 from actors.view.explainer import Explained, Explainer
 
-ECHO = "import json, sys; print(json.dumps({'asked': sys.argv[1:]}))"
+ECHO = "import json, sys; print(json.dumps({'kind': 'agent', 'text': ' '.join(sys.argv[1:])}))"
 FAIL = 'import sys; print(\'{"error": "no such tick"}\', file=sys.stderr); sys.exit(1)'
 HANG = "import time; time.sleep(600)"
 
@@ -29,8 +29,7 @@ def test_the_command_is_asked_for_the_turn_and_its_answer_is_passed_on() -> None
     made = Explainer((sys.executable, "-c", ECHO))
     for agent, tick in ((3, 7), (4, 8)):
         found = answered(made, agent, tick)
-        asked = msgspec.json.decode(found.explanation)["asked"]
-        assert asked[:5] == [str(Path("run").resolve()), "--agent", str(agent), "--tick", str(tick)]
+        assert f"{Path('run').resolve()} --agent {agent} --tick {tick} --json" in rendered(found.parts)
         assert found.state == "done"
 
 

@@ -162,7 +162,7 @@ async def decided_otherwise(run: Path, of: str, number: int) -> list[tuple[Candi
 def would_be(run: Path, each: Candidate, total: str, otherwise: float) -> float:
     """Return a total at the end of a run if an agent had decided otherwise, as `what_if` tells it."""
     found = anyio.run(partial(what_if, run, each.agent or 0, each.tick, each.would_be, 10_000))
-    return next((counted.would_be for counted in found.totals if counted.name == total), otherwise)
+    return next((each.value["would_be"] for each in found.all("totals") if each.value["name"] == total), otherwise)
 
 
 def test_another_decision_leads_to_the_same_future_as_in_what_if(tmp_path: Path) -> None:

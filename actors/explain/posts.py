@@ -1,0 +1,251 @@
+"""A post's whole tree, and a tie between two people: each act with its author, its tick, and its turn."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from anyio import to_thread
+
+from actors.core.errors import RunDirectoryError
+from actors.explain.path import chosen_agent
+from actors.explain.retrace import OnBegin, OpenRun, Trace, TracedTurn, retrace
+from actors.explain.tree import TEXT, Node
+from actors.explain.turns import rows_of
+from actors.runtime.simulation import Simulation
+from actors.store.messages import messages_where
+from actors.store.posts import posts_until
+from prism.agents import MOVED, Update
+from prism.events import Intervened, PostEvent, TieChanged
+from prism.quoting import compact
+from prism.social.people.population import Population
+from prism.social.ties.changes import tie_changes
+from prism.wording import counted
+
+TURNS_KEPT = 32
+"""The turns of an agent before an engagement among which the one that decided on it is looked for."""
+ROUNDS_BEFORE = 2
+"""The rounds before a cascade in which its original may have been decided on."""
+LIKE = "like"
+HINT = Node(kind="hint", text="--agent A --tick T explains a turn in full")
+
+
+async def explain_post(path: Path, post: int, on_begin: OnBegin = lambda _: None) -> Node:
+    """Return the whole tree of a post, each part of it with the turn that decided on it.
+
+    The agents in the tree are traced from before its original to its last engagement, which takes as long as a replay
+    of these ticks from the nearest checkpoint.
+
+    Args:
+        post: its id, as `summary.json` and the journal have it.
+    """
+    run = await to_thread.run_sync(OpenRun, path)
+    events = await to_thread.run_sync(_cascade_of, run, post)
+    made = {event.post: event.tick for event in events if event.kind != LIKE}
+    texts: dict[int, str] = {}
+
+    def read_texts(simulation: Simulation, tick: int) -> None:
+        network: Any = getattr(simulation.domain.world, "network", None)
+        for each in [each for each, at in made.items() if at == tick] if network is not None else ():
+            if (found := network.post(each)) is not None:
+                texts[each] = network.text(found)
+
+    causes = await _causes(run, events, on_begin, read_texts)
+    root = events[0].post
+    likes: dict[int, list[Node]] = defaultdict(list)
+    depths: dict[int | None, int] = {None: -1}
+    below: dict[int | None, list[PostEvent]] = defaultdict(list)
+    for event in events:
+        if event.kind == LIKE:
+            value = {"agent": event.agent, "name": run.name_of(event.agent), "tick": event.tick}
+            text = f"tick {event.tick:,}: {run.called(event.agent)}"
+            likes[event.post].append(
+                Node(kind="liked by", text=text, value=value, children=(_cause(causes.get(event)),))
+            )
+        else:
+            depths[event.post] = depths[event.parent] + 1
+            below[event.parent].append(event)
+    # Each post stands behind the one that it answers or reshares. They are not nested: cascades may be very deep.
+    posts, waiting = list[Node](), below[None]
+    while waiting:
+        event = waiting.pop()
+        waiting.extend(reversed(below[event.post]))
+        done = {"publish": "posts", "reply": "replies to"}.get(event.kind, f"{event.kind}s")
+        about = "" if event.parent is None else f" {event.parent}"
+        marked = "  <- asked for" if event.post == post != root else ""
+        value = {
+            "post": event.post,
+            "kind": event.kind,
+            "agent": event.agent,
+            "name": run.name_of(event.agent),
+            "tick": event.tick,
+            "parent": event.parent,
+            "depth": depths[event.post],
+            "topics": [*event.topics],
+        }
+        text = f"tick {event.tick:,}: {run.called(event.agent)} {done}{about}: post {event.post}{marked}"
+        said = [Node(kind=TEXT, text=texts[event.post])] if texts.get(event.post) else []
+        children = (*said, _cause(causes.get(event)), *likes[event.post])
+        posts.append(Node(kind="post", text=text, value=value, indent=depths[event.post], children=children))
+    liked, depth = sum(map(len, likes.values())), max(depths.values())
+    size = f"{counted(len(posts), 'post')}, {depth:,} deep, {counted(liked, 'like')}, in {run.length:,} ticks"
+    facts = {"post": post, "root": root, "ticks": run.length, "posts": len(posts), "depth": depth, "likes": liked}
+    return Node(kind="cascade", text=f"post {root}: {size}", value=facts, children=(*run.note_nodes, *posts, HINT))
+
+
+def _cascade_of(run: OpenRun, post: int) -> list[PostEvent]:
+    """Return the events of a post's tree, in order. It reads the posts and likes of the whole record, and blocks."""
+    posts = posts_until(run.record, run.length)
+    [place] = posts.places(np.array([post]))
+    if place < 0:
+        raise RunDirectoryError(f"{run.path}: there is no post {post} in the ticks 0 to {run.length - 1:,}")
+    tree = posts.ids[posts.roots == posts.roots[place]]
+    kept = dict.fromkeys(("posts", "likes"), lambda columns: np.isin(columns["post"], tree))
+    return [*messages_where(run.record, kept, PostEvent, until=run.length)]
+
+
+async def explain_tie(path: Path, agent: int | str, whom: int | str, on_begin: OnBegin = lambda _: None) -> Node:
+    """Return each change of the tie from one person to another, with the turn that decided on it.
+
+    The person is traced from before the first change to the last one, which takes as long as a replay of these ticks
+    from the nearest checkpoint.
+
+    Args:
+        agent, whom: the two people, by number or name.
+    """
+    run = await to_thread.run_sync(OpenRun, path)
+    number, other = chosen_agent(run, agent), chosen_agent(run, whom)
+    population = getattr(run.domain, "population", None)
+    if not isinstance(population, Population):
+        raise RunDirectoryError(f"{path}: has no people on a feed, so there are no ties between them")
+    found = [*await to_thread.run_sync(_changes_of, run, population, number, other)]
+    causes = await _causes(run, [event for _, _, event in found if event is not None], on_begin)
+    changes = []
+    for tick, kind, event in found:
+        seen = "" if event is None else f", with post {event.post} in view"
+        value = {"tick": tick, "kind": kind, "post": None if event is None else event.post}
+        why = _cause(None if event is None else causes.get(event))
+        changes.append(Node(kind="change", text=f"tick {tick:,}: {kind}{seen}", value=value, children=(why,)))
+    follows = bool(population.graph.follows(number, other))
+    begins = "follows" if follows else "does not follow"
+    ends = Node(kind="hint", text=f"{counted(len(changes), 'change')} of this tie in {run.length:,} ticks")
+    return Node(
+        kind="tie",
+        text=f"{run.called(number)} {begins} {run.called(other)} at the start",
+        value={
+            "agent": number,
+            "name": run.name_of(number),
+            "whom": other,
+            "whom_name": run.name_of(other),
+            "ticks": run.length,
+            "follows_at_start": follows,
+        },
+        children=(*run.note_nodes, *changes, ends, *([HINT] if changes else [])),
+    )
+
+
+def _changes_of(
+    run: OpenRun, people: Population, agent: int, whom: int
+) -> Iterator[tuple[int, str, TieChanged | None]]:
+    """Yield the changes of a tie: the tick, what was done, and the event, which an intervention has not. It blocks.
+
+    That of a person holds from the next tick on, that of an intervention from this one on.
+    """
+    kept = {"ties": lambda columns: (columns["agent"] == agent) & (columns["whom"] == whom)}
+    for message in messages_where(run.record, kept, TieChanged, Intervened, until=run.length):
+        if isinstance(message, TieChanged):
+            yield message.tick, message.kind, message
+            continue
+        for tick, one, other, follows in tie_changes([message], people.number):
+            if (one, other) == (agent, whom):
+                yield tick, "follow" if follows else "unfollow", None
+
+
+async def _causes(
+    run: OpenRun,
+    events: Sequence[PostEvent | TieChanged],
+    on_begin: OnBegin,
+    look: Callable[[Simulation, int], None] = lambda *_: None,
+) -> dict[PostEvent | TieChanged, TracedTurn]:
+    """Return the turn that decided on each event, for those that a turn led to.
+
+    Args:
+        events: in their order.
+        look: called with the simulation after each tick that is done again.
+    """
+    if not events:
+        return {}
+    first = max(0, events[0].tick - ROUNDS_BEFORE * run.config.simulation.ticks_per_round)
+    trace, wanted = Trace({event.agent for event in events}, first, events[-1].tick), {*events}
+    latest: defaultdict[int, deque[TracedTurn]] = defaultdict(lambda: deque(maxlen=TURNS_KEPT))
+    causes: dict[PostEvent | TieChanged, TracedTurn] = {}
+
+    def commit(simulation: Simulation, tick: int, _: bytes) -> None:
+        # The states in which a person is offline or goes on to the next post, so that no act is under way.
+        roles = getattr(getattr(simulation.domain, "behaviour", None), "roles", {})
+        resting = {str(state) for state, role in roles.items() if role != "attend"}
+        for turn in trace.turns:
+            turns = latest[turn.trigger.agent]
+            turns.append(turn)
+            for event in turn.events:
+                if isinstance(event, PostEvent | TieChanged) and event in wanted:
+                    causes[event] = _deciding(event, turns, resting)
+        trace.turns.clear()
+        look(simulation, tick)
+
+    await retrace(run, trace, events[-1].tick + 1, on_begin, commit)
+    return causes
+
+
+def _deciding(event: PostEvent | TieChanged, turns: Sequence[TracedTurn], resting: Collection[str]) -> TracedTurn:
+    """Return the turn that decided on an event: the latest about its post in which there was something to decide.
+
+    Of an original post it is the turn with which its author left a state in which nothing was under way.
+
+    Args:
+        turns: the author's latest turns; the last one is that in which the event took place.
+        resting: the states in which nothing is under way.
+    """
+    about = event.parent if isinstance(event, PostEvent) and event.kind != LIKE else event.post
+    for each in reversed(turns):
+        is_decided = len(each.outcomes) > 1 or each.question is not None
+        is_about = about is not None and getattr(each.trigger.context, "id", None) == about
+        begins = about is None and each.state in resting
+        has_moved = isinstance(each.answer, Update) and each.answer.source in MOVED
+        if has_moved and ((is_about and is_decided) or begins):
+            return each
+    return turns[-1]
+
+
+def _cause(turn: TracedTurn | None) -> Node:
+    """Return the turn that decided on an event: `--agent A --tick T` explains it in full."""
+    if turn is None:
+        return Node(kind="why", text="from outside, by an intervention")
+    row: dict[str, Any] = next((row.value for row in rows_of(turn) if row.value["is_taken"]), {})
+    update: Any = turn.answer
+    guard, values, question = row.get("guard", ""), row.get("values", {}), turn.question
+    value = {
+        "agent": turn.trigger.agent,
+        "tick": turn.trigger.tick,
+        "trigger": turn.trigger.name,
+        "state": turn.state,
+        "to_state": str(update.to_state),
+        "source": str(update.source),
+        "reason": update.reason,  # why a decision is a fallback
+        "row": row.get("name", ""),
+        "guard": guard,
+        "values": values,
+        "asked": None if question is None else question.tick,
+        "options": [] if question is None else [*map(str, question.options)],
+    }
+    text = f"tick {turn.trigger.tick:,}: {turn.state} -> {update.to_state} on {turn.trigger.name}"
+    if question is not None:
+        why = f", {update.reason}" if update.reason else ""
+        among = f"among {', '.join(value['options'])}, asked in tick {question.tick:,}"
+        return Node(kind="why", text=f"{text}, chosen by {update.source}{why} {among}", value=value)
+    read = ", ".join(f"{name} {compact(each)}" for name, each in values.items())
+    because = f" because {guard}" if guard else ""
+    return Node(kind="why", text=f"{text}, by {update.source}{because}{f' ({read})' if read else ''}", value=value)

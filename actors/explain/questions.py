@@ -1,0 +1,239 @@
+"""The questions of traced turns as nodes: the texts that a model read, its replies, the answer, and the shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from actors.core.files import json_value
+from actors.core.messages import LATE, Codec, QuestionName, Retried, name_of_question
+from actors.display.words import usd
+from actors.explain.requests import Requests, requests_of
+from actors.explain.retrace import OpenRun, PlacedQuestion, Trace, TracedTurn
+from actors.explain.tree import Node, plain, shares
+from actors.store.answers import judgements_in, logged_in
+from actors.store.oracle_log import LoggedAnswer
+from prism.agents import Source
+from prism.llm.question_id import question_id
+from prism.llm.spending import Ledger, cost_usd
+from prism.quoting import compact, number
+from prism.sharing import Judged
+
+EMBEDDED: Final = "embedded"
+"""The method of an answer that was computed, and so took no call."""
+SHARED: Final = "shared"
+"""The method of an answer that was drawn from a judgement of others."""
+PARTS: Final = {
+    "asked for all": "this question was asked for all of its archetype, which shares",
+    "audited": "this question is an audit: it was asked by itself, though its archetype shares",
+    SHARED: "what its archetype shared, and it drew from",
+}
+"""`{part of a question among those that share: what comes before the probabilities}`."""
+
+Decisions = Mapping[QuestionName, int]
+"""`{question: the tick in which its decision took effect}`."""
+Logged = list[LoggedAnswer | Retried]
+
+
+async def questions_of(run: OpenRun, trace: Trace, decisions: Decisions) -> dict[QuestionName, tuple[Node, ...]]:
+    """Return `{question of a trace: its nodes}`, the first of which is `asked`."""
+    # A turn with the decision comes later than the one that asked, and knows more.
+    asked = {name_of_question(each.question): each for each in trace.turns if each.question is not None}
+    answers = answers_to(run, set(asked))
+    own: dict[QuestionName, Judged] = {}
+    if run.config.oracle.sharing.by != "none":
+        own = {each.name: each for each in judgements_in(run.path) if each.name in asked}
+    found: dict[QuestionName, tuple[Node, ...]] = {}
+    with requests_of(run) as requests:
+        for name, each in asked.items():
+            answer = _answer(run, each, answers.get(name, []), decisions.get(name))
+            sent, is_sent = await _requests(run, each, answer, requests)
+            sharing = _sharing(each, answer, trace.places.get(name), own.get(name))
+            parts = [_asked(run, each, answer, is_sent=is_sent), *sent, answer or Node(kind="answer", text="none yet")]
+            if answer is not None and answer.value["content"] is not None:
+                parts.append(Node(kind="content", text=compact(without_chain(answer.value["content"]))))
+            found[name] = (*parts, *sharing, *_embedded(each, answer, is_sharing=bool(sharing)))
+    return found
+
+
+def answers_to(run: OpenRun, names: set[QuestionName]) -> dict[QuestionName, Logged]:
+    """Return the records of some questions in the oracle's log, in its order, up to any damage. Blocks."""
+    found: dict[QuestionName, Logged] = {}
+    for logged in logged_in(run.path) if names else ():
+        name = (logged.agent, logged.asked, logged.trigger)
+        if name in names and isinstance(logged, LoggedAnswer | Retried):
+            found.setdefault(name, []).append(logged)
+    return found
+
+
+def without_chain(value: Any) -> Any:
+    """Return the step of a policy without its chain of reasoning, which repeats other lines."""
+    return {name: each for name, each in value.items() if name != "chain"} if isinstance(value, Mapping) else value
+
+
+def _asked(run: OpenRun, traced: TracedTurn, answer: Node | None, *, is_sent: bool) -> Node:
+    question, domain = traced.question, traced.domain
+    assert question is not None  # noqa: S101  # the caller checked
+    encoded = Codec(domain.context_type, domain.effect_type).encode(question)
+    options = [*map(str, question.options)]
+    value = {
+        "id": question_id(run.header.seed, question.tick, question.agent, encoded),
+        "tick": question.tick,
+        "agent": question.agent,
+        "trigger": question.trigger,
+        "state": str(question.state),
+        "options": options,
+        "is_sent": is_sent,
+    }
+    # A server was sent the id of the question, or may be later; the id of any other question is of no use.
+    told = f"question {value['id']}: " if is_sent or answer is None else ""
+    return Node(kind="asked", text=f"{told}{' or '.join(options)}", value=value)
+
+
+def _answer(run: OpenRun, traced: TracedTurn, logged: Logged, decided_in: int | None) -> Node | None:
+    """Return the answer by the oracle's log; by the decision for an embedded oracle, which keeps no log."""
+    found = next((each for each in logged if isinstance(each, LoggedAnswer)), None)
+    decision = traced.trigger.decision
+    if found is None:
+        if decision is None:
+            return None
+        method = EMBEDDED if run.config.oracle.backend == "choice" else ""
+        return _answer_node(decision, method=method, decided_in=traced.trigger.tick)
+    before = [each for each in logged[: logged.index(found)] if isinstance(each, Retried)]
+    ledger = Ledger(found.spent)
+    for each in before:
+        ledger.add(each.spent)
+    given = found
+    if decision is not None and decision.reason == LATE:
+        given = replace(found, state=decision.state, source=str(Source.TIMEOUT), reason=LATE, method="")
+    return _answer_node(
+        given,
+        method=given.method,
+        decided_in=decided_in,
+        latency_s=found.latency_s,
+        attempts=[each.reason for each in before],
+        spent=plain(ledger.total),
+        cost_usd=cost_usd(ledger, run.config.llm.prices),
+        is_shared=not found.spent and not found.reason and found.method != EMBEDDED,
+    )
+
+
+def _answer_node(
+    given: Any,
+    *,
+    method: str,
+    decided_in: int | None,
+    latency_s: float | None = None,
+    attempts: Sequence[str] = (),
+    spent: Sequence[dict[str, Any]] = (),
+    cost_usd: float | None = None,
+    is_shared: bool = False,
+) -> Node:
+    """Return an answer.
+
+    Args:
+        given: its state, source, reason and content.
+        method: how the oracle found it: `embedded`, `json`, `systemone`, `logprobs` or `shared`; empty for a fallback.
+        decided_in: the tick in which the decision took effect; None if the journal does not have it yet.
+        latency_s: from the question's arrival at the oracle to this answer.
+        attempts: the reasons of the failed calls after which the question was asked again.
+        spent: the calls to a model that it took, by outcome, with those of the attempts; cost_usd: their cost.
+        is_shared: whether it took no call of its own.
+    """
+    how = f", {given.reason}" if given.reason else f" by {method}" if method else ""
+    parts = [f"{given.state}, from {given.source}{how}"]
+    if latency_s is not None:
+        parts.append(f"after {latency_s:.3f} s")
+    if attempts:
+        parts.append(f"asked again after {', '.join(attempts)}")
+    for each in spent:
+        tokens = f"{each['prompt_tokens']:,} tokens in, {each['completion_tokens']:,} out"
+        parts.append(f"{each['calls']} {each['outcome']} ({tokens})")
+    if is_shared and latency_s is not None:
+        drawn, same = "drawn from a judgement that it shares", "an identical question was under way, or a tape had it"
+        parts.append(f"no call of its own: {drawn if method == SHARED else same}")
+    if cost_usd is not None:
+        parts.append(usd(cost_usd))
+    parts.append("not in the journal yet" if decided_in is None else f"decided in tick {decided_in:,}")
+    try:
+        content = json_value(given.content) if given.content else None
+    except ValueError:
+        content = given.content
+    value = {
+        "state": given.state,
+        "source": str(given.source),
+        "reason": given.reason,
+        "method": method,
+        "content": content,
+        "latency_s": latency_s,
+        "attempts": [*attempts],
+        "spent": [*spent],
+        "cost_usd": cost_usd,
+        "is_shared": is_shared,
+        "decided_in": decided_in,
+    }
+    return Node(kind="answer", text="; ".join(parts), value=value)
+
+
+async def _requests(
+    run: OpenRun, traced: TracedTurn, answer: Node | None, requests: Requests
+) -> tuple[list[Node], bool]:
+    """Return the requests of a question with their replies, and whether it was put to the oracle by itself."""
+    method = "" if answer is None else answer.value["method"]
+    is_drawn, is_sent = method == SHARED, answer is not None and method != SHARED
+    found: list[Node] = []
+    if run.config.oracle.backend != "choice" and traced.asker is not None and traced.question is not None:
+        found = await requests.of(traced.domain, traced.asker, traced.question, "" if is_drawn else method)
+    if is_drawn:  # a tape may have the reply to another person's identical text
+        found = [each for each in found if each.kind != "replied"]
+    if answer is not None and is_sent and method != EMBEDDED and answer.value["latency_s"] is not None:
+        is_sent = bool(answer.value["spent"]) or any(each.kind == "replied" for each in found)
+    shown: list[Node] = []
+    for place, each in enumerate(found, 1):
+        shown.append(each if is_sent or each.kind == "replied" else replace(each, kind="would read"))
+        if is_sent and each.kind == "sent" and not any(after.kind == "replied" for after in found[place : place + 1]):
+            shown.append(Node(kind="replied", text="not on a tape; the answer below is from oracle.log"))
+    return shown, is_sent
+
+
+def _sharing(
+    traced: TracedTurn, answer: Node | None, placed: PlacedQuestion | None, own: Judged | None
+) -> Sequence[Node]:
+    """Return the place of a question among those that share judgements.
+
+    Args:
+        placed: where it was placed when its tick was done again; `own`: its own judgement.
+    """
+    is_drawn = answer is not None and answer.value["method"] == SHARED
+    if traced.question is None or (own is None and not is_drawn):
+        return ()
+    options = [*map(str, traced.question.options)]
+    part = SHARED if own is None or is_drawn else "audited" if own.is_audit else "asked for all"
+    found = [] if placed is None or not placed.archetype else [Node(kind="archetype", text=placed.archetype)]
+    known: Sequence[float] = () if own is None else own.shared or own.probabilities
+    if placed is not None and not known:
+        known = placed.place.basis.probabilities
+    by_option = dict(zip(options, known, strict=True)) if known else {}
+    told = f": {shares(by_option)}" if known else ""
+    found.append(
+        Node(kind="shared", text=f"{PARTS[part]}{told}", value={"part": part, "probabilities": by_option or None})
+    )
+    if part == "audited" and own is not None and own.probabilities:
+        judged = dict(zip(options, own.probabilities, strict=True))
+        words = f"what it was told itself, and drew from: {shares(judged)}"
+        found.append(Node(kind="judged", text=words, value={"probabilities": judged}))
+    return found
+
+
+def _embedded(traced: TracedTurn, answer: Node | None, *, is_sharing: bool) -> Sequence[Node]:
+    """Return the probabilities by the embedded choice for this agent, if the domain has them."""
+    likely, relevance = traced.reference.probabilities, traced.reference.relevance
+    if likely is None or traced.question is None:
+        return ()
+    by_option = dict(zip(map(str, traced.question.options), map(float, likely), strict=True))
+    words = f"{shares(by_option)}{'' if relevance is None else f'; relevance {number(relevance)}'}"
+    if answer is None or answer.value["method"] != EMBEDDED:
+        words = f"the embedded choice{' for this agent alone' if is_sharing else ''}: {words}"
+    return (Node(kind="embedded", text=words, value={"probabilities": by_option, "relevance": relevance}),)

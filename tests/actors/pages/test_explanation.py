@@ -1,0 +1,52 @@
+"""An explanation on a page: it says what its lines on a terminal say, and no text in it becomes markup."""
+
+from __future__ import annotations
+
+from actors.explain.tree import COLUMNS, Node, lines
+from actors.pages.explanation import explanation
+from actors.pages.html import rendered
+from prism.quoting import visible
+from tests.actors.pages.test_html import parsed
+from tests.catalogue import catalogue
+from tests.hostile_texts import TEXTS
+
+ROW = Node(kind="row", text="yes liking", value={"is_taken": True}, children=(Node(kind="if", text="a > 1"),))
+TREE = Node(
+    kind="agent",
+    text="Ana (7)",
+    children=(
+        Node(kind=COLUMNS, cells=("tick", "by")),
+        Node(kind="turn", cells=("3", "rule")),
+        Node(
+            kind="turn",
+            text="tick 3: decides",
+            children=(
+                Node(kind="context", value={"id": 12, "topics": ["art"]}),
+                ROW,
+                Node(kind="text", text="Hello\nthere", value={"name": "user"}),
+                Node(kind="embedded", text="liking 0.250", value={"probabilities": {"liking": 0.25}}),
+            ),
+        ),
+    ),
+)
+
+
+def test_a_page_says_what_the_lines_say() -> None:
+    seen = parsed(rendered(explanation(TREE)))
+    said = " ".join(seen.text.split())
+    for line in lines(TREE):
+        for word in line.replace("|", "").split():
+            assert word in said, line
+    assert "25.0%" in said
+    assert {"table", "pre", "code", "progress", "dl", "h3"} <= {*seen.elements}
+
+
+@catalogue("text", TEXTS.values())
+def test_no_text_becomes_markup(text: str) -> None:
+    said = Node(kind="text", text=text, value={"name": text})
+    fact = Node(kind=text, text=text, value={"probabilities": {text: 0.5}}, children=(Node(kind="if", text=text),))
+    tree = Node(kind="agent", text=text, children=(said, fact, Node(kind=COLUMNS, cells=(text,))))
+    seen = parsed(rendered(explanation(tree)))
+    plain = parsed(rendered(explanation(TREE)))
+    assert {*seen.elements} <= {*plain.elements, "ul", "li", "h4"}
+    assert visible(text).strip("\n") in seen.text
