@@ -19,6 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 import anyio
 import pytest
 
+from actors.core.mailbox import Bell
 from tests.tiers import size
 
 P = ParamSpec("P")
@@ -58,6 +59,10 @@ class ScheduledLoop(asyncio.SelectorEventLoop):
         # The stop of `run_until_complete` is a handle like any other: what it overtakes runs when the loop goes on.
         position = self._random.randrange(len(self._ready))
         handle = self._ready[position]
+        bell = getattr(handle._callback, "__self__", None)  # type: ignore[attr-defined]
+        if isinstance(bell, Bell) and len(bell.rung) > 1:  # any of its readers may be next, with others in between
+            bell.rung.pop(self._random.randrange(len(bell.rung))).wake()
+            return
         del self._ready[position]
         if not handle.cancelled():
             handle._run()

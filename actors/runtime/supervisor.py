@@ -96,13 +96,13 @@ class Supervisor:
         """
         agent, chart, ask, engine = self.domain.agent(agent_id), self.domain.chart, self.ask, self.engine
         decode, encode = self.codec.trigger, self.codec.encode
-        pending, take, ready, put = mailbox.pending, mailbox.take, mailbox.ready, engine.put
+        take, put = mailbox.take, engine.put
         while True:
-            encoded = take() if pending else None
+            encoded = take()
             if encoded is None:
                 if mailbox.closed:
                     return
-                await ready()
+                await mailbox
                 continue
             trigger, is_out = decode(encoded), False
             try:

@@ -75,7 +75,7 @@ def prism() -> tuple[Put, Take]:
 
     async def take() -> int:
         while (message := mailbox.take()) is None:
-            await mailbox.ready()
+            await mailbox
         return message
 
     return mailbox.send, take
@@ -99,13 +99,13 @@ async def put_and_take(trips: int) -> float:
 
     async def echo() -> None:
         for _ in range(trips):
-            await there.ready()
+            await there
             back.put(there.take() or 0)
 
     echoing, begun = asyncio.create_task(echo()), perf_counter()
     for number in range(trips):
         there.put(number)
-        await back.ready()
+        await back
         back.take()
     elapsed = perf_counter() - begun
     await echoing
@@ -268,7 +268,7 @@ class MailboxChannel:
         asker = Mailbox[int]("asker", 1)
         await self._requests.send((asker, content))
         while (answer := asker.take()) is None:
-            await asker.ready()
+            await asker
         return answer
 
 

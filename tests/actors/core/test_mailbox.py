@@ -3,9 +3,10 @@ from __future__ import annotations
 import asyncio
 
 import anyio
+import pytest
 
 from actors.core.errors import MailboxClosedError
-from actors.core.mailbox import Mailbox
+from actors.core.mailbox import BELLS, Mailbox
 from tests.schedules import in_schedules
 
 
@@ -45,6 +46,40 @@ async def test_a_reader_that_is_cancelled_while_it_wakes_up_loses_nothing() -> N
     mailbox.close()
     await drain(mailbox, seen)
     assert seen == [1, 2]
+
+
+@in_schedules(30)
+async def test_a_scope_that_ends_a_wait_takes_no_message_and_the_next_wait_gets_it() -> None:
+    mailbox = filled()
+    with anyio.move_on_after(1.0) as scope:
+        await mailbox.receive_all()
+    assert scope.cancelled_caught
+    mailbox.put(1)
+    assert await mailbox.receive_all() == [1]
+
+
+async def test_an_interrupt_in_one_reader_keeps_no_other_from_waking_up() -> None:
+    async def read(mailbox: Mailbox[int]) -> int | None:
+        await mailbox
+        if mailbox.pending == [1]:
+            raise KeyboardInterrupt
+        return mailbox.take()
+
+    boxes = [filled() for _ in range(3)]
+    readers = [asyncio.ensure_future(read(mailbox)) for mailbox in boxes]
+    await asyncio.sleep(0)
+    bell = BELLS[asyncio.get_running_loop()]
+
+    def wake() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            bell.wake()
+
+    asyncio.get_running_loop().call_soon(wake)
+    for message, mailbox in enumerate(boxes):
+        mailbox.put(message)
+    await asyncio.wait(readers)
+    assert [readers[0].result(), readers[2].result()] == [0, 2]
+    assert isinstance(readers[1].exception(), KeyboardInterrupt)
 
 
 @in_schedules(30)
@@ -95,4 +130,4 @@ async def test_statistics_count_what_went_in_and_what_did_not_and_a_closed_mailb
     mailbox.close()
     assert mailbox.statistics().closed
     assert [await mailbox.receive_all(), await mailbox.receive_all()] == [[5], []]
-    await mailbox.ready()
+    await mailbox

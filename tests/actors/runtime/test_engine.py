@@ -42,7 +42,7 @@ class Engine:
         self.actor = EngineActor(self.world, self.codec, resident, self.oracle, config=config(), counters=self.counters)
 
     async def trigger(self, agent: int) -> Trigger[int]:
-        await self.agents[agent].ready()
+        await self.agents[agent]
         encoded = self.agents[agent].take()
         assert encoded is not None
         trigger: Trigger[int] = self.codec.trigger(encoded)
