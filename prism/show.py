@@ -7,19 +7,16 @@ It is not used while a run goes on, and it changes no run.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 import msgspec
+from numpy.typing import NDArray
 
 from prism.agents.turn import Question, Update
-from prism.cells import Filled
 from prism.config import Config
 from prism.events import Event, Intervened
 from prism.tables import Column, Table, Value
-
-Row = tuple[str, Sequence[Value]]
-"""The name of a table, and a row of it: a value for each column after `run`."""
 
 Message = Update[Any] | Question[Any] | Event | Intervened
 """A message of a journal. Contexts and effects in it are plain values: lists, mappings, texts and numbers."""
@@ -44,43 +41,6 @@ class Number(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         return f"{self.name}, {self.unit}" if self.unit else self.name
-
-
-class Tick(Protocol):
-    @property
-    def tick(self) -> int:
-        """Its number, from 0 on."""
-
-    @property
-    def time(self) -> int:
-        """Simulated time at its beginning, in microseconds since 1970."""
-
-    @property
-    def moved(self) -> Sequence[Update[Any]]:
-        """The updates that moved their agents, in the order in which they were applied."""
-
-    @property
-    def questions(self) -> Sequence[Question[Any]]:
-        """The questions."""
-
-    @property
-    def others(self) -> Sequence[Any]:
-        """The rest: interventions, and what took place."""
-
-
-class Gatherer(Protocol):
-    """The rows of a domain's tables, gathered while a journal is read once."""
-
-    def take(self, tick: Tick) -> Iterable[Row]:
-        """Return the rows that are complete with a tick."""
-
-    def finish(self, ticks: int, rounds: Mapping[str, Sequence[float]]) -> Iterable[Row]:
-        """Return the rows that are left after the last tick.
-
-        Args:
-            ticks: whole ticks of the run.
-            rounds: the columns of `rounds.csv`.
-        """
 
 
 class Show:
@@ -113,7 +73,9 @@ class Show:
     compared: Sequence[str] = ()
     """The measures, by their places, by which runs are compared in sentences; without any there are no sentences."""
     tables: Sequence[Table] = ()
-    """Its own tables, whose rows `gatherer` gathers."""
+    """Its own tables, each with the query for its rows."""
+    functions: Sequence[Callable[[str], str | None]] = ()
+    """Functions that these queries call by their names."""
     agent_columns: Sequence[Column] = ()
     """Further columns of the table `agents`, whose values `agent_values` has."""
 
@@ -156,11 +118,7 @@ class Show:
         """
         return name or self.name(agent) or f"{self.agent} {agent:,}"
 
-    def gatherer(self) -> Gatherer:
-        """Return a gatherer of the rows of `tables`. It is asked for only if there are tables."""
-        raise NotImplementedError(f"{type(self).__name__} has tables, and no gatherer of their rows")
-
-    def agent_values(self, domain: Any) -> Mapping[str, Filled]:
+    def agent_values(self, domain: Any) -> Mapping[str, Sequence[Value] | NDArray[Any]]:
         """Return `{column of agent_columns: the value of each agent at the start}`; a column that is left out is empty.
 
         Args:

@@ -106,6 +106,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         primary: the columns that name a row; empty if a row has no name.
         absent: the reason why a run has no such table, in words; empty if every run of the domain has one.
         varies: the further columns that a run may bring, in words; empty if there are none.
+        query: the SQL of its rows, which reads the tables of journals; empty for rows that come from elsewhere.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     primary: tuple[str, ...] = ()
     absent: str = ""
     varies: str = ""
+    query: str = ""
 
     @property
     def shape(self) -> Shape:

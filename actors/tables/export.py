@@ -18,6 +18,7 @@ from actors.runs.code import OWN_PACKAGE
 from actors.store.run import Recorded, names_of
 from actors.tables.database import QUERY, Tables
 from actors.tables.files import DATABASE, TableFiles
+from actors.tables.relations import quoted
 from actors.tables.schema import chosen_tables, shipped_tables
 
 
@@ -73,7 +74,9 @@ def export(
         with new_directory(out, _files({**shipped_tables(), **tables.schema, QUERY: None}), replaces=replaces) as draft:
             files, rows, facts = TableFiles(form, draft), dict[str, int](), _facts(tables, wanted)
             for name in wanted:
-                if tables.has(name):
+                with tables.reading(name):
+                    if not tables.has(name):
+                        continue
                     rows[name] = files.write(tables.database, tables.schema[name], tables.rows_of(name), facts)
             if not rows:
                 reasons = [f"no table {name}: {tables.schema[name].absent or 'it has no rows'}" for name in wanted]
@@ -90,8 +93,11 @@ def answered(paths: Sequence[Path], sql: str, on_progress: Callable[[Progress], 
     """Return the result of a query as text. The arguments and errors are as for `export`."""
     runs = [Recorded(path, name) for path, name in zip(paths, names_of(paths), strict=True)]
     whole = sum(run.journal_bytes for run in runs)
-    with Tables(runs, lambda read: on_progress(Progress(read, whole))) as tables:
-        return str(tables.query(sql)).rstrip()
+    with Tables(runs, lambda read: on_progress(Progress(read, whole))) as tables, tables.reading(QUERY):
+        found = tables.query(sql)
+        kinds = zip(map(quoted, found.columns), map(str, found.types), strict=True)
+        cells = (f"{name}::VARCHAR AS {name}" if kind.startswith("ENUM") else name for name, kind in kinds)
+        return str(found.project(", ".join(cells))).rstrip()
 
 
 def _facts(tables: Tables, names: Sequence[str]) -> dict[str, str]:

@@ -12,11 +12,16 @@ import duckdb
 from msgspec.json import encode
 
 from actors.core.errors import DiskFailedError
-from actors.tables.relations import FORMULA_STARTS, TYPES, Columns, as_arrays, literal, quoted
+from actors.tables.relations import TYPES, Columns, literal, quoted, registered
 from prism.tables import Column, Kind, Table
 
 FORMATS: Final = ("parquet", "csv", "sqlite")
 DATABASE: Final = "tables.sqlite"
+FORMULA_STARTS: Final = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20'"
+"""The characters that begin a formula in some spreadsheet, and the apostrophe that is put in front of them.
+
+Source: OWASP, "CSV injection".
+"""
 BATCH_ROWS: Final = 1 << 16
 """Rows of one batch of SQLite. It bounds the memory that an export takes."""
 _TEXTS: Final = frozenset({Kind.NAME, Kind.TEXT, Kind.JSON})
@@ -64,7 +69,8 @@ class TableFiles:
             told = {**facts, "table": table.name, "description": table.about, "columns": encode(columns).decode()}
             named = ", ".join(f"{quoted(name)}: {literal(value)}" for name, value in told.items())
             cells = ", ".join(map(_in_parquet, table.columns))
-            options = f"FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, KV_METADATA {{{named}}}"
+            options = "FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, DICTIONARY_SIZE_LIMIT 4096, "
+            options += f"KV_METADATA {{{named}}}"
         with self._writing(path):
             copied = f"COPY (SELECT {cells} FROM ({rows})) TO {literal(str(path))} ({options})"  # noqa: S608  # quoted
             ((count,),) = database.execute(copied).fetchall()
@@ -104,12 +110,9 @@ class TableFiles:
 def write_columns(form: str, directory: Path, table: Table, columns: Columns, facts: Mapping[str, str]) -> None:
     """Write one table of values in memory. The arguments are as for `TableFiles`."""
     with duckdb.connect() as database:
-        for setting in ("timezone='UTC'", "pandas_analyze_sample=0"):
-            database.execute(f"SET {setting}")
-        types = {column.name: TYPES[column.kind] for column in table.columns}
-        database.register("given", {f"c{at}": each for at, each in enumerate(as_arrays(columns, types).values())})
-        cells = (f"c{at}::{kind} AS {quoted(name)}" for at, (name, kind) in enumerate(types.items()))
-        TableFiles(form, directory).write(database, table, f"SELECT {', '.join(cells)} FROM given", facts)  # noqa: S608  # quoted
+        database.execute("SET timezone='UTC'; SET pandas_analyze_sample=0")
+        rows = registered(database, "given", columns, {each.name: TYPES[each.kind] for each in table.columns})
+        TableFiles(form, directory).write(database, table, rows, facts)
 
 
 def _guarded(text: str) -> str:

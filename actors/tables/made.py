@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -12,23 +12,23 @@ from msgspec import convert
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from actors.core.errors import ActorError, UntrustedCodeError
-from actors.factory.charts import look_at_chart
+from actors.core.errors import UntrustedCodeError
 from actors.factory.domains import look_at_domain
 from actors.factory.input_files import load_posts
-from actors.factory.own_code import domain_error, raised
 from actors.store.answers import answers_by_question, judgements_in
 from actors.store.listing import list_run
-from actors.store.messages import messages_in, questions_in
-from actors.store.record import Block, tick_of_rows
+from actors.store.messages import questions_in
+from actors.store.record import tick_of_rows
 from actors.store.rounds import ROUNDS
 from actors.store.run import Recorded, shown_path
 from actors.tables.relations import Columns
+from actors.tables.schema import attribute_columns, post_columns
 from actors.tables.ties import Edges, edges_of
-from prism.agents import MOVED, Question, Update
-from prism.cells import Cells, cells_of
+from prism.agents import Question
+from prism.columns import Ints
+from prism.config import Config
 from prism.domain import Domain, said_by
-from prism.errors import ConfigError, InputError, PrismError
+from prism.errors import ConfigError, InputError
 from prism.llm.question_id import question_id
 from prism.llm.spending import USEFUL, cost_usd
 from prism.rng import Draw, integers
@@ -36,27 +36,15 @@ from prism.rows import part_of, unpacked
 from prism.sharing.audit import divergence_from
 from prism.sharing.settings import archetypes_of, fields_of
 from prism.sharing.table import words_of
-from prism.show import Row
 from prism.social.people.people import People
 from prism.social.people.population import Population
 from prism.social.posts.post import TEMPLATES, PostKind
-from prism.tables import Column, Kind, Table, Value
+from prism.tables import Kind, Table, Value
 
 _POST_KINDS: Final = (PostKind.ORIGINAL, PostKind.REPLY, PostKind.RESHARE)
 """The kind of what `MADE` names."""
 _VALUES: Final = {"float": float, "int": int, "bool": bool, "text": str}
 _encode: Final = msgspec.msgpack.Encoder().encode
-_decode: Final = msgspec.msgpack.Decoder().decode
-
-
-class _Tick(NamedTuple):
-    """A tick as `prism.show.Tick` wants it."""
-
-    tick: int
-    time: int
-    moved: list[Update[Any]]
-    questions: list[Question[Any]]
-    others: list[Any]
 
 
 class Made:
@@ -64,24 +52,18 @@ class Made:
 
     Args:
         tables: those that the runs may have.
-        of_people: the columns of attributes of people; `of_posts`: those of posts.
     """
 
-    def __init__(
-        self,
-        run: Recorded,
-        tables: Mapping[str, Table],
-        of_people: Mapping[tuple[str, bool], Column],
-        of_posts: Mapping[str, Column],
-    ) -> None:
-        self.run, self.tables, self._of_people, self._of_posts = run, tables, of_people, of_posts
+    def __init__(self, run: Recorded, tables: Mapping[str, Table], configs: Sequence[Config]) -> None:
+        self.run, self.tables = run, tables
+        self._of_people, self._of_posts = attribute_columns(configs), post_columns(configs)
+        """The columns of attributes of people, and of posts."""
         self.relations = {
             "runs": self._runs,
             "rounds": self._rounds,
-            "edges": self._edges,
+            "made.edges": self._edges,
             "judgements": self._judgements,
             "made.people": self._people,
-            "made.texts": self._texts,
             "made.file_posts": self._file_posts,
             "made.attributes_at_start": self._attributes_at_start,
             "made.questions": self._questions,
@@ -153,7 +135,7 @@ class Made:
         if is_of_feed:
             if self.edges is not None and "ties" in recorded:
                 for name, more in (("followers", self.edges.followers), ("following", self.edges.following)):
-                    values[f"{name}_end"] = values[name].values + more
+                    values[f"{name}_end"] = values[name] + more
             for (name, is_end), column in self._of_people.items():
                 found = self._drawn(name)
                 if is_end and "attributes" in recorded:
@@ -163,7 +145,7 @@ class Made:
         yield {
             "agent": np.arange(count),
             "name": names if population is None else People(population.personas).texts("name"),
-            "initial": Cells.same(None if self.domain is None else str(self.domain.chart.initial.value), count),
+            "initial": [None if self.domain is None else str(self.domain.chart.initial.value)] * count,
             "acts": np.full(count, is_of_feed and {"posts", "likes"} <= recorded.keys()),
             **values,
         }
@@ -175,11 +157,9 @@ class Made:
         names, of_row = changes["name"].numbered()
         if name in names:
             places = np.flatnonzero(of_row == names.index(name))
+            values = np.asarray(unpacked(changes["value"].at(places)), object).tolist()
             convert_to = _VALUES[run.config.population.attributes[name].type]
-            values = unpacked(changes["value"].at(places))
-            for agent, value in zip(
-                changes["agent"][places].tolist(), np.asarray(values, object).tolist(), strict=True
-            ):
+            for agent, value in zip(changes["agent"][places].tolist(), values, strict=True):
                 found[agent] = convert_to(value)
         return found
 
@@ -191,8 +171,8 @@ class Made:
             numbers = [None if value is None or isinstance(value, str) else float(value) for value in drawn]
             yield {
                 "agent": np.arange(len(drawn)),
-                "name": Cells.same(name, len(drawn)),
-                "number": cells_of(Kind.NUMBER, numbers),
+                "name": [name] * len(drawn),
+                "number": numbers,
                 "text": [value if isinstance(value, str) else None for value in drawn],
             }
 
@@ -206,61 +186,6 @@ class Made:
             for name, column in self._of_posts.items()
         }
         yield {"number": np.arange(1, len(posts) + 1), "text": [each.text for each in posts], **values}
-
-    def _texts(self) -> Iterator[Columns]:
-        run = self.run
-        if "posts" not in run.show.event_tables:
-            return
-        behaviour = look_at_chart(run.config).behaviour if run.config.llm.writes else None
-        wanted = {
-            "posts": ("agent", "what", "post"),
-            **run.record.all_of("updates", "effects" if behaviour else "updates"),
-        }
-        drafts = dict[int, str]()
-        for block in run.blocks(wanted if behaviour else {"posts": wanted["posts"]}):
-            posts = block.tables["posts"]
-            authors, what, ticks = posts.columns["agent"], posts.columns["what"], tick_of_rows(posts)
-            numbers, sentences = np.zeros(len(what), np.int64), list[str]()
-            for number, kind in enumerate(_POST_KINDS):
-                if (is_of := what == number).any():
-                    drawn = integers(len(TEMPLATES[kind]), run.header.seed, authors[is_of], ticks[is_of], Draw.TEXT)
-                    numbers[is_of] = len(sentences) + drawn
-                sentences += TEMPLATES[kind]
-            texts = {"post": posts.columns["post"], "template": Cells(numbers, sentences)}
-            if behaviour is not None:
-                said = self._said(block, behaviour, drafts)
-                texts["draft"] = [said.pop(key, None) for key in block.keys("posts", run.header.agents).tolist()]
-            yield texts
-
-    def _said(self, block: Block, behaviour: Any, drafts: dict[int, str]) -> dict[int, str]:
-        """Return the texts of posts that updates of a block have made, by the keys of the rows.
-
-        Args:
-            drafts: the texts of each agent's post that is not yet made; they go from block to block.
-        """
-        agents, said, kinds = self.run.header.agents, dict[int, str](), self.run.record.kinds
-        resting = {state.value for state in behaviour.roles}
-        updates, effects = block.tables["updates"], block.tables["effects"]
-        values = map(_decode, effects.columns["value"].values())
-        own = dict(zip(block.keys("effects", agents).tolist(), values, strict=True))
-        writers = np.array([*drafts, *effects.columns["agent"].tolist()], np.int64)
-        places = np.flatnonzero(np.isin(updates.columns["agent"], writers))
-        keys = block.keys("updates", agents)[places].tolist()
-        who, codes = (updates.columns[name][places].tolist() for name in ("agent", "kind"))
-        for key, agent, code in zip(keys, who, codes, strict=True):
-            kind = kinds[code]
-            if kind.source not in MOVED:
-                continue
-            if (effect := kind.effect or own.get(key)) is not None:
-                drafts.pop(agent, None)
-                if isinstance(effect, list):
-                    drafts[agent] = effect[1]
-            done = behaviour.effects.get(kind.trigger)
-            if done is not None and (kind.from_state, kind.to_state) in done and agent in drafts:
-                said[key] = drafts.pop(agent)
-            if kind.to_state in resting:
-                drafts.pop(agent, None)
-        return said
 
     # The oracle.
 
@@ -276,14 +201,13 @@ class Made:
             codes = table.columns["kind"]
             yield {
                 "tick": ticks,
-                "time": run.times(ticks),
                 "wave": np.repeat(table.waves, table.rows),
                 "agent": table.columns["agent"],
                 "question": [question_id(run.header.seed, each.tick, each.agent, _encode(each)) for each in asked],
-                "trigger": Cells.of_texts(kind.trigger for kind in kinds).at(codes),
-                "state": Cells.of_texts(kind.from_state for kind in kinds).at(codes),
-                "options": Cells.of_texts(kind.effect for kind in kinds).at(codes),
-                "post": cells_of(Kind.INTEGER, [run.show.post(each.context) for each in asked]),
+                "trigger": np.array([kind.trigger for kind in kinds], object)[codes],
+                "state": np.array([kind.from_state for kind in kinds], object)[codes],
+                "options": np.array([kind.effect for kind in kinds], object)[codes],
+                "post": [run.show.post(each.context) for each in asked],
                 "probabilities": self._probabilities(asked, table.columns),
                 **{name: [None if each is None else get(each, prices) for each in of] for name, get in _LOGGED.items()},
             }
@@ -301,10 +225,11 @@ class Made:
         found: list[str | None] = [None] * len(questions)
         if self.run.config.oracle.backend != "choice" or first == len(questions) or self.domain is None:
             return found
-        said, own, types = said_by(self.domain), questions[first:], self.domain.context_type
+        said, own = said_by(self.domain), questions[first:]
         parts = {name: part_of(values, first, len(questions)) for name, values in columns.items()}
         shares: Sequence[Sequence[float] | None] | None = said.chances(own, parts)
         if shares is None:
+            types = self.domain.context_type
             typed = (
                 replace(each, context=None if each.context is None else convert(each.context, types)) for each in own
             )
@@ -333,59 +258,8 @@ class Made:
                     *(words_of(archetypes, judged.key), judged.is_audit, _shares(options, judged.probabilities)),
                     *(*shared, judged.chance, judged.samples, encode(fields).decode()),
                 ))  # fmt: skip
-        yield _columns(self.tables["judgements"], rows)
-
-    # The tables that a domain gathers.
-
-    def gathered(self) -> Iterator[tuple[str, Columns]]:
-        """Yield the rows that the gatherer of a domain makes of each tick, of an object for each row of the journal."""
-        run, gatherer, kinds = self.run, self.run.show.gatherer(), self.run.record.kinds
-        found: dict[str, list[Sequence[Value]]] = {table.name: [] for table in run.show.tables}
-
-        def add(rows: Iterable[Row]) -> None:
-            try:
-                for name, values in rows:
-                    if name in found:
-                        found[name].append(values)
-            except (PrismError, ActorError):
-                raise
-            except Exception as error:  # a user's own code may raise any error
-                raise domain_error(f"{run.domain_name}: its tables cannot be gathered: {raised(error)}") from error
-
-        def taken() -> Iterator[tuple[str, Columns]]:
-            for name, rows in found.items():
-                try:
-                    yield name, _columns(self.tables[name], rows)
-                except (TypeError, ValueError, OverflowError) as error:
-                    raise domain_error(f"{run.domain_name}: its tables cannot be gathered: {raised(error)}") from error
-                rows.clear()
-
-        for block in run.blocks(run.record.all_of()):
-            for each in block.each_tick():
-                messages = messages_in(each, run.record.shapes, kinds)
-                moved = [one for one in messages if isinstance(one, Update) and one.source in MOVED]
-                asked = [one for one in messages if isinstance(one, Question)]
-                others = [one for one in messages if not isinstance(one, Update | Question)]
-                add(_rows_of(partial(gatherer.take, _Tick(each.tick, run.time_at(each.tick), moved, asked, others))))
-            yield from taken()
-        add(_rows_of(lambda: gatherer.finish(run.length, run.rounds_until(run.length))))
-        yield from taken()
-
-
-def _rows_of(rows: Any) -> Iterator[Row]:
-    """Yield the rows that a function returns. Both the call and its rows may raise."""
-    yield from rows()
-
-
-def _columns(table: Table, rows: Sequence[Sequence[Value]]) -> Columns:
-    """Return rows as columns: a value for each column of a table after the run; the last ones may be left out."""
-    columns = table.columns[1:]
-    for row in rows:
-        if len(row) > len(columns):
-            problem = f"has {len(row) + 1} values, and {len(table.columns)} columns"
-            raise ValueError(f"a row of {table.name} {problem}")
-    filled = [(*row, *[None] * (len(columns) - len(row))) for row in rows]
-    return {column.name: cells_of(column.kind, [row[at] for row in filled]) for at, column in enumerate(columns)}
+        names = (each.name for each in self.tables["judgements"].columns[1:])
+        yield dict(zip(names, map(list, zip(*rows, strict=True)), strict=False))
 
 
 _LOGGED: Final[Mapping[str, Any]] = {
@@ -414,13 +288,22 @@ def _as_kind(kind: Kind, value: Value) -> Value:
     return float(value) if kind is Kind.NUMBER and isinstance(value, int) else value
 
 
+def template_texts(seed: int, ticks: Ints, authors: Ints, what: Ints) -> Any:
+    """Return the template of the text of each post. `what`: the places of their kinds in `MADE`."""
+    found = np.empty(len(what), object)
+    for number, kind in enumerate(_POST_KINDS):
+        if (is_of := what == number).any():
+            drawn = integers(len(TEMPLATES[kind]), seed, authors[is_of], ticks[is_of], Draw.TEXT)
+            found[is_of] = np.array(TEMPLATES[kind], object)[drawn]
+    return found
+
+
 _TEXT, _NUMBER, _WHOLE = "VARCHAR", "DOUBLE", "BIGINT"
 MADE_TYPES: Final[Mapping[str, Mapping[str, str]]] = {
-    "made.texts": {"post": _WHOLE, "template": _TEXT, "draft": _TEXT},
+    "made.edges": dict.fromkeys(("follower", "followee", "from_tick", "until_tick"), "INTEGER"),
     "made.attributes_at_start": {"agent": _WHOLE, "name": _TEXT, "number": _NUMBER, "text": _TEXT},
     "made.questions": {
         "tick": _WHOLE,
-        "time": "TIMESTAMP",
         "wave": _WHOLE,
         "agent": _WHOLE,
         "question": _TEXT,

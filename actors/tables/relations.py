@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+import duckdb
 import numpy as np
 
-from prism.cells import Cells, cells_of
 from prism.tables import Kind
 
 Columns = Mapping[str, Any]
-"""`{column: its values}` of some rows: arrays, `Cells`, or a list with None for no value."""
+"""`{column: its values}` of some rows: an array, or a list with None for no value."""
 
 TYPES: Final[Mapping[Kind, str]] = {
     Kind.INTEGER: "BIGINT",
@@ -21,30 +21,22 @@ TYPES: Final[Mapping[Kind, str]] = {
     **dict.fromkeys((Kind.NAME, Kind.TEXT, Kind.JSON, Kind.PACKED), "VARCHAR"),
 }
 """The type of a column; a packed one is JSON."""
-FORMULA_STARTS: Final = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20'"
-"""The characters that begin a formula in some spreadsheet, and the apostrophe that is put in front of them.
-
-Source: OWASP, "CSV injection".
-"""
-_KINDS: Final = {kind: name for name, kind in TYPES.items()}
 
 
-def as_arrays(columns: Columns, types: Mapping[str, str]) -> dict[str, Any]:
-    """Return columns as arrays that DuckDB takes. Those that have no type are left out."""
-    return {name: _array(values, types[name]) for name, values in columns.items() if name in types}
+def registered(database: duckdb.DuckDBPyConnection, name: str, columns: Columns, types: Mapping[str, str]) -> str:
+    """Register columns under a name, and return the query for their rows, with a type for each.
 
-
-def _array(values: Any, kind: str) -> Any:
-    if isinstance(values, np.ndarray):
-        values = Cells(values)
-    elif not isinstance(values, Cells):
-        values = Cells.of_texts(values) if kind == "VARCHAR" else cells_of(_KINDS[kind], values)
-    if values.texts is not None:
-        return np.array([*values.texts, None], object)[values.values]
-    numbers = np.ascontiguousarray(values.values)
-    if kind == "TIMESTAMP":
-        numbers = numbers.astype(np.int64).view("datetime64[us]")
-    return numbers if values.is_there is None else np.ma.masked_array(numbers, ~values.is_there)
+    A list is read as texts, which DuckDB turns into the type of the column.
+    """
+    arrays, cells = dict[str, np.ndarray[Any, Any]](), list[str]()
+    for place, (column, values) in enumerate(columns.items()):
+        cell = f"c{place}"
+        arrays[cell] = values if isinstance(values, np.ndarray) else np.array([*values, None], object)[:-1]
+        if types[column] == "TIMESTAMP":
+            cell = f"make_timestamp({cell}::BIGINT)"
+        cells.append(f"{cell}::{types[column]} AS {quoted(column)}")
+    database.register(name, arrays)
+    return f"SELECT {', '.join(cells)} FROM {name}"  # noqa: S608  # quoted
 
 
 def quoted(name: str) -> str:

@@ -126,6 +126,18 @@ _ENGAGEMENTS = (
     column("root", INTEGER, "root of the tree", key="posts.post"),
     column("created", INTEGER, "the reply or reshare", key="posts.post"),
 )
+_CASCADES = (
+    RUN,
+    column("root", INTEGER, "the original", key="posts.post"),
+    TICK,
+    AT,
+    column("author", INTEGER, "author of the original", key="agents.agent"),
+    column("posts", INTEGER, "posts of the tree, the original included"),
+    column("people", INTEGER, "authors of these posts"),
+    column("depth", INTEGER, "steps to the post farthest from the original"),
+    column("breadth", INTEGER, "most posts at one depth"),
+    column("structural_virality", NUMBER, "mean steps between two of its posts; empty for a lone original"),
+)
 _EDGES = (
     RUN,
     column("follower", INTEGER, "who follows", key="agents.agent"),
@@ -239,6 +251,13 @@ _ALL: Final = (
     ),
     Table(name="engagements", about="a like, reply or reshare that took place", columns=_ENGAGEMENTS, absent=NO_FEED),
     Table(
+        name="cascades",
+        about="a tree of posts: an original with all replies and reshares below it",
+        columns=_CASCADES,
+        primary=("run", "root"),
+        absent=NO_FEED,
+    ),
+    Table(
         name="edges",
         about="a time for which one person follows another, from the start or by a change; friends have two",
         columns=_EDGES,
@@ -278,7 +297,7 @@ _ALL: Final = (
 
 TABLES: Final[Mapping[str, Table]] = {table.name: table for table in _ALL}
 """The tables that any run may have, by name, in the order in which they are written."""
-OF_EVENTS: Final = ("posts", "engagements", "edges", "ties", "attribute_changes", "feeds")
+OF_EVENTS: Final = ("posts", "engagements", "cascades", "edges", "ties", "attribute_changes", "feeds")
 """The tables of what took place: `prism.events`."""
 
 
@@ -357,6 +376,11 @@ def declared_tables(run: Recorded) -> dict[str, Table]:
     return {name: table for name, table in journal_tables(run).items() if name not in taken}
 
 
+def configs_of_feeds(runs: Sequence[Recorded]) -> list[Config]:
+    """Return the configurations of those runs whose agents are people on a feed."""
+    return [run.config for run in runs if "posts" in run.show.event_tables]
+
+
 def tables_of_runs(runs: Sequence[Recorded]) -> dict[str, Table]:
     """Return all tables that some runs may have, by name, with the columns that the runs bring.
 
@@ -368,7 +392,7 @@ def tables_of_runs(runs: Sequence[Recorded]) -> dict[str, Table]:
             others = (each for each in table.columns if each.name not in {"run", "tick", "time"})
             columns = (replace(each, kind=JSON) if each.kind is PACKED else each for each in others)
             found[name] = replace(table, columns=(RUN, TICK, AT, *columns))
-    of_feeds = [run.config for run in runs if "posts" in run.show.event_tables]
+    of_feeds = configs_of_feeds(runs)
     found["agents"] = found["agents"].with_columns(attribute_columns(of_feeds).values())
     found["posts"] = found["posts"].with_columns(post_columns(of_feeds).values())
     kinds: dict[str, Kind] = {}
@@ -377,6 +401,8 @@ def tables_of_runs(runs: Sequence[Recorded]) -> dict[str, Table]:
             if values and name not in {"round", "tick"}:
                 is_whole = all(isinstance(value, int) for value in values)
                 kinds[name] = INTEGER if is_whole and kinds.get(name) is not NUMBER else NUMBER
+        if run.show.tables and not run.rounds:  # queries of a domain may name its numbers
+            kinds |= {each.column: kinds.get(each.column, NUMBER) for each in run.show.numbers}
     of_rounds = (Column(name=name, kind=kind, about="as in rounds.csv") for name, kind in kinds.items())
     found["rounds"] = found["rounds"].with_columns(of_rounds)
     return found

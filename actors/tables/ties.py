@@ -8,7 +8,6 @@ import msgspec
 import numpy as np
 
 from actors.store.run import Recorded
-from prism.cells import Cells
 from prism.columns import Ints, begins_run, places_among
 from prism.events import ON_TIES
 from prism.social.people.population import Population
@@ -58,7 +57,7 @@ def edges_of(run: Recorded, population: Population) -> Edges:
     first = ones, followees, np.zeros_like(ones), until
     joined = [np.concatenate(each, dtype=np.int32) for each in zip(first, later, strict=True)] if later.size else first
     names = ("follower", "followee", "from_tick", "until_tick")
-    columns = dict(zip(names, (*joined[:3], Cells.from_zero(joined[3])), strict=True))
+    columns = dict(zip(names, joined, strict=True))
     return Edges(columns, more[0], more[1])
 
 

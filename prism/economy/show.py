@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, islice
 from typing import Any, Final
 
 import msgspec
 
-from prism.agents.turn import Update
 from prism.answers import INDICATORS, named
-from prism.clock import SimulatedClock
 from prism.economy.components import clock_of
 from prism.economy.council import Council, council_of
 from prism.economy.moments import real_columns
-from prism.economy.nation import Applied, PolicyStep, Proposed, Reviewed
 from prism.economy.series_file import parse_series
+from prism.models import LLMReasoningChain
 from prism.quarter import Quarter
-from prism.show import Message, Number, Row, Show, Tick
+from prism.show import Message, Number, Show
 from prism.tables import AGENT, AT, BOOLEAN, INTEGER, NAME, NUMBER, RUN, TEXT, TICK, Table, Value, column
 
+_STEPS: Final = """
+WITH steps AS (
+    SELECT
+        u.run, u.tick, u.agent, u.rowid AS place, kind_trigger(u.kind) AS trigger, kind_to_state(u.kind) AS state,
+        e.value ->> '$.type' AS type, e.value -> '$.decision' AS decision, e.value -> '$.chain' AS chain,
+        (e.value ->> '$.indicators.interest_rate')::DOUBLE AS rate
+    FROM journal.updates AS u
+    JOIN journal.effects AS e USING (run, tick, wave, agent)
+    WHERE kind_moves(u.kind)
+)
+"""
+"""The steps of proposals: the start of a query."""
 CHAINS: Final = Table(
     name="chains",
     about="the reasoning behind a step of a nation's proposal",
@@ -41,6 +51,22 @@ CHAINS: Final = Table(
         column("prompt", TEXT, "question; empty for the embedded oracle"),
         column("response", TEXT, "answer, unchanged"),
     ),
+    query=_STEPS
+    + """
+SELECT
+    s.run, s.tick, moment(s.run, s.tick) AS time, s.agent, a.name AS nation, s.chain ->> '$.component' AS component,
+    s.trigger, chain_id(s.chain::VARCHAR) AS chain,
+    last_value(CASE s.type WHEN 'proposed' THEN s.decision ->> '$.action' END IGNORE NULLS) OVER of_quarter AS action,
+    CASE s.type WHEN 'reviewed' THEN (s.decision ->> '$.is_valid')::BOOLEAN END AS is_valid,
+    CASE s.type WHEN 'applied' THEN (s.decision ->> '$.new_interest_rate')::DOUBLE END AS new_interest_rate,
+    s.chain ->> '$.reasoning' AS reasoning, (s.chain ->> '$.confidence')::DOUBLE AS confidence,
+    nullif(s.chain ->> '$.model', '') AS model, nullif(s.chain ->> '$.prompt', '') AS prompt,
+    s.chain ->> '$.response' AS response
+FROM steps AS s
+JOIN agents AS a USING (run, agent)
+WINDOW of_quarter AS (PARTITION BY s.run, s.tick, s.agent ORDER BY s.place)
+ORDER BY s.place
+""",
 )
 QUARTERS: Final = Table(
     name="indicators",
@@ -60,53 +86,38 @@ QUARTERS: Final = Table(
         column("unemployment", NUMBER, "at the end of the quarter", "percent of the labour force"),
         column("total_economic_value", NUMBER, "at the end of the quarter", "as configured"),
     ),
+    query=_STEPS  # noqa: S608
+    + """, proposals AS (
+    SELECT
+        run, tick, agent,
+        arg_max(CASE type WHEN 'proposed' THEN type ELSE state::VARCHAR END, place) AS outcome,
+        arg_max(decision ->> '$.action', place) FILTER (type = 'proposed') AS action,
+        arg_max(coalesce(rate, (decision ->> '$.new_interest_rate')::DOUBLE), place) FILTER (type = 'applied') AS rate
+    FROM steps
+    GROUP BY ALL
+),
+quarters AS (
+    SELECT run, agent, name AS nation, unnest(range(ticks)) AS tick FROM agents JOIN runs USING (run)
+    WHERE domain = 'economy'
+)
+SELECT
+    run, tick + 1 AS quarter, tick, moment(run, tick) AS time, agent, nation, outcome, action, rate AS interest_rate,
+    NULL AS inflation, NULL AS gdp_growth, NULL AS unemployment, NULL AS total_economic_value
+FROM quarters LEFT JOIN proposals USING (run, tick, agent)
+UNION ALL
+SELECT
+    run, tick, tick - 1, moment(run, tick - 1), NULL, NULL, NULL, NULL, interest_rate, inflation, gdp_growth,
+    unemployment, total_economic_value
+FROM rounds JOIN runs USING (run)
+WHERE domain = 'economy'
+ORDER BY run, agent IS NULL, tick, agent
+""",
 )
 
 
-class _Proposal(msgspec.Struct):
-    """A nation's proposal in a quarter, and its outcome."""
-
-    action: str
-    outcome: str = "proposed"
-    rate: float | None = None
-
-
-class Quarters:
-    """The rows of `chains` and `indicators`."""
-
-    def __init__(self, names: Sequence[str], clock: SimulatedClock) -> None:
-        self._names = names
-        self._clock = clock
-
-    def take(self, tick: Tick) -> Iterator[Row]:
-        proposals: dict[int, _Proposal] = {}
-        for update in tick.moved:
-            if update.effect is None:
-                continue
-            step = msgspec.convert(update.effect, PolicyStep)
-            match step:
-                case Proposed():
-                    proposals[update.agent] = _Proposal(action=step.decision.action)
-                case Reviewed() if update.agent in proposals:
-                    proposals[update.agent].outcome = update.to_state
-                case Applied() if update.agent in proposals:
-                    proposals[update.agent].outcome = update.to_state
-                    rate = step.decision.new_interest_rate if step.indicators is None else step.indicators.interest_rate
-                    proposals[update.agent].rate = rate
-            action = proposals[update.agent].action if update.agent in proposals else None
-            start = (tick.tick, tick.time, update.agent, self._names[update.agent])
-            yield CHAINS.name, (*start, *_chain(update, step, action))
-        for agent, name in enumerate(self._names):
-            found = proposals.get(agent)
-            told = (None,) * 3 if found is None else (found.outcome, found.action, found.rate)
-            yield QUARTERS.name, (tick.tick + 1, tick.tick, tick.time, agent, name, *told)
-
-    def finish(self, ticks: int, rounds: Mapping[str, Sequence[float]]) -> Iterator[Row]:  # noqa: ARG002
-        for place, end in enumerate(rounds.get("tick", ())):
-            last = int(end) - 1
-            values = (float(rounds[name][place]) if name in rounds else None for name in INDICATORS)
-            moment = self._clock.microseconds_at(last)
-            yield QUARTERS.name, (last + 1, last, moment, None, None, None, None, *values)
+def chain_id(chain: str) -> str:
+    """Return the id of a chain, which is JSON."""
+    return msgspec.json.decode(chain, type=LLMReasoningChain).chain_id
 
 
 class EconomyShow(Show):
@@ -120,6 +131,7 @@ class EconomyShow(Show):
     numbers = tuple(Number(column=name, name=each.name, unit=each.unit) for name, each in INDICATORS.items())
     compared = ("rounds.mean.inflation", "rounds.mean.unemployment")
     tables = (CHAINS, QUARTERS)
+    functions = (chain_id,)
     agent_columns = (column("economic_strength", NUMBER, "strength of a nation"),)
 
     def named(self, column: str) -> Number:
@@ -158,10 +170,6 @@ class EconomyShow(Show):
     def name(self, agent: int) -> str:
         return self.config.economy.nations[agent]
 
-    def gatherer(self) -> Quarters:
-        """Return a gatherer of the rows of `chains` and `indicators`."""
-        return Quarters(self.config.economy.nations, clock_of(self.config))
-
     def agent_values(self, domain: Any) -> dict[str, Sequence[Value]]:  # noqa: ARG002
         return {"economic_strength": self.config.economy.strengths}
 
@@ -178,19 +186,3 @@ class EconomyShow(Show):
 
 
 SHOW = EconomyShow
-
-
-def _chain(update: Update[Any], step: PolicyStep, action: str | None) -> Iterator[Value]:
-    """Yield the columns of a chain behind the nation's name."""
-    chain = step.chain
-    yield chain.component
-    yield update.trigger
-    yield chain.chain_id
-    yield action
-    yield step.decision.is_valid if isinstance(step, Reviewed) else None
-    yield step.decision.new_interest_rate if isinstance(step, Applied) else None
-    yield chain.reasoning
-    yield chain.confidence
-    yield chain.model or None
-    yield chain.prompt or None
-    yield chain.response

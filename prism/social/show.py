@@ -8,7 +8,6 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from prism.cells import Cells, Filled
 from prism.config.attributes import TRAITS
 from prism.show import Number, Show
 from prism.social.people.people import People
@@ -56,18 +55,18 @@ class SocialShow(Show):
     @property
     def event_tables(self) -> Collection[str]:
         feeds = ("feeds",) if self.config.run.record_feeds else ()
-        return ("posts", "engagements", "edges", *feeds)
+        return ("posts", "engagements", "cascades", "edges", *feeds)
 
-    def agent_values(self, domain: Any) -> dict[str, Filled]:
+    def agent_values(self, domain: Any) -> dict[str, Any]:
         population: Population = domain.population
         people, graph = People(population.personas), population.graph
         return {
-            "external_id": Cells(np.arange(graph.size), graph.names[:]),
+            "external_id": graph.names[:],
             "interests": people.texts("interests", lambda topics: msgspec.json.encode(topics).decode()),
             "personality": people.texts("personality"),
-            **{name: Cells(people.numbers(name)) for name in (*TRAITS, *_NUMBERS)},
-            "followers": Cells(graph.follower_counts()),
-            "following": Cells(np.diff(graph.followees()[0])),
+            **{name: people.numbers(name) for name in (*TRAITS, *_NUMBERS)},
+            "followers": graph.follower_counts(),
+            "following": np.diff(graph.followees()[0]),
         }
 
     def effect_name(self, effect: Any) -> str | None:

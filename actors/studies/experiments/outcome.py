@@ -20,7 +20,7 @@ from actors.studies.experiments.plan_record import PlanFile, Promised
 from actors.studies.experiments.run_measures import measured
 from actors.studies.experiments.sentences import answers_of, caveats_of, read_all_beside, remarks_of
 from actors.studies.experiments.shared_oracle import ModelUse
-from actors.tables.relations import FORMULA_STARTS
+from actors.tables.files import FORMULA_STARTS
 from prism.answers import MadeOf
 from prism.errors import PrismError
 from prism.experiment import (

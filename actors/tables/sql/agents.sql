@@ -1,9 +1,8 @@
 -- A row is an agent. The counts of its acts stand where the agents of a run are people on a feed.
 WITH moves AS (
-    SELECT u.run, u.agent, arg_max(k.to_state, u.rowid) AS state, max(u.tick) AS since, count(*) AS moves
-    FROM journal.updates AS u
-    JOIN journal.kinds AS k USING (run, kind)
-    WHERE k.moves
+    SELECT run, agent, arg_max(kind, rowid) AS kind, max(tick) AS since, count(*) AS moves
+    FROM journal.updates
+    WHERE kind_moves(kind)
     GROUP BY ALL
 ),
 made AS (
@@ -18,7 +17,7 @@ made AS (
 given AS (SELECT run, agent, count(*) AS likes FROM journal.likes GROUP BY ALL)
 SELECT
     p.* EXCLUDE (initial, acts) REPLACE (
-        coalesce(m.state, p.initial) AS state,
+        coalesce(kind_to_state(m.kind), p.initial) AS state,
         coalesce(m.since, 0) AS state_since_tick,
         coalesce(m.moves, 0) AS transitions,
         CASE WHEN p.acts THEN coalesce(d.posts, 0) ELSE p.posts END AS posts,

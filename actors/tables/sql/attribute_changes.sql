@@ -5,7 +5,7 @@ WITH changes AS (
     WINDOW own AS (PARTITION BY run, agent, name ORDER BY rowid)
 )
 SELECT
-    c.run, c.tick, c.time, c.agent, c.name, c.number, c.text,
+    c.run, c.tick, moment(c.run, c.tick) AS time, c.agent, c.name, c.number, c.text,
     CASE WHEN c.is_first THEN s.number ELSE c.old.number END AS number_before,
     CASE WHEN c.is_first THEN s.text ELSE c.old.text END AS text_before
 FROM changes AS c

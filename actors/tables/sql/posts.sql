@@ -1,23 +1,28 @@
 -- A row is a post, in the order of making. Its topics, its place in the file of posts and their attributes are those of
 -- its root. An intervention and the post that it publishes have a wave of their own.
 WITH published AS (
-    SELECT run, tick, wave, content ->> '$.publish.text' AS text, (content ->> '$.publish.post')::BIGINT AS number
-    FROM journal.interventions
-    WHERE kind = 'publish'
+    SELECT i.run, i.tick, i.wave, coalesce(f.text, i.content ->> '$.publish.text') AS text
+    FROM journal.interventions AS i
+    LEFT JOIN made.file_posts AS f ON f.run = i.run AND f.number = (i.content ->> '$.publish.post')::BIGINT
+    WHERE i.kind = 'publish'
 ),
-texts AS (
-    SELECT
-        p.rowid AS place, f.text AS of_file, t.draft,
-        CASE WHEN i.number IS NULL THEN i.text ELSE g.text END AS published,
-        o.number > 0 AND p.what <> 'reply' AS is_of_file,
-        replace(t.template, '{topic}', coalesce(o.topics ->> '$[0]', 'this')) AS template
-    FROM journal.posts AS p
-    JOIN made.texts AS t USING (run, post)
-    JOIN made.roots AS r USING (run, post)
-    JOIN journal.posts AS o ON o.run = p.run AND o.post = r.root
-    LEFT JOIN made.file_posts AS f ON f.run = p.run AND f.number = o.number
-    LEFT JOIN published AS i ON i.run = p.run AND i.tick = p.tick AND i.wave = p.wave
-    LEFT JOIN made.file_posts AS g ON g.run = p.run AND g.number = i.number
+-- What a model wrote is the text of the next post of its author, if no other effect of the author comes before that.
+effects AS (
+    SELECT u.run, u.agent, u.tick * 65536::BIGINT + u.wave AS step, e.value ->> '$[1]' AS text
+    FROM journal.updates AS u
+    LEFT JOIN journal.effects AS e USING (run, tick, wave, agent)
+    WHERE kind_moves(u.kind) AND (kind_effect_name(u.kind) IS NOT NULL OR e.value IS NOT NULL)
+        AND u.run IN (SELECT run FROM journal.effects)
+),
+drafts AS (SELECT *, lead(step, 1, 1::BIGINT << 62) OVER (PARTITION BY run, agent ORDER BY step) AS until FROM effects),
+written AS (
+    SELECT *, tick * 65536::BIGINT + wave AS step FROM journal.posts ANTI JOIN published USING (run, tick, wave)
+),
+said AS (
+    SELECT w.run, w.post, d.text
+    FROM drafts AS d
+    ASOF JOIN written AS w ON w.run = d.run AND w.agent = d.agent AND d.step <= w.step
+    WHERE d.text <> '' AND w.step < d.until
 ),
 answers AS (
     SELECT
@@ -27,34 +32,42 @@ answers AS (
     FROM journal.posts
     GROUP BY ALL
 ),
-liked AS (SELECT run, post, count(*) AS likes FROM journal.likes GROUP BY ALL)
+liked AS (SELECT run, post, count(*) AS likes FROM journal.likes GROUP BY ALL),
+texts AS (
+    SELECT
+        p.rowid AS place, p.*, r.root, r.depth, o.topics AS of_root, nullif(o.number, 0) AS file_post,
+        nullif(i.text, '') AS published, s.text AS draft, p.what <> 'reply' AS repeats,
+        replace(p.template, '{topic}', coalesce(o.topics ->> '$[0]', 'this')) AS from_template
+    FROM journal.posts AS p
+    JOIN made.roots AS r USING (run, post)
+    JOIN journal.posts AS o ON o.run = p.run AND o.post = r.root
+    LEFT JOIN published AS i ON i.run = p.run AND i.tick = p.tick AND i.wave = p.wave
+    LEFT JOIN said AS s ON s.run = p.run AND s.post = p.post
+)
 SELECT
-    p.run, p.post, p.tick, p.time, p.agent AS author,
+    p.run, p.post, p.tick, moment(p.run, p.tick) AS time, p.agent AS author,
     CASE p.what WHEN 'publish' THEN 'original' ELSE p.what END AS kind,
     CASE WHEN p.parent >= 0 THEN p.parent END AS parent,
-    r.root, r.depth, o.topics,
+    p.root, p.depth, p.of_root AS topics,
     CASE
-        WHEN t.published <> '' THEN t.published
-        WHEN t.draft <> '' THEN t.draft
-        WHEN t.is_of_file THEN t.of_file
-        ELSE t.template
+        WHEN p.published IS NOT NULL THEN p.published
+        WHEN p.draft IS NOT NULL THEN p.draft
+        WHEN p.file_post IS NOT NULL AND p.repeats THEN f.text
+        ELSE p.from_template
     END AS text,
     CASE
-        WHEN t.published <> '' THEN 'intervention'
-        WHEN t.draft <> '' THEN 'llm'
-        WHEN t.is_of_file THEN 'file'
-        WHEN t.template IS NOT NULL THEN 'template'
+        WHEN p.published IS NOT NULL THEN 'intervention'
+        WHEN p.draft IS NOT NULL THEN 'llm'
+        WHEN p.file_post IS NOT NULL AND p.repeats THEN 'file'
+        WHEN p.from_template IS NOT NULL THEN 'template'
     END AS text_by,
-    nullif(o.number, 0) AS file_post,
+    p.file_post,
     coalesce(l.likes, 0) AS likes,
     coalesce(a.replies, 0) AS replies,
     coalesce(a.reshares, 0) AS reshares,
     f.* EXCLUDE (run, number, text)
-FROM journal.posts AS p
-JOIN made.roots AS r USING (run, post)
-JOIN journal.posts AS o ON o.run = p.run AND o.post = r.root
-LEFT JOIN made.file_posts AS f ON f.run = p.run AND f.number = o.number
-LEFT JOIN texts AS t ON t.place = p.rowid
+FROM texts AS p
+LEFT JOIN made.file_posts AS f ON f.run = p.run AND f.number = p.file_post
 LEFT JOIN answers AS a ON a.run = p.run AND a.post = p.post
 LEFT JOIN liked AS l ON l.run = p.run AND l.post = p.post
-ORDER BY p.rowid
+ORDER BY p.place

@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.cells import Cells
 from prism.columns import Ints
 from prism.config.attributes import TRAITS, Value
 from prism.social.people.persona import PERSONALITIES, TRAITS_OF, Persona, Traits
@@ -75,12 +74,12 @@ class People:
             return people.attribute(name)
         return [persona.attributes.get(name) for persona in people]
 
-    def texts(self, name: str, in_words: Callable[[Any], str] = str) -> Cells:
+    def texts(self, name: str, in_words: Callable[[Any], str] = str) -> NDArray[np.object_]:
         """Return the name, the personality or the interests of everybody as texts."""
         people = self._personas
         if isinstance(people, SyntheticPeople):
             return people.texts(name, in_words)
-        return Cells.of_texts(in_words(getattr(persona, name)) for persona in people)
+        return np.array([in_words(getattr(persona, name)) for persona in people], object)
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         column = self._columns.get(f"agent.{name}")

@@ -16,7 +16,6 @@ import numpy as np
 from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
-from prism.cells import Cells
 from prism.columns import Floats, Ints, ascending, distinct, places_in_lists, runs
 from prism.config.attributes import Value
 from prism.config.model import PopulationConfig
@@ -91,23 +90,23 @@ class SyntheticPeople(Sequence[Persona]):
         name = f"{FIRST_NAMES[first]} {LAST_NAMES[last]}"
         return f"{name} {number + 1}" if number else name
 
-    def texts(self, name: str, in_words: Callable[[Any], str]) -> Cells:
+    def texts(self, name: str, in_words: Callable[[Any], str]) -> NDArray[np.object_]:
         """Return the name, the personality or the interests of everybody as texts."""
         if name == "name":
             both = [f"{first} {last}" for first in FIRST_NAMES for last in LAST_NAMES]
             first, last, numbers = self.name_codes
             pairs = zip((first * len(LAST_NAMES) + last).tolist(), numbers.tolist(), strict=True)
             named = [f"{both[code]} {number + 1}" if number else both[code] for code, number in pairs]
-            return Cells(self._everybody, named)
+            return np.array(named, object)
         if name == "personality":
-            return Cells(self.personality, [*map(in_words, PERSONALITIES)])
+            return np.array([*map(in_words, PERSONALITIES)], object)[self.personality]
         # Who has the same interests is in one group; the groups are found topic by topic.
         groups = np.zeros(self._size, dtype=np.int64)
         for drawn in self.interest_codes.T:
             drawn_so_far = groups * len(self.topics) + drawn
             groups = np.searchsorted(distinct(drawn_so_far), drawn_so_far)
         _, firsts = np.unique(groups, return_index=True)
-        return Cells(groups, [in_words(self.interests(person)) for person in firsts.tolist()])
+        return np.array([in_words(self.interests(person)) for person in firsts.tolist()], object)[groups]
 
     def interests(self, person: int) -> tuple[str, ...]:
         return tuple(map(self.topics.__getitem__, self.interest_codes[person].tolist()))

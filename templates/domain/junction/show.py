@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from junction.light import Light
 from prism.agents import Question, Update
-from prism.show import Message, Number, Row, Show, Tick
+from prism.show import Message, Number, Show
 from prism.tables import AGENT, INTEGER, NAME, RUN, Table, column
 
 PHASES = Table(
@@ -21,32 +21,25 @@ PHASES = Table(
         column("ticks", INTEGER, "its length", "ticks"),
         column("cars", INTEGER, "cars that waited when the oracle was asked about its end; empty if it was not asked"),
     ),
+    query="""
+WITH ends AS (
+    SELECT run, agent, tick, rowid AS place, kind_from_state(kind)::VARCHAR AS colour
+    FROM journal.updates
+    WHERE kind_moves(kind)
+    UNION ALL
+    SELECT run, agent, ticks, 1::BIGINT << 62, state FROM agents JOIN runs USING (run)
+),
+phases AS (
+    SELECT *, lag(tick) OVER (PARTITION BY run, agent ORDER BY place) AS before FROM ends
 )
-
-
-class Phases:
-    """The rows of `phases`, gathered from the turns of a run."""
-
-    def __init__(self, lights: int) -> None:
-        self._began = dict.fromkeys(range(lights), (str(Light.RED), 0))
-        self._cars: dict[int, int | None] = {}
-
-    def take(self, tick: Tick) -> Iterator[Row]:
-        """Yield the phases that end with a tick."""
-        for question in tick.questions:
-            self._cars[question.agent] = question.context
-        for update in tick.moved:
-            yield self._row(update.agent, tick.tick)
-            self._began[update.agent] = update.to_state, tick.tick
-
-    def finish(self, ticks: int, rounds: Mapping[str, Sequence[float]]) -> Iterator[Row]:
-        """Yield the phases that the end of the run cuts off."""
-        for light in self._began:
-            yield self._row(light, ticks)
-
-    def _row(self, light: int, end: int) -> Row:
-        colour, began = self._began[light]
-        return PHASES.name, (light, colour, began, end - began, self._cars.pop(light, None))
+SELECT
+    p.run, p.agent, p.colour, coalesce(p.before, 0) AS from_tick, p.tick - coalesce(p.before, 0) AS ticks,
+    CASE WHEN q.tick > coalesce(p.before, -1) THEN q.context::BIGINT END AS cars
+FROM phases AS p
+ASOF LEFT JOIN journal.questions AS q ON q.run = p.run AND q.agent = p.agent AND q.tick <= p.tick
+ORDER BY p.place, p.agent
+""",
+)
 
 
 class TrafficShow(Show):
@@ -64,10 +57,6 @@ class TrafficShow(Show):
     def name(self, agent: int) -> str:
         """Return the name of a light."""
         return f"light {agent + 1}"
-
-    def gatherer(self) -> Phases:
-        """Return a gatherer of the rows of `phases`."""
-        return Phases(self.settings.lights)
 
     def panel(self, agent: int, messages: Sequence[Message]) -> dict[str, Any]:
         """Return what is shown of a light beside its colour."""

@@ -41,7 +41,7 @@ def test_it_says_what_was_written_and_which_tables_there_are_none_of(run: Path, 
         "without judgements: no judgements were shared: set oracle.sharing.by",
     ]
     size = sum(path.stat().st_size for path in (tmp_path / "run-csv").iterdir())
-    assert last.startswith(f"run-csv: 8 tables, {size:,} bytes; rows: runs 1, rounds 3, agents 60, ")
+    assert last.startswith(f"run-csv: 9 tables, {size:,} bytes; rows: runs 1, rounds 3, agents 60, ")
     assert left(tmp_path) == ["run-csv"]
 
 
