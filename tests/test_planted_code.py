@@ -25,7 +25,6 @@ PROGRAM = """
 from pathlib import Path
 from time import sleep
 from actors.cli.view import EXPLAIN
-from tests.standin import ModelServerProcess
 from actors.view.explainer import Explainer
 
 if __name__ == "__main__":
@@ -33,10 +32,8 @@ if __name__ == "__main__":
     while (found := explainer.get(Path("run"), 0, 7)).state in ("waiting", "working"):
         sleep(0.1)
     assert found.state == "done", found
-    with ModelServerProcess():
-        pass
 """
-"""The processes that a program of the user's starts by PRISM."""
+"""The process that a program of the user's starts by PRISM."""
 
 
 def plant(directory: Path, ran: Path) -> None:

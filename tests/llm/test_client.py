@@ -32,14 +32,9 @@ F = Fault
 @pytest.mark.parametrize(
     ("faults", "reason", "status"),
     [
-        ([F.HANG, Broken.DRIP], "timeout", None),
-        ([Broken.DRIP, F.HANG], "timeout", None),
-        ([F.BUSY, F.BUSY], "overloaded", 503),
-        ([F.ERROR, F.ERROR], "server_error", 500),
-        ([Broken.STRING_ERROR, Broken.STRING_ERROR], "server_error", 500),
-        ([F.RESET, F.RESET], "connection_error", None),
+        ([F.BUSY, F.HANG], "timeout", None),
+        ([Broken.STRING_ERROR, F.ERROR], "server_error", 500),
         ([F.CUT, Broken.GARBAGE], "connection_error", None),
-        ([F.NOT_JSON, F.NOT_JSON], "invalid_response", None),
         ([F.NOT_JSON, F.EMPTY], "refused", None),
         ([F.ERROR, F.NOT_JSON], "invalid_response", None),
     ],
@@ -57,22 +52,7 @@ async def test_what_may_pass_is_tried_exactly_once_more(
     assert isinstance(failure, OracleError)
 
 
-@catalogue(
-    ("status", "reason", "attempts"),
-    [
-        (400, "refused", 1),
-        (401, "client_error", 1),
-        (402, "client_error", 1),
-        (404, "client_error", 1),
-        (409, "overloaded", 2),
-        (425, "overloaded", 2),
-        (422, "refused", 1),
-        (429, "overloaded", 2),
-        (500, "server_error", 2),
-        (503, "overloaded", 2),
-        (504, "server_error", 2),
-    ],
-)
+@catalogue(("status", "reason", "attempts"), [(400, "refused", 1), (401, "client_error", 1), (429, "overloaded", 2)])
 async def test_a_status_decides_whether_it_is_tried_again(status: int, reason: str, attempts: int) -> None:
     async with canned(status, {"error": "no"}) as seen:
         model = OllamaChatClient(LLMConfig(host=seen[0].decode(), timeout_s=HANG_S), {})

@@ -30,7 +30,7 @@ from tests.blocking import nothing_blocks
 from tests.catalogue import catalogue
 from tests.llm.support import CHOICE, asking, config_for, failing, no_sleep, serving, until
 from tests.llm.test_client import Decision
-from tests.standin import Fault, FaultPlan, Latency, ServerSettings, SystemOne
+from tests.standin import Fault, FaultPlan, Latency, ModelServer, ServerSettings, SystemOne
 
 
 async def ask_all(model: LanguageModel) -> list[object]:
@@ -219,6 +219,22 @@ async def test_the_backend_of_another_kind_of_server_is_a_difference_but_its_dia
     assert head.differences(OllamaChatClient(config, {}).identity) == ("oracle.backend openai, not ollama",)
 
 
+async def test_a_recording_that_goes_on_with_another_way_asks_again_and_says_so(path: Path) -> None:
+    async with ModelServer() as server:
+        config = config_for(server)
+        for quirks in ((), (), ("no_schema",)):
+            server.settings = ServerSettings(quirks=quirks)
+            taped = TapedModel(OpenAICompatClient(config, {}), Tape(path, "record"), "record")
+            is_new = bool(quirks) or not server.calls
+            health = await taped.check()
+            asked = len(server.calls)
+            await taped.complete(asking())
+            await taped.aclose()
+            note = "the tape has answers asked for otherwise (dialect json_schema, not json_object), which are asked"
+            assert (note in health.note) == bool(quirks)
+            assert len(server.calls) == asked + is_new
+
+
 def changed(**fields: Any) -> tuple[ChatRequest, Identity]:
     return asking(**fields), OLLAMA
 
@@ -235,6 +251,7 @@ def changed(**fields: Any) -> tuple[ChatRequest, Identity]:
         (asking(), msgspec.structs.replace(OLLAMA, model="qwen3")),
         (asking(), msgspec.structs.replace(OLLAMA, dialect="none")),
         (asking(), msgspec.structs.replace(OLLAMA, options={"temperature": 0.8})),
+        (asking(), msgspec.structs.replace(OLLAMA, extra_body='{"top_k": 3}')),
     ],
 )
 def test_whatever_changes_the_answer_changes_the_key(request_: ChatRequest, identity: Identity) -> None:

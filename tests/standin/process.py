@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
+import multiprocessing
 import signal
-import subprocess
-import sys
+from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Self
 
 import msgspec
 
 from actors.testing.settings import ModelServerError, ServerSettingsError
-from tests.paths import ROOT
 from tests.standin.server import ModelServer, Statistics
 from tests.standin.settings import ServerSettings
 
@@ -20,16 +18,8 @@ from tests.standin.settings import ServerSettings
 class ServerProcessError(ModelServerError):
     """A server's process that ended before it listened, or that does not run."""
 
-    def __init__(self, code: int) -> None:
-        super().__init__(f"the process of the server ended with {code}")
-
-
-class Start(msgspec.Struct, frozen=True, kw_only=True):
-    """Orders of a server's process, as JSON in its one argument."""
-
-    settings: ServerSettings
-    host: str
-    port: int
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"the process of the server {problem}")
 
 
 class ModelServerProcess:
@@ -50,7 +40,8 @@ class ModelServerProcess:
             raise ServerSettingsError("reply", "cannot cross to another process; use ModelServer")
         self.host = host
         self.port = port
-        self._process: subprocess.Popen[str] | None = None
+        self._process: multiprocessing.process.BaseProcess | None = None
+        self._pipe: Connection | None = None
 
     @property
     def url(self) -> str:
@@ -65,35 +56,35 @@ class ModelServerProcess:
         """
         if self._process is not None:
             return
-        orders = msgspec.json.encode(Start(settings=self.settings, host=self.host, port=self.port)).decode()
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "tests.standin", orders],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            encoding="ascii",
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
-        port = process.stdout.readline() if process.stdout is not None else ""
-        if not port:
-            process.communicate()
-            raise ServerProcessError(process.returncode)
-        self.port = int(port)
-        self._process = process
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        settings = msgspec.structs.replace(self.settings, keeps=0)  # nobody can look at the exchanges from here
+        process = context.Process(target=_serve, args=(settings, self.host, self.port, theirs), daemon=True)
+        process.start()
+        theirs.close()
+        try:
+            self.port = ours.recv()
+        except EOFError:
+            process.join()
+            raise ServerProcessError(f"ended with {process.exitcode}") from None
+        self._process, self._pipe = process, ours
 
     def end(self) -> Statistics:
         """End it, and return its counts."""
-        if self._process is None:
-            raise ServerProcessError(0)
-        counts, _ = self._process.communicate()
-        self._process = None
-        return msgspec.json.decode(counts, type=Statistics)
+        if self._pipe is None:
+            raise ServerProcessError("does not run")
+        self._pipe.send(None)
+        counts: Statistics = self._pipe.recv()
+        self.stop()
+        return counts
 
     def stop(self) -> None:
         """Kill it."""
-        if self._process is not None:
+        if self._process is not None and self._pipe is not None:
             self._process.kill()
-            self._process.communicate()
-            self._process = None
+            self._process.join()
+            self._pipe.close()
+            self._process = self._pipe = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -103,14 +94,13 @@ class ModelServerProcess:
         self.stop()
 
 
-def serve(orders: str) -> None:
-    """Serve as ordered: print the port, and end with standard input, which ends with the parent."""
-    start = msgspec.json.decode(orders, type=Start)
-    # Nobody can look at the exchanges from here.
-    settings = msgspec.structs.replace(start.settings, keeps=0)
+def _serve(settings: ServerSettings, host: str, port: int, pipe: Connection) -> None:
+    """Serve until the parent wants the counts, or is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, with which this one ends
-    with ModelServer(settings, host=start.host, port=start.port) as server:
-        sys.stdout.write(f"{server.port}\n")
-        sys.stdout.flush()
-        sys.stdin.read()
-        sys.stdout.write(msgspec.json.encode(server.statistics()).decode())
+    with ModelServer(settings, host=host, port=port) as server:
+        pipe.send(server.port)
+        try:
+            pipe.recv()
+        except EOFError:
+            return
+        pipe.send(server.statistics())

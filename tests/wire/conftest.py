@@ -35,3 +35,18 @@ def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         return run_prism(monkeypatch, capsys, "run", "wire.yaml", "--quiet", "--out", out)
 
     return run
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
+    """Return a function that runs any command in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    return lambda *arguments: run_prism(monkeypatch, capsys, *arguments)
+
+
+@pytest.fixture
+def quietly(command: Prism) -> Prism:
+    """Return a function that runs any command with `--quiet`."""
+    return lambda *arguments: command(*arguments, "--quiet")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.command import Ended, Prism, run_prism
+from tests.command import Prism
 from tests.own_domains import path_restored, write_study
 from tests.plain import plain
 from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
@@ -23,15 +23,8 @@ PEOPLE = plain(
 
 
 @pytest.fixture
-def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
-    """Any command, in an empty directory."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_COLOR", "1")
-
-    def run(*arguments: str) -> Ended:
-        return run_prism(monkeypatch, capsys, *arguments)
-
-    return run
+def prism(command: Prism) -> Prism:
+    return command
 
 
 NATIONS = {

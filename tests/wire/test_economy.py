@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from actors.store.messages import ticks_of
-from tests.command import Ended, run_prism
+from tests.command import Prism
 from tests.durability.process_runs import KillableRun, differences
 from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.standin.server import made_up
@@ -30,19 +30,10 @@ oracle: {{backend: ollama, tape: {tape}}}
 llm: {{host: "{host}", num_ctx: 4096, timeout_s: 120.0}}
 """
 
-Prism = Callable[..., Ended]
-
 
 @pytest.fixture
-def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
-    """The command line in an empty directory."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_COLOR", "1")
-
-    def run(*arguments: str) -> Ended:
-        return run_prism(monkeypatch, capsys, *arguments, "--quiet")
-
-    return run
+def prism(quietly: Prism) -> Prism:
+    return quietly
 
 
 def write(directory: Path, host: str, tape: str = "record") -> None:

@@ -1,17 +1,17 @@
-"""Runs in which a model is told what people remember: resumed, forked, replayed, and run from a tape alone."""
+"""Runs in which a model is told what people remember, and writes: resumed, forked, replayed, run from a tape alone."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
-from tests.command import Ended, run_prism
+from actors.store.messages import ticks_of
+from prism.agents import Update
+from tests.command import Prism
 from tests.standin import Fault, FaultPlan, ModelServer
-
-Prism = Callable[..., Ended]
 
 SETTINGS = """
 simulation: {{rounds: 3, ticks_per_round: 16, seed: 5}}
@@ -25,14 +25,8 @@ FAULTS = FaultPlan(shares={Fault.NOT_JSON: 0.1, Fault.ERROR: 0.1})
 
 
 @pytest.fixture
-def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
-    """The command line in an empty directory."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> Ended:
-        return run_prism(monkeypatch, capsys, *arguments, "--quiet")
-
-    return run
+def prism(quietly: Prism) -> Prism:
+    return quietly
 
 
 def remembering(server: ModelServer) -> int:
@@ -64,6 +58,8 @@ def test_a_run_with_memory_is_resumed_forked_replayed_and_run_from_its_tape_with
         digest = json.loads((tmp_path / run_directory / "summary.json").read_text())["digest"]
         assert prism("replay", run_directory).out.strip() == digest
     assert prism("run", "memory.yaml", *tape_of("whole"), "--out", "again").out == whole
+    updates = chain.from_iterable(ticks_of(tmp_path / "whole", Update))
+    assert sum(each.source == "llm" and isinstance(each.effect, list) for each in updates) > 5, "texts of the model"
 
 
 def test_a_run_does_not_go_on_with_another_memory_and_a_fork_does(prism: Prism, tmp_path: Path) -> None:

@@ -17,10 +17,8 @@ from prism.config import LLMConfig, ModelsConfig
 from prism.llm import OllamaChatClient
 from prism.llm.oracle import SocialModelOracle
 from prism.statechart import AgentState
-from tests.command import Ended, run_prism
+from tests.command import Prism
 from tests.standin import ModelServer, ServerSettings
-
-Prism = Callable[..., Ended]
 
 SETTINGS = """
 simulation: {{rounds: 2, ticks_per_round: 16, seed: 5}}
@@ -45,14 +43,8 @@ WAYS = {
 
 
 @pytest.fixture
-def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
-    """The command line in an empty directory."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> Ended:
-        return run_prism(monkeypatch, capsys, *arguments)
-
-    return run
+def prism(command: Prism) -> Prism:
+    return command
 
 
 def write(path: Path, host: str) -> str:

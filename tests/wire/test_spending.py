@@ -16,7 +16,7 @@ from prism.config import load_config
 from prism.llm import schema_of
 from prism.models import PolicyDecision, StateUpdateDecision, ValidationResult
 from tests.catalogue import catalogue
-from tests.command import Ended, Prism, run_prism
+from tests.command import Prism
 from tests.plain import plain
 from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.wire.support import run
@@ -38,16 +38,8 @@ CHECKS = 2
 
 
 @pytest.fixture
-def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
-    """Any command, in an empty directory."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*arguments: str) -> Ended:
-        return run_prism(monkeypatch, capsys, *arguments)
-
-    return run
+def prism(command: Prism) -> Prism:
+    return command
 
 
 def write(path: Path, host: str, sections: dict[str, Any], **oracle: object) -> str:
