@@ -100,7 +100,7 @@ def test_a_signal_while_a_killed_server_is_away_ends_the_run_at_a_whole_tick_and
         stopped = json.loads((run / "manifest.json").read_text())["stopped"]
         assert (stopped["tick"], stopped["reason"]) == (ticks, kind.name)
         (row,) = run_prism(monkeypatch, capsys, "runs", "run").out.splitlines()[1:]
-        assert row.split()[1:3] == ["stopped", "yes"]
+        assert row.split()[2:4] == ["stopped", "yes"]
         assert f"by {kind.name} (connection_error)" in row
         server.start()
         assert run_prism(monkeypatch, capsys, "resume", "run", "--quiet") == (0, undisturbed, "")
