@@ -31,7 +31,7 @@ from prism.config.interventions import PublishConfig
 from prism.social.domain import SocialDomain
 from prism.social.people.persona import Persona
 from prism.social.people.population import Population
-from prism.social.tables import CAME, CURRENT, DUE, ENTERED, LEFT, NEXT, SEES_POST, SESSION_ROUND, SHOWN, STATE
+from prism.social.tables import SEES_POST
 from prism.social.ties.graph import FollowGraph
 from prism.statechart import AgentState
 
@@ -58,11 +58,11 @@ def crowd(size: int) -> SocialDomain:
         network.state.fill(ring, Rows(people, lengths, first[owners] + places_in_lists(lengths)))
     looking, table, feed = people[::3], world.people, network.state.t.feed
     feed[looking, :4] = first[looking, None] + np.arange(4)
-    table[looking, SHOWN] = table[looking, LEFT] = looking % 5
-    table[looking, STATE] = list(AgentState).index(AgentState.SCROLLING)
-    table[looking, CURRENT], table[looking, SESSION_ROUND] = first[looking], 0
-    table[looking, ENTERED] = table[looking, CAME] = 12
-    table[looking, DUE], table[looking, NEXT] = 13, SEES_POST
+    table["shown"][looking] = table["left"][looking] = looking % 5
+    table["state"][looking] = list(AgentState).index(AgentState.SCROLLING)
+    table["current"][looking], table["session_round"][looking] = first[looking], 0
+    table["entered"][looking] = table["came"][looking] = 12
+    world.network.state.t.due[looking], table["next"][looking] = 13, SEES_POST
     return domain
 
 

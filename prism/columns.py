@@ -114,6 +114,24 @@ def pack_array(
         yield piece_of(name, kept(values[start : start + PIECE]))
 
 
+def pack_fields(name: str, records: NDArray[Any]) -> Iterator[Column]:
+    """Yield a column `name.field` for each field of records."""
+    for field in records.dtype.names or ():
+        yield from pack_array(f"{name}.{field}", records[field])
+
+
+def records_in(columns: Columns, name: str, kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return the records of which `pack_fields` has made columns."""
+    fields, records = kind.names or (), np.empty(0, dtype=kind)
+    for field in fields:
+        column, is_float = f"{name}.{field}", kind[field].kind == "f"
+        values = columns.values(column, float) if is_float else columns.array(column)
+        if field == fields[0]:
+            records = np.empty(len(values), dtype=kind)
+        records[field] = values
+    return records
+
+
 def piece_of(name: str, values: NDArray[Any]) -> Column:
     """Return an array as one piece, of the narrowest numbers that hold it; texts are a list."""
     if values.dtype.kind == "O":

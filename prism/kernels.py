@@ -30,6 +30,8 @@ from time import monotonic, sleep
 from types import ModuleType
 from typing import Any, Final, TypeVar
 
+import numpy as np
+
 _log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -60,6 +62,7 @@ WORTH_COMPILING: Final = 1_000_000
 UNUSED_S: Final = 30 * 86_400
 """The seconds without use after which what was compiled for another version is removed: each has 25 MB or more."""
 
+_WORD_BITS: Final = 64
 WAIT_S: Final = 180.0
 """The longest wait for another process that compiles, in seconds: one that hangs must not keep the others."""
 WAIT_STEP_S: Final = 0.1
@@ -124,8 +127,26 @@ class Held:
             # With checks numba counts who refers to an array, and an address is none of them.
             has_address = _is_compiled and not _CHECKS
             made = import_module("prism.kernel_pointer").InPlace(of, keep) if has_address else of
-            self._latest = of, _is_compiled, made
+            self._latest = of, _is_compiled, made if _is_compiled else in_plain(of)
         return self._latest[2]
+
+
+def in_plain(of: Any) -> Any:
+    """Return a named tuple whose records plain Python reads fast: as rows of ctypes, in the same memory.
+
+    A field of a record of numpy takes a microsecond and more.
+    """
+    records = {
+        name: each
+        for name, each in zip(of._fields, of, strict=True)
+        if isinstance(each, np.ndarray) and each.dtype.names
+    }
+    return of._replace(**{name: (_row_of(each.dtype) * len(each)).from_buffer(each) for name, each in records.items()})
+
+
+@cache
+def _row_of(kind: Any) -> Any:
+    return np.ctypeslib.as_ctypes_type(kind)
 
 
 def called(pointer: int, tables: Any, person: Any, post: Any, tick: Any) -> Any:
@@ -251,18 +272,22 @@ def _made(name: str, text: str) -> ModuleType:
 def _compiler() -> Callable[[Callable[..., Any]], Any]:
     """Return what compiles a function. Arithmetic is CPython's to the bit: no operation is reordered or fused.
 
-    A kernel that calls another one with a constant calls the one for numbers: numba would compile one more for each
-    constant. No kernel is called from C, so no wrapper for C is compiled.
+    A kernel that calls another one with a constant, or with a number of fewer bits, calls the one for numbers of 64
+    bits: numba would compile one more for each. No kernel is called from C, so no wrapper for C is compiled.
     """
     import numba  # noqa: PLC0415  # it takes a quarter of a second
 
     compiler = numba.njit(**_options(), no_cfunc_wrapper=True)
 
+    def wide(kind: Any) -> Any:
+        kind = numba.types.unliteral(kind)
+        return numba.types.int64 if isinstance(kind, numba.types.Integer) and kind.bitwidth < _WORD_BITS else kind
+
     def jitted(function: Callable[..., Any]) -> Any:
         made: Any = compiler(function)
         _keep(made, function)
         of_types = made.get_call_template
-        made.get_call_template = lambda args, kws: of_types([*map(numba.types.unliteral, args)], kws)
+        made.get_call_template = lambda args, kws: of_types([*map(wide, args)], kws)
         return made
 
     return jitted

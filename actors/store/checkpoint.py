@@ -20,7 +20,7 @@ from prism.bundles import Bundles, unpacked_or_number
 from prism.columns import Column
 
 MAGIC = b"PRISMC\r\n"
-FORMAT = 5
+FORMAT = 6
 KEPT: Final = 2
 """The latest checkpoints that are kept: if the newest is damaged, a resume starts from the one before."""
 

@@ -42,7 +42,7 @@ def change(tables, tick, agents, numbers, given, following, changed):
     count = 0
     for at in range(len(agents)):
         person = agents[at]
-        if numbers[at] < 0 or t.people[person, SILENT]:
+        if numbers[at] < 0 or t.people[person].silent:
             continue
         if work_out(t, tick, person, numbers[at], given, following):
             changed[count] = person

@@ -38,7 +38,6 @@ from prism.social.posts.post_file import post_lines
 from prism.social.ready import make_ready
 from prism.social.shard import SocialShard
 from prism.social.sharing import QuestionFields
-from prism.social.tables import WITHHELD
 from prism.social.ties.graph import graph_lines, shown
 from prism.social.turns import SocialTurns
 from prism.social.world import SocialWorld
@@ -159,7 +158,7 @@ class SocialDomain:
         return np.repeat(rows.keys, rows.lengths), rows.values
 
     def withhold(self, post: int) -> None:
-        self.world.people[post >> NUMBER_BITS, WITHHELD] = 1 + post % (1 << NUMBER_BITS)
+        self.world.people["withheld"][post >> NUMBER_BITS] = 1 + post % (1 << NUMBER_BITS)
 
     def prepare(self, agent_ticks: int) -> None:
         if not self._is_ready:

@@ -20,7 +20,6 @@ from prism.expressions.fields import reads_view
 from prism.expressions.source import Naming, source
 from prism.kernel_delays import LEAST_DRAW
 from prism.rng import Draw
-from prism.social import tables as col
 from prism.social.people.people import People
 
 
@@ -45,24 +44,24 @@ class Words:
 
 
 _POST: Final[Mapping[str, str]] = {
-    "post.topic_match": f"topic_match(t.interests, person, t.posts[post, {col.TOPICS}])",
+    "post.topic_match": "topic_match(t.interests, person, t.posts[post].topics)",
     "post.popularity": "popularity_of(t, post)",
     "post.exposures": "exposures_of(t, person, post)",
     "post.appeal": "appeal_of(t, person, post, exposures_of(t, person, post))",
     "post.quality": "quality_of(t, post)",
     "post.fatigue": "fatigue_of(t, person)",
-    "post.followed": "follows(t.ties, person, t.posts[post, AUTHOR])",
-    "post.likes": "t.posts[post, LIKES]",
-    "post.replies": "t.posts[post, REPLIES]",
-    "post.reshares": "t.posts[post, RESHARES]",
-    "post.age_ticks": "tick - t.posts[post, CREATED]",
+    "post.followed": "follows(t.ties, person, t.posts[post].author)",
+    "post.likes": "t.details[post].likes",
+    "post.replies": "t.details[post].replies",
+    "post.reshares": "t.details[post].reshares",
+    "post.age_ticks": "tick - t.posts[post].created",
     "post.velocity": "velocity_of(t, post, tick)",
 }
 """`{field: its source}` of the numbers and truth values of a post."""
 _READ: Final[Mapping[str, str]] = {
     **_POST,
-    "agent.pending_action": f"t.people[person, {col.PENDING}]",
-    "agent.ticks_in_state": f"tick - t.people[person, {col.ENTERED}]",
+    "agent.pending_action": "t.people[person].pending",
+    "agent.ticks_in_state": "tick - t.people[person].entered",
 }
 
 HEAD: Final = """\
@@ -75,7 +74,7 @@ from prism.social.kernels.post_kernel import (
     appeal_of, drawn_about, exposures_of, fatigue_of, follows, has_interest, has_topic, has_view, popularity_of,
     quality_of, topic_match, velocity_of,
 )
-from prism.social.tables import AUTHOR, BASE, CREATED, CURRENT, GIVEN, LIKES, REPLIES, RESHARES, SILENT
+from prism.social.tables import BASE
 
 inf = float("inf")
 
@@ -123,8 +122,8 @@ class FieldSource(Naming):
         tables: FieldTables,
         drawn: tuple[str, str],
         own: Mapping[str, str] = MappingProxyType({}),
-        given: str = "t.posts[post, GIVEN]",
-        topics: str = f"t.posts[post, {col.TOPICS}]",
+        given: str = "t.details[post].given",
+        topics: str = "t.posts[post].topics",
         columns: str = "given",
     ) -> None:
         self._tables = tables
@@ -150,7 +149,7 @@ class FieldSource(Naming):
     def lines(self, names: Iterable[str], indent: int) -> list[str]:
         lines, names = [], {*names}
         if reads_view(names):
-            lines.append(f"post = t.people[person, {col.CURRENT}] - t.counts.posts[BASE]")
+            lines.append("post = t.people[person].current - t.counts.posts[BASE]")
         if "post.relevance" in names:
             # As `prism.agents.social_agent.relevance_of` works it out.
             weights = self._tables.weights
@@ -186,7 +185,7 @@ class FieldSource(Naming):
         whose, name = field.name.split(".", 1)
         column = self._tables.places.get(name)
         if whose == "author":
-            read = f"t.attributes[t.posts[post, AUTHOR], {column}]"
+            read = f"t.attributes[t.posts[post].author, {column}]"
         elif whose == "post":
             read = f"t.given[{self._of_post}, {self._tables.of_posts[name]}]"
         elif column is not None:

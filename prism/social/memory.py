@@ -19,7 +19,6 @@ from prism.agents.waves import Updates
 from prism.columns import PIECE, Column, Columns, Ints, pack
 from prism.events import Event, Happened, PostEvent, TieChanged, events_in
 from prism.quoting import quoted
-from prism.social import tables as col
 from prism.social.network import Network
 from prism.social.posts.post import NO_POST, PersonalView, Post, PostView
 from prism.wording import ago, counted, cut
@@ -126,18 +125,14 @@ class Memory:
         remember = True if self._people is None else self._people[agents]
         sees = np.array([kind.trigger == "sees_post" for kind in updates.kinds], dtype=np.bool_)[updates.codes]
         rows = state.t.people[agents]
-        has = (
-            remember
-            & (rows[:, col.CURRENT] >= self._network.living.first)
-            & (sees | (rows[:, col.ENTERED] > rows[:, col.CAME]))
-        )
-        posts = rows[has, col.CURRENT]
-        likes = state.t.posts[self._network.living.rows(posts), col.LIKES]
-        return InView(agents[has], posts, rows[has, col.CAME], likes)
+        has = remember & (rows["current"] >= self._network.living.first) & (sees | (rows["entered"] > rows["came"]))
+        posts = rows["current"][has].astype(np.int64)
+        likes = state.t.details["likes"][self._network.living.rows(posts)]
+        return InView(agents[has], posts, rows["came"][has], likes)
 
     def add(self, tick: int, rows: Happened, before: InView) -> None:
         self.add_events(tick, events_in(tick, rows))
-        left = self._network.state.t.people[before.agents, col.CURRENT] != before.posts
+        left = self._network.state.t.people["current"][before.agents] != before.posts
         agents, numbers, came, likes = (column[left] for column in before)
         posts = self._network.living.made(numbers)
         for agent, post, since, liked in zip(agents.tolist(), posts, came.tolist(), likes.tolist(), strict=True):

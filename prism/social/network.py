@@ -27,7 +27,7 @@ from prism.social.effects import ON_TIES, Effect
 from prism.social.kernels import post_kernel, view_kernel
 from prism.social.people.population import Population
 from prism.social.posts.cascade import Cascades
-from prism.social.posts.living import KINDS, LivingPosts
+from prism.social.posts.living import KINDS, LivingPosts, ids_of
 from prism.social.posts.post import NO_POST, NUMBER_BITS, Post, PostKind, PostView, origin_of, write_post
 from prism.social.state import NUMBERS_MAX, RINGS, SocialState
 from prism.social.view_words import PackedTexts, ViewWords
@@ -149,12 +149,12 @@ class Network:
         topics = int(self.state.t.given_topics[from_file]) if from_file else self.state.codes_of([given.topics])[0]
         origin = origin_of(author, tick, number, from_outside=True)
         row = post_kernel.publish_as(self.state.held, author, tick, topics, origin)
-        self.state.t.posts[row, col.GIVEN] = from_file
+        self.state.t.details["given"][row] = from_file
         self.take_in(tick, {author: given.text} if given.text else {})
         post = self.living.made(np.array([row + self.state.t.counts.posts[col.BASE]]))[0]
         if given.quality:
-            cascade = self.state.cascade_rows(self.state.t.posts[row : row + 1, col.CASCADE])
-            self.state.t.worth[cascade, col.LEAST_APPEAL] = given.quality
+            cascade = self.state.cascade_rows(self.state.t.posts["cascade"][row : row + 1])
+            self.state.t.cascades["least_appeal"][cascade] = given.quality
         self.from_outside += 1
         return post
 
@@ -200,7 +200,7 @@ class Network:
             # Posts are numbered in the order of their events.
             first = taken - int(t.counts.posts[col.BASE])
             is_original = made[:, col.WHAT] == col.PUBLISH
-            given = np.where(is_original, t.posts[first : first + len(made), col.GIVEN], 0)
+            given = np.where(is_original, t.details["given"][first : first + len(made)], 0)
             self.words.learn(self.state.topics)
             topics, codes = self.words.topics, np.where(is_original, made[:, col.ABOUT], -1).tolist()
             about = Heap.of([topics[code] if code >= 0 else NOTHING for code in codes])
@@ -221,12 +221,13 @@ class Network:
     def _feeds(self, readers: Ints) -> tuple[Ints, Ints, Ints]:
         """Return the feeds that people were shown: the reader, the place and the post of each row."""
         t = self.state.t
-        shown = t.people[readers, col.SHOWN]
+        shown = t.people["shown"][readers].astype(np.int64)
         lengths = np.maximum(shown, 1)
         who, places = np.repeat(readers, lengths), places_in_lists(lengths)
         numbers = t.feed[who, places] - t.counts.posts[col.BASE]
         is_shown = np.repeat(shown > 0, lengths)
-        return who, places + 1, np.where(is_shown, t.posts[np.where(is_shown, numbers, 0), col.ID], NO_POST)
+        ids = ids_of(t.posts[np.where(is_shown, numbers, 0)])
+        return who, places + 1, np.where(is_shown, ids, NO_POST)
 
     def check_limits(self, tick: int) -> None:
         """Refuse to go on if a kernel could not make a post.
@@ -314,7 +315,7 @@ class Network:
 
     def _view(self, tick: int, whole: list[int], share: list[float]) -> PostView:
         author, created, topics = whole[col.AUTHOR], whole[col.CREATED], self.state.topics[whole[col.TOPICS]]
-        number, viewed_ticks, exposures, is_followed = whole[col.POST_COLUMNS :]
+        number, viewed_ticks, exposures, is_followed = whole[col.NUMBER :]
         velocity, popularity, topic_match, appeal, fatigue, quality = share
         more: Any = ()
         if self.view_type is not PostView:
@@ -367,8 +368,8 @@ class Network:
         newest = self.state.t.originals[max(counts[col.OLDEST], counts[col.NEWEST] - TOP_OF) : counts[col.NEWEST]]
         newest = newest[newest >= self.living.first]
         rows = self.living.rows(newest)
-        cascades = self.state.cascade_rows(self.state.t.posts[rows, col.CASCADE])
-        engagements = self.state.t.cascades[cascades, col.ENGAGEMENTS].tolist()
+        cascades = self.state.cascade_rows(self.state.t.posts["cascade"][rows])
+        engagements = self.state.t.cascades["engagements"][cascades].tolist()
         living = zip(engagements, self.living.ids(newest).tolist(), newest.tolist(), strict=True)
         top = nlargest(TOP_POSTS, (each for each in living if each[0]))
         posts = self.living.made(np.array([number for *_, number in top], dtype=np.int64))
@@ -390,9 +391,9 @@ class Network:
     # Checkpoints
 
     def common(self) -> Iterator[Column]:
-        authors = np.flatnonzero(self.state.t.people[:, col.MADE])
+        authors = np.flatnonzero(self.state.t.people["made"])
         yield from pack_array("made.key", authors)
-        yield from pack_array("made", authors, self.state.t.people[:, col.MADE].__getitem__)
+        yield from pack_array("made", authors, self.state.t.people["made"].__getitem__)
         yield from pack_array("done", self.state.t.counts.done)
         yield from pack("from_outside", [self.from_outside])
         yield from self.living.columns()
@@ -409,7 +410,7 @@ class Network:
 
     def restore(self, columns: Columns) -> None:
         state = self.state
-        state.t.people[columns.array("made.key"), col.MADE] = columns.array("made")
+        state.t.people["made"][columns.array("made.key")] = columns.array("made")
         state.t.counts.done[:] = columns.array("done")
         self.from_outside = columns.value("from_outside", int)
         self.cascades.restore(columns)

@@ -29,7 +29,7 @@ def _count(name: str, text: str, source: str) -> tuple[Field, str]:
 
 
 FIELDS: Final[tuple[tuple[Field, str], ...]] = (
-    _count("post.created", "the tick of the post", "t.posts[post, CREATED]"),
+    _count("post.created", "the tick of the post", "t.posts[post].created"),
     _count("post.engagements", "engagements with its cascade", "engagements_of(t, post)"),
     _count(
         "post.across",
@@ -43,13 +43,12 @@ FIELDS: Final[tuple[tuple[Field, str], ...]] = (
 """The fields that a ranking has beside those of charts, with their source."""
 
 _DRAWN: Final = (
-    f"unit(t.key, person, tick - tick % t.settings.ticks_per_round, {int(Draw.FEED_ORDER)}, t.posts[post, ORIGIN])"
+    f"unit(t.key, person, tick - tick % t.settings.ticks_per_round, {int(Draw.FEED_ORDER)}, t.posts[post].origin)"
 )
 _HEAD: Final = """\
 from prism.kernel_rng import unit
 from prism.social.kernels.feed_kernel import across_of, followers_of
 from prism.social.kernels.post_kernel import engagements_of
-from prism.social.tables import ORIGIN
 
 
 def score(t, person, post, tick):

@@ -79,9 +79,9 @@ class SocialShard:
                 continue
             fresh[name] = np.zeros(table.shape, dtype=table.dtype)  # no memory is taken where nothing is written
             fresh[name][kept] = table[kept]
-        for column in (col.MADE, col.BEGUN_IN, col.BEGUN):
-            authors = np.flatnonzero(t.people[:, col.MADE])
-            fresh["people"][authors, column] = t.people[authors, column]
+        authors = np.flatnonzero(t.people["made"])
+        for name in ("made", "begun_in", "begun"):
+            fresh["people"][name][authors] = t.people[name][authors]
         state.t = t._replace(**fresh)
         if not is_whole:
             self._world.network.is_written = False
@@ -98,9 +98,9 @@ class SocialShard:
         kinds, people = self._world.kind_rows(updates.kinds), self._world.people
         may_act = (kinds[:, EFFECT] > 0) & (kinds[:, TARGET] != col.UNMOVED)
         places = may_act[updates.codes].nonzero()[0]
-        places = places[people[updates.agents[places], col.SILENT] == 0]
+        places = places[people["silent"][updates.agents[places]] == 0]
         who = updates.agents[places]
-        return np.column_stack((who, kinds[updates.codes[places], EFFECT], people[who, col.CURRENT]))
+        return np.column_stack((who, kinds[updates.codes[places], EFFECT], people["current"][who]))
 
     def carry_out(self, tick: int, acts: Ints) -> None:
         if len(acts):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from prism.columns import Ints, Rows
 from prism.config import FeedConfig
 from prism.config.model import ALGORITHMS, PopulationConfig, RelevanceConfig
+from prism.errors import ConfigError
 from prism.kernel_delays import CONSTANT
 from prism.kernel_rng import keys_of
 from prism.kernels import Held, pointer_to
@@ -33,14 +34,14 @@ FIRST_ROOM: Final = 1024
 NUMBERS_MAX: Final = 2**31 - 1
 """The most posts of a run: their numbers are in rows of 32 bits."""
 
-RINGS: Final[Mapping[str, tuple[int, int]]] = {
-    "timeline": (col.CAME_END, col.CAME_COUNT),
-    "seen": (col.SEEN_END, col.SEEN_COUNT),
-    "exposed_posts": (col.EXPOSED_END, col.EXPOSED_COUNT),
-    "exposed": (col.EXPOSED_END, col.EXPOSED_COUNT),
-    "engaged": (col.ENGAGED_END, col.ENGAGED_COUNT),
+RINGS: Final[Mapping[str, tuple[str, str]]] = {
+    "timeline": ("came_end", "came_count"),
+    "seen": ("seen_end", "seen_count"),
+    "exposed_posts": ("exposed_end", "exposed_count"),
+    "exposed": ("exposed_end", "exposed_count"),
+    "engaged": ("engaged_end", "engaged_count"),
 }
-"""`{table: the columns of people that say where its next number goes, and how many it has}`."""
+"""`{table: the fields of people that say where its next number goes, and how many it has}`."""
 
 
 class SocialState:
@@ -148,10 +149,10 @@ class SocialState:
                     engaged=np.zeros((len(t.people), 1), dtype=np.int32),
                 )
         self.t = t._replace(feed=widened(t.feed, size))
-        ends = t.people[:, col.EXPOSED_END].copy()
+        ends = t.people["exposed_end"].copy()
         for name, width in wanted.items():
             if name == "exposed":
-                t.people[:, col.EXPOSED_END] = ends  # which the wider ring of posts has moved
+                t.people["exposed_end"] = ends  # which the wider ring of posts has moved
             self._widen(name, max(1, width))
         self._make_room_for_candidates(settings.depth)
 
@@ -172,7 +173,7 @@ class SocialState:
     def ring(self, name: str) -> Rings:
         """Return the latest numbers of every person in a table of RINGS."""
         end, count = RINGS[name]
-        return Rings(getattr(self.t, name), self.t.people[:, end], self.t.people[:, count])
+        return Rings(getattr(self.t, name), self.t.people[end], self.t.people[count])
 
     def is_kept(self, name: str) -> bool:
         """Return whether people have this table of RINGS: some are only kept if cascades are shown more than once."""
@@ -186,6 +187,9 @@ class SocialState:
         self.ring(name).fill(rows)
 
     def _widen(self, name: str, width: int) -> None:
+        if width > col.RING_MAX:
+            problem = f"a person would remember {width:,} cascades, feed.size for each round: expected {col.RING_MAX:,}"
+            raise ConfigError("configuration", f"{problem} at most", key="feed.horizon_rounds")
         wider: dict[str, Any] = {name: self.ring(name).widened(width)}
         self.t = self.t._replace(**wider)
 
@@ -194,7 +198,7 @@ class SocialState:
         delays = np.tile([float(CONSTANT), 1.0, 0.0, float(col.TIMEOUT)], (count, 1))
         inside, stays = np.zeros((count, 2), dtype=np.int64), np.zeros((count, col.LENGTHS), dtype=np.int64)
         inside[initial, 0] = len(self.t.people)
-        self.t.people[:, col.STATE] = initial
+        self.t.people["state"] = initial
         self.t = self.t._replace(roles=np.zeros(count, dtype=np.int64), delays=delays, inside=inside, stays=stays)
 
     # Ties
@@ -285,19 +289,18 @@ class SocialState:
     def make_room(self, acts: int) -> None:
         """Make room for the posts and events of so many acts."""
         t, counts, acts = self.t, self.t.counts, acts * self.at_once
-        if counts.posts[col.END] - counts.posts[col.BASE] + acts > len(t.posts):
-            kept = t.posts[
-                counts.posts[col.FIRST] - counts.posts[col.BASE] : counts.posts[col.END] - counts.posts[col.BASE]
-            ].copy()
-            posts = grown(t.posts, 2 * len(kept) + acts) if 2 * len(kept) + acts > len(t.posts) else t.posts
-            posts[: len(kept)] = kept
-            counts.posts[col.BASE] = counts.posts[col.FIRST]
-            t = t._replace(posts=posts)
+        first, base, end = (int(counts.posts[place]) for place in (col.FIRST, col.BASE, col.END))
+        if end - base + acts > len(t.posts):
+            tables, room = (t.posts, t.details), 2 * (end - first) + acts
+            larger = [grown(table, room) for table in tables]
+            for table, of in zip(tables, larger, strict=True):
+                of[: end - first] = table[first - base : end - base].copy()
+            counts.posts[col.BASE] = first
+            t = t._replace(posts=larger[0], details=larger[1])
         cascades = int(counts.cascades[col.ROWS]) + acts
-        if cascades > min(len(t.cascades), len(t.worth)) or 2 * acts > len(t.events):
-            t = t._replace(
-                cascades=grown(t.cascades, cascades), worth=grown(t.worth, cascades), events=grown(t.events, 2 * acts)
-            )
+        if cascades > len(t.cascades) or 2 * acts > len(t.events):
+            larger, events = [grown(table, cascades) for table in (t.cascades, t.trees)], grown(t.events, 2 * acts)
+            t = t._replace(cascades=larger[0], trees=larger[1], events=events)
         # Originals, and the parts from which they are sampled.
         of_originals = t.counts.originals
         if of_originals[col.NEWEST] + acts > len(t.originals):
@@ -322,7 +325,7 @@ class SocialState:
 
     def restore_originals(self) -> None:
         t, posts = self.t, self.t.counts.posts
-        kinds = t.posts[posts[col.FIRST] - posts[col.BASE] : posts[col.END] - posts[col.BASE], col.KIND]
+        kinds = t.posts[posts[col.FIRST] - posts[col.BASE] : posts[col.END] - posts[col.BASE]]["kind"]
         numbers = posts[col.FIRST] + np.flatnonzero(kinds == col.IS_ORIGINAL)
         t.originals[: len(numbers)] = numbers
         t.counts.originals[:] = 0, len(numbers), -1
@@ -352,9 +355,9 @@ def _ties(graph: FollowGraph) -> Ties:
 
 
 def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -> Tables:
-    people = np.zeros((size, col.PERSON_COLUMNS), dtype=np.int64)
-    people[:, col.SESSION_ROUND] = people[:, col.BEGUN_IN] = -1
-    people[:, col.CURRENT], people[:, col.DUE], people[:, col.LEFT] = NO_POST, col.NEVER, -1
+    people = np.zeros(size, dtype=col.PERSON_FIELDS)
+    people["session_round"] = people["begun_in"] = -1
+    people["current"], people["left"] = NO_POST, col.CLOSED
     counts = Counts(_ints(6), _ints(9), _ints(col.MUTE + 1), _ints(8), _ints(3), np.zeros(1))
     counts.posts[col.MOST], counts.cascades[col.LARGEST] = NUMBERS_MAX, -1
     slots, one = np.zeros(col.SEEN_SLOTS, dtype=np.uint8), np.zeros(1)
@@ -364,15 +367,17 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
         key=keys_of(seed),
         salt=mixing_key(seed, part),
         people=people,
+        due=np.full(size, col.NEVER, dtype=np.int32),
         feed=np.zeros((size, 1), dtype=np.int32),
         timeline=np.zeros((size, 1), dtype=np.int32),
         seen=np.zeros((size, 1), dtype=np.int32),
         exposed_posts=np.zeros((1, 1), dtype=np.int64),
         exposed=np.zeros((1, 1), dtype=np.int32),
         engaged=np.zeros((1, 1), dtype=np.int32),
-        posts=np.zeros((FIRST_ROOM, col.POST_COLUMNS), dtype=np.int64),
-        cascades=np.zeros((FIRST_ROOM, col.CASCADE_COLUMNS), dtype=np.int64),
-        worth=np.zeros((FIRST_ROOM, col.WORTH_COLUMNS)),
+        posts=np.zeros(FIRST_ROOM, dtype=col.POST_FIELDS),
+        details=np.zeros(FIRST_ROOM, dtype=col.DETAIL_FIELDS),
+        cascades=np.zeros(FIRST_ROOM, dtype=col.CASCADE_FIELDS),
+        trees=np.zeros(FIRST_ROOM, dtype=col.TREE_FIELDS),
         early=_ints(1),
         originals=_ints(FIRST_ROOM),
         part_starts=_ints(1),

@@ -1,4 +1,4 @@
-"""The social world as flat tables of whole numbers, which kernels read and write: a row for each person, post, cascade.
+"""The social world as flat tables, which kernels read and write: a record for each person, post and cascade.
 
 The tables are fixed in size while a kernel runs. `SocialTables` makes them, and makes room in them between two waves.
 """
@@ -13,56 +13,98 @@ from numpy.typing import NDArray
 from prism.columns import Ints
 from prism.kernel_delays import CONSTANT
 
-# The columns of `people`
-STATE: Final = 0
-ENTERED: Final = 1  # the tick in which the person entered the state
-SESSION_ROUND: Final = 2  # the round of the latest session
-CURRENT: Final = 3  # the number of the post in view, NO_POST or GONE
-CAME: Final = 4  # the tick in which that post came into view
-DUE: Final = 5  # the tick of the next trigger, or NEVER
-NEXT: Final = 6  # its number among the triggers
-SHOWN: Final = 7  # the posts of the latest feed
-LEFT: Final = 8  # those still to be shown, or CLOSED
-PENDING: Final = 9  # the number of the action that the person is about to take
-MADE: Final = 10  # the posts that the person has made
-WAITS: Final = 11  # 1 while the person deliberates
-BARRED: Final = 12  # 1 once the person is quarantined
-SILENT: Final = 13  # 0; the tick at which a silence ends, or FOREVER
-BEGUN_IN: Final = 14  # the tick of the latest original
-BEGUN: Final = 15  # the originals of that tick
-CAME_END: Final = 16  # the place of the next number in the ring of the timeline, and how many are in it
-CAME_COUNT: Final = 17
-SEEN_END: Final = 18  # the same of the ring of cascades seen
-SEEN_COUNT: Final = 19
-EXPOSED_END: Final = 20  # the same of the ring of posts shown, where cascades are shown more than once
-EXPOSED_COUNT: Final = 21
-ENGAGED_END: Final = 22  # the same of the ring of cascades engaged with
-ENGAGED_COUNT: Final = 23
-WITHHELD: Final = 24  # 1 + the number of the person's post that is not published in a future of a run; 0: no post
-PERSON_COLUMNS: Final = 25
+PERSON_FIELDS: Final = np.dtype(
+    [
+        ("entered", "i4"),  # the tick in which the person entered the state
+        ("session_round", "i4"),  # the round of the latest session
+        ("current", "i4"),  # the number of the post in view, NO_POST or GONE
+        ("came", "i4"),  # the tick in which that post came into view
+        ("made", "i4"),  # the posts that the person has made
+        ("silent", "i4"),  # 0; the tick at which a silence ends, or FOREVER
+        ("begun_in", "i4"),  # the tick of the latest original
+        ("begun", "i4"),  # the originals of that tick
+        ("withheld", "i4"),  # 1 + the number of the person's post that is not published in a future; 0: no post
+        ("state", "i2"),
+        ("next", "i2"),  # the number of the next trigger
+        ("pending", "i2"),  # the number of the action that the person is about to take
+        ("shown", "i2"),  # the posts of the latest feed
+        ("left", "i2"),  # those still to be shown, or CLOSED
+        ("came_end", "i2"),  # the place of the next number in the ring of the timeline, and how many are in it
+        ("came_count", "i2"),
+        ("seen_end", "u2"),  # the same of the ring of cascades seen
+        ("seen_count", "u2"),
+        ("exposed_end", "u2"),  # the same of the ring of posts shown, where cascades are shown more than once
+        ("exposed_count", "u2"),
+        ("engaged_end", "u2"),  # the same of the ring of cascades engaged with
+        ("engaged_count", "u2"),
+        ("waits", "i1"),  # 1 while the person deliberates
+        ("barred", "i1"),  # 1 once the person is quarantined
+    ]
+)
+RING_MAX: Final = 65_535
+"""The most numbers of a person in a ring."""
 
-# The columns of `posts`
+POST_FIELDS: Final = np.dtype(
+    [
+        ("origin", "i8"),
+        ("author", "i4"),
+        ("cascade", "i4"),  # the number of the cascade
+        ("created", "i4"),
+        ("topics", "i4"),  # the code of the topics
+        ("made", "i4"),  # the posts that the author had made before
+        ("kind", "i4"),
+    ]
+)
+"""What a feed reads of each post that may be shown."""
+DETAIL_FIELDS: Final = np.dtype(
+    [
+        ("parent", "i8"),  # the id of the post above, or NO_POST
+        ("depth", "i4"),
+        ("likes", "i4"),
+        ("replies", "i4"),
+        ("reshares", "i4"),
+        ("given", "i4"),  # its number in the file of posts, from 1 on; 0 if neither it nor its root is from one
+    ]
+)
+"""What else there is about a post."""
+CASCADE_FIELDS: Final = np.dtype(
+    [
+        ("quality", "f8"),
+        ("least_appeal", "f8"),
+        ("engagements", "i4"),
+        ("across", "i4"),  # of these, the ones by people of another group than the root's author
+        ("touched", "i4"),  # the tick of the latest engagement
+    ],
+)
+"""What a feed reads of each cascade."""
+TREE_FIELDS: Final = np.dtype(
+    [
+        ("root", "i8"),  # the id of the original
+        ("root_number", "i4"),  # its number
+        ("size", "i4"),  # the posts; 0 of a cascade that is forgotten
+        ("deepest", "i4"),
+    ]
+)
+"""What else there is about a cascade."""
+TICKS_MAX: Final = 2**30
+"""The most ticks of a run: the sum of a tick and a delay fits into 32 bits."""
+
+# The columns of a view
 ID: Final = 0
 ORIGIN: Final = 1
 AUTHOR: Final = 2
 CREATED: Final = 3
-CASCADE: Final = 4  # the number of the cascade
-TOPICS: Final = 5  # the code of the topics
-KIND: Final = 6
-PARENT: Final = 7  # the id of the post above, or NO_POST
-DEPTH: Final = 8
-LIKES: Final = 9
-REPLIES: Final = 10
-RESHARES: Final = 11
-GIVEN: Final = 12  # its number in the file of posts, from 1 on; 0 for a post that is from no file, nor is its root
-POST_COLUMNS: Final = 13
-
-# The columns of a view: those of the post, and
-NUMBER: Final = POST_COLUMNS  # the number of the post
-VIEWED: Final = POST_COLUMNS + 1  # the ticks since it came into view
-TIMES: Final = POST_COLUMNS + 2  # the exposures
-FOLLOWED: Final = POST_COLUMNS + 3  # 1 if the author is followed
-VIEW_COLUMNS: Final = POST_COLUMNS + 4
+TOPICS: Final = 4
+KIND: Final = 5
+LIKES: Final = 6
+REPLIES: Final = 7
+RESHARES: Final = 8
+GIVEN: Final = 9
+NUMBER: Final = 10  # the number of the post
+VIEWED: Final = 11  # the ticks since it came into view
+TIMES: Final = 12  # the exposures
+FOLLOWED: Final = 13  # 1 if the author is followed
+VIEW_COLUMNS: Final = 14
 
 # The columns of its shares
 VELOCITY: Final = 0
@@ -72,21 +114,6 @@ APPEAL: Final = 3
 FATIGUE: Final = 4
 APPRECIATED: Final = 5  # the quality
 SHARE_COLUMNS: Final = 6
-
-# The columns of `cascades`
-ROOT: Final = 0  # the id of the original
-ROOT_NUMBER: Final = 1  # its number
-TOUCHED: Final = 2  # the tick of the latest engagement
-SIZE: Final = 3  # the posts; 0 of a cascade that is forgotten
-DEEPEST: Final = 4
-ENGAGEMENTS: Final = 5
-CASCADE_COLUMNS: Final = 6
-
-# The columns of `worth`, a row for each cascade
-QUALITY: Final = 0
-LEAST_APPEAL: Final = 1
-ACROSS: Final = 2  # the engagements by people of another group than the root's author
-WORTH_COLUMNS: Final = 3
 
 # The columns of `events`
 WHO: Final = 0
@@ -340,6 +367,8 @@ class Tables(NamedTuple):
     """The tables, for kernels.
 
     Args:
+        people, posts, details, cascades, trees: records, whose fields are above.
+        due: the tick of each person's next trigger, or NEVER.
         key: `prism.kernel_rng.keys_of` the seed; salt: the number with which originals are mixed for their parts.
         feed: the numbers of the posts of each person's latest feed, first to last.
         timeline, seen: rings of the posts that came to each person, and of the cascades shown.
@@ -366,16 +395,18 @@ class Tables(NamedTuple):
     settings: Settings
     key: NDArray[np.uint64]
     salt: np.uint64
-    people: Ints
+    people: NDArray[Any]
+    due: NDArray[np.int32]
     feed: NDArray[np.int32]
     timeline: NDArray[np.int32]
     seen: NDArray[np.int32]
     exposed_posts: Ints
     exposed: NDArray[np.int32]
     engaged: NDArray[np.int32]
-    posts: Ints
-    cascades: Ints
-    worth: NDArray[np.float64]
+    posts: NDArray[Any]
+    details: NDArray[Any]
+    cascades: NDArray[Any]
+    trees: NDArray[Any]
     early: Ints
     originals: Ints
     part_starts: Ints

@@ -149,7 +149,7 @@ class SocialTurns(Turns):
         It is the row that was selected then; ALONE if the person has moved since, or the decision has a reason or
         content.
         """
-        if decision.reason or decision.content or decision.asked < self._world.people[agent, col.ENTERED]:
+        if decision.reason or decision.content or decision.asked < self._world.people["entered"][agent]:
             return ALONE
         return self._taken(asked, decision.state, decision.source)
 

@@ -26,6 +26,7 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from prism import kernels
 from prism.agents.questions import Questions
@@ -81,22 +82,11 @@ from prism.statechart.outcomes import question_kinds
 
 _WITH_VIEW = frozenset({"sees_post", "decides", "ignores"})
 """The triggers that always carry the post in view. Others do if a guard of theirs reads it."""
-_OF_EVERYBODY: Final = {
-    "state": col.STATE,
-    "entered": col.ENTERED,
-    "session_round": col.SESSION_ROUND,
-    "current": col.CURRENT,
-    "came": col.CAME,
-    "due": col.DUE,
-    "next": col.NEXT,
-    "shown": col.SHOWN,
-    "left": col.LEFT,
-    "pending": col.PENDING,
-    "waits": col.WAITS,
-    "barred": col.BARRED,
-    "silent": col.SILENT,
-}
-"""The columns of checkpoints with a number for each person, and where these are in the table of people."""
+_OF_EVERYBODY: Final = (
+    *("state", "entered", "session_round", "current", "came", "next", "shown", "left", "pending"),
+    *("waits", "barred", "silent"),
+)
+"""The fields of people that checkpoints have a column of each for, beside the tick of the next trigger."""
 _ROLES: Final = {Role.OFFLINE: col.OFFLINE, Role.BROWSE: col.BROWSE, Role.ATTEND: col.ATTEND}
 
 
@@ -107,6 +97,9 @@ class SocialWorld(World):
 
     def __init__(self, config: Config, population: Population, behaviour: Behaviour[Any] = SOCIAL_BEHAVIOUR) -> None:
         self.config, self.behaviour, self.population = config, behaviour, population
+        if config.simulation.length > col.TICKS_MAX:
+            problem = f"the run has {config.simulation.length:,} ticks: expected {col.TICKS_MAX:,} at most"
+            raise ConfigError("configuration", problem, key="simulation.rounds")
         states: type[StrEnum] = behaviour.states
         self.states_known = list(states)
         self._names = [state.value for state in self.states_known]
@@ -196,7 +189,8 @@ class SocialWorld(World):
             self.memory.restore(Columns(before.columns()))
 
     @property
-    def people(self) -> Ints:
+    def people(self) -> NDArray[Any]:
+        """The records of people: `prism.social.tables` has their fields."""
         return self.network.state.t.people
 
     def prepare(self) -> None:
@@ -261,18 +255,18 @@ class SocialWorld(World):
 
     @property
     def entered(self) -> Ints:
-        return self.people[:, col.ENTERED]
+        return np.asarray(self.people["entered"])
 
     @property
     def current(self) -> Ints:
         """The number of the post in each person's view, or NO_POST."""
-        return self.people[:, col.CURRENT]
+        return np.asarray(self.people["current"])
 
     def state(self, agent: int) -> StrEnum:
-        return self.states_known[int(self.people[agent, col.STATE])]
+        return self.states_known[int(self.people["state"][agent])]
 
     def pending(self, agent: int) -> str | None:
-        return self.actions[int(self.people[agent, col.PENDING])] or None
+        return self.actions[int(self.people["pending"][agent])] or None
 
     def has_view(self, trigger: str) -> bool:
         return trigger in self._with_view
@@ -301,13 +295,13 @@ class SocialWorld(World):
 
     def view(self, agent: int, tick: int) -> PostView | None:
         """Return what a person sees of the post in view; None if there is none, or it is forgotten."""
-        if self.people[agent, col.CURRENT] < self.network.living.first:
+        if self.people["current"][agent] < self.network.living.first:
             return None
         return self.network.views(np.array([agent]), tick)[0]
 
     def triggers_of(self, agents: Ints, tick: int, names: Sequence[str]) -> list[Trigger[PostView]]:
         has = np.array([name in self._with_view for name in names], dtype=np.bool_)
-        has &= self.people[agents, col.CURRENT] >= self.network.living.first
+        has &= self.people["current"][agents] >= self.network.living.first
         views: Iterator[PostView] = iter(self.network.views(agents[has], tick)) if has.any() else iter(())
         if (memory := self.memory) is not None:
             # A view has what its reader remembers, if the trigger may lead to a question.
@@ -338,10 +332,10 @@ class SocialWorld(World):
         return ()
 
     def deliberates(self, question: Question[PostView]) -> None:
-        self.people[question.agent, col.WAITS] = 1
+        self.people["waits"][question.agent] = 1
 
     def all_deliberate(self, questions: Questions[PostView]) -> None:
-        self.people[questions.agents, col.WAITS] = 1
+        self.people["waits"][questions.agents] = 1
 
     def apply(self, update: Update[str | Draft]) -> None:
         one = Updates.of([update])
@@ -356,7 +350,7 @@ class SocialWorld(World):
                 self.drafts[agent] = effect.text
             action = effect.action if isinstance(effect, Draft) else effect
             if action:
-                self.people[agent, col.PENDING] = _number_in(self.actions, action)
+                self.people["pending"][agent] = _number_in(self.actions, action)
         kinds = self.kind_rows(updates.kinds)
         changed = in_view = None
         if self.changing.rows:
@@ -421,7 +415,7 @@ class SocialWorld(World):
         A text is posted before its author browses, looks or leaves, or never.
         """
         target, _, effect, to_be = kinds[updates.codes][:, :4].T
-        acts = effect.astype(np.bool_) & (self.people[updates.agents, col.SILENT] == 0)
+        acts = effect.astype(np.bool_) & (self.people["silent"][updates.agents] == 0)
         role = np.where(target == col.UNMOVED, col.NO_ROLE, self.network.state.t.roles[target])
         for agent in updates.agents[to_be >= 0].tolist():
             self.drafts.pop(agent, None)
@@ -446,7 +440,7 @@ class SocialWorld(World):
         until = intervention.until_round
         for agent in intervention.silence or ():
             ends = col.FOREVER if until is None else (until - 1) * self.ticks_per_round
-            self.people[self.population.number(agent), col.SILENT] = ends
+            self.people["silent"][self.population.number(agent)] = ends
         self._adopt(intervention)
         number = self.population.number
         changed = {(number(one), number(other)): True for one, other in intervention.follow or ()}
@@ -529,15 +523,16 @@ class SocialWorld(World):
 
     def _about(self, people: range) -> Iterator[Column]:
         yield piece_of(AGENTS, np.arange(people.start, people.stop))
-        for name, column in _OF_EVERYBODY.items():
-            yield piece_of(name, self.people[people.start : people.stop, column])
+        own, t = slice(people.start, people.stop), self.network.state.t
+        yield piece_of("due", t.due[own])
+        for name in _OF_EVERYBODY:
+            yield piece_of(name, t.people[name][own])
         # The posts of each person's latest feed that are still to be shown, if the session is not over.
-        table = self.people
-        have = people.start + np.flatnonzero(table[people.start : people.stop, col.LEFT] > 0)
-        lengths = table[have, col.LEFT]
+        have = people.start + np.flatnonzero(t.people["left"][own] > 0)
+        lengths = t.people["left"][have].astype(np.int64)
         owners = np.repeat(have, lengths)
-        places = table[owners, col.SHOWN] - table[owners, col.LEFT] + places_in_lists(lengths)
-        yield from pieces_of("sessions", Rows(have, lengths, self.network.state.t.feed[owners, places]))
+        places = np.repeat(t.people["shown"][have] - lengths, lengths) + places_in_lists(lengths)
+        yield from pieces_of("sessions", Rows(have, lengths, t.feed[owners, places]))
         yield from self.network.about(people)
 
     def restore(self, columns: Columns) -> None:
@@ -547,23 +542,21 @@ class SocialWorld(World):
             ConfigError: people are in states that this world's chart does not have: a fork may have another chart.
         """
         people, those = self.people, columns.array(AGENTS)
-        for name, column in _OF_EVERYBODY.items():
-            people[those, column] = columns.array(name)
+        self.network.state.t.due[those] = columns.array("due")
+        for name in _OF_EVERYBODY:
+            people[name][those] = columns.array(name)
         # 1. States, triggers and actions: those of a fork may be other numbers than those of the past.
-        names, codes = columns.values("states", str), people[those, col.STATE]
+        names, codes = columns.values("states", str), people["state"][those]
         missing = [names[code] for code in distinct(codes).tolist() if names[code] not in self._codes]
         if missing:
             problem = f"people are in states that this chart does not have: {', '.join(missing)}"
             raise ConfigError("configuration", problem, key="statechart.file")
         states = np.array([self._codes.get(name, -1) for name in names], dtype=np.int64)
-        people[those, col.STATE] = states[codes]
-        for name, column, known in (
-            ("triggers", col.NEXT, self.triggers_known),
-            ("actions", col.PENDING, self.actions),
-        ):
-            names, codes = columns.values(name, str), people[those, column]
+        people["state"][those] = states[codes]
+        for name, field, known in (("triggers", "next", self.triggers_known), ("actions", "pending", self.actions)):
+            names, codes = columns.values(name, str), people[field][those]
             for code in distinct(codes).tolist():
-                people[those[codes == code], column] = _number_in(known, names[code])
+                people[field][those[codes == code]] = _number_in(known, names[code])
         # 2. The network, under its latest settings: they say how much it keeps.
         self.drafts = columns.items("drafts", int, str)
         self.ticks = columns.value("ticks", int)
@@ -577,9 +570,10 @@ class SocialWorld(World):
         self.realised.restore(columns, states)
         # 3. Sessions. A fork may have shorter feeds.
         state, rows = self.network.state, columns.rows("sessions")
-        state.t = state.t._replace(feed=widened(state.t.feed, int(people[:, col.SHOWN].max())))
+        state.t = state.t._replace(feed=widened(state.t.feed, int(people["shown"].max())))
         owners = np.repeat(rows.keys, rows.lengths)
-        places = people[owners, col.SHOWN] - people[owners, col.LEFT] + places_in_lists(rows.lengths)
+        firsts = people["shown"][rows.keys].astype(np.int64) - people["left"][rows.keys]
+        places = np.repeat(firsts, rows.lengths) + places_in_lists(rows.lengths)
         state.t.feed[owners, places] = rows.values
 
     def capped(self) -> Iterator[str]:

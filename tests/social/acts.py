@@ -34,7 +34,7 @@ def reshare(network: Network, person: int, post: int, tick: int) -> None:
 def act(network: Network, person: int, effect: Effect, post: int, tick: int, text: str = "") -> None:
     """Carry out an effect on a post, by its id."""
     network.state.make_room(1)
-    post_kernel.act(network.state.t, person, EFFECTS[effect], network.living.number(post), tick)
+    post_kernel.act(network.state.held, person, EFFECTS[effect], network.living.number(post), tick)
     network.take_in(tick, {person: text} if text else {})
 
 
@@ -60,17 +60,18 @@ class Cascade(NamedTuple):
 
 def cascades_of(network: Network) -> dict[int, Cascade]:
     """Return `{root: cascade}` of all that are not forgotten, in their order."""
-    rows = network.state.t.cascades[: network.cascades.length]
-    columns = [col.ROOT, col.TOUCHED, col.SIZE, col.DEEPEST, col.ENGAGEMENTS]
-    return {row[0]: Cascade(*row) for row in rows[rows[:, col.SIZE] > 0][:, columns].tolist()}
+    cascades, trees = network.state.t.cascades, network.state.t.trees
+    columns = trees["root"], cascades["touched"], trees["size"], trees["deepest"], cascades["engagements"]
+    rows = zip(*(column[: network.cascades.length].tolist() for column in columns), strict=True)
+    return {row[0]: Cascade(*row) for row in rows if row[2]}
 
 
 def roots_of(network: Network, cascades: list[int]) -> list[int]:
     """Return the roots of cascades by number, with NO_POST for a forgotten one."""
-    rows, counts = network.state.t.cascades[: network.cascades.length], network.state.t.counts.cascades
+    rows, counts = network.state.t.trees[: network.cascades.length], network.state.t.counts.cascades
     numbers = np.arange(len(rows)) + counts[col.SHIFT]
     early = counts[col.EARLY]
     numbers[:early] = network.state.t.early[:early]
-    living = rows[:, col.SIZE] > 0
-    known = dict(zip(numbers[living].tolist(), rows[living, col.ROOT].tolist(), strict=True))
+    living = rows["size"] > 0
+    known = dict(zip(numbers[living].tolist(), rows["root"][living].tolist(), strict=True))
     return [known.get(each, NO_POST) for each in cascades]

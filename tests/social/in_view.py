@@ -8,7 +8,7 @@ from prism.columns import Column, Ints
 from prism.social.kernels import turn_kernel
 from prism.social.network import Network
 from prism.social.posts.post import NO_POST, PostView
-from prism.social.tables import BROWSE, CAME, CLOSED, CURRENT, LEFT, SESSION_ROUND, SHOWN, STATE
+from prism.social.tables import BROWSE, CLOSED
 
 
 def columns_of(network: Network) -> list[Column]:
@@ -22,7 +22,8 @@ def view_of(network: Network, agent: int, post: int, tick: int) -> PostView | No
     number = network.living.number(post)
     if number == NO_POST:
         return None
-    network.state.t.people[agent, [CURRENT, CAME]] = number, tick
+    people = network.state.t.people
+    people["current"][agent], people["came"][agent] = number, tick
     return network.views(np.array([agent]), tick)[0]
 
 
@@ -34,12 +35,12 @@ def opened(network: Network, agent: int, tick: int) -> list[int]:
 def opened_by(network: Network, agents: Ints, tick: int) -> list[list[int]]:
     """Begin the sessions of people who are all in the first one's state; return the ids of their feeds."""
     network.state.make_room(len(agents))
-    t, people, state = network.state.t, network.state.t.people, network.state.t.people[agents[0], STATE]
+    t, people, state = network.state.t, network.state.t.people, int(network.state.t.people["state"][agents[0]])
     role = int(t.roles[state])
     t.roles[state] = BROWSE
-    people[agents, SESSION_ROUND], people[agents, LEFT] = (tick + 1) // network.ticks_per_round, CLOSED
-    turn_kernel.apply(t, tick, agents, np.zeros_like(agents), np.array([[state, 0, 0, -1, 0]]))
+    people["session_round"][agents], people["left"][agents] = (tick + 1) // network.ticks_per_round, CLOSED
+    turn_kernel.apply(network.state.held, tick, agents, np.zeros_like(agents), np.array([[state, 0, 0, -1, 0]]))
     t.roles[state] = role
     network.take_in(tick, {})
-    shown = (t.feed[agent, : people[agent, SHOWN]].astype(np.int64) for agent in agents)
+    shown = (t.feed[agent, : people["shown"][agent]].astype(np.int64) for agent in agents)
     return [network.living.ids(numbers).tolist() for numbers in shown]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from prism.rng import WORLD, Draw, integer, uniform
 from prism.social.network import Network
 from prism.social.posts.post import Post, author_of
-from prism.social.tables import NEWEST, OLDEST, ORIGIN, SHOWN_ALL, SHOWN_OUTSIDE
+from prism.social.tables import NEWEST, OLDEST, SHOWN_ALL, SHOWN_OUTSIDE
 from tests.social.acts import cascades_of, roots_of
 from tests.social.in_view import opened
 
@@ -138,7 +138,7 @@ def pool_of(network: Network, agent: int, tick: int) -> list[int]:
     """
     t, counts, feed = network.state.t, network.state.t.counts.originals, network.feed
     numbers = t.originals[counts[OLDEST] : counts[NEWEST]]
-    origins = t.posts[network.living.rows(numbers), ORIGIN].astype(np.uint64)
+    origins = t.posts["origin"][network.living.rows(numbers)].astype(np.uint64)
     start = tick - tick % network.ticks_per_round
     bits = max(0, -(-len(origins) // feed.recent) - 1).bit_length()
     if bits:

@@ -15,7 +15,6 @@ from prism.rng import Draw, integer, uniform
 from prism.social.domain import SocialDomain
 from prism.social.network import Network
 from prism.social.people.population import build_population
-from prism.social.tables import DUE
 from prism.social.world import SocialWorld
 from tests.catalogue import catalogue
 from tests.plain import plain_config
@@ -59,7 +58,7 @@ def test_people_come_online_in_the_first_part_of_a_round(ticks: int, share: floa
     people: Any = {"size": 50, "activity": {"mean": 1.0, "sigma": 0.0, "arrival": share}}
     world = world_of(Config(simulation=settings, population=people))
     world.triggers(0)
-    came = {agent: tick for agent, tick in enumerate(world.people[:, DUE].tolist()) if tick > 0}
+    came = {agent: tick for agent, tick in enumerate(world.network.state.t.due.tolist()) if tick > 0}
     assert all(tick == integer(window, 2, agent, 0, Draw.ARRIVAL) for agent, tick in came.items())
     assert max(came.values(), default=0) < window
 

@@ -24,7 +24,7 @@ from prism.social.network import Network
 from prism.social.people.population import Population, build_population
 from prism.social.people.posting import participation, posting_rates
 from prism.social.posts.post import Post, PostView, author_of
-from prism.social.tables import CREATED, DUE, NEVER, NEXT, QUALITY, WANTS_TO_POST
+from prism.social.tables import NEVER, WANTS_TO_POST
 from prism.social.ties.graph import FollowGraph
 from tests.catalogue import catalogue
 from tests.plain import plain_config
@@ -70,10 +70,10 @@ def reshared(net: Network, agent: int, post: int, tick: int) -> Post:
 
 def reached_after(net: Network, person: int, post: int) -> int:
     """Return the ticks after which a post, by its row, has reached a person: a bisection, for it stays reached."""
-    low, high, made = -1, 10**7, int(net.state.t.posts[post, CREATED])
+    low, high, made = -1, 10**7, int(net.state.t.posts["created"][post])
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if has_reached(net.state.t, person, post, made + middle) else (middle, high)
+        low, high = (low, middle) if has_reached(net.state.held, person, post, made + middle) else (middle, high)
     return high
 
 
@@ -137,11 +137,11 @@ def test_people_post_at_their_rates_and_the_cap_is_told() -> None:
     rates = posting_rates(world.population.graph, 0.6, 5.0, np.ones(100))
     came, posted = Counter[int](), Counter[int]()
     for tick in range(0, 600 * config.simulation.ticks_per_round, config.simulation.ticks_per_round):
-        world.people[:, DUE] = NEVER
-        turn_kernel.begin_round(world.network.state.t, tick, np.ones(1))
-        is_due = world.people[:, DUE] != NEVER
+        world.network.state.t.due[:] = NEVER
+        turn_kernel.begin_round(world.network.state.held, tick, np.ones(1))
+        is_due = world.network.state.t.due != NEVER
         came.update(np.flatnonzero(is_due).tolist())
-        posted.update(np.flatnonzero(is_due & (world.people[:, NEXT] == WANTS_TO_POST)).tolist())
+        posted.update(np.flatnonzero(is_due & (world.people["next"] == WANTS_TO_POST)).tolist())
     for agent, sessions in came.items():
         assert posted[agent] / sessions == pytest.approx(min(1, rates[agent]), abs=4 * math.sqrt(0.25 / sessions))
     assert came.total() > 20_000
@@ -162,7 +162,7 @@ def test_a_rate_above_1_is_the_mean_of_the_originals_of_a_session_which_differ()
     assert {*together.values()} == {2, 3}
     assert len(made) / len(together) == pytest.approx(2.4, abs=4 * math.sqrt(0.24 / len(together)))
     assert len({post.origin for post in made}) == len(made)
-    qualities = run.world.network.state.t.worth[: run.world.network.cascades.length, QUALITY]
+    qualities = run.world.network.state.t.cascades["quality"][: run.world.network.cascades.length]
     assert len({*qualities.tolist()}) == len(made)
     firsts = [(post.author, post.created) for post in made if post.origin >> 29 & 7 == 1]
     assert sorted(firsts) == sorted(together)

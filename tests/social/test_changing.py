@@ -19,7 +19,7 @@ from prism.social.chart import social_behaviour
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
 from prism.social.posts.post import AttributeView, PostView
-from prism.social.tables import AUTHOR, BASE, ORIGIN, SHOWN
+from prism.social.tables import BASE
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Behaviour, read_chart
 from tests.actors.runtime.test_compiled import random_chart, random_settings
@@ -221,13 +221,12 @@ async def test_nobody_is_shown_a_post_by_somebody_muted_or_a_reshare_of_one() ->
         people, t = seen.world.people, seen.world.network.state.t
         for update in seen.run.updates:
             if update.tick == seen.run.tick - 1 and update.trigger == "feed_ready":
-                rows = t.posts[
-                    t.feed[update.agent, : people[update.agent, SHOWN]].astype(np.int64) - t.counts.posts[BASE]
-                ]
-                roots = (rows[:, ORIGIN] & ((1 << 29) - 1)).tolist()
-                assert not {*rows[:, AUTHOR].tolist(), *roots} & before[update.agent]
+                numbers = t.feed[update.agent, : people["shown"][update.agent]].astype(np.int64)
+                rows = t.posts[numbers - t.counts.posts[BASE]]
+                roots = (rows["origin"] & ((1 << 29) - 1)).tolist()
+                assert not {*rows["author"].tolist(), *roots} & before[update.agent]
                 shown += len(rows)
-                reshared += int((rows[:, AUTHOR] != roots).sum())
+                reshared += int((rows["author"] != roots).sum())
     assert shown > 50
     assert reshared > 5
     assert sum(map(len, muted)) > 20

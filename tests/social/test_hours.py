@@ -18,7 +18,7 @@ from prism.rng import Draw, uniform
 from prism.social.domain import SocialDomain
 from prism.social.people.hours import COLUMNS, Hours, hour_at, parse_hours, relative
 from prism.social.people.population import build_population
-from prism.social.tables import DUE, NEVER
+from prism.social.tables import NEVER
 from tests.catalogue import catalogue
 from tests.config.refusals import refusal
 
@@ -90,9 +90,9 @@ def test_people_come_online_by_the_factor_of_the_hour_in_which_a_round_begins() 
             for agent, ada in enumerate(world.population.personas)
             if uniform(4, agent, tick, Draw.ONLINE) < ada.activity * factor
         }
-        world.people[:, DUE] = NEVER
+        world.network.state.t.due[:] = NEVER
         world.begin_round(tick)
-        assert {*np.flatnonzero(world.people[:, DUE] >= tick).tolist()} == expected
+        assert {*np.flatnonzero(world.network.state.t.due >= tick).tolist()} == expected
         came.append(len(expected))
     assert min(came[2:]) > 2 * max(came[:2])
     (note,) = world.capped()

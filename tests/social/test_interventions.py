@@ -14,7 +14,6 @@ from prism.errors import ConfigError
 from prism.social.domain import SocialDomain
 from prism.social.network import Network
 from prism.social.people.population import Population, build_population
-from prism.social.tables import LEFT, SHOWN, SILENT
 from prism.social.ties.graph import FollowGraph
 from prism.social.world import SocialWorld
 from tests.social.acts import post_id, publish, reshare
@@ -129,7 +128,7 @@ async def test_people_come_back_in_the_round_in_which_their_silence_ends() -> No
     assert quiet == [2 * length - 1]  # the sessions that were interrupted end
     assert {trigger.name for trigger in by_tick[2 * length - 1]} == {"round_ends"}
     assert len({trigger.agent for tick, all_ in by_tick.items() if tick >= 2 * length for trigger in all_}) > 40
-    assert not run.world.people[:, SILENT].any()
+    assert not run.world.people["silent"].any()
 
 
 KINDS: list[dict[str, Any]] = [
@@ -154,14 +153,14 @@ async def test_a_checkpoint_after_interventions_gives_the_same_world() -> None:
 
 async def test_a_fork_may_have_shorter_feeds_and_goes_on_with_those_that_are_open() -> None:
     run = await Run(replace(SMALL, feed=replace(SMALL.feed, size=20))).advance(9)
-    longest = max(run.world.people[:, LEFT].tolist())
+    longest = max(run.world.people["left"].tolist())
     fork = Run(replace(SMALL, feed=replace(SMALL.feed, size=1)))
     fork.world.restore(Columns(run.world.columns()))
-    assert fork.world.people[:, LEFT].tolist() == run.world.people[:, LEFT].tolist()
+    assert fork.world.people["left"].tolist() == run.world.people["left"].tolist()
     assert longest > 1
     fork.people, fork.tick = [fork.domain.agent(number) for number in range(60)], 9
     await fork.advance(40)
-    assert max(fork.world.people[:, SHOWN].tolist()) > 0
+    assert max(fork.world.people["shown"].tolist()) > 0
 
 
 @pytest.mark.parametrize(

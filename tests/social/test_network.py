@@ -13,18 +13,20 @@ import numpy as np
 import pytest
 
 from prism.columns import Columns, Ints, Rows
-from prism.config import FeedConfig, RelevanceConfig
-from prism.errors import PrismError
+from prism.config import FeedConfig, RelevanceConfig, SimulationConfig
+from prism.errors import ConfigError, PrismError
 from prism.events import PostEvent, events_in
+from prism.social.domain import SocialDomain
 from prism.social.network import Network
-from prism.social.people.population import Population
+from prism.social.people.population import Population, build_population
 from prism.social.posts.cascade import CascadeSize
 from prism.social.posts.post import NO_POST, NUMBER_BITS, Post
 from prism.social.state import NUMBERS_MAX
-from prism.social.tables import BASE, END, ENGAGEMENTS, FIRST, LEFT, MADE, SHOWN, TOUCHED
+from prism.social.tables import BASE, END, FIRST
 from prism.social.ties.graph import FollowGraph
 from prism.social.ties.rings import Rings
 from tests.catalogue import catalogue
+from tests.plain import plain_config
 from tests.social.acts import Cascade, cascades_of, like, post_id, posts_of, publish, reply, reshare, roots_of
 from tests.social.in_view import columns_of, opened, view_of
 from tests.social.people import persona
@@ -65,7 +67,7 @@ def test_a_view_shows_a_post_as_this_person_sees_it() -> None:
     post = publish(net, ADA, 3)
     like(net, BO, post.id, 4)
     reply(net, BO, post.id, 5)
-    net.state.t.people[BO, [SHOWN, LEFT]] = 5, 2
+    net.state.t.people["shown"][BO], net.state.t.people["left"][BO] = 5, 2
     seen = view_of(net, BO, post.id, 13)
     assert seen is not None
     assert (seen.id, seen.author, seen.author_name, seen.text) == (post.id, ADA, "Ada", net.text(post))
@@ -195,7 +197,7 @@ def test_a_run_that_can_number_no_more_posts_says_what_to_change() -> None:
 
 def test_a_person_can_make_no_more_posts_than_their_ids_can_tell_apart() -> None:
     net = crowd()
-    net.state.t.people[3, MADE] = (1 << NUMBER_BITS) - 1
+    net.state.t.people["made"][3] = (1 << NUMBER_BITS) - 1
     post = publish(net, 3, 0)
     for react in (reply, reshare):
         with pytest.raises(ValueError, match="person 3 has made 16,777,216 posts"):
@@ -218,8 +220,8 @@ def answer(net: Network, post: int, tick: int = 0) -> int:
 def engage(net: Network, cascades: Ints, tick: int) -> None:
     """Engage cascades, by number, as a like of each does."""
     rows = net.state.cascade_rows(cascades)
-    net.state.t.cascades[rows, TOUCHED] = tick
-    net.state.t.cascades[rows, ENGAGEMENTS] += 1
+    net.state.t.cascades["touched"][rows] = tick
+    net.state.t.cascades["engagements"][rows] += 1
 
 
 def test_more_posts_make_a_larger_cascade_then_more_depth() -> None:
@@ -310,6 +312,17 @@ def test_a_timeline_keeps_the_newest_posts_in_order_also_while_its_length_change
             for follower in graph.followers(author).tolist():
                 kept[follower] = [*kept[follower], number][-depth:]
             assert [net.state.ring("timeline").of(person) for person in range(size)] == kept
+
+
+def test_a_horizon_that_people_cannot_remember_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"feed\.horizon_rounds: .*would remember 70,070 cascades.* 65,535 at most"):
+        strangers(2, size=70, horizon_rounds=1000)
+
+
+def test_a_run_of_more_ticks_than_records_have_room_for_is_refused() -> None:
+    config = plain_config(simulation=SimulationConfig(rounds=10**9, tick_seconds=1.0))
+    with pytest.raises(ConfigError, match=r"simulation\.rounds: the run has 24,000,000,000 ticks: .* 1,073,741,824"):
+        SocialDomain(config, build_population(config.population, 1))
 
 
 def test_rings_are_filled_from_their_blocks_and_widened_without_a_loss() -> None:

@@ -18,7 +18,7 @@ from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
 from prism.social.posts.post import author_of
 from prism.social.ranking import ranking_fields
-from prism.social.tables import ACROSS, BASE, CASCADE, SHOWN
+from prism.social.tables import BASE
 from tests.actors.social_runs import digest_of
 from tests.catalogue import catalogue
 from tests.docs.pages import section
@@ -73,7 +73,7 @@ async def feeds(config: Config) -> list[tuple[Run, int, list[int]]]:
         t = run.world.network.state.t
         for update in run.updates:
             if update.tick == run.tick - 1 and update.trigger == "feed_ready" and update.to_state == "scrolling":
-                shown = t.feed[update.agent, : t.people[update.agent, SHOWN]].astype(np.int64)
+                shown = t.feed[update.agent, : t.people["shown"][update.agent]].astype(np.int64)
                 found.append((run, update.agent, (shown - t.counts.posts[BASE]).tolist()))
     return found
 
@@ -89,7 +89,7 @@ async def test_a_feed_is_in_the_order_of_an_expression_of_reader_author_and_post
         for update in run.updates:
             if update.tick != run.tick - 1 or update.trigger != "feed_ready":
                 continue
-            shown = t.feed[update.agent, : t.people[update.agent, SHOWN]].astype(np.int64)
+            shown = t.feed[update.agent, : t.people["shown"][update.agent]].astype(np.int64)
             authors = [author_of(int(post)) for post in run.world.network.living.ids(shown)]
             scores = [
                 0.1 * graph.follows(update.agent, author) - abs(opinions[author] - opinions[update.agent])  # type: ignore[operator]
@@ -115,10 +115,11 @@ async def test_engagements_across_groups_are_counted_and_survive_a_checkpoint() 
                 expected[root] += 1
     network = run.world.network
     counted = {
-        post.id: network.state.t.worth[network.state.cascade_rows(row[None])[0], ACROSS]
+        post.id: network.state.t.cascades["across"][network.state.cascade_rows(cascade)][0]
         for post in network.living
         if post.parent is None
-        for row in [network.state.t.posts[network.living.rows(np.array([network.living.number(post.id)]))[0], CASCADE]]
+        for rows in [network.living.rows(np.array([network.living.number(post.id)]))]
+        for cascade in [network.state.t.posts["cascade"][rows]]
     }
     assert sum(expected.values()) > 10
     assert counted == {root: expected[root] for root in counted}
@@ -135,7 +136,7 @@ async def test_no_author_has_more_posts_than_the_limit_on_a_side_of_a_feed(out_o
             t = run.world.network.state.t
             sides = Counter[tuple[int, bool]]()
             for row in rows:
-                author = int(t.posts[row, 2])
+                author = int(t.posts["author"][row])
                 sides[author, run.domain.population.graph.follows(reader, author)] += 1
             if sides:
                 most[bool(limit)] = max(most[bool(limit)], *sides.values())

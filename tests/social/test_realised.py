@@ -20,7 +20,7 @@ from prism.social.domain import SocialDomain
 from prism.social.kernels import turn_kernel
 from prism.social.people.population import build_population
 from prism.social.realised import unlike_configured
-from prism.social.tables import DUE, NEVER, SHOWN
+from prism.social.tables import NEVER
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.social.driver import SMALL, Run, shown, whole
@@ -105,7 +105,7 @@ def test_the_share_of_strangers_is_that_of_the_feeds_that_were_built_and_none_is
     counts = run.world.realised.feeds
     error = math.sqrt(share * (1 - share) / counts.shown)  # of whole places that are drawn independently, or less
     assert counts.shown_outside / counts.shown == pytest.approx(share, abs=0.01 + 4 * error)
-    assert run.world.people[:, SHOWN].max() <= size
+    assert run.world.people["shown"].max() <= size
     assert counts.shown < 0.99 * counts.places, "the graph is sparse, so feeds are shorter than they could be"
     assert told(run.world.totals()) == ""
 
@@ -115,9 +115,9 @@ def test_people_are_online_as_often_as_is_configured() -> None:
     world = SocialDomain(Config(population=population), build_population(population, 7)).world
     came, rounds = 0, 20
     for number in range(rounds):
-        world.people[:, DUE] = NEVER
-        turn_kernel.begin_round(world.network.state.t, number * world.ticks_per_round, np.ones(1))
-        came += int(np.count_nonzero(world.people[:, DUE] != NEVER))
+        world.network.state.t.due[:] = NEVER
+        turn_kernel.begin_round(world.network.state.held, number * world.ticks_per_round, np.ones(1))
+        came += int(np.count_nonzero(world.network.state.t.due != NEVER))
     spread = world.traits.activity.std() / math.sqrt(4000)
     assert came / rounds / 4000 == pytest.approx(0.6, abs=4 * spread)
 
@@ -140,7 +140,7 @@ def test_long_stays_are_counted_to_three_digits(lengths: list[int]) -> None:
     for length in lengths:
         tick += length
         kind = [list(AgentState).index(AgentState.IDLE), 0, 0, -1, 0]
-        turn_kernel.apply(world.network.state.t, tick, codes, codes, np.array([kind]))
+        turn_kernel.apply(world.network.state.held, tick, codes, codes, np.array([kind]))
     behaviour = world.realised.behaviour(tick, 0, 0)
     dwell = behaviour["dwell"]["idle"]
     assert dwell["mean_ticks"] == pytest.approx(sum(lengths) / len(lengths), rel=0.01)

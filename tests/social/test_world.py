@@ -9,7 +9,7 @@ import pytest
 
 from prism.agents import Source, Update
 from prism.config import FeedConfig, SimulationConfig
-from prism.social.tables import DUE, NEVER, NEXT, SHOWN, WAITS
+from prism.social.tables import NEVER
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.social.acts import cascades_of, posts_of
@@ -71,7 +71,7 @@ def test_the_last_tick_of_a_round_only_ends_it(run: Run) -> None:
 def test_after_a_rounds_end_only_those_with_a_decision_are_not_idle(run: Run) -> None:
     decided = {update.agent for update in run.updates if update.tick == run.tick - 1 and update.trigger == "decides"}
     awake = {number for number in range(60) if run.world.state(number) is not AgentState.IDLE}
-    assert awake <= decided | {*np.flatnonzero(run.world.people[:, WAITS]).tolist()}
+    assert awake <= decided | {*np.flatnonzero(run.world.people["waits"]).tolist()}
 
 
 async def test_the_same_configuration_gives_the_same_run(run: Run, size: Size) -> None:
@@ -119,8 +119,8 @@ async def test_a_turn_that_moved_nobody_is_followed_by_a_timeout(source: Source)
     run = await Run().advance(5)
     agent, entered = next((a, run.world.entered[a]) for a in range(60) if run.world.state(a) is AgentState.SCROLLING)
     run.world.apply(Update(5, agent, "sees_post", "scrolling", "scrolling", source))
-    following = run.world.triggers_known[run.world.people[agent, NEXT]]
-    assert (following, run.world.people[agent, DUE]) == ("timeout", max(6, entered + 5))
+    following = run.world.triggers_known[run.world.people["next"][agent]]
+    assert (following, run.world.network.state.t.due[agent]) == ("timeout", max(6, entered + 5))
     await run.advance(6)
     freed = [(each.trigger, each.to_state) for each in run.updates if each.agent == agent and each.tick >= 5]
     assert freed[0] == ("timeout", "resting")
@@ -129,7 +129,7 @@ async def test_a_turn_that_moved_nobody_is_followed_by_a_timeout(source: Source)
 def test_an_idle_person_whose_turn_failed_misses_the_round() -> None:
     world = Run().world
     world.apply(Update(0, 3, "feed_ready", "idle", "idle", Source.CRASH))
-    assert world.people[3, DUE] == NEVER
+    assert world.network.state.t.due[3] == NEVER
 
 
 @catalogue(("attention", "fatigues"), [(1.0, {0.0, 0.2, 0.4, 0.6, 0.8}), (0.0, {0.0})])
@@ -138,7 +138,7 @@ async def test_attention_decides_how_far_down_a_feed_people_consider_posts(
 ) -> None:
     few = SimulationConfig(rounds=3, seed=5)
     run = await whole(msgspec.structs.replace(SMALL, simulation=few, feed=FeedConfig(attention=attention)))
-    full_feeds = [each.view.fatigue for each in shown(run, "decides") if run.world.people[each.agent, SHOWN] == 5]
+    full_feeds = [each.view.fatigue for each in shown(run, "decides") if run.world.people["shown"][each.agent] == 5]
     assert {round(fatigue, 2) for fatigue in full_feeds} >= fatigues
     assert (moves(run.updates)["evaluating", "ignores"] == 0) is (attention == 1.0)
     assert {each.view.fatigue > 0.0 for each in shown(run, "ignores")} <= {True}

@@ -15,7 +15,7 @@ from prism.kernel_rng import U, drawn_bits, mixed_bits, scattered, unit
 from prism.kernels import called, kernel
 from prism.rng import Draw
 from prism.social import tables as col
-from prism.social.kernels.post_kernel import bits_for, follows, has_muted, part_originals, root_author, row_of
+from prism.social.kernels.post_kernel import bits_for, follows, has_muted, id_of, part_originals, root_author, row_of
 from prism.social.posts.post import NUMBER_BITS
 
 _POOL, _PART = int(Draw.FEED_POOL), int(Draw.FEED_PART)
@@ -27,8 +27,8 @@ _ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 @kernel
 def mark_seen(t: Any, person: Any, value: Any) -> None:
     # A ring's newest number is before its end, so this goes back from there, and around the front.
-    ring, slots, at = t.seen[person], t.room.slots, t.people[person, col.SEEN_END]
-    for _ in range(t.people[person, col.SEEN_COUNT]):
+    ring, slots, at = t.seen[person], t.room.slots, t.people[person].seen_end
+    for _ in range(t.people[person].seen_count):
         at = at - 1 if at else len(ring) - 1
         slots[ring[at] & _SLOT] = value
 
@@ -38,8 +38,8 @@ def has_seen(t: Any, person: Any, cascade: Any) -> Any:
     # Cascades share slots, so an empty slot is a certain no, and a full one decides nothing: then the ring is read.
     if not t.room.slots[cascade & _SLOT]:
         return False
-    ring, at = t.seen[person], t.people[person, col.SEEN_END]
-    for _ in range(t.people[person, col.SEEN_COUNT]):
+    ring, at = t.seen[person], t.people[person].seen_end
+    for _ in range(t.people[person].seen_count):
         at = at - 1 if at else len(ring) - 1
         if ring[at] == cascade:
             return True
@@ -56,8 +56,8 @@ def is_shown_again(t: Any, person: Any, cascade: Any, author: Any) -> Any:
     if t.settings.exposure == col.ONCE:
         return False
     # 1. The cascade was shown, but only by posts of other authors.
-    was_shown, width, end = False, t.exposed.shape[1], t.people[person, col.EXPOSED_END]
-    for back in range(t.people[person, col.EXPOSED_COUNT]):
+    was_shown, width, end = False, t.exposed.shape[1], t.people[person].exposed_end
+    for back in range(t.people[person].exposed_count):
         at = (end - 1 - back) % width
         if t.exposed[person, at] == cascade:
             if t.exposed_posts[person, at] >> NUMBER_BITS == author:
@@ -66,8 +66,8 @@ def is_shown_again(t: Any, person: Any, cascade: Any, author: Any) -> Any:
     if not was_shown:
         return False
     # 2. The person has not engaged with it.
-    width, end = t.engaged.shape[1], t.people[person, col.ENGAGED_END]
-    for back in range(t.people[person, col.ENGAGED_COUNT]):
+    width, end = t.engaged.shape[1], t.people[person].engaged_end
+    for back in range(t.people[person].engaged_count):
         if t.engaged[person, (end - 1 - back) % width] == cascade:
             return False
     # 3. The person follows the author.
@@ -85,21 +85,21 @@ def has_reached(t: Any, person: Any, post: Any, tick: Any) -> Any:
     if not settings.response:
         return True
     # The draws depend on the original and the author, never on the tick, so later looks at a post agree with this one.
-    of_original = unit(t.key, root_author(t, post), 0, _SPEED, row[col.ORIGIN])
-    of_person = unit(t.key, person, row[col.AUTHOR], _RESPONSE, row[col.ORIGIN])
+    of_original = unit(t.key, root_author(t, post), 0, _SPEED, row.origin)
+    of_person = unit(t.key, person, row.author, _RESPONSE, row.origin)
     log = settings.speed_sigma * normal_quantile(max(of_original, LEAST_DRAW))  # the quantile of 0 is -inf
     log += settings.response_sigma * normal_quantile(max(of_person, LEAST_DRAW))
-    return tick - row[col.CREATED] >= settings.response * math.exp(log)
+    return tick - row.created >= settings.response * math.exp(log)
 
 
 @kernel
 def across_of(t: Any, post: Any) -> Any:
-    return t.worth[row_of(t, t.posts[post, col.CASCADE]), col.ACROSS]
+    return t.cascades[row_of(t, t.posts[post].cascade)].across
 
 
 @kernel
 def followers_of(t: Any, post: Any) -> Any:
-    author = t.posts[post, col.AUTHOR]
+    author = t.posts[post].author
     return t.ties.followers.ends[author] - t.ties.followers.starts[author]
 
 
@@ -118,16 +118,16 @@ def comes_first(t: Any, one: Any, other: Any) -> Any:
     if room.lucks[one] != room.lucks[other]:
         return room.lucks[one] > room.lucks[other]
     base = t.counts.posts[col.BASE]
-    return t.posts[room.numbers[one] - base, col.ID] > t.posts[room.numbers[other] - base, col.ID]
+    return id_of(t, room.numbers[one] - base) > id_of(t, room.numbers[other] - base)
 
 
 @kernel
 def put(t: Any, at: Any, person: Any, number: Any, tick: Any) -> None:
     post, room = number - t.counts.posts[col.BASE], t.room
     row = t.posts[post]
-    room.numbers[at], room.cascades[at], room.created[at] = number, row[col.CASCADE], row[col.CREATED]
+    room.numbers[at], room.cascades[at], room.created[at] = number, row.cascade, row.created
     # Twice the author: else a's reshare of b's original and b's of a's, of the same tick, would have the same hash.
-    room.lucks[at] = scattered(row[col.ORIGIN] + (row[col.AUTHOR] << 1))
+    room.lucks[at] = scattered(row.origin + (row.author << 1))
     room.scores[at] = called(t.settings.score, t, person, post, tick)
 
 
@@ -135,7 +135,7 @@ def put(t: Any, at: Any, person: Any, number: Any, tick: Any) -> None:
 def is_muted(t: Any, person: Any, post: Any) -> Any:
     """Return whether a person has muted the author of the post in a row, or of the original at its root."""
     ties, root = t.ties, root_author(t, post)
-    return has_muted(ties, person, t.posts[post, col.AUTHOR]) or has_muted(ties, person, root)
+    return has_muted(ties, person, t.posts[post].author) or has_muted(ties, person, root)
 
 
 @kernel
@@ -145,15 +145,15 @@ def add_own(t: Any, person: Any, tick: Any) -> Any:
     Forgotten posts are left out, and so are the reader's own, those of people whom the reader has muted, those that
     have not reached the reader, and those of cascades that the reader has seen, unless they are shown again.
     """
-    posts, cascades, ring, at = t.posts, t.room.cascades, t.timeline[person], t.people[person, col.CAME_END]
+    posts, cascades, ring, at = t.posts, t.room.cascades, t.timeline[person], t.people[person].came_end
     first, base, count, mutes = t.counts.posts[col.FIRST], t.counts.posts[col.BASE], 0, len(t.ties.muted.ends) > 0
-    for _ in range(t.people[person, col.CAME_COUNT]):
+    for _ in range(t.people[person].came_count):
         # 1. Leave out posts that cannot be shown. Cheap checks come first, because they run for every post that came.
         at = at - 1 if at else len(ring) - 1
         number = np.int64(ring[at])
         if number < first:
             continue
-        author, cascade = posts[number - base, col.AUTHOR], posts[number - base, col.CASCADE]
+        author, cascade = posts[number - base].author, posts[number - base].cascade
         if author == person or (mutes and is_muted(t, person, number - base)):
             continue
         if not has_reached(t, person, number - base, tick):
@@ -235,12 +235,12 @@ def is_within_caps(t: Any, at: Any, start: Any, stop: Any) -> Any:
     settings, base = t.settings, t.counts.posts[col.BASE]
     if not (settings.per_author or settings.per_topic):
         return True
-    author, topics = t.posts[t.room.numbers[at] - base, col.AUTHOR], t.posts[t.room.numbers[at] - base, col.TOPICS]
+    author, topics = t.posts[t.room.numbers[at] - base].author, t.posts[t.room.numbers[at] - base].topics
     of_author = of_topics = 0
     for other in range(start, stop):
         post = t.room.numbers[other] - base
-        of_author += t.posts[post, col.AUTHOR] == author
-        of_topics += t.posts[post, col.TOPICS] == topics
+        of_author += t.posts[post].author == author
+        of_topics += t.posts[post].topics == topics
     if settings.per_author and of_author >= settings.per_author:
         return False
     return not settings.per_topic or of_topics < settings.per_topic
@@ -269,7 +269,7 @@ def keep_within_caps(t: Any, count: Any) -> Any:
 def is_eligible(t: Any, person: Any, own: Any, at: Any, tick: Any) -> Any:
     """Return whether a candidate may be shown from out of network: its author is not followed, its cascade is new."""
     post = t.room.numbers[at] - t.counts.posts[col.BASE]
-    cascade, author = t.room.cascades[at], t.posts[post, col.AUTHOR]
+    cascade, author = t.room.cascades[at], t.posts[post].author
     if author == person or has_seen(t, person, cascade) or not has_reached(t, person, post, tick):
         return False
     if has_muted(t.ties, person, author):
@@ -342,15 +342,15 @@ def remember_shown(t: Any, person: Any, shown: Any) -> None:
     people, base = t.people[person], t.counts.posts[col.BASE]
     for at in range(shown):
         post = t.feed[person, at] - base
-        t.seen[person, people[col.SEEN_END]] = t.posts[post, col.CASCADE]
-        people[col.SEEN_END] = (people[col.SEEN_END] + 1) % t.seen.shape[1]
+        t.seen[person, people.seen_end] = t.posts[post].cascade
+        people.seen_end = (people.seen_end + 1) % t.seen.shape[1]
         if t.settings.exposure != col.ONCE:
-            t.exposed_posts[person, people[col.EXPOSED_END]] = t.posts[post, col.ID]
-            t.exposed[person, people[col.EXPOSED_END]] = t.posts[post, col.CASCADE]
-            people[col.EXPOSED_END] = (people[col.EXPOSED_END] + 1) % t.exposed.shape[1]
-    people[col.SEEN_COUNT] = min(people[col.SEEN_COUNT] + shown, t.settings.seen_depth)
+            t.exposed_posts[person, people.exposed_end] = id_of(t, post)
+            t.exposed[person, people.exposed_end] = t.posts[post].cascade
+            people.exposed_end = (people.exposed_end + 1) % t.exposed.shape[1]
+    people.seen_count = min(people.seen_count + shown, t.settings.seen_depth)
     if t.settings.exposure != col.ONCE:
-        people[col.EXPOSED_COUNT] = min(people[col.EXPOSED_COUNT] + shown, t.settings.memory)
+        people.exposed_count = min(people.exposed_count + shown, t.settings.memory)
 
 
 @kernel
@@ -395,7 +395,7 @@ def build_feed(t: Any, person: Any, tick: Any) -> None:
     mix(t, person, inside, own, outside)
     shown = inside + outside
     remember_shown(t, person, shown)
-    t.people[person, col.SHOWN] = t.people[person, col.LEFT] = shown
+    t.people[person].shown = t.people[person].left = shown
     # 6. Counts: the places that the settings ask for, and those that were filled.
     counts[col.BUILT] += 1
     counts[col.PLACES] += total

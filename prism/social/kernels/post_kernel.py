@@ -88,14 +88,20 @@ def row_of(t: Any, cascade: Any) -> Any:
 
 
 @kernel
+def id_of(t: Any, post: Any) -> Any:
+    """Return the id of the post in a row."""
+    return (np.int64(t.posts[post].author) << NUMBER_BITS) | t.posts[post].made
+
+
+@kernel
 def root_author(t: Any, post: Any) -> Any:
     """Return the author of the original at the root of the post in a row."""
-    return t.posts[post, col.ORIGIN] & _AUTHOR_MASK
+    return t.posts[post].origin & _AUTHOR_MASK
 
 
 @kernel
 def engagements_of(t: Any, post: Any) -> Any:
-    return t.cascades[row_of(t, t.posts[post, col.CASCADE]), col.ENGAGEMENTS]
+    return t.cascades[row_of(t, t.posts[post].cascade)].engagements
 
 
 # What a person sees of a post
@@ -139,9 +145,9 @@ def exposures_of(t: Any, person: Any, post: Any) -> Any:
     # The rings have the posts shown and their cascades at the same places. Each other author of this cascade counts
     # once, oldest first, up to the post itself: the ring has the whole feed already, also the posts further down.
     ids, cascades, width = t.exposed_posts, t.exposed, t.exposed.shape[1]
-    cascade, name, author = t.posts[post, col.CASCADE], t.posts[post, col.ID], t.posts[post, col.AUTHOR]
-    first, count = t.people[person, col.EXPOSED_END] - t.people[person, col.EXPOSED_COUNT], 1
-    for step in range(t.people[person, col.EXPOSED_COUNT]):
+    cascade, name, author = t.posts[post].cascade, id_of(t, post), t.posts[post].author
+    first, count = t.people[person].exposed_end - t.people[person].exposed_count, 1
+    for step in range(t.people[person].exposed_count):
         at = (first + step) % width
         if ids[person, at] == name:
             break
@@ -168,15 +174,15 @@ def appeal_of(t: Any, person: Any, post: Any, exposures: Any) -> Any:
     """
     chance = exposures - 1 if t.settings.exposure == col.SIMPLE else 0
     # The draw u is below 1, so a smaller power makes u^power larger: more appeals to those who participate more.
-    row = row_of(t, t.posts[post, col.CASCADE])
+    row = row_of(t, t.posts[post].cascade)
     power = t.settings.appeal_power / t.participation[person if len(t.participation) > 1 else 0]
-    drawn = math.pow(unit(t.key, person, chance, _APPEAL, t.posts[post, col.ORIGIN]), power)
-    return max(min(1.0, drawn * t.worth[row, col.QUALITY]), t.worth[row, col.LEAST_APPEAL])
+    drawn = math.pow(unit(t.key, person, chance, _APPEAL, t.posts[post].origin), power)
+    return max(min(1.0, drawn * t.cascades[row].quality), t.cascades[row].least_appeal)
 
 
 @kernel
 def quality_of(t: Any, post: Any) -> Any:
-    return t.worth[row_of(t, t.posts[post, col.CASCADE]), col.QUALITY]
+    return t.cascades[row_of(t, t.posts[post].cascade)].quality
 
 
 @kernel
@@ -189,25 +195,25 @@ def popularity_of(t: Any, post: Any) -> Any:
 @kernel
 def velocity_of(t: Any, post: Any, tick: Any) -> Any:
     """Return the engagements a round of the post in a row, whose life counts as one round at least."""
-    done = t.posts[post, col.LIKES] + t.posts[post, col.REPLIES] + t.posts[post, col.RESHARES]
-    return done * t.settings.ticks_per_round / max(t.settings.ticks_per_round, tick - t.posts[post, col.CREATED])
+    done = t.details[post].likes + t.details[post].replies + t.details[post].reshares
+    return done * t.settings.ticks_per_round / max(t.settings.ticks_per_round, tick - t.posts[post].created)
 
 
 @kernel
 def place_in_feed(t: Any, person: Any) -> Any:
     """Return the number of posts of a person's feed before the one in view."""
-    return max(0, t.people[person, col.SHOWN] - max(0, t.people[person, col.LEFT]) - 1)
+    return max(0, t.people[person].shown - max(0, t.people[person].left) - 1)
 
 
 @kernel
 def fatigue_of(t: Any, person: Any) -> Any:
     """Return the share of the session's feed that a person has seen already."""
-    return place_in_feed(t, person) / max(1, t.people[person, col.SHOWN])
+    return place_in_feed(t, person) / max(1, t.people[person].shown)
 
 
 @kernel
 def has_view(t: Any, person: Any) -> Any:
-    return t.people[person, col.CURRENT] >= t.counts.posts[col.FIRST]
+    return t.people[person].current >= t.counts.posts[col.FIRST]
 
 
 @kernel
@@ -216,9 +222,9 @@ def drawn_about(t: Any, person: Any, tick: Any, draw: Any) -> Any:
     if not has_view(t, person):
         return unit(t.key, person, tick, draw, 0)
     # Not the tick itself but the ticks since the post came into view: in another run it may come earlier or later.
-    post = t.people[person, col.CURRENT] - t.counts.posts[col.BASE]
-    ticks = tick - t.people[person, col.CAME] + (exposures_of(t, person, post) - 1) * EXPOSURE_TICKS
-    return unit(t.key, person, ticks, draw, t.posts[post, col.ORIGIN])
+    post = t.people[person].current - t.counts.posts[col.BASE]
+    ticks = tick - t.people[person].came + (exposures_of(t, person, post) - 1) * EXPOSURE_TICKS
+    return unit(t.key, person, ticks, draw, t.posts[post].origin)
 
 
 @kernel
@@ -231,16 +237,19 @@ def see(tables: Any, people: Any, tick: Any, wholes: Any, shares: Any) -> None:
     t = address_of(tables)
     for at in range(len(people)):
         person = people[at]
-        number = t.people[person, col.CURRENT]
+        number = t.people[person].current
         post = number - t.counts.posts[col.BASE]
         exposures = exposures_of(t, person, post)
-        for column in range(col.POST_COLUMNS):
-            wholes[at, column] = t.posts[post, column]
-        wholes[at, col.NUMBER], wholes[at, col.VIEWED] = number, tick - t.people[person, col.CAME]
+        row, details = t.posts[post], t.details[post]
+        wholes[at, col.ID], wholes[at, col.ORIGIN], wholes[at, col.AUTHOR] = id_of(t, post), row.origin, row.author
+        wholes[at, col.CREATED], wholes[at, col.TOPICS], wholes[at, col.KIND] = row.created, row.topics, row.kind
+        wholes[at, col.LIKES], wholes[at, col.REPLIES] = details.likes, details.replies
+        wholes[at, col.RESHARES], wholes[at, col.GIVEN] = details.reshares, details.given
+        wholes[at, col.NUMBER], wholes[at, col.VIEWED] = number, tick - t.people[person].came
         wholes[at, col.TIMES] = exposures
-        wholes[at, col.FOLLOWED] = follows(t.ties, person, t.posts[post, col.AUTHOR])
+        wholes[at, col.FOLLOWED] = follows(t.ties, person, row.author)
         shares[at, col.VELOCITY], shares[at, col.POPULARITY] = velocity_of(t, post, tick), popularity_of(t, post)
-        shares[at, col.TOPIC_MATCH] = topic_match(t.interests, person, t.posts[post, col.TOPICS])
+        shares[at, col.TOPIC_MATCH] = topic_match(t.interests, person, row.topics)
         shares[at, col.APPEAL], shares[at, col.FATIGUE] = appeal_of(t, person, post, exposures), fatigue_of(t, person)
         shares[at, col.APPRECIATED] = quality_of(t, post)
 
@@ -276,7 +285,7 @@ def part_originals(t: Any) -> None:
     for part in range(1 << bits):
         t.part_counts[part] = 0
     for at in range(counts[col.OLDEST], counts[col.NEWEST]):
-        t.part_counts[part_of(t, t.posts[t.originals[at] - base, col.ORIGIN], bits)] += 1
+        t.part_counts[part_of(t, t.posts[t.originals[at] - base].origin, bits)] += 1
     # 2. Place the parts: the spare places are divided equally.
     spare, start = (len(t.part_posts) - known) >> bits, 0
     for part in range(1 << bits):
@@ -292,7 +301,7 @@ def part_originals(t: Any) -> None:
 @kernel
 def add_to_part(t: Any, number: Any, bits: Any) -> Any:
     """Put an original into its part; return whether there was room."""
-    origin = t.posts[number - t.counts.posts[col.BASE], col.ORIGIN]
+    origin = t.posts[number - t.counts.posts[col.BASE]].origin
     part = part_of(t, origin, bits)
     to = t.part_starts[part] + t.part_counts[part]
     if to >= t.part_starts[part + 1]:
@@ -317,10 +326,10 @@ def add_original(t: Any, number: Any) -> None:
 def deliver(t: Any, person: Any, number: Any) -> None:
     """Add a post to a person's timeline, in place of the oldest if that is full."""
     people, width = t.people, t.timeline.shape[1]
-    end = people[person, col.CAME_END]
+    end = people[person].came_end
     t.timeline[person, end] = number
-    people[person, col.CAME_END] = end + 1 if end + 1 < width else 0
-    people[person, col.CAME_COUNT] = min(people[person, col.CAME_COUNT] + 1, t.settings.depth)
+    people[person].came_end = end + 1 if end + 1 < width else 0
+    people[person].came_count = min(people[person].came_count + 1, t.settings.depth)
 
 
 @kernel
@@ -333,29 +342,25 @@ def begin_cascade(t: Any, post: Any, number: Any) -> None:
     counts = t.counts.cascades
     row = counts[col.ROWS]
     counts[col.ROWS] += 1
-    t.posts[post, col.CASCADE] = row + counts[col.SHIFT]
-    cascade = t.cascades[row]
-    cascade[col.ROOT], cascade[col.ROOT_NUMBER], cascade[col.TOUCHED] = (
-        t.posts[post, col.ID],
-        number,
-        t.posts[post, col.CREATED],
-    )
-    cascade[col.SIZE], cascade[col.DEEPEST], cascade[col.ENGAGEMENTS] = 1, 0, 0
-    t.worth[row, col.QUALITY], t.worth[row, col.LEAST_APPEAL], t.worth[row, col.ACROSS] = 1.0, 0.0, 0.0
+    t.posts[post].cascade = row + counts[col.SHIFT]
+    cascade, tree = t.cascades[row], t.trees[row]
+    cascade.quality, cascade.least_appeal, cascade.across, cascade.engagements = 1.0, 0.0, 0, 0
+    cascade.touched = t.posts[post].created
+    tree.root, tree.root_number, tree.size, tree.deepest = id_of(t, post), number, 1, 0
 
 
 @kernel
 def grow_cascade(t: Any, post: Any) -> None:
     """Add the reply or reshare in a row to its cascade."""
-    counts, row = t.counts.cascades, row_of(t, t.posts[post, col.CASCADE])
-    size = t.cascades[row, col.SIZE] + 1
-    depth = max(t.cascades[row, col.DEEPEST], t.posts[post, col.DEPTH])
-    t.cascades[row, col.SIZE], t.cascades[row, col.DEEPEST] = size, depth
+    counts, row = t.counts.cascades, row_of(t, t.posts[post].cascade)
+    size = t.trees[row].size + 1
+    depth = max(t.trees[row].deepest, t.details[post].depth)
+    t.trees[row].size, t.trees[row].deepest = size, depth
     counts[col.BRANCHED] += size == 2
     counts[col.DEEPEST_OF_ALL] = max(counts[col.DEEPEST_OF_ALL], depth)
     if size > counts[col.LARGEST_SIZE] or (size == counts[col.LARGEST_SIZE] and depth > counts[col.LARGEST_DEPTH]):
         counts[col.LARGEST], counts[col.LARGEST_SIZE], counts[col.LARGEST_DEPTH] = (
-            t.cascades[row, col.ROOT],
+            t.trees[row].root,
             size,
             depth,
         )
@@ -367,9 +372,9 @@ def new_post(t: Any, author: Any, tick: Any, kind: Any) -> Any:
 
     Its id is the author's number and the author's count of posts before it.
     """
-    counts, made = t.counts.posts, t.people[author, col.MADE]
-    if t.people[author, col.WITHHELD] == made + 1:
-        t.people[author, col.MADE] += 1  # so that the author's later posts keep their ids
+    counts, made = t.counts.posts, t.people[author].made
+    if t.people[author].withheld == made + 1:
+        t.people[author].made += 1  # so that the author's later posts keep their ids
         return -1
     # A kernel cannot raise an error: the caller in Python does, by REFUSED.
     if counts[col.END] >= counts[col.MOST] or made >= _NUMBER_MAX:
@@ -377,23 +382,18 @@ def new_post(t: Any, author: Any, tick: Any, kind: Any) -> Any:
         return -1
     post = counts[col.END] - counts[col.BASE]
     counts[col.END] += 1
-    t.people[author, col.MADE] += 1
-    row = t.posts[post]
-    row[col.ID], row[col.AUTHOR], row[col.CREATED], row[col.KIND] = (
-        (np.int64(author) << NUMBER_BITS) | made,
-        author,
-        tick,
-        kind,
-    )
-    row[col.PARENT], row[col.DEPTH], row[col.LIKES], row[col.REPLIES], row[col.RESHARES] = NO_POST, 0, 0, 0, 0
-    row[col.GIVEN] = 0
+    t.people[author].made += 1
+    row, details = t.posts[post], t.details[post]
+    row.author, row.made, row.created, row.kind = author, made, tick, kind
+    details.parent, details.depth, details.given = NO_POST, 0, 0
+    details.likes, details.replies, details.reshares = 0, 0, 0
     return post
 
 
 @kernel
 def send(t: Any, post: Any) -> None:
     """Send the post in a row to its author's followers, as far as they are of this shard."""
-    author, number, followers = t.posts[post, col.AUTHOR], post + t.counts.posts[col.BASE], t.ties.followers
+    author, number, followers = t.posts[post].author, post + t.counts.posts[col.BASE], t.ties.followers
     stop, high = followers.ends[author], t.settings.high
     for at in range(first_from(followers.values, followers.starts[author], stop, t.settings.low), stop):
         if followers.values[at] >= high:
@@ -420,10 +420,10 @@ def publish_as(tables: Any, author: Any, tick: Any, topics: Any, origin: Any) ->
     if post < 0:
         return post
     number = post + t.counts.posts[col.BASE]
-    t.posts[post, col.TOPICS], t.posts[post, col.ORIGIN] = topics, origin
+    t.posts[post].topics, t.posts[post].origin = topics, origin
     begin_cascade(t, post, number)
     t.counts.done[col.PUBLISH] += 1
-    note(t, author, col.PUBLISH, t.posts[post, col.ID], NO_POST, topics)
+    note(t, author, col.PUBLISH, id_of(t, post), NO_POST, topics)
     add_original(t, number)
     send(t, post)
     return post
@@ -431,7 +431,7 @@ def publish_as(tables: Any, author: Any, tick: Any, topics: Any, origin: Any) ->
 
 @kernel
 def begun_in(t: Any, author: Any, tick: Any) -> Any:
-    return t.people[author, col.BEGUN] if t.people[author, col.BEGUN_IN] == tick else np.int64(0)
+    return t.people[author].begun if t.people[author].begun_in == tick else np.int64(0)
 
 
 @kernel
@@ -488,18 +488,18 @@ def publish(t: Any, author: Any, tick: Any) -> Any:
         given = taken_from_file(t, author, tick)
     topics = t.given_topics[given] if given else interest_of(t, author, tick)
     # 2. Its name, as `prism.social.posts.post.origin_of` makes it.
-    if person[col.BEGUN_IN] != tick:
-        person[col.BEGUN_IN], person[col.BEGUN] = tick, 0
-    place = person[col.BEGUN] % _OWN_PLACES
+    if person.begun_in != tick:
+        person.begun_in, person.begun = tick, 0
+    place = person.begun % _OWN_PLACES
     name = (np.int64(tick) << _TICK_BITS) | ((1 + place) << _AUTHOR_BITS) | np.int64(author)
-    person[col.BEGUN] += 1
+    person.begun += 1
     # 3. The post, and what it is worth to everybody.
     post = publish_as(t, author, tick, topics, name)
     if post >= 0:
-        t.posts[post, col.GIVEN] = given
+        t.details[post].given = given
         if t.settings.quality_sigma:
             quality = drawn_quality(t.key, author, tick, t.settings.quality_sigma, place)
-            t.worth[row_of(t, t.posts[post, col.CASCADE]), col.QUALITY] = quality
+            t.cascades[row_of(t, t.posts[post].cascade)].quality = quality
     return post
 
 
@@ -525,23 +525,23 @@ def are_apart(t: Any, person: Any, other: Any) -> Any:
 def engage(t: Any, person: Any, post: Any, tick: Any) -> None:
     """Count a person's engagement with the cascade of the post in a row, and remember it where it is shown again."""
     # 1. The cascade's counts; TOUCHED keeps it from being forgotten.
-    cascade = t.posts[post, col.CASCADE]
+    cascade = t.posts[post].cascade
     row = row_of(t, cascade)
-    t.cascades[row, col.ENGAGEMENTS] += 1
-    t.cascades[row, col.TOUCHED] = tick
+    t.cascades[row].engagements += 1
+    t.cascades[row].touched = tick
     if t.settings.across >= 0 and are_apart(t, person, root_author(t, post)):
-        t.worth[row, col.ACROSS] += 1.0
+        t.cascades[row].across += 1
     if t.settings.exposure == col.ONCE or not is_own(t, person):
         return
     # 2. The person's ring, each cascade once.
     people, ring, width = t.people, t.engaged, t.engaged.shape[1]
-    end = people[person, col.ENGAGED_END]
-    for back in range(people[person, col.ENGAGED_COUNT]):
+    end = people[person].engaged_end
+    for back in range(people[person].engaged_count):
         if ring[person, (end - 1 - back) % width] == cascade:
             return
     ring[person, end] = cascade
-    people[person, col.ENGAGED_END] = (end + 1) % width
-    people[person, col.ENGAGED_COUNT] = min(people[person, col.ENGAGED_COUNT] + 1, t.settings.memory)
+    people[person].engaged_end = (end + 1) % width
+    people[person].engaged_count = min(people[person].engaged_count + 1, t.settings.memory)
 
 
 @kernel
@@ -550,18 +550,18 @@ def credited(t: Any, person: Any, post: Any) -> Any:
 
     A forgotten post cannot be the parent.
     """
-    first, base, cascade = t.counts.posts[col.FIRST], t.counts.posts[col.BASE], t.posts[post, col.CASCADE]
+    first, base, cascade = t.counts.posts[col.FIRST], t.counts.posts[col.BASE], t.posts[post].cascade
     if t.settings.credit == col.TO_ROOT:
-        root = t.cascades[row_of(t, cascade), col.ROOT_NUMBER]
+        root = t.trees[row_of(t, cascade)].root_number
         return root - base if root >= first else post
     # The latest post of the cascade that came to the person. A reply hands no post on, so it gets no credit.
     if t.settings.credit == col.TO_NEWEST:
-        width, end = t.timeline.shape[1], t.people[person, col.CAME_END]
-        for back in range(t.people[person, col.CAME_COUNT]):
+        width, end = t.timeline.shape[1], t.people[person].came_end
+        for back in range(t.people[person].came_count):
             number = np.int64(t.timeline[person, (end - 1 - back) % width])
-            if number < first or t.posts[number - base, col.CASCADE] != cascade:
+            if number < first or t.posts[number - base].cascade != cascade:
                 continue
-            if t.posts[number - base, col.KIND] != col.IS_REPLY:
+            if t.posts[number - base].kind != col.IS_REPLY:
                 return number - base
     return post
 
@@ -573,9 +573,9 @@ def add_child(t: Any, author: Any, tick: Any, kind: Any, above: Any) -> Any:
     if post < 0:
         return post
     row, parent = t.posts[post], t.posts[above]
-    row[col.TOPICS], row[col.ORIGIN], row[col.CASCADE] = parent[col.TOPICS], parent[col.ORIGIN], parent[col.CASCADE]
-    row[col.GIVEN] = parent[col.GIVEN]
-    row[col.PARENT], row[col.DEPTH] = parent[col.ID], parent[col.DEPTH] + 1
+    row.topics, row.origin, row.cascade = parent.topics, parent.origin, parent.cascade
+    t.details[post].given, t.details[post].depth = t.details[above].given, t.details[above].depth + 1
+    t.details[post].parent = id_of(t, above)
     grow_cascade(t, post)
     return post
 
@@ -587,23 +587,23 @@ def react(t: Any, person: Any, effect: Any, seen: Any, tick: Any) -> None:
     A reply goes to the author of what it answers, a reshare to the person's followers.
     """
     if effect == col.LIKE:
-        t.posts[seen, col.LIKES] += 1
-        note(t, person, col.LIKE, t.posts[seen, col.ID], NO_POST, 0)
+        t.details[seen].likes += 1
+        note(t, person, col.LIKE, id_of(t, seen), NO_POST, 0)
     elif effect == col.REPLY:
         post = add_child(t, person, tick, col.IS_REPLY, seen)
         if post < 0:
             return
-        t.posts[seen, col.REPLIES] += 1
-        note(t, person, col.REPLY, t.posts[post, col.ID], t.posts[seen, col.ID], 0)
-        if t.posts[seen, col.AUTHOR] != person and is_own(t, t.posts[seen, col.AUTHOR]):
-            deliver(t, t.posts[seen, col.AUTHOR], post + t.counts.posts[col.BASE])
+        t.details[seen].replies += 1
+        note(t, person, col.REPLY, id_of(t, post), id_of(t, seen), 0)
+        if t.posts[seen].author != person and is_own(t, t.posts[seen].author):
+            deliver(t, t.posts[seen].author, post + t.counts.posts[col.BASE])
     else:
         above = credited(t, person, seen)
         post = add_child(t, person, tick, col.IS_RESHARE, above)
         if post < 0:
             return
-        t.posts[above, col.RESHARES] += 1
-        note(t, person, col.RESHARE, t.posts[post, col.ID], t.posts[above, col.ID], 0)
+        t.details[above].reshares += 1
+        note(t, person, col.RESHARE, id_of(t, post), id_of(t, above), 0)
         send(t, post)
     t.counts.done[effect] += 1
     engage(t, person, seen, tick)
@@ -613,13 +613,13 @@ def react(t: Any, person: Any, effect: Any, seen: Any, tick: Any) -> None:
 def change_tie(t: Any, person: Any, effect: Any, post: Any) -> None:
     """Note a tie that changes at the end of the tick: that to the author of the post in a row, or of its root."""
     # Ties change after the last wave of a tick: until then everybody of the tick sees the same ones.
-    whom = t.posts[post, col.AUTHOR]
+    whom = t.posts[post].author
     if effect >= col.FOLLOW_ROOT:
         whom, effect = root_author(t, post), effect - col.TO_ROOT_AUTHOR
     is_so = has_muted(t.ties, person, whom) if effect == col.MUTE else follows(t.ties, person, whom)
     if whom != person and is_so == (effect == col.UNFOLLOW):
         t.counts.done[effect] += 1
-        note(t, person, effect, whom, t.posts[post, col.ID], 0)
+        note(t, person, effect, whom, id_of(t, post), 0)
 
 
 @kernel

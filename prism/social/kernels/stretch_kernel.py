@@ -122,7 +122,7 @@ def are_known(t: Any, count: Any, known: Any, choosing: Any, wave: Any) -> Any:
             continue
         if number >= len(choosing.of_codes) or choosing.of_codes[number] < 0:
             return False
-        if t.people[person, col.CURRENT] < t.counts.posts[col.FIRST] or not known.with_view[wave.codes[at]]:
+        if t.people[person].current < t.counts.posts[col.FIRST] or not known.with_view[wave.codes[at]]:
             return False
     return True
 
@@ -205,7 +205,7 @@ def take_wave(t: Any, tick: Any, count: Any, known: Any, choosing: Any, wave: An
     # 2. Those who ask wait; the others' updates take effect.
     first = log.progress[ASKED]
     for at in range(first, first + asked):
-        t.people[log.agents[at], col.WAITS] = 1
+        t.people[log.agents[at]].waits = 1
     log.progress[ASKED] += asked
     log.asks[log.progress[DONE]] = asked
     commit(t, tick, 0, wave.movers[:moved], wave.moves[:moved], known, log)

@@ -43,13 +43,9 @@ def begin_round(tables: Any, tick: Any, factors: Any) -> None:
     people, key = t.people, t.key
     for person in range(t.settings.low, t.settings.high):
         # 1. Who may come: a silence that ends as this round begins counts no more.
-        if people[person, col.SILENT] == tick:
-            people[person, col.SILENT] = 0
-        if (
-            t.roles[people[person, col.STATE]] != col.OFFLINE
-            or people[person, col.BARRED]
-            or people[person, col.SILENT]
-        ):
+        if people[person].silent == tick:
+            people[person].silent = 0
+        if t.roles[people[person].state] != col.OFFLINE or people[person].barred or people[person].silent:
             continue
         # 2. Who comes, who begins with an original, and when. Each has a draw of its own, so that another activity
         #    changes no arrival.
@@ -58,8 +54,8 @@ def begin_round(tables: Any, tick: Any, factors: Any) -> None:
         posts = False
         if t.settings.may_post:
             posts = unit(key, person, tick, _PUBLISHES, 0) < t.rates[person if len(t.rates) > 1 else 0]
-        people[person, col.DUE] = tick + below(t.settings.window, key, person, tick, _ARRIVAL, 0)
-        people[person, col.NEXT] = col.WANTS_TO_POST if posts else col.FEED_READY
+        t.due[person] = tick + below(t.settings.window, key, person, tick, _ARRIVAL, 0)
+        people[person].next = col.WANTS_TO_POST if posts else col.FEED_READY
 
 
 @kernel
@@ -72,27 +68,28 @@ def take_due(tables: Any, tick: Any, due: Any, codes: Any) -> Any:
     people, roles, feeds, count = t.people, t.roles, t.counts.feeds, 0
     is_last = tick % t.settings.ticks_per_round == t.settings.ticks_per_round - 1
     for person in range(t.settings.low, t.settings.high):
-        row = people[person]
         if is_last:
+            row = people[person]
             # The round's end replaces any trigger that is planned. A person who deliberates keeps a trigger of a later
             # tick.
-            if row[col.DUE] == tick or not (row[col.WAITS] or row[col.BARRED]):
-                row[col.DUE] = col.NEVER
-            if row[col.WAITS] or row[col.BARRED] or roles[row[col.STATE]] == col.OFFLINE:
+            if t.due[person] == tick or not (row.waits or row.barred):
+                t.due[person] = col.NEVER
+            if row.waits or row.barred or roles[row.state] == col.OFFLINE:
                 continue
-            if row[col.SILENT] and row[col.SILENT] != tick + 1:
+            if row.silent and row.silent != tick + 1:
                 continue  # a session that a silence has interrupted ends in the last tick of the silence
             due[count], codes[count] = person, col.ROUND_ENDS
             count += 1
-        elif row[col.DUE] == tick:
-            row[col.DUE] = col.NEVER
-            if row[col.SILENT]:
+        elif t.due[person] == tick:
+            row = people[person]
+            t.due[person] = col.NEVER
+            if row.silent:
                 continue
-            due[count], codes[count] = person, row[col.NEXT]
+            due[count], codes[count] = person, row.next
             count += 1
-            if row[col.CURRENT] != NO_POST:
-                feeds[col.SEEN] += row[col.NEXT] == col.SEES_POST
-                feeds[col.CONSIDERED] += row[col.NEXT] == col.DECIDES
+            if row.current != NO_POST:
+                feeds[col.SEEN] += row.next == col.SEES_POST
+                feeds[col.CONSIDERED] += row.next == col.DECIDES
     return count
 
 
@@ -116,7 +113,7 @@ def select(tables: Any, tick: Any, agents: Any, codes: Any, chart: Any, numbers:
     for at in range(len(agents)):
         person = agents[at]
         # 1. Outcomes that are the same for everybody in this state.
-        group = t.people[person, col.STATE] * chart.triggers + codes[at]
+        group = t.people[person].state * chart.triggers + codes[at]
         number = chart.fixed[group]
         # 2. Outcomes that depend on guards: bit g of the pattern is guard g. Guards that read the post in view cannot
         #    be read if that is forgotten: then the turn is taken alone.
@@ -134,13 +131,13 @@ def select(tables: Any, tick: Any, agents: Any, codes: Any, chart: Any, numbers:
 @kernel
 def is_fresh(t: Any, person: Any, tick: Any) -> Any:
     """Return whether a person's session belongs to the round of the next tick. After a late decision it may not."""
-    return t.people[person, col.SESSION_ROUND] == (tick + 1) // t.settings.ticks_per_round
+    return t.people[person].session_round == (tick + 1) // t.settings.ticks_per_round
 
 
 @kernel
 def plan(t: Any, person: Any, tick: Any, trigger: Any) -> None:
     """Make a trigger the next one of a person, in place of the one before."""
-    t.people[person, col.DUE], t.people[person, col.NEXT] = tick, trigger
+    t.due[person], t.people[person].next = tick, trigger
 
 
 @kernel
@@ -175,9 +172,9 @@ def browse(t: Any, person: Any, state: Any, tick: Any) -> None:
     row = t.people[person]
     if not is_fresh(t, person, tick):  # a decision came after the end of its round: this session is over
         plan(t, person, tick + 1, col.ROUND_ENDS)
-    elif row[col.LEFT] > 0:
-        row[col.CURRENT], row[col.CAME] = t.feed[person, row[col.SHOWN] - row[col.LEFT]], tick
-        row[col.LEFT] -= 1
+    elif row.left > 0:
+        row.current, row.came = t.feed[person, row.shown - row.left], tick
+        row.left -= 1
         plan(t, person, tick + 1, col.SEES_POST)
     else:
         wait(t, person, state, tick)
@@ -200,11 +197,11 @@ def attend(t: Any, person: Any, tick: Any) -> None:
 def rejoin(t: Any, person: Any, tick: Any, has_ended: Any) -> None:
     """Plan the return of somebody offline for the rest of the feed, or end the session."""
     row = t.people[person]
-    row[col.CURRENT] = NO_POST
-    if not has_ended and row[col.LEFT] > 0 and is_fresh(t, person, tick):
+    row.current = NO_POST
+    if not has_ended and row.left > 0 and is_fresh(t, person, tick):
         plan(t, person, tick + 1, col.FEED_READY)
     else:
-        row[col.LEFT] = col.CLOSED
+        row.left = col.CLOSED
 
 
 @kernel
@@ -227,11 +224,11 @@ def count_move(t: Any, before: Any, after: Any, stayed: Any, tick: Any) -> None:
 def move(t: Any, person: Any, after: Any, tick: Any) -> None:
     """Commit a transition. Who comes online begins a session of the round."""
     row = t.people[person]
-    before = row[col.STATE]
-    count_move(t, before, after, tick - row[col.ENTERED], tick)
-    row[col.STATE], row[col.ENTERED] = after, tick
+    before = row.state
+    count_move(t, before, after, tick - row.entered, tick)
+    row.state, row.entered = after, tick
     if t.roles[before] == col.OFFLINE and t.roles[after] != col.OFFLINE and not is_fresh(t, person, tick):
-        row[col.SESSION_ROUND], row[col.LEFT] = (tick + 1) // t.settings.ticks_per_round, col.CLOSED
+        row.session_round, row.left = (tick + 1) // t.settings.ticks_per_round, col.CLOSED
 
 
 @kernel
@@ -239,9 +236,9 @@ def stay(t: Any, person: Any, bars: Any, tick: Any) -> None:
     """Plan a timeout for somebody whose turn moved them nowhere, or remove who is quarantined for good."""
     row = t.people[person]
     if bars:
-        row[col.BARRED], row[col.DUE] = 1, col.NEVER
-    elif t.roles[row[col.STATE]] != col.OFFLINE:
-        plan(t, person, max(tick + 1, row[col.ENTERED] + t.settings.patience), col.TIMEOUT)
+        row.barred, t.due[person] = 1, col.NEVER
+    elif t.roles[row.state] != col.OFFLINE:
+        plan(t, person, max(tick + 1, row.entered + t.settings.patience), col.TIMEOUT)
 
 
 @kernel
@@ -256,24 +253,24 @@ def apply(tables: Any, tick: Any, agents: Any, codes: Any, kinds: Any) -> None:
         # 1. The turn is over, and its action is pending from now on.
         person, kind = agents[at], kinds[codes[at]]
         row = t.people[person]
-        row[col.WAITS] = 0
+        row.waits = 0
         after = kind[TARGET]
         if kind[TO_BE] >= 0:
-            row[col.PENDING] = kind[TO_BE]
+            row.pending = kind[TO_BE]
         if after == col.UNMOVED:
             stay(t, person, kind[BARS], tick)
             continue
         # 2. The state, then the effect: it is about the post that is in view until step 3 brings another one.
         move(t, person, after, tick)
-        if kind[EFFECT] and not row[col.SILENT]:
-            act(t, person, kind[EFFECT], row[col.CURRENT], tick)
+        if kind[EFFECT] and not row.silent:
+            act(t, person, kind[EFFECT], row.current, tick)
         # 3. What comes next, by the role of the new state.
         role = t.roles[after]
         if role == col.BROWSE:
-            if row[col.LEFT] == col.CLOSED and is_fresh(t, person, tick):
+            if row.left == col.CLOSED and is_fresh(t, person, tick):
                 build_feed(t, person, tick)
                 if t.settings.notes_feeds:
-                    note(t, person, col.FEED, row[col.SHOWN], 0, 0)
+                    note(t, person, col.FEED, row.shown, 0, 0)
             browse(t, person, after, tick)
         elif role == col.ATTEND:
             attend(t, person, tick)

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Column, Columns, Ints, pack_array, pack_items
+from prism.columns import Column, Columns, Ints, pack_array, pack_fields, pack_items, records_in
 from prism.social import tables as col
 from prism.social.state import SocialState
-
-_WORTH: Final = {
-    "qualities": (col.QUALITY, 1.0),
-    "least_appeals": (col.LEAST_APPEAL, 0.0),
-    "across": (col.ACROSS, 0.0),
-}
-"""`{column of a checkpoint: the column of worth, and its usual value, which is left out}`."""
 
 MOST = 2.0
 """The rows, for each living cascade, above which forgotten ones are dropped."""
@@ -47,10 +40,6 @@ class Cascades:
         self._retired: Counter[int] = Counter()
 
     @property
-    def _rows(self) -> Ints:
-        return self._state.t.cascades[: self.length]
-
-    @property
     def _counts(self) -> Ints:
         return self._state.t.counts.cascades
 
@@ -72,7 +61,7 @@ class Cascades:
 
     def sizes(self) -> dict[int, int]:
         """Return `{posts in a cascade: cascades of that size}` over all cascades so far, ascending."""
-        sizes, counts = np.unique(self._rows[:, col.SIZE], return_counts=True)
+        sizes, counts = np.unique(self._state.t.trees["size"][: self.length], return_counts=True)
         living = Counter({size: count for size, count in zip(sizes.tolist(), counts.tolist(), strict=True) if size})
         return dict(sorted((self._retired + living).items()))
 
@@ -88,11 +77,11 @@ class Cascades:
 
     def retire(self, before: int) -> None:
         """Forget cascades without an engagement since before that tick. So a long run does not grow."""
-        rows = self._rows
-        old = np.flatnonzero((rows[:, col.TOUCHED] < before) & (rows[:, col.SIZE] > 0))
-        self._retired.update(rows[old, col.SIZE].tolist())
-        rows[old, col.SIZE] = 0
-        living = np.flatnonzero(rows[:, col.SIZE])
+        sizes = self._state.t.trees["size"][: self.length]
+        old = np.flatnonzero((self._state.t.cascades["touched"][: self.length] < before) & (sizes > 0))
+        self._retired.update(sizes[old].tolist())
+        sizes[old] = 0
+        living = np.flatnonzero(sizes)
         if self.length > MOST * len(living):
             self._drop(living)
 
@@ -113,7 +102,7 @@ class Cascades:
         counts[col.SHIFT] = counts[col.CASCADE_FIRST] - count
         counts[col.EARLY], counts[col.ROWS] = count, count + length - begin
         state.t = state.t._replace(early=numbers if count else np.zeros(1, dtype=np.int64))
-        for table in (state.t.cascades, state.t.worth):
+        for table in (state.t.cascades, state.t.trees):
             kept = np.concatenate((table[early], table[begin:length]))
             table[: len(kept)] = kept
 
@@ -121,22 +110,16 @@ class Cascades:
         """Yield the table, forgotten cascades included, for `restore`."""
         yield from pack_array("cascade_counts", self._counts)
         yield from pack_array("cascades_early", self._state.t.early[: self._counts[col.EARLY]])
-        yield from pack_array("cascades", self._rows.ravel())
-        worth = self._state.t.worth[: self.length]
-        for name, (column, usual) in _WORTH.items():
-            rows = np.flatnonzero(worth[:, column] != usual)
-            yield from pack_array(f"{name}.key", rows)
-            yield from pack_array(name, worth[rows, column])
+        for table in (self._state.t.cascades, self._state.t.trees):
+            yield from pack_fields("cascades", table[: self.length])
         yield from pack_items("cascades_retired", self._retired)
 
     def restore(self, columns: Columns) -> None:
-        state, rows = self._state, columns.array("cascades").reshape(-1, col.CASCADE_COLUMNS)
+        state, rows = self._state, records_in(columns, "cascades", col.CASCADE_FIELDS)
         state.make_room(len(rows))
         state.t.cascades[: len(rows)] = rows
+        state.t.trees[: len(rows)] = records_in(columns, "cascades", col.TREE_FIELDS)
         self._counts[:] = columns.array("cascade_counts")
         early = columns.array("cascades_early")
         state.t = state.t._replace(early=early if len(early) else np.zeros(1, dtype=np.int64))
-        for name, (column, usual) in _WORTH.items():
-            state.t.worth[: len(rows), column] = usual
-            state.t.worth[columns.array(f"{name}.key"), column] = columns.values(name, float)
         self._retired = Counter(columns.items("cascades_retired", int, int))

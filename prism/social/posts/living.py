@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from prism.columns import Column, Columns, Ints, looked_up, pack, pack_array, pack_items
+from prism.columns import Column, Columns, Ints, looked_up, pack, pack_fields, pack_items, records_in
 from prism.social import tables as col
-from prism.social.posts.post import NO_POST, Post, PostKind
+from prism.social.posts.post import NO_POST, NUMBER_BITS, Post, PostKind
 from prism.social.state import SocialState
 
 KINDS: Final = (PostKind.ORIGINAL, PostKind.REPLY, PostKind.RESHARE)
 """The kinds of posts, by their number."""
 AT_ONCE: Final = 4096
 """Posts that are made into objects together."""
+
+
+def ids_of(posts: NDArray[Any]) -> Ints:
+    """Return the ids of posts, by their rows."""
+    return np.asarray(posts["author"].astype(np.int64) << NUMBER_BITS | posts["made"])
 
 
 class LivingPosts:
@@ -45,27 +51,36 @@ class LivingPosts:
 
     def made(self, numbers: Ints) -> list[Post]:
         state = self._state
-        rows = state.t.posts[self.rows(numbers)]
-        roots = state.t.cascades[state.cascade_rows(rows[:, col.CASCADE]), col.ROOT].tolist()
+        places = self.rows(numbers)
+        rows, details = state.t.posts[places], state.t.details[places]
+        roots = state.t.trees["root"][state.cascade_rows(rows["cascade"])].tolist()
         texts, topics = state.texts, state.topics
+        of_posts = zip(ids_of(rows).tolist(), numbers.tolist(), roots, rows.tolist(), details.tolist(), strict=True)
         return [
             Post(
-                id=row[col.ID],
-                author=row[col.AUTHOR],
+                id=post,
+                author=author,
                 text=texts.get(number, ""),
-                topics=topics[row[col.TOPICS]],
-                created=row[col.CREATED],
+                topics=topics[code],
+                created=created,
                 root=root,
-                kind=KINDS[row[col.KIND]],
-                parent=None if row[col.PARENT] == NO_POST else row[col.PARENT],
-                depth=row[col.DEPTH],
-                origin=row[col.ORIGIN],
-                likes=row[col.LIKES],
-                replies=row[col.REPLIES],
-                reshares=row[col.RESHARES],
-                given=row[col.GIVEN],
+                kind=KINDS[kind],
+                parent=None if parent == NO_POST else parent,
+                depth=depth,
+                origin=origin,
+                likes=likes,
+                replies=replies,
+                reshares=reshares,
+                given=given,
             )
-            for number, row, root in zip(numbers.tolist(), rows.tolist(), roots, strict=True)
+            for post, number, root, (origin, author, _, created, code, _, kind), (
+                parent,
+                depth,
+                likes,
+                replies,
+                reshares,
+                given,
+            ) in of_posts
         ]
 
     def rows(self, numbers: Ints) -> Ints:
@@ -80,33 +95,36 @@ class LivingPosts:
         """Return the numbers of posts by their ids, with NO_POST for a forgotten one."""
         return looked_up(dict(zip(self._ids().tolist(), range(self.first, self.end), strict=True)), posts, NO_POST)
 
-    def _rows(self) -> Ints:
+    def _rows(self, of: NDArray[Any]) -> NDArray[Any]:
+        """Return the rows of the posts that are not forgotten, of a table of posts."""
         counts = self._state.t.counts.posts
-        return self._state.t.posts[counts[col.FIRST] - counts[col.BASE] : counts[col.END] - counts[col.BASE]]
+        return of[counts[col.FIRST] - counts[col.BASE] : counts[col.END] - counts[col.BASE]]
 
     def _ids(self) -> Ints:
-        return np.asarray(self._rows()[:, col.ID])
+        return ids_of(self._rows(self._state.t.posts))
 
     def ids(self, numbers: Ints) -> Ints:
-        return np.asarray(self._state.t.posts[self.rows(numbers), col.ID])
+        return ids_of(self._state.t.posts[self.rows(numbers)])
 
     def forget(self, before: int) -> None:
-        self._state.t.counts.posts[col.FIRST] += np.searchsorted(self._rows()[:, col.CREATED], before)
+        self._state.t.counts.posts[col.FIRST] += np.searchsorted(self._rows(self._state.t.posts)["created"], before)
         if self._state.texts:
             self._state.texts = {number: text for number, text in self._state.texts.items() if number >= self.first}
 
     def columns(self) -> Iterator[Column]:
         yield from pack("posts_first", [self.first])
-        yield from pack_array("posts", self._rows().ravel())
+        for table in (self._state.t.posts, self._state.t.details):
+            yield from pack_fields("posts", self._rows(table))
         yield from pack("topics", self._state.topics)
         yield from pack_items("texts", self._state.texts)
 
     def restore(self, columns: Columns) -> None:
-        state, rows = self._state, columns.array("posts").reshape(-1, col.POST_COLUMNS)
+        state, rows = self._state, records_in(columns, "posts", col.POST_FIELDS)
         codes = np.array(state.codes_of(columns.values("topics", tuple[str, ...])))  # a fork may have others
-        rows[:, col.TOPICS] = codes[rows[:, col.TOPICS]]
+        rows["topics"] = codes[rows["topics"]]
         state.make_room(len(rows))
         state.t.posts[: len(rows)] = rows
+        state.t.details[: len(rows)] = records_in(columns, "posts", col.DETAIL_FIELDS)
         counts = state.t.counts.posts
         counts[[col.FIRST, col.BASE]] = columns.value("posts_first", int)
         counts[col.END] = counts[col.FIRST] + len(rows)

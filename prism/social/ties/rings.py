@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import BLOCK, Ints, Rows, places_in_lists
+from prism.columns import BLOCK, Rows, places_in_lists
 
 
 class Rings:
@@ -19,22 +19,23 @@ class Rings:
         counts: the numbers that each person has.
     """
 
-    def __init__(self, rows: NDArray[Any], ends: Ints, counts: Ints) -> None:
+    def __init__(self, rows: NDArray[Any], ends: NDArray[np.integer], counts: NDArray[np.integer]) -> None:
         self.rows = rows
         self._ends = ends
         self._counts = counts
 
     def of(self, person: int) -> list[int]:
-        places = (self._ends[person] - self._counts[person] + np.arange(self._counts[person])) % self.rows.shape[1]
+        count = int(self._counts[person])
+        places = (int(self._ends[person]) - count + np.arange(count)) % self.rows.shape[1]
         found: list[int] = self.rows[person, places].tolist()
         return found
 
     def some(self, people: range) -> Rows:
         """Return the numbers, oldest first, of those of these people who have any."""
         block = people.start + np.flatnonzero(self._counts[people.start : people.stop])
-        lengths = self._counts[block]
+        lengths = self._counts[block].astype(np.int64)
         owners = np.repeat(block, lengths)
-        places = (self._ends[owners] - self._counts[owners] + places_in_lists(lengths)) % self.rows.shape[1]
+        places = (np.repeat(self._ends[block] - lengths, lengths) + places_in_lists(lengths)) % self.rows.shape[1]
         return Rows(block, lengths, self.rows[owners, places].astype(np.int64))
 
     def fill(self, rows: Rows) -> None:

@@ -15,7 +15,6 @@ from prism.columns import Columns
 from prism.config import Config
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
-from prism.social.tables import ENGAGED_COUNT, QUALITY
 from prism.social.world import SocialWorld
 from tests.command import Prism
 from tests.plain import plain
@@ -98,8 +97,8 @@ def test_a_run_from_a_checkpoint_is_the_whole_run_and_every_term_counts_in_it(ex
     assert isinstance(world, SocialWorld)
     network = world.network
     t, living = network.state.t, network.cascades.length
-    assert (t.worth[:living, QUALITY] != 1.0).any()
-    assert t.people[:, ENGAGED_COUNT].any()
+    assert (t.cascades["quality"][:living] != 1.0).any()
+    assert t.people["engaged_count"].any()
     shown = [network.state.ring("exposed").of(agent) for agent in range(network.population.size)]
     assert any(len(cascades) > len({*cascades}) for cascades in shown), "somebody has been shown a cascade twice"
 
