@@ -127,6 +127,21 @@ def put_at(_: Any, of: Any, address: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def bring(_: Any, record: Any) -> Any:
+    """Let the processor begin to bring a record from memory."""
+
+    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        word, byte = ir.IntType(32), ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        # To read it, to keep it close, and it is no code: the numbers of LLVM's language reference.
+        builder.call(prefetch, [builder.bitcast(arguments[0], byte), word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return types.none(record), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def called(_: Any, pointer: Any, tables: Any, person: Any, post: Any, tick: Any) -> Any:  # noqa: ARG001
     """Call a kernel by its address."""
 

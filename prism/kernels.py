@@ -131,6 +131,10 @@ class Held:
         return self._latest[2]
 
 
+def bring(record: Any) -> None:
+    """Begin to bring a record from memory: what is read from it soon need not be waited for. Only in machine code."""
+
+
 def in_plain(of: Any) -> Any:
     """Return a named tuple whose records plain Python reads fast: as rows of ctypes, in the same memory.
 
@@ -242,6 +246,7 @@ def compile_kernels() -> None:
         made = {function: jitted(other) for function, other in _kernels.items()}
         made[address_of] = import_module("prism.kernel_pointer").address_of
         made[put_at] = import_module("prism.kernel_pointer").put_at
+        made[bring] = import_module("prism.kernel_pointer").bring
         made[called] = import_module("prism.kernel_pointer").called
         for module in [each for name, each in sys.modules.items() if name.partition(".")[0] in ("prism", "actors")]:
             for name, value in list(vars(module).items()):

@@ -12,7 +12,7 @@ import numpy as np
 
 from prism.kernel_delays import LEAST_DRAW, normal_quantile
 from prism.kernel_rng import U, drawn_bits, mixed_bits, scattered, unit
-from prism.kernels import called, kernel
+from prism.kernels import bring, called, kernel
 from prism.rng import Draw
 from prism.social import tables as col
 from prism.social.kernels.post_kernel import bits_for, follows, has_muted, id_of, part_originals, root_author, row_of
@@ -145,14 +145,20 @@ def add_own(t: Any, person: Any, tick: Any) -> Any:
     Forgotten posts are left out, and so are the reader's own, those of people whom the reader has muted, those that
     have not reached the reader, and those of cascades that the reader has seen, unless they are shown again.
     """
-    posts, cascades, ring, at = t.posts, t.room.cascades, t.timeline[person], t.people[person].came_end
+    posts, cascades, ring, end = t.posts, t.room.cascades, t.timeline[person], t.people[person].came_end
     first, base, count, mutes = t.counts.posts[col.FIRST], t.counts.posts[col.BASE], 0, len(t.ties.muted.ends) > 0
-    for _ in range(t.people[person].came_count):
+    came, at = t.people[person].came_count, end
+    for _ in range(came):
+        at = at - 1 if at else len(ring) - 1
+        if ring[at] >= first:
+            bring(posts[ring[at] - base])
+    at = end
+    for _ in range(came):
         # 1. Leave out posts that cannot be shown. Cheap checks come first, because they run for every post that came.
         at = at - 1 if at else len(ring) - 1
         number = np.int64(ring[at])
         if number < first:
-            continue
+            break  # those before it are older
         author, cascade = posts[number - base].author, posts[number - base].cascade
         if author == person or (mutes and is_muted(t, person, number - base)):
             continue
@@ -291,8 +297,13 @@ def add_others(t: Any, person: Any, own: Any, most: Any, tick: Any) -> Any:
     """
     # The sample holds for a round: who looks twice in it samples the same originals.
     count = sample(t, person, tick - tick % t.settings.ticks_per_round)
+    chosen, base = t.room.chosen, t.counts.posts[col.BASE]
     for at in range(count):
-        put(t, own + at, person, t.room.chosen[at], tick)
+        bring(t.posts[chosen[at] - base])
+    for at in range(count):
+        bring(t.cascades[row_of(t, t.posts[chosen[at] - base].cascade)])
+    for at in range(count):
+        put(t, own + at, person, chosen[at], tick)
     found, end = own, own + count
     while found < end and found - own < most:
         best = best_of(t, found, end)

@@ -131,7 +131,7 @@ def test_another_format_is_refused_by_its_number() -> None:
     payload = msgspec.msgpack.encode(Head(format=1, position=position, state=RunState()))
     disk = SimulatedDisk()
     disk.append("checkpoint-1.bin", MAGIC + encode_frame(link_of(ORIGIN, payload), payload))
-    with pytest.raises(JournalError, match="has format 1, and this version of PRISM reads 5"):
+    with pytest.raises(JournalError, match="has format 1, and this version of PRISM reads 6"):
         read_checkpoint(disk, "checkpoint-1.bin")
 
 

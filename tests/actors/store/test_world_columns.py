@@ -109,7 +109,7 @@ def test_the_runs_have_everything_that_could_be_lost() -> None:
     states = [taken.state for taken in whole.taken.values()]
     columns = chain.from_iterable(taken.columns for taken in whole.taken.values())
     names = {column.name for column in columns if len(column.data) > (not column.dtype)}
-    assert {"sessions", "current", "pending", "waits", "barred", "timeline", "seen", "posts"} <= names
+    assert {"sessions", "current", "pending", "waits", "barred", "timeline", "seen", "posts.author"} <= names
     assert any(state.engine.asked for state in states)
     assert any(state.engine.decided for state in states)
     assert states[-1].supervisor.quarantined
