@@ -172,9 +172,6 @@ class QuestionFields(Protocol):
     def question_fields(self) -> Mapping[str, tuple[Field, Reader]]:
         """Return `{field: (the field, its reader)}` of every field."""
 
-    def stated_fields(self) -> Sequence[str]:
-        """Return the fields that the oracle may judge by: for a model, those that a prompt states."""
-
     def default_fields(self) -> Sequence[str]:
         """Return the fields by which questions are alike unless the configuration says others."""
 

@@ -103,7 +103,6 @@ class Draw(IntEnum):
     CAUSE_SAMPLE = 1013
     OTHER_DRAWS = 1014
     CAUSE_ORDER = 1015
-    REDRAWN = 1016
 
 
 def uniform(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> float:

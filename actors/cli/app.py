@@ -59,7 +59,6 @@ SECTIONS = {
         "validate-world": "Compare runs with figures of the real world.",
         "shadow": "Ask an oracle about turns that rules settled, and compare the two.",
         "ask": "Put a questionnaire to people of a run, as they were at a moment of it.",
-        "sharing": "Estimate the outcomes of a run that shared judgements if everybody had been asked.",
     },
     "Care": {
         "runs": "List the runs in a directory, with their state.",

@@ -20,7 +20,6 @@ from actors.store.rounds import ROUNDS
 from prism.distribution import SIZE_TOTALS
 from prism.llm import OracleStatistics
 from prism.quoting import printable
-from prism.sharing.audit import FEWEST
 from prism.sharing.summary import SharingSummary
 from prism.show import Show
 from prism.wording import counted
@@ -95,7 +94,7 @@ def _details(summary: Summary, directory: str, show: Show, levels: Sequence[str]
     yield _counts("turns without a transition", summary.unmoved_by_source)
     yield _counts("fallbacks by reason", summary.fallbacks_by_reason)
     if summary.sharing is not None:
-        yield sharing_table(summary.sharing, directory)
+        yield sharing_table(summary.sharing)
     if summary.llm is not None:
         yield _counts("decisions by method", summary.decisions_by_method)
         yield _counts("model calls by outcome", summary.llm.calls)
@@ -196,8 +195,8 @@ def _end(summary: Summary, directory: str) -> Iterator[str]:
     yield f"files in {directory}"
 
 
-def sharing_table(sharing: SharingSummary, directory: str) -> RenderableType:
-    """Return the counts of shared judgements, their audited error, and the command that estimates their effect."""
+def sharing_table(sharing: SharingSummary) -> RenderableType:
+    """Return the counts of shared judgements, and their audited error."""
     rows = [
         ("asked for all", f"{sharing.asked_for_all:,}", counted(sharing.archetypes, "archetype")),
         ("shared", f"{sharing.shared:,}", f"{sharing.questions_per_call:,.1f} questions a call"),
@@ -206,8 +205,6 @@ def sharing_table(sharing: SharingSummary, directory: str) -> RenderableType:
     if sharing.calls > sharing.asked_for_all + sharing.audited:
         rows.append(("model calls", f"{sharing.calls:,}", "a judgement is counted from several answers"))
     lines = [*_error_of_sharing(sharing)]
-    if sharing.audited >= FEWEST:
-        lines.append(f"  outcomes if everybody had been asked: prism sharing {directory}")
     return Group(table(("", ">", ""), rows, "shared judgements"), *map(Text, lines))
 
 

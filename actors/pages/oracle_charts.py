@@ -20,7 +20,6 @@ from actors.results.run_record import RunGroup, RunRecord
 from prism.agents import DECIDED
 from prism.divergence import EMBEDDED, RULE
 from prism.palette import BLUE, SOURCES, VERMILION
-from prism.sharing.audit import FEWEST
 from prism.sharing.summary import SharingSummary
 
 _SOURCE_WORDS = {
@@ -234,6 +233,4 @@ def _reading(sharing: SharingSummary) -> str:
         first = sharing.furthest[0]
         bits = interval(first.divergence, 4)
         parts.append(f'The largest part of the error is that of "{first.archetype}", with {bits} bits.')
-    if sharing.audited >= FEWEST:
-        parts.append("prism sharing RUN tells what likes, cascades and states would be if everybody had been asked.")
     return " ".join(parts)

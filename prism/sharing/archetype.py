@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from prism.errors import ExpressionError
 from prism.expressions import Field
-from prism.sharing.records import Fields, Value, in_words
+from prism.sharing.records import Value, in_words
 from prism.statechart.behaviour import Reader
 
 EXACT: Final = "exact"
@@ -98,24 +98,13 @@ def default_groupings(names: Iterable[str], known: Mapping[str, tuple[Field, Rea
 class Archetypes:
     """The archetypes of questions by declared fields."""
 
-    def __init__(
-        self,
-        groupings: Sequence[Grouping],
-        known: Mapping[str, tuple[Field, Reader]],
-        stated: Collection[str] | None = None,
-    ) -> None:
+    def __init__(self, groupings: Sequence[Grouping], known: Mapping[str, tuple[Field, Reader]]) -> None:
         self.groupings = tuple(groupings)
-        self.stated = frozenset(known if stated is None else stated)
         self._known = {name: read for name, (field, read) in sorted(known.items()) if field.kind != "texts"}
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(self._known)
-
-    @cached_property
-    def fields(self) -> Fields:
-        """The fields as a logit uses them: those of the key are multiplied with each other."""
-        return Fields(self.names, self.stated, {each.name for each in self.groupings} & self.stated)
 
     def values(self, agent: Any, context: Any) -> tuple[Value, ...]:
         """Return the value of each of `names`, for a question of this agent."""

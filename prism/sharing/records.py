@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
-
 import msgspec
 
 Value = float | int | bool | str  # the value of a field: a number, a truth value or a text
@@ -15,14 +12,6 @@ def in_words(value: Value) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
-
-
-class Fields(NamedTuple):
-    """The fields of questions, as a logit uses them."""
-
-    names: Sequence[str]  # all of them, in the order of a judgement's values
-    stated: Collection[str]  # those that an oracle may judge by
-    multiplied: Collection[str]  # those of them whose columns are multiplied with each other
 
 
 Name = tuple[int, int, str]  # the name of a question: its agent, tick and trigger

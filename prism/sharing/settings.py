@@ -29,10 +29,10 @@ def fields_of(config: Config, domain: Domain) -> QuestionFields:
 
 def archetypes_of(config: Config, fields: QuestionFields) -> Archetypes:
     """Return the archetypes of a run."""
-    known, stated = fields.question_fields(), fields.stated_fields()
+    known = fields.question_fields()
     if not config.oracle.sharing.archetype:
-        return Archetypes(default_groupings(fields.default_fields(), known), known, stated)
-    return Archetypes(declared_groupings(config.oracle.sharing.archetype, known), known, stated)
+        return Archetypes(default_groupings(fields.default_fields(), known), known)
+    return Archetypes(declared_groupings(config.oracle.sharing.archetype, known), known)
 
 
 def declared_groupings(declared: Mapping[str, str], known: Mapping[str, tuple[Field, Reader]]) -> list[Grouping]:

@@ -65,7 +65,7 @@ class QuestionFields:
     def question_fields(self) -> dict[str, tuple[Field, Reader]]:
         return question_fields(self._config)
 
-    def stated_fields(self) -> list[str]:
+    def _stated(self) -> list[str]:
         """Return the fields that the oracle may judge by: for a model, those that a prompt states."""
         if self._config.oracle.backend == "choice":
             return list(_terms(self._config))
@@ -76,7 +76,7 @@ class QuestionFields:
         """Return the fields of the embedded choice's terms, and of the guards, as far as the oracle may judge."""
         guards = [expression_of(row.guard) for row in self._chart.transitions]
         of_guards = [name for each in guards if each is not None for name in each.fields]
-        stated = set(self.stated_fields())
+        stated = set(self._stated())
         return [name for name in dict.fromkeys([*_terms(self._config), *of_guards]) if name in stated]
 
 

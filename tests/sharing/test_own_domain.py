@@ -28,9 +28,6 @@ class LightFields:
             clock.name: (clock, lambda _, tick: tick),
         }
 
-    def stated_fields(self) -> list[str]:
-        return ["light.street", "clock.tick"]
-
     def default_fields(self) -> list[str]:
         return ["light.street"]
 

@@ -6,9 +6,9 @@ follows from that. Up to a fork each tick is compared with the journal; nothing 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,18 +25,14 @@ from actors.runs.compatibility import changed_code
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import Part, Replay, naming_changed_code, parts_of, run_parts
 from actors.runtime.simulation import Simulation
-from actors.store.answers import KeptAnswers, judgements_in
-from actors.store.rounds import RoundsTable
-from actors.studies.causes.oracles import Asking, Redrawn, open_asking
+from actors.store.answers import KeptAnswers
+from actors.studies.causes.oracles import Asking, open_asking
 from actors.studies.causes.track import Track, track_of
 from prism.agents import Question
 from prism.bundles import Bundles
 from prism.columns import Columns
 from prism.config import Config, InterventionConfig
 from prism.domain import Domain, HasFutures, HasTurns
-from prism.sharing import Role
-from prism.sharing.redrawn import Possible
-from prism.sharing.settings import archetypes_of, fields_of
 from prism.statechart import Oracle
 
 
@@ -50,8 +46,6 @@ class Change(NamedTuple):
     asked: QuestionName | None = None  # a question that is answered by `option`
     option: str = ""
     decided: Decided | None = None  # that answer as a whole; None if the embedded oracle is to work out the rest of it
-    # makes individual judgements for people who shared, in the domain of a part; None if they keep their answers
-    redrawn: Callable[[Domain], Redrawn] | None = None
 
 
 class Snapshot(NamedTuple):
@@ -63,38 +57,24 @@ class Snapshot(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    values: tuple[float, ...]  # the values of the measures
-    rounds: RoundsTable  # the columns of the rounds, empty if its track does not keep them
+    value: float  # of the measure
     kept: int  # the number of questions with a recorded answer
     computed: int = 0  # of those that the embedded oracle has answered
-    redrawn: int = 0  # of those with a redrawn judgement
     asked: int = 0  # the number of questions that were put to the model's server
     taped: int = 0  # of those answered from their tape
-
-    @property
-    def value(self) -> float:
-        return self.values[0]
 
 
 class Futures:
     """A recorded run, and its other futures."""
 
-    def __init__(self, path: Path, *of: str, over_time: bool = False, ticks: int | None = None) -> None:
+    def __init__(self, path: Path, of: str, ticks: int | None = None) -> None:
         self.run = OpenRun(path, until=ticks)
-        self.track = track_of(self.run, of, over_time=over_time)  # the track of the run before its first tick
+        self.track = track_of(self.run, of)  # the track of the run before its first tick
         self._parts = parts_of(RunDirectory(path), self.run.config, self.run.domain, self.run.length)
         self._bases = [each.domain for each in self._parts]
         self.known = KeptAnswers(path, self.run.length)
         """The recorded answers; none for a run whose oracle computes its answers."""
         self._asking: Asking | None = None
-
-    @cached_property
-    def possible(self) -> Possible:
-        """The plausible individual judgements, by the audits of the run. The first access reads files, and blocks."""
-        run, config = self.run, self.run.config
-        judged = [each for each in judgements_in(run.path) if each.asked < run.length]
-        fields = archetypes_of(config, fields_of(config, run.domain)).fields
-        return Possible(judged, fields, config.simulation.seed)
 
     @property
     def may_draw_anew(self) -> bool:
@@ -120,8 +100,8 @@ class Futures:
         """Return the outcome of the run itself, and compare each of its ticks with the journal."""
         track = self.track.copy()
         start, record = await self.start(0, track)
-        values = track.values(await self._again(start, self.run.length, record, track))
-        return Outcome(values, track.rounds, len(self.known))
+        value = track.value(await self._again(start, self.run.length, record, track))
+        return Outcome(value, len(self.known))
 
     async def start(self, before: int, track: Track) -> tuple[Snapshot, Replay]:
         """Return the run at its latest checkpoint up to a tick, and a record that compares the ticks after it.
@@ -174,9 +154,6 @@ class Futures:
             return oracles[-1]
 
         def on_begin(simulation: Simulation) -> None:
-            """Apply the change to a domain before it runs: redrawn judgements, and the post that is withheld."""
-            if change.redrawn is not None:
-                record.judgements_anew = change.redrawn(simulation.domain)
             if change.withheld is not None and isinstance(simulation.domain, HasFutures):
                 simulation.domain.withhold(change.withheld)
 
@@ -186,7 +163,7 @@ class Futures:
             raise ValueError(f"tick {at.tick} is not before the end of the run")
         asked, taped = sum(each.asked_now for each in oracles), sum(each.taped for each in oracles)
         computed = record.computed - asked - taped
-        return Outcome(track.values(simulation), track.rounds, record.kept, computed, record.redrawn, asked, taped)
+        return Outcome(track.value(simulation), record.kept, computed, asked, taped)
 
     async def _again(self, now: Snapshot, until: int, record: Replay, track: Track) -> Simulation:
         parts = self._parts_between(now.tick, until)
@@ -221,9 +198,7 @@ class _Departed(Record):
 
     def __init__(self, ticks: int, known: KeptAnswers, change: Change, track: Track) -> None:
         self.track, self.shapes = track, track.record.shapes
-        self.kept = self.computed = self.redrawn = 0
-        self.judgements_anew: Redrawn | None = None
-        """The redrawn judgements of people who shared, for the domain of the present part; None if they keep theirs."""
+        self.kept = self.computed = 0
         self._ticks, self._known = ticks, known
         self._asked, self._decided = change.asked, change.decided
 
@@ -242,18 +217,14 @@ class _Departed(Record):
         if name == self._asked:
             self._asked = None
             return self._decided
-        found, anew = self._known.of(question), self.judgements_anew
-        if anew is not None and (found is None or found.method == Role.SHARED):
-            found = anew.decided(question)
-            self.redrawn += found is not None
-        else:
-            self.kept += found is not None
+        found = self._known.of(question)
+        self.kept += found is not None
         self.computed += found is None
         return found
 
     def has_answers(self) -> bool:
         """Return whether questions must be asked one by one: without recorded answers, only up to the one changed."""
-        return len(self._known) > 0 or self._asked is not None or self.judgements_anew is not None
+        return len(self._known) > 0 or self._asked is not None
 
     async def keep(self, *records: bytes) -> None: ...
 

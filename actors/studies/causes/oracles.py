@@ -1,4 +1,4 @@
-"""The oracles of other futures: the run's model for a limited number of new questions, and redrawn judgements.
+"""The oracles of other futures: the run's model for a limited number of new questions.
 
 A new question is one that the run never asked. The run's own tape and its journal do not change. Questions whose
 answers are on the new tape count towards the limit, so a repeated search asks nothing, and finds the same.
@@ -14,17 +14,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
-from actors.core.messages import Decided, QuestionName
-from actors.explain.requests import Requests
+from actors.core.messages import QuestionName
 from actors.explain.retrace import OpenRun
 from actors.explain.what_if import Substitute
 from actors.factory.oracle_backends import open_oracle
-from prism.agents import Question
-from prism.domain import Domain
 from prism.llm import Tape, TapedModel
-from prism.rng import Draw, pick, uniform
-from prism.sharing.redrawn import Drawn, Possible
-from prism.sharing.settings import archetypes_of, fields_of
 from prism.statechart import Oracle
 
 
@@ -70,34 +64,3 @@ async def open_asking(run: OpenRun, most: int, tape: Path) -> AsyncIterator[Aski
         aclosing(TapedModel(None, Tape(tape, "replay"), "replay")) as read,
     ):
         yield Asking(most, run.domain.oracle(read), opened.oracle)
-
-
-class Redrawn:
-    """The decisions of people in one future."""
-
-    def __init__(self, run: OpenRun, possible: Possible, number: int, domain: Domain) -> None:
-        config = run.config
-        self._archetypes = archetypes_of(config, fields_of(config, domain))
-        self._drawn = Drawn(possible, number)
-        self._number, self._seed = number, config.simulation.seed
-        is_asked = config.oracle.backend != "choice"
-        self._oracle = domain.oracle(Requests("", "", ()).model if is_asked else None)
-        """The oracle of the run, which is not asked: it draws options from judgements as in the run."""
-        self._domain = domain
-
-    def decided(self, question: Question[Any]) -> Decided | None:
-        """Return a person's decision by an individual judgement; None if the run has no such questions."""
-        options = tuple(map(str, question.options))
-        kind = question.state, question.trigger, *options
-        asker, context = self._domain.asker(question), question.context
-        of_fields, values = self._archetypes.key(asker, context), self._archetypes.values(asker, context)
-        likely = self._drawn.judgement(question.agent, kind, of_fields, values)
-        if likely is None:
-            return None
-        agent, tick = question.agent, question.tick
-        if likely.is_counted:
-            unit = uniform(self._seed, agent, tick, Draw.REDRAWN, self._number + 1)
-            place = pick(likely.probabilities, unit)
-        else:
-            place = self._oracle.drawn(likely.probabilities, agent, tick, context)
-        return Decided(tick, agent, question.trigger, options[place], self._oracle.source)

@@ -70,7 +70,7 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
             await stack.enter_async_context(futures.asking(ask, tape or tape_beside(path)))
         place = None
         if jobs > 1 and not ask:
-            place = stack.enter_context(Processes(path, (of,), futures.run.length, jobs))
+            place = stack.enter_context(Processes(path, of, futures.run.length, jobs))
         search = _Search(futures, of, since, on_progress, place)
         shared = await search.shared_out(groups, budget) if groups else {}
         found = await search.causes(by or (() if groups else kinds_of(futures.run)), agent, budget, top, draws)

@@ -1,9 +1,8 @@
-"""The track of a future as far as its measures need it, and the values of these measures at the end."""
+"""The track of a future as far as its measure needs it, and the value of this measure at the end."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -25,7 +24,6 @@ from prism.events import MADE
 from prism.rows import Tick, read_rows
 
 CASCADE = "cascade:"
-STATES = "states."  # the beginning of the names of columns that count the agents in a state
 OF_POSTS = (BY, *(f"{CASCADES}{shape}." for shape in SHAPES if shape != "size"))
 """The beginnings of measures that are computed from all posts and likes."""
 _READ = ("posts", "likes")
@@ -45,16 +43,14 @@ class Track:
 
     Args:
         record: the run's, whose tables every future has.
-        of: the measures.
-        root: the root of a cascade, if its size is the only measure; None for other measures.
-        over_time: whether to keep all columns of the rounds, and the number of agents in each state after each round.
+        of: the measure.
+        root: the root of a cascade, if its size is the measure; None for other measures.
     """
 
-    def __init__(self, record: Record, of: Sequence[str], root: Root | None = None, *, over_time: bool = False) -> None:
+    def __init__(self, record: Record, of: str, root: Root | None = None) -> None:
         self.record = record
         self.root = root
         self.of = of
-        self.over_time = over_time
         self.rounds: RoundsTable = {}  # the numbers after each round; empty if no measure needs them
         self._tree: set[int] = set()
         self._ticks: list[Tick] = []  # those that were run, if a measure needs posts
@@ -67,15 +63,14 @@ class Track:
         return math.inf if self.root is None else self.root.tick
 
     def copy(self) -> Track:
-        other = Track(self.record, self.of, self.root, over_time=self.over_time)
+        other = Track(self.record, self.of, self.root)
         other.rounds = {name: [*values] for name, values in self.rounds.items()}
         other._tree, other._ticks = {*self._tree}, [*self._ticks]
         return other
 
     def add_round(self, simulation: Simulation) -> None:
         if self._has_rounds:
-            states = {f"{STATES}{state}": count for state, count in simulation.counters.agents_by_state().items()}
-            for name, value in (round_of(simulation) | states).items():
+            for name, value in round_of(simulation).items():
                 self.rounds.setdefault(name, []).append(value)
 
     def add_tick(self, tick: int, frame: bytes) -> None:
@@ -95,39 +90,37 @@ class Track:
                 if parent in self._tree:
                     self._tree.add(post)
 
-    def values(self, simulation: Simulation) -> tuple[float, ...]:
+    def value(self, simulation: Simulation) -> float:
         if self.root is not None:
-            return (float(len(self._tree)),)
+            return float(len(self._tree))
         fields: dict[str, Any] = simulation.domain.world.totals()
-        in_summary = (of for of in self.of if not of.startswith((ROUNDS_PREFIX, CASCADES, BY)))
-        if any(SHORT.get(of, of).split(".")[0] not in fields for of in in_summary):
+        in_summary = not self.of.startswith((ROUNDS_PREFIX, CASCADES, BY))
+        if in_summary and SHORT.get(self.of, self.of).split(".")[0] not in fields:
             fields |= msgspec.to_builtins(summarise(simulation, 0.0))
         feed = None
         if self._has_posts:
             rows = self.record.together(self._ticks, self.record.all_of(*_READ))
             posts = NO_POSTS.followed_by([rows["posts"]])
             feed = Feed(posts, np.asarray(rows["likes"].columns["agent"]), personas_of(simulation.domain))
-        numbers = RunNumbers(fields, lambda: self.rounds, None, feed)
-        return tuple(numbers.value(of) for of in self.of)
+        return RunNumbers(fields, lambda: self.rounds, None, feed).value(self.of)
 
     @property
     def _has_rounds(self) -> bool:
-        return self.over_time or any(of.startswith(ROUNDS_PREFIX) for of in self.of)
+        return self.of.startswith(ROUNDS_PREFIX)
 
     @property
     def _has_posts(self) -> bool:
-        return any(of.startswith(OF_POSTS) for of in self.of)
+        return self.of.startswith(OF_POSTS)
 
 
-def track_of(run: OpenRun, of: Sequence[str], *, over_time: bool = False) -> Track:
+def track_of(run: OpenRun, of: str) -> Track:
     """Return the track of a run before its first tick. It may read the whole record, and blocks."""
-    if len(of) == 1 and of[0].startswith(CASCADE):
-        return Track(run.record, of, _root(run, of[0].removeprefix(CASCADE)), over_time=over_time)
+    if of.startswith(CASCADE):
+        return Track(run.record, of, _root(run, of.removeprefix(CASCADE)))
     known = known_measures(run.config)
-    for each in of:
-        if known is not None and (problem := known.problem(each, (f"{CASCADE}POST",))):
-            raise RunDirectoryError(f"{run.path}: {problem}")
-    return Track(run.record, of, over_time=over_time)
+    if known is not None and (problem := known.problem(of, (f"{CASCADE}POST",))):
+        raise RunDirectoryError(f"{run.path}: {problem}")
+    return Track(run.record, of)
 
 
 def _root(run: OpenRun, post: str) -> Root:

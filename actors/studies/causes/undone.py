@@ -21,7 +21,6 @@ from actors.logs.output import output
 from actors.logs.setup import logging_to
 from actors.studies.causes.candidates import Candidate, change_of
 from actors.studies.causes.futures import Change, Futures, Outcome
-from actors.studies.causes.oracles import Redrawn
 from actors.studies.experiments.processes import Pool
 from prism.config import InterventionConfig
 from prism.rng import WORLD, Draw, integer
@@ -37,8 +36,6 @@ class Undone(NamedTuple):
     draw: int | None = None  # the number of other draws; None for those of the run
     drawn_at: int = 0  # the tick from which these are used
     silent: tuple[int, ...] = ()  # people who are silent besides
-    # the number of a draw of individual judgements for people who shared; None if they keep their answers
-    redrawn: int | None = None
 
 
 async def outcomes_of(
@@ -58,8 +55,6 @@ async def outcomes_of(
 
 
 def _change(futures: Futures, each: Undone) -> Change:
-    if each.redrawn is not None:
-        return Change(redrawn=partial(Redrawn, futures.run, futures.possible, each.redrawn))
     if each.silent:
         return Change(added=InterventionConfig(tick=each.tick, silence=each.silent))
     return Change() if each.candidate is None else change_of(futures.run, each.candidate, futures.known)
@@ -78,10 +73,9 @@ SHARES = 8  # the parts of its work that each process gets one by one, so that p
 class Processes(AbstractContextManager["Processes"]):
     """Processes of this machine. They end with the block."""
 
-    def __init__(self, path: Path, of: Sequence[str], ticks: int, number: int, *, over_time: bool = False) -> None:
+    def __init__(self, path: Path, of: str, ticks: int, number: int) -> None:
         self._number = number
-        opened = partial(Futures, path, *of, over_time=over_time, ticks=ticks)
-        self._pool = Pool(number, partial(_begin, opened, known_code.trusts))
+        self._pool = Pool(number, partial(_begin, partial(Futures, path, of, ticks), known_code.trusts))
 
     async def outcomes_of(self, wanted: Sequence[Undone], on_outcome: OnOutcome = lambda _: None) -> list[Outcome]:
         """Return the outcomes of futures. A process gets those of neighbouring ticks, so it does few ticks again."""

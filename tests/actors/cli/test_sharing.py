@@ -46,7 +46,6 @@ def test_the_end_of_a_run_says_what_was_shared_and_how_wrong_it_is(prism: Prism)
     assert "shared judgements" in ended.out
     assert re.search(r"asked for all +\d+ +\d+ archetypes *\n", ended.out)
     assert "divergence from individual judgements: 0." in ended.out
-    assert "outcomes if everybody had been asked: prism sharing shared" in ended.out
     assert max(map(len, ended.out.splitlines())) <= 80
     assert prism("verify", "shared").code == 0
     silent = prism("run", "small.yaml", "--out", "silent", "--details", *SHARED, "--set", "oracle.sharing.audit=0")
@@ -180,36 +179,3 @@ def test_a_shared_run_with_a_model_is_replayed_from_its_tape_without_a_server(pr
     assert again.out == ended.out
     assert summary(tmp_path / "again")["sharing"] == found["sharing"]
     assert prism("replay", "asked", "-q").out == ended.out
-
-
-@pytest.mark.slow
-def test_the_outcomes_of_asking_everybody_are_a_table_and_json(prism: Prism, shared: Path) -> None:
-    ended = prism("sharing", "shared", "--futures", "39", "--of", "likes,largest_cascade", "--json", "found.json")
-    assert ended.code == 0, ended.err
-    assert re.search(r"after 72 ticks: as shared, and if everybody had been asked, by \d+ audits", ended.out)
-    assert re.search(r"likes +\d+ +[\d.]+ \[[\d.]+, [\d.]+\]", ended.out)
-    assert re.search(r"scrolling +[\d.]+ +[\d.]+ \[[\d.]+, [\d.]+\]", ended.out)
-    assert re.search(
-        r"39 futures; in each \d+ judgements drawn anew, \d+ questions kept their answers", " ".join(ended.out.split())
-    )
-    assert max(map(len, ended.out.splitlines())) <= 80
-    found = json.loads(Path("found.json").read_text())
-    assert found["run"] == "shared"
-    assert [each["name"] for each in found["outcomes"]] == ["likes", "largest_cascade"]
-    assert len(found["rounds"]["states.scrolling"]) == 3
-
-
-@catalogue(
-    ("arguments", "says"),
-    [
-        (("--of", "like"), "no measure 'like'"),
-        (("--of", "by.party.left.likes"), "no attribute 'party'"),
-        (("--futures", "38"), "39"),
-    ],
-)
-def test_outcomes_that_cannot_be_had_are_refused(
-    prism: Prism, shared: Path, arguments: tuple[str, str], says: str
-) -> None:
-    ended = prism("sharing", str(shared), *arguments)
-    assert ended.code == 2
-    assert says in ended.err

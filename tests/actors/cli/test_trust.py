@@ -88,7 +88,6 @@ ASKS_FIRST = {
     "explain what if": ("explain", "RUN", "--agent", "0", "--tick", "TURN", "--what-if", "answer=reading"),
     "explain a post": ("explain", "RUN", "--post", "1"),
     "cause": ("cause", "RUN", "--of", "activations"),
-    "sharing": ("sharing", "RUN"),
     "ask": ("ask", "RUN", "--questions", "questions.yaml", "--out", "OUT"),
 }
 LOOKS = {
