@@ -63,15 +63,9 @@ def simulated(point: Point) -> dict[str, float]:
     }
 
 
-class StandIn:
-    """Makes runs of the small model in place of cells."""
-
-    def run(self, step: str, points: Sequence[Point]) -> list[Observed]:  # noqa: ARG002  # the port has a step
-        """Return the statistics of each run."""
-        return [Observed(numbers=simulated(point)) for point in points]
-
-    def tell(self, best: float) -> None:
-        """Take note of nothing."""
+def made(step: str, points: Sequence[Point]) -> list[Observed]:  # noqa: ARG001  # the port has a step
+    """Return the statistics of runs of the small model, in place of cells."""
+    return [Observed(numbers=simulated(point)) for point in points]
 
 
 def trial(number: int, budget: Budget = BUDGET) -> tuple[dict[str, float], Result]:
@@ -98,7 +92,7 @@ def trial(number: int, budget: Budget = BUDGET) -> tuple[dict[str, float], Resul
         seed=number + 1,
     )
     base = point_at(PARAMETERS, [0.5] * len(PARAMETERS), 0).values
-    return dict(truth.values), calibrated(calibration, base, Real(), StandIn())
+    return dict(truth.values), calibrated(calibration, base, Real(), made)
 
 
 def main() -> None:

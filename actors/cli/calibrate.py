@@ -35,7 +35,7 @@ from actors.studies.calibration.calibration_plan import (
     middle_of,
 )
 from actors.studies.calibration.files import CONFIGURATION, PAGE, RESULT, page_of, write_result
-from actors.studies.calibration.run import Told, run_calibration
+from actors.studies.calibration.run import OnRuns, run_calibration
 from actors.studies.experiments.cells import count_done
 from actors.studies.experiments.driver import Where, opened
 from actors.studies.experiments.run_measures import keep_own
@@ -104,11 +104,11 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | 
         locked(place),
         interruptible(KEPT),
         gateway_of(asking, asking.configs, place) as gateway,
-        _shown(made, quiet=quiet) as told,
+        _shown(made, quiet=quiet) as on_runs,
         opened(Where(on=on, jobs=jobs, shared=shared, gateway=gateway)) as executor,
     ):
         keep_own(place, made.own)
-        result = run_calibration(made, place, executor, told)
+        result = run_calibration(made, place, executor, on_runs)
         write_result(made, place, result)
     if not quiet:
         console, page = unwrapped_console(), page_of(made, result)
@@ -142,9 +142,9 @@ class WrappedMarkdown(Markdown):
 
 
 @contextmanager
-def _shown(made: CalibrationPlan, *, quiet: bool) -> Iterator[Told]:
+def _shown(made: CalibrationPlan, *, quiet: bool) -> Iterator[OnRuns]:
     """Show progress on a terminal, or else a line for each batch of runs."""
-    total, done, step_now, best = sum(planned_runs(made.calibration).values()), 0, "begins", ""
+    total, done, step_now = sum(planned_runs(made.calibration).values()), 0, "begins"
 
     def on_runs(step: str, count: int, were_done: bool) -> None:
         nonlocal done, step_now
@@ -152,15 +152,11 @@ def _shown(made: CalibrationPlan, *, quiet: bool) -> Iterator[Told]:
         if count and not were_done and not quiet and not is_live():
             echo(standing().words, err=True)
 
-    def on_best(distance: float) -> None:
-        nonlocal best
-        best = f", best {distance:.3g} tolerances"
-
     def standing() -> Standing:
-        return Standing(done, total, f"{step_now}: run {done:,} of {total:,}{best}")
+        return Standing(done, total, f"{step_now}: run {done:,} of {total:,}")
 
     with progress_shown(standing, quiet=quiet, has_lines=False):
-        yield Told(on_runs, on_best)
+        yield on_runs
 
 
 def _lacks(made: CalibrationPlan) -> list[str]:

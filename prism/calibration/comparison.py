@@ -152,21 +152,6 @@ def root_mean_square(parts: Iterable[float]) -> float:
     return math.sqrt(math.fsum(squares) / len(squares)) if squares else 0.0
 
 
-HALVES = 20  # the splits into halves that are compared
-
-
-def halves_apart(targets: Mapping[str, Target], real: Sequence[Sequence[float]], seed: int) -> float:
-    """Return the median distance of two random halves of the real cascades, in the shapes of the targets."""
-    shapes = {name: target for name, target in targets.items() if target.shape is not None}
-    random, found = np.random.default_rng(seed), []
-    for _ in range(HALVES):
-        order = random.permutation(len(real))
-        one, other = (tuple(tuple(real[place]) for place in half) for half in np.array_split(order, 2))
-        parts = Comparer(shapes, other).deviations(Observed(cascades=one)).values()
-        found.append(root_mean_square(parts))
-    return float(np.median(found))
-
-
 def pairs_apart(comparer: Comparer, runs: Sequence[Observed]) -> list[float]:
     return [comparer.between(one, other) for one, other in combinations(runs, 2)]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -14,7 +14,6 @@ from prism.calibration.comparison import (
     Comparer,
     Observed,
     Real,
-    halves_apart,
     holdout_targets,
     pairs_apart,
     pooled,
@@ -40,7 +39,6 @@ from prism.columns import Floats
 
 SEEDS_A_STEP: Final = 1_000_000
 STEPS: Final = {"design": 1, "confirm": 2}  # with the place of their seeds
-DESIGN_BATCH: Final = 32
 FLOOR_RUNS: Final = 2  # the fewest runs of one configuration that have a noise floor
 PREDICTED_LEAST: Final = 3
 CANDIDATES: Final = 2  # the nearest run and the mean of the posterior, of which one becomes the fit
@@ -57,10 +55,8 @@ RUNS_PER_PARAMETER: Final = 10
 """The fewest runs from which a posterior is made, in all and for each parameter (Loeppky, Sacks & Welch 2009)."""
 
 
-class Runner(Protocol):
-    def run(self, step: str, points: Sequence[Point]) -> list[Observed]: ...
-
-    def tell(self, best: float) -> None: ...
+Runner = Callable[[str, Sequence[Point]], list[Observed]]
+"""A function that makes the runs of a step, and returns what is compared of each, in the order of the points."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +120,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     holdout: float | None  # the distance of the fit from the part of the data that was not fitted; None without one
     fitted_alike: float | None  # the distance of the fit from the fitted part, in the same targets
     floor: float | None  # the median distance of two runs of the fit that differ in their seeds
-    halves: float | None  # the median distance of two halves of the real cascades
     ranks: list[TruthRanks]
     # why the fit may be wrong although all parts are there: checks that fail, targets out of reach, too few draws that
     # count, a tiny holdout
@@ -234,16 +229,11 @@ class _Procedure:
 
     def result(self) -> Result:
         asked, real = self._asked, self._real
-        # The design, in parts, so that the smallest distance so far is known.
         places = design_places(self._parameters, asked.budget.design, asked.seed)
-        observed, distances = list[Observed](), list[float]()
-        for first in range(0, len(places), DESIGN_BATCH):
-            observed += self._run("design", places[first : first + DESIGN_BATCH])
-            for each in observed[first:]:
-                deviations = self._all.deviations(each)
-                self._nearest = {name: min(self._nearest[name], abs(apart)) for name, apart in deviations.items()}
-                distances.append(root_mean_square(deviations[name] for name in asked.targets))
-            self._runner.tell(min(distances))
+        observed = self._run("design", places)
+        deviations = [self._all.deviations(each) for each in observed]
+        self._nearest |= {name: min(abs(each[name]) for each in deviations) for name in self._nearest if deviations}
+        distances = [root_mean_square(each[name] for name in asked.targets) for each in deviations]
         posterior, ranks, incomparable = self._infer(snapped(self._parameters, places), observed)
         # Choose between the candidates, and run the chosen one and the base under new seeds. So luck in the
         # choice does not lower the distance of the fit. Draws of the posterior get the remaining runs.
@@ -276,7 +266,6 @@ class _Procedure:
             holdout=root_mean_square(each.holdout for each in compared if each.holdout is not None) if out else None,
             fitted_alike=root_mean_square(of_fitted_part) if out else None,
             floor=float(np.median(apart)) if apart else None,
-            halves=halves_apart(asked.targets, real.fitted, asked.seed) if real.fitted else None,
             ranks=ranks,
             doubts=self._doubts(compared, ranks, effective),
             warnings=[],
@@ -298,7 +287,7 @@ class _Procedure:
 
     def _made(self, step: str, points: Sequence[Point]) -> list[Observed]:
         self._runs[step] += len(points)
-        return self._runner.run(step, points) if points else []
+        return self._runner(step, points) if points else []
 
     def _infer(self, places: Floats, observed: Sequence[Observed]) -> tuple[Posterior | None, list[TruthRanks], int]:
         statistics, wanted = [self._comparer.statistics(each) for each in observed], self._comparer.wanted()

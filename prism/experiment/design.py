@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from prism.config.describe import settings
 from prism.config.load import given_setting
 from prism.errors import ConfigError, SettingError
-from prism.expectations import found
+from prism.expectations import found, guess
 from prism.quoting import as_text
 from prism.text_files import separator_of, table_rows
 
@@ -177,6 +177,20 @@ def conditions_for(factor: str, kind: str, conditions: Sequence[Condition]) -> l
         for each in conditions
         if all(each.factors.get(name) == level for name, level in first.items() if name != factor)
     ]
+
+
+def check_known(name: str, known: Sequence[str], what: str, key: str) -> None:
+    """Refuse a name that is none of the known measures or conditions."""
+    if name not in known:
+        raise SettingError(what, f"no {name!r} among the {what}: {guess(name, known)}", keys=[key])
+
+
+def check_contrast(contrast: Sequence[str], conditions: Sequence[str], key: str) -> None:
+    """Refuse a contrast of anything but two different conditions."""
+    for name in contrast:
+        check_known(name, conditions, "conditions", key)
+    if len({*contrast}) < len(contrast):
+        raise SettingError("conditions", "expected two different conditions", keys=[key])
 
 
 def refuse_too_many(count: int, key: str, what: str = "conditions") -> None:

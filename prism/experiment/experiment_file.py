@@ -11,7 +11,15 @@ from msgspec import Meta
 
 from prism.config.yaml_text import read_as
 from prism.errors import SettingError
-from prism.experiment.design import SAMPLED, Condition, Design, check_design, conditions_of, table_conditions
+from prism.experiment.design import (
+    SAMPLED,
+    Condition,
+    Design,
+    check_design,
+    check_known,
+    conditions_of,
+    table_conditions,
+)
 from prism.experiment.hypothesis import Hypothesis, check_hypothesis
 from prism.experiment.sampling import sampled_conditions
 from prism.experiment.sequential import Sequential, check_sequential
@@ -168,30 +176,25 @@ def _check(file: _File, conditions: tuple[Condition, ...], seeds: tuple[int, ...
     if not file.measures:
         raise SettingError("measures", "expected one measure or more", keys=["measures"])
     if isinstance(file.seeds, Sequential):
-        _check_known(file.seeds.measure, list(file.measures), "seeds.measure", "measures")
+        check_known(file.seeds.measure, list(file.measures), "measures", "seeds.measure")
         check_sequential(file.seeds, names)
     given = next((each for each in conditions if SEED_KEY in each.settings), None)
     if given is not None or SEED_KEY in file.set:
         key = f"set.{SEED_KEY}" if given is None else key_of_setting(file.design, given, SEED_KEY)
         raise SettingError("design", "is given by the key seeds", keys=[key])
     for place, hypothesis in enumerate(file.hypotheses):
-        _check_known(hypothesis.measure, list(file.measures), f"hypotheses[{place}].measure", "measures")
-        check_hypothesis(hypothesis, conditions, f"hypotheses[{place}]")
+        check_known(hypothesis.measure, list(file.measures), "measures", f"hypotheses[{place}].measure")
+        check_hypothesis(hypothesis, names, f"hypotheses[{place}]")
     for place, threshold in enumerate(file.thresholds):
         _check_threshold(threshold, file.measures, names, f"thresholds[{place}]")
 
 
 def _check_threshold(threshold: Threshold, measures: Mapping[str, str], names: list[str], key: str) -> None:
-    _check_known(threshold.measure, list(measures), f"{key}.measure", "measures")
+    check_known(threshold.measure, list(measures), "measures", f"{key}.measure")
     if threshold.condition is not None:
-        _check_known(threshold.condition, names, f"{key}.condition", "conditions")
+        check_known(threshold.condition, names, "conditions", f"{key}.condition")
     if threshold.least is None and threshold.most is None:
         raise SettingError("thresholds", "expected least, most or both", keys=[key])
     if threshold.least is not None and threshold.most is not None and threshold.least > threshold.most:
         problem = f"expected least <= most, got {threshold.least:g} and {threshold.most:g}: no mean can meet both"
         raise SettingError("thresholds", problem, keys=[f"{key}.least"])
-
-
-def _check_known(name: str, known: list[str], key: str, what: str) -> None:
-    if name not in known:
-        raise SettingError(what, f"expected one of the {what}: {', '.join(known)}, got {name!r}", keys=[key])

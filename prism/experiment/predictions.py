@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from prism.answers import figure
 from prism.config.yaml_text import read_as
 from prism.errors import ConfigError, SettingError
-from prism.expectations import guess
+from prism.experiment.design import check_contrast, check_known
 from prism.experiment.experiment_file import Experiment
 from prism.experiment.scoring import SHARES, Forecast, Score, naive, scored
 
@@ -71,26 +71,18 @@ def read_predictions(text: str, source: str, experiment: Experiment) -> Predicti
 def _checked(found: Predictions, experiment: Experiment) -> Predictions:
     conditions = [each.name for each in experiment.conditions]
     found = replace(found, reference=found.reference or conditions[0])
-    _check_known(found.reference, conditions, "conditions", "reference")
+    check_known(found.reference, conditions, "conditions", "reference")
     for place, each in enumerate(found.predictions):
         key = f"predictions[{place}]"
-        _check_known(each.measure, list(experiment.measures), "measures", f"{key}.measure")
+        check_known(each.measure, list(experiment.measures), "measures", f"{key}.measure")
         if (each.condition is None) == (each.contrast is None):
             raise SettingError("predictions", "expected a condition, or a contrast of two", keys=[key])
-        for name in each.names:
-            _check_known(name, conditions, "conditions", f"{key}.{'condition' if each.condition else 'contrast'}")
-        if each.contrast is not None and each.contrast[0] == each.contrast[1]:
-            raise SettingError("predictions", "expected two different conditions", keys=[f"{key}.contrast"])
+        check_contrast(each.names, conditions, f"{key}.{'condition' if each.condition else 'contrast'}")
         if each.problem:
             raise SettingError("predictions", each.problem, keys=[key])
         if any((each.measure, each.names) == (other.measure, other.names) for other in found.predictions[:place]):
             raise SettingError("predictions", f"{each} is predicted twice", keys=[f"predictions[{place}]"])
     return found
-
-
-def _check_known(name: str, known: Sequence[str], what: str, key: str) -> None:
-    if name not in known:
-        raise SettingError("predictions", f"no {name!r} among the {what}: {guess(name, known)}", keys=[key])
 
 
 class ScoredPrediction(msgspec.Struct, frozen=True, kw_only=True):

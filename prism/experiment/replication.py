@@ -21,6 +21,7 @@ from msgspec import Meta
 from prism.answers import figure
 from prism.config.yaml_text import read_as
 from prism.errors import SettingError
+from prism.experiment.design import check_contrast, check_known
 from prism.experiment.experiment_file import Experiment
 from prism.experiment.intervals import CONFIDENCE, spread
 
@@ -99,14 +100,9 @@ def check_answers(replication: Replication, experiment: Experiment) -> None:
     if twice := [name for name in replication.over_worlds if name in experiment.measures]:
         raise _wrong(f"over_worlds.{twice[0]}", "is the name of a measure of the experiment, too")
     for name, each in replication.figures.items():
-        if each.measure not in measures:
-            problem = f"expected one of the measures: {', '.join(measures)}, got {each.measure!r}"
-            raise _wrong(f"figures.{name}.measure", problem)
+        check_known(each.measure, measures, "measures", f"figures.{name}.measure")
         key = "condition" if each.contrast is None else "contrast"
-        for condition in each.contrast or (each.condition,):
-            if condition not in conditions:
-                problem = f"expected one of the conditions: {', '.join(conditions)}, got {condition!r}"
-                raise _wrong(f"figures.{name}.{key}", problem)
+        check_contrast(each.contrast or (each.condition or "",), conditions, f"figures.{name}.{key}")
 
 
 def _checked(replication: Replication) -> Replication:
@@ -117,8 +113,6 @@ def _checked(replication: Replication) -> Replication:
             if len(given) != 1:
                 said = f"got {' and '.join(given)}" if given else "got none of them"
                 raise _wrong(key, f"expected {', '.join(names[:-1])} or {names[-1]}, {said}")
-        if each.contrast is not None and each.contrast[0] == each.contrast[1]:
-            raise _wrong(f"{key}.contrast", "expected two different conditions")
         if each.computed is not None and replication.data is None:
             raise _wrong(f"{key}.computed", "is computed from the file at the key data, which is not given")
         noise = [one for one in ("se", "interval") if getattr(each, one) is not None]

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from prism.errors import SettingError
+from prism.experiment.design import check_contrast
 from prism.experiment.intervals import Interval, described
 
 LEAST, MOST, STEP = 10, 200, 10
@@ -79,13 +80,7 @@ def check_sequential(rule: Sequential, conditions: Sequence[str]) -> None:
     if rule.most < rule.least:
         problem = f"expected at least {rule.least:,}, the key least, got {rule.most:,}"
         raise SettingError("seeds", problem, keys=["seeds.most"])
-    for name in rule.contrast or ():
-        if name not in conditions:
-            listed = ", ".join(conditions[:20])
-            problem = f"expected one of the conditions: {listed}, got {name!r}"
-            raise SettingError("seeds", problem, keys=["seeds.contrast"])
-    if rule.contrast is not None and rule.contrast[0] == rule.contrast[1]:
-        raise SettingError("seeds", "expected two different conditions", keys=["seeds.contrast"])
+    check_contrast(rule.contrast or (), conditions, "seeds.contrast")
 
 
 def stopped(

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from prism.columns import Floats
 from prism.config.model import DAY_HOURS
@@ -53,6 +54,7 @@ _SYSOMOS: Final = "Sysomos 2010: 71% of 1.2 billion tweets had neither reply nor
 _PEW: Final = "Wojcik & Hughes 2019 (Pew): a tenth of the users make 80% of the tweets"
 _GOEL: Final = "Goel et al. 2016: virality is low whatever the size"
 _LARGE: Final = "Goel et al. 2016: one of 4,000 originals on Twitter reaches 100 and more"
+_TOO_YOUNG: Final = "no original is old enough"
 _ENGAGEMENT: Final = "order of magnitude of published engagement rates; not one study's figure"
 
 
@@ -134,75 +136,49 @@ def _doubt(feeds: Sequence[Feed]) -> str:
 
 
 def _cascade_facts(ours: _Cascades, real: list[TreeShape], doubt: str, seed: int) -> list[Fact]:
+    """Compare the shapes of cascades at equal sizes, if enough cascades have real ones of their size."""
     sizes, real_sizes = _column(ours.shapes, "size"), _column(real, "size")
     matching = Matching(sizes, real_sizes, ours.authors, seed=seed)
-    if len(matching) < CASCADES_MIN:
-        few = f"{len(matching)} cascades have {NEIGHBOURS} real ones of their size; {CASCADES_MIN} needed"
-        note = f"{doubt}; {few}" if doubt else few
-        limit = f"distance <= {SHAPE_LIMIT}"
-        shapes = [
-            Fact(
-                name=label,
-                real=float(np.median(_column(real, name))),
-                limit=limit,
-                source=_SHAPE_SOURCES[name] + _MATCHED,
-                note=note,
-            )
-            for name, label in _SHAPES
-        ]
-        theirs = rank_correlation(real_sizes, _column(real, "virality"))
-        limit = f"real +- {CORRELATION_LIMIT}"
-        return [*shapes, Fact(name="size and virality", real=theirs, limit=limit, source=_GOEL, note=note)]
-    facts = [
-        _shape_fact(
-            label,
-            _SHAPE_SOURCES[name] + _MATCHED,
-            matching.compare(_column(ours.shapes, name), _column(real, name)),
-            doubt,
-        )
-        for name, label in _SHAPES
-    ]
-    return [*facts, _size_and_virality(ours.shapes, real, matching, doubt)]
+    few = f"{len(matching)} cascades have {NEIGHBOURS} real ones of their size; {CASCADES_MIN} needed"
+    is_few = len(matching) < CASCADES_MIN
+    note = "; ".join(filter(None, (doubt, few if is_few else "")))
+    facts = []
+    for name, label in _SHAPES:
+        simulated, theirs = _column(ours.shapes, name), _column(real, name)
+        limit, source = f"distance <= {SHAPE_LIMIT}", _SHAPE_SOURCES[name] + _MATCHED
+        fact = Fact(name=label, real=float(np.median(theirs)), limit=limit, source=source, note=note)
+        facts.append(fact if is_few else _shape_fact(fact, matching.compare(simulated, theirs)))
+    virality, real_virality = _column(ours.shapes, "virality"), _column(real, "virality")
+    weights = None if is_few else matching.real_weights(np.ones(len(matching)))
+    theirs_together = rank_correlation(real_sizes, real_virality, weights)
+    limit = f"real +- {CORRELATION_LIMIT}"
+    fact = Fact(name="size and virality", real=theirs_together, limit=limit, source=_GOEL, note=note)
+    if not is_few:  # that of the real cascades has the weights of the run's sizes
+        kept = sizes[matching.kept], virality[matching.kept]
+        found, (low, high) = rank_correlation(*kept), correlation_interval(*kept, matching)
+        agreement = agreement_of(abs(found - theirs_together) <= CORRELATION_LIMIT)
+        agreement = Agreement.UNKNOWN if doubt else agreement
+        fact = replace(fact, simulated=found, low=low, high=high, agreement=agreement)
+    return [*facts, fact]
 
 
-def _shape_fact(name: str, source: str, found: Comparison, doubt: str) -> Fact:
+def _shape_fact(fact: Fact, found: Comparison) -> Fact:
+    """Return a fact with its comparison; it is not judged if its note has a doubt."""
     note = (
-        f"{doubt and doubt + '; '}medians of {found.matched} cascades by {found.authors} authors, beside "
+        f"{fact.note and fact.note + '; '}medians of {found.matched} cascades by {found.authors} authors, beside "
         f"{found.neighbours:,} real ones (as many as {found.effective:.0f} of equal weights); distance "
         f"{found.distance_low:.2f} to {found.distance_high:.2f}, between halves of the real ones "
         f"{found.between_halves:.2f}"
     )
-    return Fact(
-        name=name,
+    return replace(
+        fact,
         real=found.real,
         simulated=found.simulated,
         low=found.simulated_low,
         high=found.simulated_high,
         distance=found.distance,
-        limit=f"distance <= {SHAPE_LIMIT}",
-        agreement=Agreement.UNKNOWN if doubt else agreement_of(found.distance <= SHAPE_LIMIT),
-        source=source,
+        agreement=Agreement.UNKNOWN if fact.note else agreement_of(found.distance <= SHAPE_LIMIT),
         note=note,
-    )
-
-
-def _size_and_virality(ours: list[TreeShape], real: list[TreeShape], matching: Matching, doubt: str) -> Fact:
-    """Compare the rank correlations at equal sizes: that of the real cascades has the weights of the run's sizes."""
-    size, virality = (_column(ours, name)[matching.kept] for name in ("size", "virality"))
-    real_size, real_virality = (_column(real, name) for name in ("size", "virality"))
-    found = rank_correlation(size, virality)
-    theirs = rank_correlation(real_size, real_virality, matching.real_weights(np.ones(len(matching))))
-    low, high = correlation_interval(size, virality, matching)
-    return Fact(
-        name="size and virality",
-        real=theirs,
-        simulated=found,
-        low=low,
-        high=high,
-        limit=f"real +- {CORRELATION_LIMIT}",
-        agreement=Agreement.UNKNOWN if doubt else agreement_of(abs(found - theirs) <= CORRELATION_LIMIT),
-        source=_GOEL,
-        note=doubt,
     )
 
 
@@ -214,90 +190,74 @@ def correlation_interval(one: Floats, other: Floats, matching: Matching) -> tupl
 
 
 def _single_posts(ours: _Cascades, left_out: int) -> Fact:
-    name, limit = "posts without reaction", f"real +- {SINGLE_LIMIT}"
+    fact = Fact(
+        name="posts without reaction",
+        real=SINGLE_REAL,
+        limit=f"real +- {SINGLE_LIMIT}",
+        source=_SYSOMOS,
+        note=_TOO_YOUNG,
+    )
     if not ours.shapes:
-        return Fact(name=name, real=SINGLE_REAL, limit=limit, source=_SYSOMOS, note="no original is old enough")
+        return fact
     is_single = (_column(ours.shapes, "size") == 1.0).astype(np.float64)
     share, count = float(is_single.mean()), len(ours.shapes)
     low, high = ours.share_interval(is_single) or (None, None)
-    return Fact(
-        name=name,
-        real=SINGLE_REAL,
-        simulated=share,
-        low=low,
-        high=high,
-        limit=limit,
-        agreement=agreement_of(abs(share - SINGLE_REAL) <= SINGLE_LIMIT),
-        source=_SYSOMOS,
-        note=f"of {count:,} originals; {left_out:,} too young to count" if left_out else f"of {count:,}",
-    )
+    agreement = agreement_of(abs(share - SINGLE_REAL) <= SINGLE_LIMIT)
+    note = f"of {count:,} originals; {left_out:,} too young to count" if left_out else f"of {count:,}"
+    return replace(fact, simulated=share, low=low, high=high, agreement=agreement, note=note)
 
 
 def _large_cascades(ours: _Cascades) -> Fact:
     """Compare the upper end of the distribution of sizes, of which a published figure is known."""
     least, most = LARGE_REAL / LARGE_TIMES, LARGE_REAL * LARGE_TIMES
     name, limit = f"{LARGE_POSTS}+ posts, of {LARGE_PER:,}", f"{least:.2g} to {most:.2g}"
+    fact = Fact(name=name, real=LARGE_REAL, limit=limit, source=_LARGE, note=_TOO_YOUNG)
     count, needed = len(ours.shapes), LARGE_TIMES * LARGE_PER / LARGE_REAL
-    is_large = (_column(ours.shapes, "size") >= LARGE_POSTS).astype(np.float64)
     if not count:
-        return Fact(name=name, real=LARGE_REAL, limit=limit, source=_LARGE, note="no original is old enough")
+        return fact
+    is_large = (_column(ours.shapes, "size") >= LARGE_POSTS).astype(np.float64)
     is_few = not is_large.any() and count < needed
     share, interval = LARGE_PER * float(is_large.mean()), ours.share_interval(is_large)
     low, high = (None, None) if interval is None else (LARGE_PER * each for each in interval)
     note = f"{is_large.sum():.0f} of {count:,} originals; the data count reshares alone"
-    return Fact(
-        name=name,
-        real=LARGE_REAL,
-        simulated=share,
-        low=low,
-        high=high,
-        limit=limit,
-        agreement=Agreement.UNKNOWN if is_few else agreement_of(least <= share <= most),
-        source=_LARGE,
-        note=f"none in {count:,} originals; {needed:,.0f} needed to tell" if is_few else note,
-    )
+    note = f"none in {count:,} originals; {needed:,.0f} needed to tell" if is_few else note
+    agreement = Agreement.UNKNOWN if is_few else agreement_of(least <= share <= most)
+    return replace(fact, simulated=share, low=low, high=high, agreement=agreement, note=note)
 
 
 def _engagement(values: Sequence[float | None]) -> Fact:
-    name, limit = "engagement per post seen", f"<= {ENGAGEMENT_MOST}"
+    fact = Fact(name="engagement per post seen", limit=f"<= {ENGAGEMENT_MOST}", source=_ENGAGEMENT)
     known = [value for value in values if value is not None]
     if not known:
-        return Fact(name=name, limit=limit, source=_ENGAGEMENT, note="no summary says how many posts were seen")
+        return replace(fact, note="no summary says how many posts were seen")
     value = sum(known) / len(known)
-    agreement = agreement_of(value <= ENGAGEMENT_MOST)
-    return Fact(name=name, simulated=value, limit=limit, agreement=agreement, source=_ENGAGEMENT)
+    return replace(fact, simulated=value, agreement=agreement_of(value <= ENGAGEMENT_MOST))
 
 
 def _concentration(feeds: Sequence[Feed], random: np.random.Generator) -> Fact:
-    name, limit = "posts of the top tenth", f"real +- {TOP_LIMIT}"
+    fact = Fact(name="posts of the top tenth", real=TOP_REAL, limit=f"real +- {TOP_LIMIT}", source=_PEW)
     posts = np.array([count for feed in feeds for count in feed.posts_by_person], dtype=np.float64)
     if not posts.sum():
-        return Fact(name=name, real=TOP_REAL, limit=limit, source=_PEW, note="nobody has posted")
+        return replace(fact, note="nobody has posted")
     days = max(feed.days for feed in feeds)
     share = month_share(posts, days)
     low, high = month_interval(posts, days, random)
-    return Fact(
-        name=name,
-        real=TOP_REAL,
-        simulated=share,
-        low=low,
-        high=high,
-        limit=limit,
-        agreement=agreement_of(abs(share - TOP_REAL) <= TOP_LIMIT),
-        source=_PEW,
-        note=f"the tenth of those who would post within {MONTH_DAYS:g} days, by rates in {DAY_HOURS * days:.3g} hours; "
-        f"in these hours themselves the tenth of all people has {top_share(posts, TOP_SHARE):.2f}",
+    note = (
+        f"the tenth of those who would post within {MONTH_DAYS:g} days, by rates in {DAY_HOURS * days:.3g} hours; in "
+        f"these hours themselves the tenth of all people has {top_share(posts, TOP_SHARE):.2f}"
     )
+    agreement = agreement_of(abs(share - TOP_REAL) <= TOP_LIMIT)
+    return replace(fact, simulated=share, low=low, high=high, agreement=agreement, note=note)
 
 
 def _hours(feeds: Sequence[Feed], accounts: Floats, random: np.random.Generator) -> Fact:
     """Compare the shares of the hours, of whole days only. The distance is half the sum of the differences."""
-    name, limit, source = "hours of the day", f"distance <= {HOURS_LIMIT}", "the file of hours"
     shares = accounts.sum(axis=0) / accounts.sum()
+    limit, source = f"distance <= {HOURS_LIMIT}", "the file of hours"
+    fact = Fact(name="hours of the day", real=_busiest(shares), limit=limit, source=source)
     counts = sum((_counts_by_hour(feed) for feed in feeds), np.zeros(DAY_HOURS))
     if not counts.sum():
-        note = "nothing happened in whole simulated days"
-        return Fact(name=name, real=_busiest(shares), limit=limit, source=source, note=note)
+        return replace(fact, note="nothing happened in whole simulated days")
     ours = counts / counts.sum()
     apart = float(np.abs(ours - shares).sum() / 2.0)
     halves = []
@@ -305,16 +265,9 @@ def _hours(feeds: Sequence[Feed], accounts: Floats, random: np.random.Generator)
         one, other = (random.choice(accounts, size=len(accounts)).sum(axis=0) for _ in range(2))
         if one.sum() and other.sum():
             halves.append(float(np.abs(one / one.sum() - other / other.sum()).sum() / 2.0))
-    return Fact(
-        name=name,
-        real=_busiest(shares),
-        simulated=_busiest(ours),
-        distance=apart,
-        limit=limit,
-        agreement=agreement_of(apart <= HOURS_LIMIT),
-        source=source,
-        note=f"busiest hour over quietest; two samples of the accounts are {np.median(halves):.2f} apart",
-    )
+    note = f"busiest hour over quietest; two samples of the accounts are {np.median(halves):.2f} apart"
+    agreement = agreement_of(apart <= HOURS_LIMIT)
+    return replace(fact, simulated=_busiest(ours), distance=apart, agreement=agreement, note=note)
 
 
 def _counts_by_hour(feed: Feed) -> Floats:

@@ -35,13 +35,10 @@ class StandIn:
     def __init__(self, model: Model) -> None:
         self.model, self.points = model, dict[str, list[Point]]()
 
-    def run(self, step: str, points: Sequence[Point]) -> list[Observed]:
+    def __call__(self, step: str, points: Sequence[Point]) -> list[Observed]:
         self.points.setdefault(step, []).extend(points)
         found = [self.model(point.values, np.random.default_rng(point.seed)) for point in points]
         return [Observed(numbers={name: float(value) for name, value in each.items()}) for each in found]
-
-    def tell(self, best: float) -> None:
-        assert best >= 0.0
 
 
 def line(values: dict[str, float], random: np.random.Generator) -> dict[str, float]:

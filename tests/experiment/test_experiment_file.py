@@ -71,11 +71,11 @@ def test_a_factorial_has_every_combination_and_one_at_a_time_each_level_alone() 
         (HEAD + LIST + "set: {simulation.seed: 3}\n", "e.yaml:6: set.simulation.seed: is given by the key seeds"),
         (
             HEAD + LIST + "hypotheses:\n  - {measure: love, contrast: [a, b]}\n",
-            "e.yaml:7: hypotheses[0].measure: expected one of the measures: likes, got 'love'",
+            "e.yaml:7: hypotheses[0].measure: no 'love' among the measures: expected one of likes",
         ),
         (
             HEAD + LIST + "hypotheses: [{measure: likes, contrast: [a, c]}]\n",
-            "e.yaml:6: hypotheses[0].contrast: expected one of the conditions: a, b, got 'c'",
+            "e.yaml:6: hypotheses[0].contrast: no 'c' among the conditions: expected one of a, b",
         ),
         (
             HEAD + LIST + "hypotheses: [{measure: likes, contrast: [a, b], margin: 2}]\n",

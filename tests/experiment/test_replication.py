@@ -36,10 +36,6 @@ def with_figure(keys: str) -> str:
             "r.yaml:5: figures.likes: expected condition or contrast, got condition and contrast",
         ),
         (
-            with_figure("contrast: [a, a], value: 3"),
-            "r.yaml:5: figures.likes.contrast: expected two different conditions",
-        ),
-        (
             with_figure("condition: hot"),
             "r.yaml:5: figures.likes: expected value, range, direction or computed, got none of them",
         ),

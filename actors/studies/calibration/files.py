@@ -180,9 +180,7 @@ def _headline(result: Result) -> str:
         f"The fit is {_number(result.fit)} from the data, the base {_number(result.base)}, in tolerances (root mean "
         f"square over the targets). On the holdout it is {_number(result.holdout)}{held_out}, where it is "
         f"{_number(result.fitted_alike)} on the fitted part in the same targets. Two single runs of the "
-        f"fit are {_number(result.floor)} apart"
-        + (f", two halves of the data {_number(result.halves)}" if result.halves is not None else "")
-        + "; the fit is that of all its runs together."
+        f"fit are {_number(result.floor)} apart; the fit is that of all its runs together."
     )
 
 

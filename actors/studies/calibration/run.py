@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -15,7 +14,7 @@ from actors.core.files import read_json, write_file
 from actors.results.observed import observed_feed
 from actors.studies.calibration.calibration_plan import FEED, CalibrationPlan, cell_of
 from actors.studies.experiments.batch import Executor
-from actors.studies.experiments.cells import CELLS, Done, cell_path, is_done
+from actors.studies.experiments.cells import CELLS, cell_path, is_done
 from actors.studies.experiments.plan import Cell
 from actors.studies.experiments.run_measures import measured
 from prism.calibration import SHAPES, Observed, Point, Result, calibrated, rows_of
@@ -23,44 +22,28 @@ from prism.config import Config
 from prism.scorecard.concentration import month_share
 from prism.scorecard.social import rank_correlation
 
-
-class Told(NamedTuple):
-    # called with the number of runs of a step that are done; True if they were done before
-    on_runs: Callable[[str, int, bool], None]
-    on_best: Callable[[float], None]  # called with the smallest distance so far
+OnRuns = Callable[[str, int, bool], None]
+"""It is called with the number of runs of a step that are done; True if they were done before."""
 
 
-class CellRunner:
-    """A maker of the runs of a calibration as cells: each is done once, even after interruptions."""
+def run_calibration(plan: CalibrationPlan, out: Path, executor: Executor, on_runs: OnRuns) -> Result:
+    """Run a calibration, whose runs are cells: each is done once, even after interruptions."""
 
-    def __init__(self, plan: CalibrationPlan, out: Path, executor: Executor, told: Told) -> None:
-        self._plan, self._out, self._executor, self._told = plan, out, executor, told
-
-    def tell(self, best: float) -> None:
-        self._told.on_best(best)
-
-    def run(self, step: str, points: Sequence[Point]) -> list[Observed]:
-        """Return the compared numbers of each run, in the order of the points."""
-        cells = [cell_of(self._plan, step, point) for point in points]
+    def run(step: str, points: Sequence[Point]) -> list[Observed]:
+        cells = [cell_of(plan, step, point) for point in points]
         once = {cell.key: cell for cell in cells}
-        left = [cell for cell in once.values() if not is_done(cell_path(self._out, cell))]
-        self._told.on_runs(step, len(cells) - len(left), True)
-
-        def on_done(cell: Cell, done: Done) -> None:  # noqa: ARG001  # a failed run is named below
-            self._told.on_runs(step, 1, False)
-
-        problems = self._executor.run(left, self._out, on_done) if left else {}
+        left = [cell for cell in once.values() if not is_done(cell_path(out, cell))]
+        on_runs(step, len(cells) - len(left), True)
+        problems = executor.run(left, out, lambda _, __: on_runs(step, 1, False)) if left else {}
         if problems:
             key, problem = next(iter(problems.items()))
             more = f" and {len(problems) - 1:,} more" if len(problems) > 1 else ""
             raise RunDirectoryError(
-                f"{self._out / CELLS / key}{more}: {problem}; mend it, and run it again: what is done is kept"
+                f"{out / CELLS / key}{more}: {problem}; mend it, and run it again: what is done is kept"
             )
-        return [observed_of(self._plan, self._out, cell) for cell in cells]
+        return [observed_of(plan, out, cell) for cell in cells]
 
-
-def run_calibration(plan: CalibrationPlan, out: Path, executor: Executor, told: Told) -> Result:
-    return calibrated(plan.calibration, plan.values, plan.real, CellRunner(plan, out, executor, told))
+    return calibrated(plan.calibration, plan.values, plan.real, run)
 
 
 OBSERVED = "observed"

@@ -67,5 +67,5 @@ def test_what_is_surely_far_from_individual_judgements_is_told(low: float, *, is
     found = replace(summary(0.5, 0.48, 0.52), divergence=Estimate(mean=0.06, low=low, high=0.07))
     assert ("0.060 (0.051 to 0.070) bits" in str(sharing_notice(found))) is is_told
     console = Console(file=StringIO(), width=150)
-    console.print(sharing_table(found, "runs/one"))
+    console.print(sharing_table(found))
     assert ("that is far" in console.file.getvalue()) is is_told  # type: ignore[attr-defined]

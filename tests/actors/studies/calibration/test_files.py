@@ -20,7 +20,7 @@ pytest.importorskip("sklearn")
 
 
 class StandIn:
-    def run(self, step: str, points: Sequence[Point]) -> list[Observed]:
+    def __call__(self, step: str, points: Sequence[Point]) -> list[Observed]:
         assert step in Budget.__struct_fields__
         return [
             Observed(
@@ -32,9 +32,6 @@ class StandIn:
             )
             for point in points
         ]
-
-    def tell(self, best: float) -> None:
-        assert best >= 0.0
 
 
 def result_of(path: Path) -> Result:

@@ -78,8 +78,8 @@ REFUSED = {
     ("data: real.txt", "data: gone.txt"): "5: data: no such file: gone.txt, beside this file or in {}; "
     "it is not part of PRISM: ask A",
     ("experiment: e.yaml", "experiment: f.yaml"): "3: experiment: no such file: f.yaml, beside this file or in {}",
-    ("measure: spread,", "measure: spreat,"): "12: figures.spread of likes.measure: expected one of the measures: "
-    "likes, engagement, posts, spread, got 'spreat'",
+    ("measure: spread,", "measure: spreat,"): "12: figures.spread of likes.measure: no 'spreat' among the "
+    "measures: did you mean spread?",
     ("{spread:", "{likes:"): "7: over_worlds.likes: is the name of a measure of the experiment, too",
 }
 
