@@ -10,7 +10,7 @@ ratio of rates.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import cache
 from typing import Final, NamedTuple
@@ -89,23 +89,22 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     ratios: dict[str, dict[str, Ratio]] = {}
 
 
-class _Choice(NamedTuple):
-    """A choice of the oracle; `group`: of the bootstrap; `units`: the embedded choice's probability of each option."""
+class _Counted:
+    """The choices on one kind of question."""
 
-    group: int
-    chosen: str
-    ruled: str
-    options: Sequence[str]
-    units: Sequence[int] | None
+    def __init__(self) -> None:
+        self.questions = self.fallbacks = self.same = 0  # `same`: in which the oracle chose what the rule did
+        self.options = set[str]()
+        self.choices = {decider: Counter[tuple[int, str]]() for decider in (ORACLE, RULE, EMBEDDED)}
+        """`{decider: {(group of the bootstrap, option): choices}}`; those of the embedded one are in units."""
+        self.has_embedded = True  # whether it is known for all questions: otherwise the two had different ones
 
 
 class ComparedChoices:
     """Choices of an oracle beside those of rules and of the embedded choice. Their order does not matter."""
 
     def __init__(self) -> None:
-        self._choices: dict[tuple[str, str], list[_Choice]] = {}
-        """`{(trigger, state): choices}`."""
-        self._fallbacks = Counter[tuple[str, str]]()
+        self._kinds = defaultdict[tuple[str, str], _Counted](_Counted)  # `{(trigger, state): choices}`
 
     def add(
         self,
@@ -126,63 +125,54 @@ class ComparedChoices:
         agent, tick, trigger = name
         # A hash gives each question one of 64 groups: these are resampled, and not the questions.
         group = integer(_GROUPS, 0, agent, tick, Draw.BOOTSTRAP_GROUP)
-        known = reference.probabilities
-        units = None if known is None else [round(each * _ONE) for each in known]
-        self._choices.setdefault((trigger, state), []).append(_Choice(group, chosen, ruled, options, units))
+        kind = self._kinds[trigger, state]
+        kind.questions += 1
+        kind.same += chosen == ruled
+        kind.options.update((*options, chosen, ruled))
+        kind.choices[ORACLE][group, chosen] += 1
+        kind.choices[RULE][group, ruled] += 1
+        kind.has_embedded &= reference.probabilities is not None
+        for option, probability in zip(options, reference.probabilities or (), strict=kind.has_embedded):
+            kind.choices[EMBEDDED][group, option] += round(probability * _ONE)
 
     def add_fallback(self, trigger: str, state: str) -> None:
-        self._choices.setdefault((trigger, state), [])
-        self._fallbacks[trigger, state] += 1
+        self._kinds[trigger, state].fallbacks += 1
 
     def divergences(self) -> list[Divergence]:
         """Return the divergences of every trigger and state, by name."""
-        return [self._divergence(*kind) for kind in sorted(self._choices)]
+        return [_divergence(*names, kind) for names, kind in sorted(self._kinds.items(), key=lambda each: each[0])]
 
-    def _divergence(self, trigger: str, state: str) -> Divergence:
-        choices = self._choices[trigger, state]
-        options = sorted({name for each in choices for name in (*each.options, each.chosen, each.ruled)})
-        tables = _tables(choices, options)
-        # Each decider's choices of the options, by expectation, and the oracle's distances and ratios from the others.
-        counts = {who: (table.sum(axis=0) / (_ONE if who == EMBEDDED else 1)).tolist() for who, table in tables.items()}
-        against, ratios = dict[str, Distance](), dict[str, dict[str, Ratio]]()
-        for other in [who for who in tables if who != ORACLE and choices]:
-            against[other] = _distance(tables[ORACLE], tables[other])
-            ratios[other] = {
-                option: _ratio(taken, len(choices), expected)
+
+def _divergence(trigger: str, state: str, kind: _Counted) -> Divergence:
+    options = sorted(kind.options)
+    tables = dict[str, Ints]()  # each decider's choices by group and option
+    for who in (ORACLE, RULE, *([EMBEDDED] if kind.questions and kind.has_embedded else [])):
+        tables[who] = np.zeros((_GROUPS, len(options)), dtype=np.int64)
+        for (group, option), times in kind.choices[who].items():
+            tables[who][group, options.index(option)] = times
+    # Each decider's choices of the options, by expectation, and the oracle's distances and ratios from the others.
+    counts = {who: (table.sum(axis=0) / (_ONE if who == EMBEDDED else 1)).tolist() for who, table in tables.items()}
+    others = [who for who in tables if who != ORACLE and kind.questions]
+    return Divergence(
+        trigger=trigger,
+        state=state,
+        questions=kind.questions,
+        fallbacks=kind.fallbacks,
+        agreement=round(kind.same / kind.questions, _DIGITS) if kind.questions else 0.0,
+        choices={
+            who: {option: round(each, _DIGITS) for option, each in zip(options, found, strict=True)}
+            for who, found in counts.items()
+        },
+        against={other: _distance(tables[ORACLE], tables[other]) for other in others},
+        ratios={
+            other: {
+                option: _ratio(taken, kind.questions, expected)
                 for option, taken, expected in zip(options, counts[ORACLE], counts[other], strict=True)
                 if expected > 0.0
             }
-        same = sum(each.chosen == each.ruled for each in choices)
-        return Divergence(
-            trigger=trigger,
-            state=state,
-            questions=len(choices),
-            fallbacks=self._fallbacks[trigger, state],
-            agreement=round(same / len(choices), _DIGITS) if choices else 0.0,
-            choices={
-                who: {option: round(each, _DIGITS) for option, each in zip(options, found, strict=True)}
-                for who, found in counts.items()
-            },
-            against=against,
-            ratios=ratios,
-        )
-
-
-def _tables(choices: Sequence[_Choice], options: Sequence[str]) -> dict[str, Ints]:
-    """Return each decider's choices by group and option: shape (64, options). Those of the embedded one are in units.
-
-    The embedded choice is left out unless it is known for all questions: otherwise the two had different ones.
-    """
-    places = {option: place for place, option in enumerate(options)}
-    tables = {decider: np.zeros((_GROUPS, len(options)), dtype=np.int64) for decider in (ORACLE, RULE, EMBEDDED)}
-    for each in choices:
-        tables[ORACLE][each.group, places[each.chosen]] += 1
-        tables[RULE][each.group, places[each.ruled]] += 1
-        for option, units in zip(each.options, each.units or [0] * len(each.options), strict=True):
-            tables[EMBEDDED][each.group, places[option]] += units
-    if not choices or any(each.units is None for each in choices):
-        del tables[EMBEDDED]
-    return tables
+            for other in others
+        },
+    )
 
 
 def _ratio(taken: float, of: int, expected: float) -> Ratio:

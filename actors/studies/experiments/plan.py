@@ -35,7 +35,8 @@ NOT_PART = ("run", "metrics")
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
     condition: str
     seed: int
-    key: str  # the hash of all that decides its result: settings, input files, code. Equal keys are one run.
+    key: str  # the hash of all that decides its result: meaning, seed and code of PRISM. Equal keys are one run.
+    meaning: str  # the hash of its condition's content: effective settings, input files, and the user's own code
     config: Config
     inputs: dict[str, str]  # `{input file, as the user wrote it: SHA-256}`
 
@@ -46,8 +47,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[Cell, ...]  # the conditions in the order of the file; for each, the seeds
     own: dict[str, OwnMeasure]  # `{measure: its function}` of the user's own measures
     own_code: dict[str, str]  # `{measure: SHA-256}` of the modules of these measures
-    # `{condition: hash}` of the content of each, whichever file it comes from: `meaning_of` its cells
-    meanings: dict[str, str]
+    meanings: dict[str, str]  # `{condition: the meaning of its cells}`
     hash: str  # of everything that was planned: question, cells, measures with their code, hypotheses, thresholds
     sealed: Sealed | None = None  # the predictions that the file names
     notes: list[str] = []  # what was changed in the plan since they were sealed
@@ -81,7 +81,7 @@ def make_plan(path: Path, *, is_sealed: bool = True) -> Plan:
     }
     own_code = {name: code_of_own(experiment.measures[name]) for name in own}
     hashed = sha256(msgspec.json.encode([planned, own_code, names])).hexdigest()
-    meanings = {cell.condition: meaning_of(cell) for cell in cells[:: len(experiment.seeds)]}
+    meanings = {cell.condition: cell.meaning for cell in cells[:: len(experiment.seeds)]}
     plan = Plan(
         path=path, experiment=experiment, cells=cells, own=own, own_code=own_code, meanings=meanings, hash=hashed
     )
@@ -118,22 +118,31 @@ def _cells(experiment: Experiment, path: Path, base: Path, condition: Condition)
 def cells_of(config: Config, condition: str, seeds: Iterable[int], *, ask_once: bool = False) -> list[Cell]:
     """Return the cells of a configuration under seeds."""
     refuse_unknown(own_code(config))
-    inputs = _inputs(config)
+    # The hashes of the input files: those that settings name, or those that a domain of its own reads.
+    if is_own(config):
+        inputs = dict(build_domain(config).inputs)
+    else:
+        inputs = {name: sha256_of(locate_input(name)) for name in input_paths(config).values()}
     manifest = manifest_of(config, {}, code_of(config))
-    fixed: dict[str, Any] = {
-        "inputs": sorted(inputs.values()),
-        "code": manifest.code,
-        "domain": manifest.domain_code,
-        "packages": manifest.packages,
-    }
-    if ask_once and config.oracle.backend != "choice":
-        fixed["ask_once"] = True  # its answers may come from another cell, so its result may differ
-    found = []
-    for seed in seeds:
-        seeded = replace(config, simulation=replace(config.simulation, seed=seed))
-        key = _hash([_named_by_content(seeded, inputs), fixed])
-        found.append(Cell(condition=condition, seed=seed, key=key, config=seeded, inputs=inputs))
-    return found
+    # The condition's content. The seed is no part of it, nor PRISM's own code, nor settings at their defaults: another
+    # version of PRISM, which may have more of them, asks the same question. No path of this machine is, either: files
+    # are named by their content, and code is hashed.
+    unseeded = replace(config.simulation, seed=Config().simulation.seed, domain_path=None)
+    settings = _settings(with_kept_files(replace(config, simulation=unseeded), inputs)[0])
+    meaning = _hash([other_than(settings, _settings(Config())), sorted(inputs.values()), manifest.domain_code])
+    # If requests are asked once, its answers may come from another cell, so its result may differ.
+    shares = ask_once and config.oracle.backend != "choice"
+    return [
+        Cell(
+            condition=condition,
+            seed=seed,
+            key=_hash([meaning, seed, manifest.code, manifest.packages, shares]),
+            meaning=meaning,
+            config=replace(config, simulation=replace(config.simulation, seed=seed)),
+            inputs=inputs,
+        )
+        for seed in seeds
+    ]
 
 
 def check_measures(places: Mapping[str, str], configs: Iterable[Config], others: Sequence[str] = ()) -> None:
@@ -169,28 +178,9 @@ def _blamed(experiment: Experiment, path: Path, condition: Condition, error: Con
     return SettingError(experiment.source, f"{error.problem}{of}", keys=[key])
 
 
-def _inputs(config: Config) -> dict[str, str]:
-    """Return the hashes of the input files: those that settings name, or those that a domain of its own reads."""
-    if is_own(config):
-        return dict(build_domain(config).inputs)
-    return {name: sha256_of(locate_input(name)) for name in input_paths(config).values()}
-
-
 def settings_hash(config: Config) -> str:
     """Return the hash of the settings that may change a result, whatever code runs them."""
     return _hash(_settings(config))
-
-
-def meaning_of(cell: Cell) -> str:
-    """Return the hash of a condition's content: its effective settings, its input files, and the user's own code.
-
-    The seed is no part of it, nor PRISM's own code, nor settings at their defaults: another version of PRISM, which may
-    have more of them, asks the same question.
-    """
-    unseeded = replace(cell.config, simulation=replace(cell.config.simulation, seed=Config().simulation.seed))
-    code = manifest_of(cell.config, {}, code_of(cell.config)).domain_code
-    settings = _named_by_content(unseeded, cell.inputs)
-    return _hash([other_than(settings, _settings(Config())), sorted(cell.inputs.values()), code])
 
 
 def other_than(settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -208,12 +198,6 @@ def other_than(settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict
 
 def _settings(config: Config) -> dict[str, Any]:
     return {name: part for name, part in msgspec.to_builtins(config).items() if name not in NOT_PART}
-
-
-def _named_by_content(config: Config, inputs: Mapping[str, str]) -> dict[str, Any]:
-    """Return the settings without a path of this machine: files are named by their content, and code is hashed."""
-    unplaced = replace(config, simulation=replace(config.simulation, domain_path=None))
-    return _settings(with_kept_files(unplaced, inputs)[0])
 
 
 def _hash(named: object) -> str:
