@@ -72,7 +72,10 @@ def test_failed_cells_end_it_at_once_also_where_nothing_has_a_result() -> None:
 @catalogue(
     ("seeds", "problem"),
     [
-        ("{measure: love, half_width: 1}", "e.yaml:5: seeds.measure: no 'love' among the measures: expected one of likes"),
+        (
+            "{measure: love, half_width: 1}",
+            "e.yaml:5: seeds.measure: no 'love' among the measures: expected one of likes",
+        ),
         ("{measure: likes}", "e.yaml:5: seeds: expected half_width or relative"),
         ("{measure: likes, half_width: .inf}", "e.yaml:5: seeds.half_width: expected float > 0 or none, got .inf"),
         (

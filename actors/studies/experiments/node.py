@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
 import socket
-import tempfile
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from hashlib import sha256
 from importlib.metadata import version
 from ipaddress import ip_address
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -29,7 +27,7 @@ from actors.factory.input_files import (
     place_of,
     plain_name,
 )
-from actors.factory.own_code import sources_below, sources_sha256
+from actors.factory.own_code import sources_below
 from actors.factory.ray_cluster import is_there
 from actors.runs.code import OWN_PACKAGE, code_sha256
 from actors.runs.inputs import with_kept_files
@@ -40,9 +38,6 @@ from actors.studies.experiments.shared_oracle import asks_model
 from actors.studies.gateway.place import GatewayPlace
 from prism.config import Config
 
-LEFT_S = 24 * 3600.0  # the time after which a node discards files of experiments that are no longer asked for
-_INPUTS = "inputs"
-
 
 class Order(NamedTuple):
     key: str
@@ -51,7 +46,6 @@ class Order(NamedTuple):
     # the directory of the cell, where the node can write to that of the experiment; None to return its files
     path: str | None
     versions: Mapping[str, str]  # those of the driver, by `versions_here`
-    experiment: str  # a name for the directory of the experiment, so that two of them share no files
     network: str = ""  # that of the driver, by `network_here`
     gateway: GatewayPlace | None = None  # asks the servers of models for the cell; None if it asks for itself
     # `{name: content}` of the code that a run has kept and the configuration names; empty without any
@@ -77,7 +71,7 @@ def read_by(cell: Cell) -> dict[str, str]:
     return {**{name: str(kept_sha256(name)) for name in kept}, **cell.inputs}
 
 
-def order_of(cell: Cell, path: str | None, experiment: str, gateway: GatewayPlace | None = None) -> Order:
+def order_of(cell: Cell, path: str | None, gateway: GatewayPlace | None = None) -> Order:
     """Return the order for a cell, from the machine of the experiment. The arguments are those of `Order`."""
     read = read_by(cell)
     config, kept = with_kept_files(cell.config, read)
@@ -88,7 +82,6 @@ def order_of(cell: Cell, path: str | None, experiment: str, gateway: GatewayPlac
         inputs={name: read[source] for name, source in kept.items()},
         path=path,
         versions=versions_here(),
-        experiment=experiment,
         network=network_here(),
         gateway=gateway,
         code={} if code is None or not is_kept(code) else sources_below(place_of(code), place_of(code)),
@@ -96,7 +89,7 @@ def order_of(cell: Cell, path: str | None, experiment: str, gateway: GatewayPlac
 
 
 def run_order(order: Order, fetch: Callable[[str], bytes]) -> Returned:
-    """Run a cell in this process.
+    """Run a cell in this process, and leave nothing on the node.
 
     Args:
         fetch: returns the content of an input file, by its SHA-256.
@@ -106,40 +99,51 @@ def run_order(order: Order, fetch: Callable[[str], bytes]) -> Returned:
         if mine != order.versions[name]:
             problem = f"{here} has {name} {mine}, not {order.versions[name]}; install the same on all nodes"
             return Returned(Done(problem))
-    home = _home(order.experiment)
-    path = home / CELLS / order.key if order.path is None else Path(order.path)
-    if order.path is not None and not path.parent.is_dir():
-        return Returned(Done(f"{path.parent}: no such directory on {here}; is --shared right?"))
+    if order.path is not None and not Path(order.path).parent.is_dir():
+        return Returned(Done(f"{Path(order.path).parent}: no such directory on {here}; is --shared right?"))
     if order.gateway is not None and asks_model(order.config) and (problem := no_way_to(order.gateway, order.network)):
         return Returned(Done(problem))
-    note_files(_place(order.inputs, fetch, home / _INPUTS))
-    if order.code:
-        note_files({str(order.config.simulation.domain_path): _place_all(order.code, home / _INPUTS)})
-    with inputs_shared(_KEPT):
+    with TemporaryDirectory(prefix="prism-cell-") as directory, inputs_shared(_KEPT):
+        path = Path(directory, CELLS, order.key) if order.path is None else Path(order.path)
+        for name, digest in order.inputs.items():
+            content = fetch(digest)
+            if sha256(content).hexdigest() != digest:
+                raise OSError(f"the input file {plain_name(name)} was damaged on its way")
+            placed = Path(directory, digest)
+            write_file(placed, content)
+            placed.chmod(0o444)  # a cell links it, and could not go on after a kill with a link that can be written
+            note_files({name: placed})
+        if order.code:
+            code = Path(directory, "code")
+            _write(order.code, code)
+            note_files({str(order.config.simulation.domain_path): code})
+        path.parent.mkdir(exist_ok=True)
         done = work(Task(order.config, path, order.inputs, order.gateway))
-    os.utime(home)  # it is in use
-    if order.path is not None or not path.is_dir():
-        return Returned(done)
+        if order.path is not None or not path.is_dir():
+            return Returned(done)
+        files = {str(each.relative_to(path)): each.read_bytes() for each in sorted(path.rglob("*")) if each.is_file()}
     done = done._replace(problem=done.problem.replace(str(path), "").lstrip(": "))
-    files = {str(each.relative_to(path)): each.read_bytes() for each in sorted(path.rglob("*")) if each.is_file()}
-    shutil.rmtree(path)
     return Returned(done, {name: content for name, content in files.items() if name != LOCK})
 
 
 _KEPT: Kept = OrderedDict()  # the graphs and profiles that this process has read for its other cells
 
 
+def _write(files: Mapping[str, bytes], directory: Path) -> None:
+    for name, content in files.items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_bytes(content)
+
+
 def put(files: Mapping[str, bytes], path: Path) -> None:
     """Write the files of a cell that have come from a node to its directory, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=".", suffix=".tmp", dir=path.parent))
+    draft = Path(mkdtemp(prefix=".", suffix=".tmp", dir=path.parent))
     try:
-        for name, content in files.items():
-            place = PurePosixPath(name)
+        for place in map(PurePosixPath, files):
             if place.is_absolute() or ".." in place.parts:
-                raise OSError(f"{name!r} is no file of a cell")
-            (draft / place).parent.mkdir(parents=True, exist_ok=True)
-            (draft / place).write_bytes(content)
+                raise OSError(f"{str(place)!r} is no file of a cell")
+        _write(files, draft)
         draft.chmod(0o755)
         if path.exists():
             with locked(path):
@@ -147,56 +151,6 @@ def put(files: Mapping[str, bytes], path: Path) -> None:
         draft.rename(path)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-
-
-def _home(experiment: str) -> Path:
-    """Return the directory of an experiment on this node, readable by this user alone.
-
-    A cell whose process was killed goes on there, and input files stay for the other cells.
-    """
-    root = Path(tempfile.gettempdir(), f"prism-cells-{os.getuid()}")
-    root.mkdir(mode=0o700, exist_ok=True)
-    if root.stat().st_uid != os.getuid() or root.is_symlink():
-        raise PermissionError(1, f"belongs to somebody else: {root}")
-    for old in root.iterdir():
-        with suppress(OSError):
-            if old.name != experiment and time.time() - old.stat().st_mtime > LEFT_S:
-                shutil.rmtree(old, ignore_errors=True)
-    for name in (CELLS, _INPUTS):
-        (root / experiment / name).mkdir(parents=True, exist_ok=True)
-    return root / experiment
-
-
-def _place(inputs: Mapping[str, str], fetch: Callable[[str], bytes], directory: Path) -> dict[str, Path]:
-    """Write the input files that are not here yet, and return their places."""
-    placed = {}
-    for name, digest in inputs.items():
-        path = directory / digest
-        if not path.exists():
-            content = fetch(digest)
-            if sha256(content).hexdigest() != digest:
-                raise OSError(f"the input file {plain_name(name)} was damaged on its way")
-            draft = directory / f".{digest}.{os.getpid()}.tmp"
-            write_file(draft, content)
-            draft.chmod(0o444)  # a cell links it, and could not go on after a kill with a link that can be written
-            draft.replace(path)
-        placed[name] = path
-    return placed
-
-
-def _place_all(sources: Mapping[str, bytes], directory: Path) -> Path:
-    """Write files that are not here yet to a directory of their own, and return it."""
-    path = directory / sources_sha256(sources)
-    if not path.exists():
-        draft = Path(tempfile.mkdtemp(dir=directory))
-        for name, source in sources.items():
-            (draft / name).parent.mkdir(parents=True, exist_ok=True)
-            write_file(draft / name, source)
-        try:
-            draft.rename(path)
-        except OSError:  # another process was first
-            shutil.rmtree(draft)
-    return path
 
 
 REACH_WAIT_S = 15.0  # the time for a gateway that was killed to begin again

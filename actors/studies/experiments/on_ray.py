@@ -6,7 +6,6 @@ ends its process three times differs from a cell that has lost its node.
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -61,9 +60,7 @@ class OnRay(Executor):
         if path is not None:
             cell_path(out, cell).parent.mkdir(parents=True, exist_ok=True)
         contents = {digest: self._content(name, digest) for name, digest in read_by(cell).items()}
-        # The name of the experiment on the nodes: the same when it is continued.
-        experiment = sha256(f"{socket.gethostname()} {out.resolve()}".encode()).hexdigest()[:16]
-        order = order_of(cell, path, experiment, self._gateway)
+        order = order_of(cell, path, self._gateway)
         needed = cell_bytes(cell.config)
         self._room.needed_bytes = max(self._room.needed_bytes, needed)
         task = self._run_cell.options(memory=needed).remote(order, contents)
