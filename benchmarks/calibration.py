@@ -20,7 +20,6 @@ from prism.calibration import (
     Budget,
     Calibration,
     Observed,
-    Parameter,
     Point,
     Real,
     Result,
@@ -28,14 +27,15 @@ from prism.calibration import (
     calibrated,
     point_at,
 )
+from prism.experiment import Range
 
-PARAMETERS: Final = (
-    Parameter(setting="rate", low=2.0, high=20.0, scale="log"),
-    Parameter(setting="spread", low=0.2, high=1.5),
-    Parameter(setting="share", low=0.1, high=0.7),
-    Parameter(setting="memory", low=0.0, high=0.9),
-    Parameter(setting="colour", low=0.0, high=1.0),
-)
+PARAMETERS: Final[dict[str, Range]] = {
+    "rate": Range(low=2.0, high=20.0, scale="log"),
+    "spread": Range(low=0.2, high=1.5),
+    "share": Range(low=0.1, high=0.7),
+    "memory": Range(low=0.0, high=0.9),
+    "colour": Range(low=0.0, high=1.0),
+}
 TOLERANCES: Final = {"mean": 0.5, "deviation": 0.1, "liked": 0.05, "lag": 0.1, "zeros": 0.05, "largest": 0.5}
 CHECKED: Final = ("zeros", "largest")
 DAYS: Final = 200
@@ -79,12 +79,7 @@ def trial(number: int, budget: Budget = BUDGET) -> tuple[dict[str, float], Resul
         for name, tolerance in TOLERANCES.items()
     }
     calibration = Calibration(
-        source="benchmark",
-        question="",
         base="",
-        settings={},
-        data=None,
-        holdout=0.0,
         parameters=PARAMETERS,
         targets={name: target for name, target in targets.items() if name not in CHECKED},
         checks={name: targets[name] for name in CHECKED},
@@ -108,17 +103,18 @@ def main() -> None:
     )
     inside = np.zeros((trials, len(PARAMETERS)))
     for place, parameter in enumerate(PARAMETERS):
-        rows = [(truth[parameter.setting], result.estimates[place], result.ranks[place]) for truth, result in found]
+        rows = [(truth[parameter], result.estimates[place], result.ranks[place]) for truth, result in found]
         intervals = [(each.low or 0.0, each.high or 0.0) for _, each, _ in rows]
         inside[:, place] = [low <= row[0] <= high for (low, high), row in zip(intervals, rows, strict=True)]
-        bias = np.mean([parameter.place_of(each.best) - parameter.place_of(value) for value, each, _ in rows])
+        place_of = PARAMETERS[parameter].place_of
+        bias = np.mean([place_of(each.best) - place_of(value) for value, each, _ in rows])
         own, width = (
             np.mean([known.coverage for *_, known in rows]),
             np.mean([each.width or 0.0 for _, each, _ in rows]),
         )
         named = sum(bool(each.is_identified) for _, each, _ in rows)
         covered = f"{inside[:, place].mean():.2f} | {error:.2f} | {own:.2f}"
-        print(f"| {parameter.setting} | {covered} | {bias:+.3f} | {width:.2f} | {named} of {trials} |")
+        print(f"| {parameter} | {covered} | {bias:+.3f} | {width:.2f} | {named} of {trials} |")
     four = inside[:, :IDENTIFIABLE]
     print(
         f"the four together: {four.mean():.3f} +- {math.sqrt(0.09 / four.size):.3f} (wanted {WANTED[0]} to {WANTED[1]})"

@@ -166,7 +166,7 @@ def _lacks(made: CalibrationPlan) -> list[str]:
 
 def _print_plan(made: CalibrationPlan, out: Path, jobs: int) -> None:
     asked = made.calibration
-    budget, planned = asked.budget, planned_runs(asked)
+    budget, planned = asked.runs, planned_runs(asked)
     foretold = forecast(cell_of(made, "plan", middle_of(made)).config)
     done, lacks = count_done(out), _lacks(made)
     runs = sum(planned.values())
@@ -178,7 +178,7 @@ def _print_plan(made: CalibrationPlan, out: Path, jobs: int) -> None:
     rows = [
         ("question", asked.question or "-"),
         ("base", str(made.base)),
-        ("parameters", ", ".join(f"{each.setting} {each.low:g} to {each.high:g}" for each in asked.parameters)),
+        ("parameters", ", ".join(f"{name} {each.low:g} to {each.high:g}" for name, each in asked.parameters.items())),
         ("targets", ", ".join(asked.targets)),
         ("checks", ", ".join(asked.checks) or "none"),
         *(

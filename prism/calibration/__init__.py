@@ -2,7 +2,7 @@
 
 from prism.calibration.calibration_file import SHAPES, Budget, Calibration, Target, read_calibration
 from prism.calibration.comparison import Observed, Real, parted, rows_of
-from prism.calibration.parameters import Parameter, Point, point_at
+from prism.calibration.parameters import Point, point_at
 from prism.calibration.procedure import Result, calibrated, few_for_intervals, planned_runs, reasons, required_steps
 
 __all__ = [
@@ -10,7 +10,6 @@ __all__ = [
     "Budget",
     "Calibration",
     "Observed",
-    "Parameter",
     "Point",
     "Real",
     "Result",

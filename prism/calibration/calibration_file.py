@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from prism.calibration.parameters import Parameter
 from prism.config.yaml_text import read_as
 from prism.errors import SettingError
 from prism.experiment import Range, SharedOracle
@@ -74,33 +73,24 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return self.design + self.confirm
 
 
-class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The content of a calibration's file."""
+
     question: Annotated[str, Meta(max_length=1000)] = ""
-    base: str
-    set: dict[str, Any] = {}
-    data: str | None = None
-    holdout: Annotated[float, Meta(ge=0.0, le=0.9)] = 0.0
-    parameters: dict[str, Range]
-    targets: dict[str, Target]
-    checks: dict[str, Target] = {}
-    budget: Annotated[int, Meta(ge=1, le=RUNS_MAX)] | Budget = Budget()
-    seed: Annotated[int, Meta(ge=0, le=10**9)] = 1
-    oracle: SharedOracle = SharedOracle()
-
-
-class Calibration(msgspec.Struct, frozen=True, kw_only=True):
-    source: str  # the file, for errors
-    question: str
     base: str  # the configuration that is fitted, as the file names it
-    settings: dict[str, Any]  # `{dotted path: value}` for all runs
-    data: str | None  # the file of real cascades, as the file names it; None if there is none
-    holdout: float  # the share of the cascades that is not fitted
-    parameters: tuple[Parameter, ...]  # what is fitted
+    set: dict[str, Any] = {}  # `{dotted path: value}` for all runs
+    data: str | None = None  # the file of real cascades, as the file names it; None if there is none
+    holdout: Annotated[float, Meta(ge=0.0, le=0.9)] = 0.0  # the share of the cascades that is not fitted
+    parameters: dict[str, Range]  # what is fitted: before the data, all places in a range are equally likely
     targets: dict[str, Target]  # what it is fitted to
-    checks: dict[str, Target]  # what is compared after the fit, and not fitted
-    budget: Budget
-    seed: int  # of all draws, and of the seeds of the runs
+    checks: dict[str, Target] = {}  # what is compared after the fit, and not fitted
+    budget: Annotated[int, Meta(ge=1, le=RUNS_MAX)] | Budget = Budget()
+    seed: Annotated[int, Meta(ge=0, le=10**9)] = 1  # of all draws, and of the seeds of the runs
     oracle: SharedOracle = SharedOracle()  # the limits on what all runs ask of a model together
+
+    @property
+    def runs(self) -> Budget:
+        return split(self.budget) if isinstance(self.budget, int) else self.budget
 
     @property
     def compared(self) -> dict[str, Target]:
@@ -109,25 +99,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_calibration(text: str, source: str) -> Calibration:
     """Return the calibration that a YAML text describes."""
-    file, _ = read_as(text, source, _File, _checked)
-    budget = split(file.budget) if isinstance(file.budget, int) else file.budget
-    return Calibration(
-        source=source,
-        question=file.question,
-        base=file.base,
-        settings=file.set,
-        data=file.data,
-        holdout=file.holdout,
-        parameters=tuple(
-            Parameter(setting=name, low=float(each.low), high=float(each.high), scale=each.scale, whole=each.whole)
-            for name, each in file.parameters.items()
-        ),
-        targets=file.targets,
-        checks=file.checks,
-        budget=budget,
-        seed=file.seed,
-        oracle=file.oracle,
-    )
+    return read_as(text, source, Calibration, _checked)[0]
 
 
 def split(runs: int) -> Budget:
@@ -135,7 +107,7 @@ def split(runs: int) -> Budget:
     return Budget(design=design, confirm=runs - design)
 
 
-def _checked(file: _File) -> _File:
+def _checked(file: Calibration) -> Calibration:
     if not 1 <= len(file.parameters) <= PARAMETERS_MAX:
         raise _refused("parameters", f"expected 1 to {PARAMETERS_MAX} parameters, got {len(file.parameters)}")
     if not file.targets:
@@ -152,7 +124,7 @@ def _checked(file: _File) -> _File:
     return file
 
 
-def _check_names(file: _File) -> None:
+def _check_names(file: Calibration) -> None:
     """Refuse what is set in two places, and a parameter without an effect."""
     for part, names in (("set", file.set), ("parameters", file.parameters)):
         if SEED_KEY in names:

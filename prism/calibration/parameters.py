@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,11 +11,7 @@ import numpy as np
 from prism.columns import Floats
 from prism.experiment import Range
 
-
-class Parameter(Range, frozen=True, kw_only=True):
-    """A setting that is fitted. Before the data, all places in its range are equally likely."""
-
-    setting: str  # its dotted path
+Parameters = Mapping[str, Range]  # `{dotted path of a setting that is fitted: its range}`
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,21 +21,21 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
 
 
-def point_at(parameters: Sequence[Parameter], places: Sequence[float] | Floats, seed: int) -> Point:
-    values = {each.setting: each.value_at(float(place)) for each, place in zip(parameters, places, strict=True)}
+def point_at(parameters: Parameters, places: Sequence[float] | Floats, seed: int) -> Point:
+    values = {name: parameters[name].value_at(float(place)) for name, place in zip(parameters, places, strict=True)}
     return Point(values=values, seed=seed)
 
 
-def snapped(parameters: Sequence[Parameter], places: Floats) -> Floats:
+def snapped(parameters: Parameters, places: Floats) -> Floats:
     """Return places, (draws, parameters); those of whole-number parameters are moved to whole numbers."""
     found = places.copy()
-    for column, each in enumerate(parameters):
+    for column, each in enumerate(parameters.values()):
         if each.whole:
             found[:, column] = [each.place_of(each.value_at(float(place))) for place in places[:, column]]
     return found
 
 
-def design_places(parameters: Sequence[Parameter], runs: int, seed: int) -> Floats:
+def design_places(parameters: Parameters, runs: int, seed: int) -> Floats:
     """Return places that fill the ranges evenly: a scrambled Sobol sequence, so that more runs keep the first ones."""
     if not runs:
         return np.empty((0, len(parameters)))

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.calibration.parameters import Parameter, snapped
+from prism.calibration.parameters import Parameters, snapped
 from prism.columns import Floats
 from prism.distribution import effective_number
 
@@ -95,7 +95,7 @@ class Inference:
 
     def __init__(
         self,
-        parameters: Sequence[Parameter],
+        parameters: Parameters,
         places: Floats,
         statistics: Floats,
         kernels: Mapping[int, Any] | None = None,
@@ -323,7 +323,7 @@ class TruthRanks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ranked(
-    parameters: Sequence[Parameter], places: Floats, statistics: Floats, inference: Inference, data: Sequence[Datum]
+    parameters: Parameters, places: Floats, statistics: Floats, inference: Inference, data: Sequence[Datum]
 ) -> list[TruthRanks]:
     """Return the ranks of each parameter's truths, over runs that are taken for the data once each.
 
@@ -350,9 +350,8 @@ def ranked(
             errors.append(posterior.mean() - places[run])
             low, high = posterior.quantiles(INTERVAL).T
             widths.append((high - low) / COVERED)
-    names = [each.setting for each in parameters]
     columns = zip(*(np.array(each).T for each in (ranks, errors, widths)), strict=True)
-    return [_judged(name, each, len(names)) for name, each in zip(names, columns, strict=True)]
+    return [_judged(name, each, len(parameters)) for name, each in zip(parameters, columns, strict=True)]
 
 
 def _judged(name: str, found: tuple[Floats, ...], parameters: int) -> TruthRanks:

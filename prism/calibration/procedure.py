@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from prism.calibration.calibration_file import DESIGN, Calibration, Target, split
+from prism.calibration.calibration_file import DESIGN, Budget, Calibration, Target, split
 from prism.calibration.comparison import (
     Comparer,
     Observed,
@@ -154,7 +154,7 @@ def runs_needed(parameters: int) -> int:
 
 def required_steps(calibration: Calibration, real: Real, incomparable: int = 0) -> list[Step]:
     """Return the steps that a reported fit must have, and why each is left out, before or after the runs."""
-    budget = calibration.budget
+    budget = calibration.runs
     has_posterior = budget.design - incomparable >= runs_needed(len(calibration.parameters))
     few = "" if has_posterior else _short_design(calibration, incomparable)
     candidates = CANDIDATES if has_posterior else 1
@@ -180,15 +180,14 @@ def _short_design(calibration: Calibration, incomparable: int) -> str:
     needed = runs_needed(len(calibration.parameters)) + incomparable
     lost = f", of which {incomparable:,} have too few cascades of the real sizes" if incomparable else ""
     return (
-        f"{calibration.budget.design:,} runs in the design{lost}: give {_enough(calibration, 'design', needed)}, and "
+        f"{calibration.runs.design:,} runs in the design{lost}: give {_enough(calibration, 'design', needed)}, and "
         f"{max(DESIGN, needed):,} in the design for narrow intervals"
     )
 
 
 def _enough(calibration: Calibration, step: str, needed: int) -> str:
     """Return the budget that gives a step the runs it needs, written as the file writes it."""
-    budget = calibration.budget
-    if budget != split(budget.runs):
+    if isinstance(calibration.budget, Budget):
         return f"`{step}` in `budget` {needed:,} or more"
     number = next(runs for runs in itertools.count(1) if getattr(split(runs), step) >= needed)
     return f"`budget` {number:,} or more"
@@ -196,7 +195,7 @@ def _enough(calibration: Calibration, step: str, needed: int) -> str:
 
 def few_for_intervals(calibration: Calibration) -> str:
     """Return the remark that a larger design would give narrower intervals; empty if the design is large."""
-    had = calibration.budget.design
+    had = calibration.runs.design
     return f"the design has {had:,} runs: with {DESIGN} or more, intervals are narrower" if had < DESIGN else ""
 
 
@@ -205,7 +204,7 @@ def planned_runs(calibration: Calibration) -> dict[str, int]:
 
     If runs of the design turn out to be no use for a posterior, its draws are left out, and there are fewer still.
     """
-    budget, parameters = calibration.budget, len(calibration.parameters)
+    budget, parameters = calibration.runs, len(calibration.parameters)
     has_posterior = budget.design >= runs_needed(parameters)
     return {
         "design": budget.design,
@@ -217,7 +216,7 @@ class _Procedure:
     def __init__(self, calibration: Calibration, base: Mapping[str, Any], real: Real, runner: Runner) -> None:
         self._asked, self._base, self._real, self._runner = calibration, base, real, runner
         self._parameters = calibration.parameters
-        self._names = [each.setting for each in calibration.parameters]
+        self._names = [*calibration.parameters]
         self._comparer = Comparer(calibration.targets, real.fitted)
         self._all = Comparer(calibration.compared, real.fitted)
         self._reach = 1.0
@@ -229,7 +228,7 @@ class _Procedure:
 
     def result(self) -> Result:
         asked, real = self._asked, self._real
-        places = design_places(self._parameters, asked.budget.design, asked.seed)
+        places = design_places(self._parameters, asked.runs.design, asked.seed)
         observed = self._run("design", places)
         deviations = [self._all.deviations(each) for each in observed]
         self._nearest |= {name: min(abs(each[name]) for each in deviations) for name in self._nearest if deviations}
@@ -239,14 +238,14 @@ class _Procedure:
         # choice does not lower the distance of the fit. Draws of the posterior get the remaining runs.
         candidates = [places[int(np.argmin(distances))] if distances else self._best]
         candidates += [] if posterior is None else [np.round(posterior.mean(), PLACE_DIGITS)]
-        trials, times = _split_confirm(asked.budget.confirm, len(candidates))
+        trials, times = _split_confirm(asked.runs.confirm, len(candidates))
         tried = [self._apart(self._run("confirm", np.tile(each, (trials, 1)), range(trials))) for each in candidates]
         self._best = candidates[int(np.argmin(tried)) if trials else 0]
         seeds = range(trials, trials + times)
         of_base = [Point(values=dict(self._base), seed=self._seed("confirm", seed)) for seed in seeds]
         self._of_base = self._made("confirm", of_base)
         self._of_fit = self._run("confirm", np.tile(self._best, (times, 1)), seeds)
-        left = asked.budget.confirm - self._runs["confirm"]
+        left = asked.runs.confirm - self._runs["confirm"]
         drawn = np.empty((0, len(self._names))) if posterior is None else posterior.draws(left, asked.seed)
         self._predicted = self._run("confirm", drawn, range(seeds.stop, seeds.stop + len(drawn)))
         # What came out.
@@ -337,10 +336,10 @@ class _Procedure:
         found = []
         limits = None if posterior is None else posterior.quantiles(INTERVAL)
         correlations = None if posterior is None else posterior.correlations()
-        for place, parameter in enumerate(self._parameters):
-            base = self._base.get(parameter.setting)
+        for place, (name, parameter) in enumerate(self._parameters.items()):
+            base = self._base.get(name)
             estimate = Estimate(
-                parameter=parameter.setting,
+                parameter=name,
                 base=None if base is None else float(base),
                 best=parameter.value_at(float(self._best[place])),
             )
@@ -401,7 +400,7 @@ class _Procedure:
         has_shapes = any(each.shape is not None for each in self._asked.targets.values())
         found = [
             f"{each.parameter} is at a bound of its range: widen the range"
-            for each, parameter, place in zip(result.estimates, self._parameters, self._best, strict=True)
+            for each, parameter, place in zip(result.estimates, self._parameters.values(), self._best, strict=True)
             if result.is_reported
             and (not AT_BOUND < place < 1 - AT_BOUND or parameter.value_at(place) in (parameter.low, parameter.high))
         ]

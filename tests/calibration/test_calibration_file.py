@@ -25,7 +25,7 @@ budget: 100
 
 
 def test_a_budget_of_one_number_is_split_over_the_steps() -> None:
-    assert read_calibration(TEXT, "c.yaml").budget == Budget(design=85, confirm=15)
+    assert read_calibration(TEXT, "c.yaml").runs == Budget(design=85, confirm=15)
 
 
 @catalogue(
@@ -75,6 +75,6 @@ def test_what_is_wrong_is_named_with_its_key_and_its_line(old: str, new: str, sa
 def test_the_calibration_that_comes_with_prism_can_be_read() -> None:
     path = Path(ROOT / "configs" / "calibrations" / "twitter15.yaml")
     read = read_calibration(path.read_text(), str(path))
-    assert read.budget.design >= 300
+    assert read.runs.design >= 300
     assert {name for name, each in read.targets.items() if each.shape} == {"size", "depth", "breadth share", "virality"}
     assert all(each.shape or each.value is not None for each in read.targets.values()), "a limit teaches little"

@@ -8,7 +8,7 @@ import pytest
 
 from prism.calibration import Observed, Target, parted
 from prism.calibration.comparison import Comparer, holdout_targets
-from prism.calibration.parameters import Parameter
+from prism.experiment import Range
 from prism.scorecard import Tree
 
 NUMBERS = {
@@ -70,8 +70,8 @@ def test_a_target_with_a_figure_of_the_holdout_is_compared_with_that() -> None:
 
 
 def test_places_of_a_range_are_values_and_back() -> None:
-    log = Parameter(setting="a", low=1.0, high=100.0, scale="log")
+    log = Range(low=1.0, high=100.0, scale="log")
     assert (log.value_at(0.5), log.place_of(10.0), log.value_at(2.0)) == (10.0, 0.5, 100.0)
-    whole = Parameter(setting="b", low=2, high=4, whole=True)
+    whole = Range(low=2, high=4, whole=True)
     assert [whole.value_at(place) for place in (0.0, 0.32, 0.34, 0.67, 1.0)] == [2, 2, 3, 4, 4]
     assert whole.place_of(3) == 0.5

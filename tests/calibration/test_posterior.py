@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from prism.calibration.parameters import Parameter, design_places
+from prism.calibration.parameters import design_places
 from prism.calibration.posterior import Datum, Inference, Posterior, ranked
 from prism.columns import Floats
+from prism.experiment import Range
 
 threadpoolctl = pytest.importorskip("threadpoolctl")
 
-PARAMETERS = (Parameter(setting="x", low=0.0, high=1.0), Parameter(setting="y", low=0.0, high=1.0))
+PARAMETERS = {"x": Range(low=0.0, high=1.0), "y": Range(low=0.0, high=1.0)}
 EFFECTS = np.array([[1.0, 0.0], [1.0, 1.0]])
 NOISE = np.array([[0.0025, 0.002], [0.002, 0.0025]])
 """What moves one statistic of a run moves the other."""

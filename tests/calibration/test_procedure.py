@@ -13,7 +13,6 @@ from prism.calibration import (
     Budget,
     Calibration,
     Observed,
-    Parameter,
     Point,
     Real,
     Result,
@@ -23,6 +22,7 @@ from prism.calibration import (
     required_steps,
 )
 from prism.calibration.procedure import WIDEN
+from prism.experiment import Range
 from tests.catalogue import catalogue
 
 pytest.importorskip("sklearn")
@@ -51,13 +51,8 @@ def target(measure: str, value: float, holdout: float | None = None) -> Target:
 
 
 CALIBRATION = Calibration(
-    source="c.yaml",
-    question="",
     base="",
-    settings={},
-    data=None,
-    holdout=0.0,
-    parameters=(Parameter(setting="x", low=0.0, high=4.0), Parameter(setting="idle", low=0.0, high=1.0)),
+    parameters={"x": Range(low=0.0, high=4.0), "idle": Range(low=0.0, high=1.0)},
     targets={"a": target("a", 3.0, holdout=3.1), "b": target("b", 6.0)},
     checks={"c": target("c", 5.0)},
     budget=BUDGET,

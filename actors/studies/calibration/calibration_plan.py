@@ -50,9 +50,9 @@ def make_calibration_plan(path: Path) -> CalibrationPlan:
     base = found_beside(path, calibration.base)
     try:
         config = _config(calibration, base, {})
-        for parameter in calibration.parameters:
+        for name, parameter in calibration.parameters.items():
             for place in (0.0, 1.0):
-                _config(calibration, base, {parameter.setting: parameter.value_at(place)})
+                _config(calibration, base, {name: parameter.value_at(place)})
         own = _checked_measures(calibration, path, config)
     except SettingError as error:
         raise placed(text, path, error) from error.__cause__
@@ -61,7 +61,7 @@ def make_calibration_plan(path: Path) -> CalibrationPlan:
     real, data_hash = _real(calibration, path)
     own_code = {place: code_of_own(place) for place in own}
     # Of the limits on a model, the hash has only whether runs share answers: the others change no result.
-    deciding: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(calibration, source="", base="", data=None))
+    deciding: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(calibration, base="", data=None))
     del deciding["oracle"]
     if calibration.oracle.ask_once:
         deciding["ask_once"] = True
@@ -71,7 +71,7 @@ def make_calibration_plan(path: Path) -> CalibrationPlan:
         calibration=calibration,
         base=base,
         config=config,
-        values={each.setting: numbers[each.setting] for each in calibration.parameters if each.setting in numbers},
+        values={name: numbers[name] for name in calibration.parameters if name in numbers},
         real=real,
         data_hash=data_hash,
         own=own,
@@ -93,11 +93,11 @@ def middle_of(plan: CalibrationPlan) -> Point:
 def asking_of_calibration(plan: CalibrationPlan) -> Asking:
     """Return the runs of a calibration that ask models: all or none, and of the same servers."""
     configs = [plan.config] if asks_model(plan.config) else []
-    return Asking(plan.calibration.source, plan.calibration.oracle, configs)
+    return Asking(str(plan.path), plan.calibration.oracle, configs)
 
 
 def _config(calibration: Calibration, base: Path, values: dict[str, Any]) -> Config:
-    settings = {**calibration.settings, **values, "metrics.enabled": False}
+    settings = {**calibration.set, **values, "metrics.enabled": False}
     try:
         return read_config(base, settings)
     except ConfigError as error:
@@ -106,7 +106,7 @@ def _config(calibration: Calibration, base: Path, values: dict[str, Any]) -> Con
         place = ", ".join(f"{name}={value}" for name, value in values.items())
         at = f" (at {place})" if place else ""
         key = f"parameters.{error.key}" if error.key in values else f"set.{error.key}"
-        raise SettingError(calibration.source, f"{error.problem}{at}", keys=[key]) from error
+        raise SettingError("calibration", f"{error.problem}{at}", keys=[key]) from error
 
 
 def _checked_measures(calibration: Calibration, path: Path, config: Config) -> dict[str, OwnMeasure]:

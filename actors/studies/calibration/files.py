@@ -40,18 +40,18 @@ def write_result(plan: CalibrationPlan, out: Path, result: Result) -> None:
         "seed": asked.seed,
         "code": manifest.code,
         "packages": manifest.packages,
-        "settings": asked.settings,
+        "settings": asked.set,
         "parameters": asked.parameters,
         "targets": asked.targets,
         "checks": asked.checks,
-        "budget": asked.budget,
+        "budget": asked.runs,
         "result": result,
     }
     written = msgspec.json.format(msgspec.json.encode(_rounded(content), order="sorted"), indent=2) + b"\n"
     configuration = out / CONFIGURATION
     if result.is_reported:
         best = {each.parameter: each.best for each in result.estimates}
-        config = read_config(plan.base, {**plan.calibration.settings, **best})
+        config = read_config(plan.base, {**plan.calibration.set, **best})
         keep_those_of(RunDirectory(plan.base.parent), RunDirectory(out), config)
         write_file(configuration, _configuration(plan, config, result, sha256(written).hexdigest()))
     else:
