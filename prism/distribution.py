@@ -9,8 +9,14 @@ from typing import Any, Final
 
 import numpy as np
 
-STATISTICS: Final = ("mean", "median", "sd", "min", "max")
-"""The names of statistics, beside `q01` to `q99` for percentiles."""
+STATISTICS: Final[Mapping[str, str]] = {
+    "mean": "the mean",
+    "median": "the median",
+    "sd": "the standard deviation of the",
+    "min": "the smallest",
+    "max": "the largest",
+}
+"""`{name of a statistic: how it stands before a noun}`, beside `q01` to `q99` for percentiles."""
 IN_WORDS: Final = f"{', '.join(STATISTICS)}, or q01 to q99"
 NORMAL: Final = 1.959963984540054
 """The quantile of the normal distribution that leaves 2.5% above it."""

@@ -254,8 +254,6 @@ def _of_rounds(rest: str) -> MeasureWords:
 
 def statistic_in_words(name: str) -> str:
     """Return a statistic as it stands before a noun: `the median`, `the 90% quantile of the`."""
-    if name in ("mean", "median"):
-        return f"the {name}"
     if name in STATISTICS:
-        return {"min": "the smallest", "max": "the largest", "sd": "the standard deviation of the"}[name]
+        return STATISTICS[name]
     return f"the {int(name.removeprefix('q'))}% quantile of the" if name[1:].isdecimal() else name

@@ -111,6 +111,7 @@ class Processes(Executor):
         super().__init__()
         self._jobs, self._gateway = jobs, gateway
         self._pool: Pool | None = None
+        self._pools: dict[Future[Done], Pool] = {}  # `{cell that was begun: its pool}`
         self._room: tuple[Sequence[Cell], int] = (), 1
 
     def at_once(self, cells: Sequence[Cell], *, are_suspect: bool) -> int:
@@ -127,16 +128,20 @@ class Processes(Executor):
         if self._pool is None:
             self._pool = Pool(self._jobs or processors(), _nothing)
         try:
-            return self._pool.submit(_worked, work, task)
+            begun = self._pool.submit(_worked, work, task)
         except BrokenProcessPool:  # a process was killed while it was idle
             self.stop()
             return self.begin(cell, out)
+        self._pools[begun] = self._pool
+        return begun
 
     def end(self, cell: Cell, begun: Future[Done], out: Path) -> Done:  # noqa: ARG002  # the interface's
+        pool = self._pools.pop(begun)
         try:
             return begun.result()
         except BrokenProcessPool:
-            self.stop()
+            pool.stop(at_once=True)  # so each of its cells has ended, and none is begun beside them
+            self._pool = None if pool is self._pool else self._pool
             raise LostError(KILLED, "its process was killed") from None
 
     def stop(self) -> None:

@@ -18,7 +18,6 @@ from prism.experiment import (
     Answer,
     Comparison,
     Experiment,
-    Hypothesis,
     Side,
     answered,
     condition_in_words,
@@ -61,63 +60,51 @@ def answers_of(
     is_final: bool = True,
 ) -> list[Answer]:
     """Return the answer to each hypothesis, the planned ones first; without hypotheses, describe the first measure."""
-    telling = _Telling(asked, values, beside)
-    if not asked.hypotheses:
-        return telling.described()
-    found = {each.hypothesis.with_test: each for each in judged}
-    ordered = sorted(asked.hypotheses, key=lambda each: each.with_test in exploratory)
-    if not is_final:
-        ordered = [each for each in ordered if each.with_test in found]
-    return [telling.answer(each, found.get(each.with_test)) for each in ordered]
-
-
-class _Telling:
-    """The sides of the comparisons of an experiment."""
-
-    def __init__(self, asked: Experiment, values: Values, beside: Mapping[Key, Beside]) -> None:
-        self._asked, self._values, self._beside = asked, values, beside
-        self._said = {each.name: condition_in_words(each.name, each.settings) for each in asked.conditions}
-
-    def answer(self, hypothesis: Hypothesis, each: Comparison | None) -> Answer:
-        words = words_of(hypothesis.measure, self._asked.measures[hypothesis.measure])
-        if each is None:
+    if not asked.hypotheses:  # in the conditions, if all of them have a seed in common
+        name = next(iter(asked.measures))
+        sides = _sides(asked, values, beside, name, [each.name for each in asked.conditions], is_matched=True)
+        return [described_by(words_of(name, asked.measures[name]), sides)] if all(side.values for side in sides) else []
+    tested, answers = {each.hypothesis.with_test: each for each in judged}, []
+    for each in sorted(asked.hypotheses, key=lambda each: each.with_test in exploratory):
+        found = tested.get(each.with_test)
+        if found is not None:
+            is_matched = each.test not in UNPAIRED
+            first, second = _sides(asked, values, beside, each.measure, each.contrast, is_matched=is_matched)
+            words = words_of(each.measure, asked.measures[each.measure])
+            answers.append(answered(found, words, first, second, asked.alpha))
+        elif is_final:
             text = "Not tested: fewer than two seeds have a result."
-            return Answer(hypothesis=hypothesis.with_test, finding="undecided", text=text)
-        first, second = self._sides(hypothesis.measure, hypothesis.contrast, is_matched=hypothesis.test not in UNPAIRED)
-        return answered(each, words, first, second, self._asked.alpha)
+            answers.append(Answer(hypothesis=each.with_test, finding="undecided", text=text))
+    return answers
 
-    def described(self) -> list[Answer]:
-        """Return a description of the first measure in the conditions, if all of them have a seed in common."""
-        name = next(iter(self._asked.measures))
-        sides = self._sides(name, list(self._said), is_matched=True)
-        if not all(side.values for side in sides):
-            return []
-        return [described_by(words_of(name, self._asked.measures[name]), sides)]
 
-    def _sides(self, measure: str, names: Sequence[str], *, is_matched: bool) -> list[Side]:
-        kept = {
-            name: [seed for seed in self._asked.seeds if measure in self._values.get((name, seed), {})]
-            for name in names
-        }
-        if is_matched:
-            shared = [seed for seed in self._asked.seeds if all(seed in seeds for seeds in kept.values())]
-            kept = dict.fromkeys(kept, shared)
-        return [self._side(measure, name, seeds) for name, seeds in kept.items()]
-
-    def _side(self, measure: str, name: str, seeds: Sequence[int]) -> Side:
-        cells = [self._beside.get((name, seed), Beside()) for seed in seeds]
+def _sides(
+    asked: Experiment,
+    values: Values,
+    beside: Mapping[Key, Beside],
+    measure: str,
+    names: Sequence[str],
+    *,
+    is_matched: bool,
+) -> list[Side]:
+    """Return a measure in some conditions, with what may point the other way; matched sides have the same seeds."""
+    kept = {name: [seed for seed in asked.seeds if measure in values.get((name, seed), {})] for name in names}
+    if is_matched:
+        shared = [seed for seed in asked.seeds if all(seed in seeds for seeds in kept.values())]
+        kept = dict.fromkeys(kept, shared)
+    settings, sides = {each.name: each.settings for each in asked.conditions}, []
+    for name, seeds in kept.items():
+        cells = [beside.get((name, seed), Beside()) for seed in seeds]
         sizes = [cell.sizes for cell in cells]
-        places = [
-            place
-            for place in companions(self._asked.measures[measure])
-            if cells and all(place in cell.values for cell in cells)
-        ]
-        return Side(
-            said=self._said[name],
-            values=[self._values[name, seed][measure] for seed in seeds],
+        places = [place for place in companions(asked.measures[measure]) if all(place in cell.values for cell in cells)]
+        side = Side(
+            said=condition_in_words(name, settings[name]),
+            values=[values[name, seed][measure] for seed in seeds],
             sizes=sizes if all(sizes) else (),
-            beside=[(words_of(place, place), [cell.values[place] for cell in cells]) for place in places],
+            beside=[(words_of(place, place), [cell.values[place] for cell in cells]) for place in places if cells],
         )
+        sides.append(side)
+    return sides
 
 
 def remarks_of(plan: Plan | PlanFile, out: Path, values: Values) -> list[str]:
