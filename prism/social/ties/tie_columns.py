@@ -59,6 +59,8 @@ _FACTS = frozenset(
     | {"hour", "created", "count", "counts", "value", "score", "rating", "sign", "strength"}
 )
 """Words of columns that say something about a tie."""
+_LISTS = frozenset({"list", "lists"})
+"""Words of columns that hold several people in a cell, as profiles do."""
 _THINGS = frozenset(
     {"age", "artist", "book", "business", "category", "city", "club", "cluster", "community", "country", "course"}
     | {"department", "event", "forum", "gender", "group", "hashtag", "item", "language", "movie", "paper", "party"}
@@ -131,7 +133,7 @@ def _best(names: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[Ends]:
     pairs the plainest is taken: `source` before `source_id`, and that before `source_label`.
     """
     said, known = [words(name) for name in names], {word for pair in pairs for word in pair}
-    possible = [at for at, each in enumerate(said) if known & {*each} or {*each} <= _PEOPLE]
+    possible = [at for at, each in enumerate(said) if (known & {*each} or {*each} <= _PEOPLE) and not _LISTS & {*each}]
     found: tuple[dict[Ends, Words], ...] = ({}, {}, {})
     for follower, followee in permutations(possible, 2):
         for first, second in pairs:
