@@ -14,6 +14,8 @@ from prism.errors import InputError
 from prism.wording import counted
 
 SEPARATORS: Final = ",;\t|"
+TABLES: Final = (".csv", ".tsv", ".parquet")
+"""The extensions of tables. One in Parquet comes here as the same table in CSV."""
 UTF8: Final = "utf-8"
 CELL_CHARS_MAX: Final = 4 * 1024**2
 """The most characters of a cell of a table. The library takes 12 bytes for each while it reads."""

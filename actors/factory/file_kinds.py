@@ -77,6 +77,8 @@ def telling_kind(name: str | Path, wanted: str, path: Path | None = None) -> Ite
                 data = zlib.decompressobj(31).decompress(data, HEAD_BYTES)
         except (OSError, zlib.error):
             raise error from None
+        if data.startswith(b"PAR1"):
+            raise
         kinds = [*_kinds(data)]
         is_sure = bool(kinds)
         kinds = kinds or [*_kinds_of_rows(data.decode("utf-8-sig", errors="replace"))]

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial, reduce
 from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -57,7 +58,7 @@ UNPACK_RATIO_MAX = 100
 """The most times that a .gz may be larger unpacked. Follow graphs and profiles reach 3 to 20; gzip can do 1,000."""
 UNPACK_FREE_BYTES = 64 * 1024**2
 """Bytes that a .gz may have unpacked at any ratio: a small table of equal rows compresses well, and is harmless."""
-GZIP = b"\x1f\x8b"
+GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
 """The first bytes of a gzip file."""
 
 BRING_ALONG = "bring along the whole directory of the run, or one file of it, which `prism pack` makes"
@@ -392,7 +393,27 @@ def _contents(name: str, bytes_max: int) -> Input:
         raise InputError(name, f"is not what the run has kept: its SHA-256 is {digest[:12]}; {BRING_ALONG}")
     is_packed = name.lower().endswith(".gz") or raw.startswith(GZIP)
     data = _unpack(raw, name, bytes_max) if is_packed else raw
+    if data.startswith(PARQUET):
+        data = _table_in(data, name, bytes_max)
     return Input(name=name, data=data, sha256=digest)
+
+
+def _table_in(data: bytes, name: str, bytes_max: int) -> bytes:
+    """Return the table in a Parquet file as CSV, with a header and a line for each row."""
+    import duckdb  # noqa: PLC0415  # most runs read no Parquet
+
+    with TemporaryDirectory(prefix="prism-") as directory, fitting_memory(name):
+        table, text = Path(directory, "table.parquet"), Path(directory, "table.csv")
+        table.write_bytes(data)
+        try:
+            with duckdb.connect(config={"threads": 1}) as database:
+                database.execute(f"COPY (FROM read_parquet('{table}')) TO '{text}' (FORMAT csv, HEADER)")
+        except duckdb.Error as error:
+            problem = str(error).split("\n")[0].replace(str(table), PurePath(name).name)
+            raise InputError(name, f"cannot be read as Parquet: {problem}") from None
+        if text.stat().st_size > bytes_max:
+            raise TooLargeError(Path(name), bytes_max)
+        return text.read_bytes()
 
 
 def _unpack(raw: bytes, name: str, bytes_max: int) -> bytes:

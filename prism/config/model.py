@@ -146,11 +146,11 @@ class ColumnsConfig(Section):
     low_threshold: Column = setting(None, "relevance up to which posts are ignored")
     high_threshold: Column = setting(None, "relevance from which posts are acted on")
     activity: Column = setting(None, "probability that the person is online in a round, 0 to 1")
-    openness: Column = setting(None, "trait from -1 to 1; a blank is 0")
-    conscientiousness: Column = setting(None, "trait from -1 to 1; a blank is 0")
-    extraversion: Column = setting(None, "trait from -1 to 1; a blank is 0")
-    agreeableness: Column = setting(None, "trait from -1 to 1; a blank is 0")
-    neuroticism: Column = setting(None, "trait from -1 to 1; a blank is 0")
+    openness: Column = setting(None, "trait, -1 to 1; blank: 0")
+    conscientiousness: Column = setting(None, "trait, -1 to 1; blank: 0")
+    extraversion: Column = setting(None, "trait, -1 to 1; blank: 0")
+    agreeableness: Column = setting(None, "trait, -1 to 1; blank: 0")
+    neuroticism: Column = setting(None, "trait, -1 to 1; blank: 0")
 
     @classmethod
     def holding(cls, name: str) -> AttributeConfig:
@@ -203,7 +203,7 @@ class IntentionsConfig(Section):
 class PostsConfig(Section):
     """A file of posts, such as headlines, that people publish instead of sentences from templates: docs/people.md."""
 
-    file: str | None = setting(None, "posts, .csv, .tsv, .json or .jsonl; none: sentences about the author's interests")
+    file: str | None = setting(None, "posts, formats as profiles; none: sentences about the author's interests")
     attributes: dict[str, AttributeConfig] = setting(
         {}, "your attributes of posts: {leaning: {type: float, min: -1, max: 1}}"
     )
@@ -225,7 +225,7 @@ class PopulationConfig(Section):
     """The people: their number, their personas and their thresholds."""
 
     size: int = setting(2000, "number of people; a graph file has its own", ge=1, le=PEOPLE_MAX)
-    profiles: str | None = setting(None, "profile file: .json, .jsonl, .csv or .tsv; none: people are drawn")
+    profiles: str | None = setting(None, "profile file: .json, .jsonl, .csv, .tsv or .parquet; none: people are drawn")
     encoding: str = setting("utf-8", "encoding of profiles, posts and margins, such as cp1252", min_length=1)
     follow_lists: Literal["fit", "user_id", "username", "index", "row", "row_from_1"] = setting(
         "fit", "contents of follow lists; fit: the only reading that fits"
@@ -416,7 +416,7 @@ class OracleConfig(Section):
         None, "most calls started a second, lowered by 429; none: no limit until a 429", ge=0.001, le=100_000.0
     )
     max_concurrency: int = setting(64, "most calls under way at once; halved by 429 and 503", ge=1, le=100_000)
-    max_calls: int | None = setting(None, "spend cap: calls in the whole run; none is no cap", ge=0)
+    max_calls: int | None = setting(None, "spend cap: calls in the whole run; none: no cap", ge=0)
     max_tokens: int | None = setting(None, "spend cap: tokens in and out; checked before each call", ge=0)
     max_usd: float | None = setting(None, "spend cap in US dollars, by `llm.prices`; the run stops there", ge=0)
     when_spent: Literal["fallback", "stop"] = setting("stop", "at a cap: stop, or take fallbacks")

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from prism.economy.series import Figures, Series, lacking_text
 from prism.errors import InputError
 from prism.quarter import Quarter
-from prism.text_files import check_format, check_width, decode_text, separator_of, table_rows
+from prism.text_files import TABLES, check_format, check_width, decode_text, separator_of, table_rows
 
 
 class _Column(NamedTuple):
@@ -81,7 +81,7 @@ def parse_series(data: bytes, source: str) -> Series:
     Raises:
         InputError: the file cannot be read in full, or in more than one way; the message names the line and the column.
     """
-    check_format(source, "quarterly figures", (".csv", ".tsv"))
+    check_format(source, "quarterly figures", TABLES)
     text = decode_text(data, source)
     separator = separator_of(text, _KNOWN)
     lines = [row for row in table_rows(text, source, separator) if any(map(str.strip, row[1]))]

@@ -44,7 +44,9 @@ def test_a_bad_file_is_refused_in_one_line_that_names_the_place(text: str, line:
 
 
 def test_a_file_of_another_format_is_refused() -> None:
-    with pytest.raises(InputError, match=r"expected quarterly figures in \.csv or \.tsv \(also \.gz\), got \.xlsx"):
+    with pytest.raises(
+        InputError, match=r"expected quarterly figures in \.csv, \.tsv, \.parquet \(also \.gz\), got \.xlsx"
+    ):
         parse_series(b"", "f.xlsx")
 
 

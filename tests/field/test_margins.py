@@ -142,7 +142,7 @@ def test_who_has_which_values_is_drawn_and_the_rest_is_as_without_margins() -> N
             {"a.csv": "age;count\n18-29;1.200\n30-64;800\n65+;500\n"},
             "a.csv:2: count: expected a count without separators, got 1.200: write 1200, or 1.2000",
         ),
-        ({"a.xlsx": AGE}, "a.xlsx: expected margins in .csv or .tsv (also .gz), got .xlsx"),
+        ({"a.xlsx": AGE}, "a.xlsx: expected margins in .csv, .tsv, .parquet (also .gz), got .xlsx"),
     ],
 )
 def test_a_table_that_cannot_be_used_is_one_clear_line(tables: dict[str, str], message: str) -> None:

@@ -18,7 +18,7 @@ from prism.errors import InputError
 from prism.expectations import found
 from prism.social.people.profile_rows import KINDS
 from prism.social.ties.follow_lists import plain_id
-from prism.text_files import check_format, check_width, decode_text, separator_of, table_rows
+from prism.text_files import TABLES, check_format, check_width, decode_text, separator_of, table_rows
 
 COLUMNS: Final = tuple(f"h{hour:02d}" for hour in range(DAY_HOURS))
 """The columns of a table of counts. Others may be there, too."""
@@ -54,7 +54,7 @@ def hour_at(epoch: datetime, seconds: float) -> int:
 
 
 def check_hours_format(source: str) -> None:
-    check_format(source, "counts by hour", (".csv", ".tsv"))
+    check_format(source, "counts by hour", TABLES)
 
 
 def parse_hours(data: bytes, source: str, _: object = None) -> Hours:

@@ -28,6 +28,7 @@ from prism.rng import WORLD, Draw, integer, uniforms
 from prism.social.people.attributes import draw_attribute, drawn_attributes, without_values
 from prism.text_files import (
     MISSING,
+    TABLES,
     TRUTHS,
     check_format,
     check_width,
@@ -95,7 +96,7 @@ class MarginTable(NamedTuple):
 
 def parse_margin(data: bytes, source: str, config: PopulationConfig) -> MarginTable:
     """Return the table in a file: a column for each attribute, and one of `share`, `percent` or `count`."""
-    check_format(source, "margins", (".csv", ".tsv"))
+    check_format(source, "margins", TABLES)
     text = decode_text(data, source, config.encoding, "population.encoding")
     separator = separator_of(text, {*FIGURES, *config.attributes})
     rows = table_rows(text, source, separator)

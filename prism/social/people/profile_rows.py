@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from prism.errors import InputError
-from prism.text_files import MISSING, check_width, file_format, separator_of, table_rows
+from prism.text_files import MISSING, TABLES, check_width, file_format, separator_of, table_rows
 from prism.wording import cut
 
 KINDS: Final = {
@@ -30,7 +30,7 @@ KINDS: Final = {
 """`{kind of content: the names of its column or key}`; of several that a file has, the first is read."""
 _DESCRIBING: Final = ("name", "username", "persona", "bio")
 """A file without any of these columns describes nobody."""
-FORMATS: Final = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
+FORMATS: Final = (".json", ".jsonl", ".ndjson", *TABLES)
 SHOWN_MAX: Final = 400
 """The most characters of an error that lists columns."""
 DEPTH_MAX: Final = 32
@@ -118,7 +118,7 @@ def read_rows(text: str, source: str, known: Collection[str], noun: str = "profi
         known: columns that the file may have, by which the separator of a table is found.
         noun: what a row describes, as errors call it.
     """
-    if file_format(source) not in (".csv", ".tsv") or text.lstrip()[:1] in ("[", "{"):
+    if file_format(source) not in TABLES or text.lstrip()[:1] in ("[", "{"):
         entries, lines = _json_rows(text, source, noun)
         return FileRows(source, noun, tuple(dict.fromkeys(key for row in entries for key in row)), entries, lines, None)
     rows = table_rows(text, source, separator_of(text, known))

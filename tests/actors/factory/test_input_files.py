@@ -5,6 +5,7 @@ import hashlib
 import os
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from actors.factory.graph_files import EXPECTED, parse_graph
@@ -46,6 +47,24 @@ def test_a_file_is_read_under_the_name_it_was_asked_by(here: Path) -> None:
     source = read_input("./t.txt")
     assert (source.name, source.data) == ("./t.txt", b"1 2")
     assert source.sha256 == hashlib.sha256(b"1 2").hexdigest()
+
+
+def test_tables_in_parquet_are_read_as_tables_are(here: Path) -> None:
+    people = "SELECT * FROM (VALUES (7, 'Ada', ['rail, night', 'tea'], [9]), (9, 'Bo', NULL, NULL)) AS people"
+    names = "(user_id, name, interested_topics, following_list)"
+    duckdb.sql(f"COPY ({people} {names}) TO 'people.parquet'")
+    duckdb.sql("COPY (FROM (VALUES (1.5, 7, 9), (2.5, 9, 7)) AS ties (weight, source, target)) TO 'ties.parquet'")
+    config = PopulationConfig(profiles="people.parquet", graph=GraphConfig(path="ties.parquet", directed=True))
+    population, hashes = load_population(config, 1)
+    assert [persona.name for persona in population.personas] == ["Ada", "Bo"]
+    assert population.personas[0].interests == ("rail, night", "tea")
+    assert population.graph.follows(0, 1)
+    assert hashes["ties.parquet"] == hashlib.sha256(Path("ties.parquet").read_bytes()).hexdigest()
+    duckdb.sql("COPY (SELECT 1 AS x) TO 'people.parquet'")
+    with pytest.raises(InputError, match=r"^people\.parquet:1: expected a column that describes people .*, got: x$"):
+        load_population(config, 1)
+    Path("ties.parquet").write_bytes(b"PAR1 and no more")
+    assert failure("ties.parquet").startswith("ties.parquet: cannot be read as Parquet: ")
 
 
 def test_a_gzip_file_is_unpacked_and_hashed_as_it_lies_on_the_disk(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
