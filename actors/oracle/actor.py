@@ -28,7 +28,7 @@ from actors.core.ports import Observer, Record
 from actors.core.state import OracleState
 from actors.oracle.admission import Admission, Call
 from actors.oracle.call import Answer, answers_at_once, call_oracle, fallback
-from actors.oracle.delivery import SENT_AT_ONCE, Delivery, Route
+from actors.oracle.delivery import Delivery, Route
 from actors.oracle.events import Used, caps_of
 from actors.oracle.oracle_counters import FallbackShare, OracleCounters
 from actors.oracle.queue import FairQueue, WaitingQuestion
@@ -97,7 +97,7 @@ class OracleActor:
         self._has_keys = type(oracle).key is not Oracle.key
         is_unlimited = config.rate_per_s is None and not caps_of(config) and sharing is None
         self._computes = is_unlimited and not (oracle.waits or oracle.replays or self._has_keys)
-        """True if questions need no queue and no call: the oracle computes its answers, and there is no limit."""
+        """True if many questions may be answered at once: the oracle computes its answers, and there is no limit."""
         self._ticks = ticks
         self._is_awaited = is_awaited
         self._observer = observer or Observer()
@@ -186,7 +186,7 @@ class OracleActor:
     def answer_now(self, questions: Sequence[Question[Any]]) -> list[Decided] | None:
         """Return the answers to questions at once; None if they must be put into the mailbox.
 
-        An oracle that waits, has limits, or does not compute many answers at once needs the mailbox.
+        An oracle that waits, has limits, or computes each answer by itself needs the mailbox.
         """
         begun = anyio.current_time()
         states = answers_at_once(partial(self.oracle.answer_all, questions)) if self._computes else None
@@ -259,52 +259,10 @@ class OracleActor:
         # They count as open before the domain or the oracle sees any of them: a crash at one question must not lose the
         # others.
         self._delivery.open.update({waiting.name: waiting for waiting in arrived})
-        if self._computes:
-            await self._compute_all(self._unrecorded(arrived))
-        else:
-            self._accept(arrived)
+        self._accept(arrived)
         while len(self._waiting) >= self._config.queue_size:
             self._room = asyncio.Event()
             await self._room.wait()
-
-    async def _compute_all(self, new: list[WaitingQuestion]) -> None:
-        """Answer questions to an oracle that computes: all at once if it can, or one after the other."""
-        begun = anyio.current_time()
-        questions = [waiting.question for waiting in new]
-        states = answers_at_once(partial(self.oracle.answer_all, questions)) if new else None
-        if states is None:
-            await self._compute_each(new)
-            return
-        each_s = (anyio.current_time() - begun) / len(new)
-        for start in range(0, len(new), SENT_AT_ONCE):
-            part = new[start : start + SENT_AT_ONCE]
-            self._observe_computed(part, begun, each_s)
-            found = states[start : start + SENT_AT_ONCE]
-            answers = [Answer(state, self.oracle.source, method=self.oracle.method) for state in found]
-            await self._delivery.settle(Route.COMPUTED, part, answers)
-            await asyncio.sleep(0)
-
-    async def _compute_each(self, new: list[WaitingQuestion]) -> None:
-        for start in range(0, len(new), AT_ONCE):
-            part, answers = list[WaitingQuestion](), list[Answer]()
-            for waiting in new[start : start + AT_ONCE]:
-                begun = anyio.current_time()
-                answer = await call_oracle(self.oracle, self._asker(waiting.question), waiting.question, math.inf)
-                if answer.reason:
-                    self.statistics.count_call(waiting.name)
-                    self._calling += 1
-                    await self._end_call(waiting, self.admission.begin(waiting, begun, waited=False), answer)
-                    continue
-                self._observe_computed([waiting], begun, anyio.current_time() - begun)
-                part.append(waiting)
-                answers.append(answer)
-            await self._delivery.settle(Route.COMPUTED, part, answers)
-            await asyncio.sleep(0)
-
-    def _observe_computed(self, part: Sequence[WaitingQuestion], begun: float, each_s: float) -> None:
-        for waiting in part:
-            self._observer.asked(begun - waiting.arrived)
-            self._observer.answered("", each_s, waiting.question.tick)
 
     def _accept(self, arrived: list[WaitingQuestion]) -> None:
         """Send recorded answers again, replay answers from a tape, and queue the questions that must be asked."""
@@ -426,9 +384,11 @@ class OracleActor:
 
     async def _compute(self, begun: list[tuple[WaitingQuestion, Call]]) -> None:
         """Ask an oracle that computes its answers one question after the other: a task for each would cost as much."""
-        for waiting, call in begun:
+        for number, (waiting, call) in enumerate(begun, 1):
             self._calling += 1
             await self._call(waiting, call)
+            if number % AT_ONCE == 0:
+                await asyncio.sleep(0)
 
     async def _call(self, waiting: WaitingQuestion, call: Call) -> None:
         """Ask the oracle, and report the call to the limits and the observer."""

@@ -32,12 +32,11 @@ SENT_AT_ONCE = 512
 class Route(Enum):
     """The way of a question to its answer.
 
-    `RECORDED`: it was answered before a resume, or before the actor crashed. `COMPUTED`: by an oracle without limits
-    that computes its answers. `SHARED`: drawn from a known judgement. `CALLED`: a call to the oracle, or its fallback.
+    `RECORDED`: it was answered before a resume, or before the actor crashed. `SHARED`: drawn from a known judgement.
+    `CALLED`: a call to the oracle, or its fallback.
     """
 
     RECORDED = auto()
-    COMPUTED = auto()
     SHARED = auto()
     CALLED = auto()
 
@@ -153,7 +152,7 @@ class Delivery:
             if route is Route.CALLED:
                 for decided in decisions:
                     self._statistics.count_written(decided.spent)
-        await self._send(route, batch, decisions, records)
+        await self._send(batch, records)
         return released
 
     def _decide(
@@ -162,12 +161,9 @@ class Delivery:
         """Return the decisions, the new judgement, if there is one, and the open questions that waited for it.
 
         All consequences of the answers are noted here, in one turn. So an actor that crashes later has noted all of
-        them, and sends the answers again. Computed answers are not noted, because they would be computed again.
+        them, and sends the answers again.
         """
         now, asked = anyio.current_time(), batch[0] if route is Route.CALLED else None
-        if route is Route.COMPUTED:
-            computed = [waiting.decide(answer, now) for waiting, answer in zip(batch, answers, strict=True)]
-            return computed, [], []
         judged = None if self._sharing is None or asked is None else self._sharing.judged(asked, answers[0])
         decisions, released = list[Decided](), list[WaitingQuestion]()
         for waiting, answer in zip(batch, answers, strict=True):
@@ -202,23 +198,12 @@ class Delivery:
         if self._sharing is not None and not decided.reason:
             self._sharing.count(waiting)
 
-    async def _send(
-        self, route: Route, batch: Sequence[WaitingQuestion], decisions: Sequence[Decided], records: Sequence[bytes]
-    ) -> None:
+    async def _send(self, batch: Sequence[WaitingQuestion], records: Sequence[bytes]) -> None:
         """Send answers to the engine. A question is open until the engine has its answer."""
-        is_computed, put, count_computed = route is Route.COMPUTED, self._engine.put, self._statistics.count_computed
-        for count, (waiting, decided, record) in enumerate(zip(batch, decisions, records, strict=True)):
-            if is_computed and put(record):
-                count_computed(decided.method, decided.latency_s)  # in the turn in which the engine gets it
-                self.open.pop(waiting.name, None)
-                continue
-            if is_computed:
-                self._statistics.count_call(waiting.name)
-                self._statistics.count_answer(decided, anyio.current_time())
-                self.open[waiting.name] = waiting._replace(decided=decided)
+        for count, (waiting, record) in enumerate(zip(batch, records, strict=True), 1):
             await self._engine.send(record)
             self._close(waiting)
-            if count % SENT_AT_ONCE == SENT_AT_ONCE - 1:
+            if count % SENT_AT_ONCE == 0:
                 await asyncio.sleep(0)
 
     def _close(self, waiting: WaitingQuestion) -> None:

@@ -153,9 +153,9 @@ class Simulation:
     def _answer_now(self, questions: Sequence[Question[Any]]) -> Sequence[Decided] | None:
         """Return the oracle's answers to questions in the turn in which they are asked; None if they go to its mailbox.
 
-        If agents have mailboxes, the oracle has one, too. In `realtime` the clock decides which answers are in time.
+        In `realtime` the clock decides which answers are in time.
         """
-        return self.oracle.answer_now(questions) if self._answers_now else None
+        return None if self.config.oracle.mode == "realtime" else self.oracle.answer_now(questions)
 
     def _choose_now(self, questions: Questions[Any]) -> Ints | None:
         return self.oracle.choose_now(questions) if self._answers_now else None

@@ -10,12 +10,15 @@ from actors.core.mailbox import Mailbox
 from actors.runs.summary import summarise
 from tests.actors.metrics.support import Watched, finished
 from tests.actors.oracles import ScriptedOracle
-from tests.actors.social_runs import SMALL
+from tests.actors.social_runs import SMALL, with_oracle
 from tests.schedules import run_scheduled
+
+LIMITED = with_oracle(max_calls=1_000_000)
+"""The small run with a limit, so that questions go to the oracle's mailbox."""
 
 
 def test_what_is_shown_is_what_the_summary_says() -> None:
-    watched = Watched()
+    watched = Watched(LIMITED)
     shown, summary = finished(watched), summarise(watched.simulation, 1.0)
     states = {state: int(count) for state, count in shown.by("prism_agents", "state").items()}
     assert states == summary.agents_by_state
@@ -38,7 +41,7 @@ def test_what_is_shown_is_what_the_summary_says() -> None:
 
 
 def test_every_message_of_a_run_is_counted_once() -> None:
-    watched = Watched()
+    watched = Watched(LIMITED)
     shown = finished(watched)
 
     def sent(kind: str) -> float:

@@ -92,13 +92,8 @@ class AtOnce(Oracle[Any]):
         return [each.options[-1] for each in questions]
 
 
-async def test_an_oracle_that_computes_answers_in_the_turn_in_which_it_is_asked_and_loses_none_for_want_of_room() -> (
-    None
-):
+async def test_an_oracle_that_computes_answers_in_the_turn_in_which_it_is_asked() -> None:
     oracle = AtOnce()
-    bench = Bench(oracle, capacity=2)
-    asked = await bench.ask(*map(question, range(9)))
-    assert ([each.agent for each in asked], oracle.asked, bench.actor.statistics.answered) == ([*range(9)], [], 9)
     bench = Bench(oracle)
     decided = bench.actor.answer_now([*map(question, range(9))])
     assert decided is not None
