@@ -41,7 +41,6 @@ FREE = "none"
 """The dialect in which nothing holds the model to JSON."""
 
 _RULE = "Answer with one JSON object that follows this JSON schema, and with nothing else:"
-_TRIES_FIRST, _TRIES_FREE = 3, 2
 _REFUSING = frozenset({400, 404, 405, 415, 422, 500, 501})
 """The statuses by which servers refuse a way of asking; routers say 404 if no provider takes it, and some say 500."""
 _NAMES_SHOWN = 20
@@ -225,12 +224,9 @@ class ModelClient(Backend):
         raise failure
 
     async def _tested(self, dialect: str, deadline_s: float) -> Completion:
-        is_free = dialect == FREE
-        tries = _TRIES_FREE if is_free else _TRIES_FIRST if dialect == self.dialects[0] else 1
         return await retry_until_usable(
             lambda: self._complete(SELF_TEST, dialect, deadline_s),
-            lambda said: follows_schema(said.text, loosely=is_free),
-            tries,
+            lambda said: follows_schema(said.text, loosely=dialect == FREE),
         )
 
     async def _choice_note(self) -> str:

@@ -17,7 +17,8 @@ from prism.llm.port import ChatRequest, ChoiceRequest, Completion, LanguageModel
 T = TypeVar("T")
 
 _PAUSES_S = (0.0, 0.02, 0.05, 0.1, 0.2)
-_UNUSABLE_TRIES = 3
+_UNUSABLE_TRIES = 2
+"""The attempts that may end in an answer that cannot be used."""
 
 _ANSWERS = ("yes", "no")
 _SCHEMA: dict[str, Any] = {
@@ -59,13 +60,8 @@ def follows_schema(text: str, *, loosely: bool = False) -> bool:
     return answer in _ANSWERS and list(found) == ["answer"]
 
 
-async def retry_until_usable(
-    ask: Callable[[], Awaitable[T]], usable: Callable[[T], bool] = lambda _: True, unusable_tries: int = _UNUSABLE_TRIES
-) -> T:
+async def retry_until_usable(ask: Callable[[], Awaitable[T]], usable: Callable[[T], bool] = lambda _: True) -> T:
     """Return a usable answer. Ask up to five times: at start, no later call would make up for a bad answer.
-
-    Args:
-        unusable_tries: the attempts that may end in an answer that cannot be used.
 
     Raises:
         LLMFailureException: there is none; a final failure and a second timeout end the attempts at once.
@@ -86,7 +82,7 @@ async def retry_until_usable(
             text = answer.text if isinstance(answer, Completion) else str(answer)
             failure = LLMFailureException("invalid_response", detail=f"it answered {text[:80]!r}")
         unusable += failure.is_answer
-        if unusable == unusable_tries:
+        if unusable == _UNUSABLE_TRIES:
             break
     raise failure
 

@@ -23,8 +23,8 @@ PROBE_S: Final = 2.0
 
 _UNTRUSTED = re.compile(r"CERTIFICATE_VERIFY_FAILED\] certificate verify failed: (.*?)(?: \(_ssl\.c:\d+\))?$")
 _OTHER_NAME = re.compile(r"mismatch|not valid for", re.IGNORECASE)
-_PLAIN_ANSWER = re.compile(r"WRONG_VERSION_NUMBER|RECORD_LAYER_FAILURE|UNEXPECTED_MESSAGE|HTTP_REQUEST", re.IGNORECASE)
-_PLAIN_REQUEST = re.compile(r"plain HTTP request was sent to HTTPS|HTTP request to an HTTPS server", re.IGNORECASE)
+_MAY_BE = frozenset({"connection_error", "timeout", "invalid_response", "refused"})
+"""The reasons of failures for which a wrong scheme may be to blame."""
 
 
 def ca_files(host: str, ca_file: str | None, environment: Mapping[str, str]) -> dict[str, str]:
@@ -64,21 +64,17 @@ def verification(host: str, files: Mapping[str, str]) -> ssl.SSLContext | bool:
 
 async def tls_problem(host: str, failure: LLMFailureException) -> OracleUnavailableError | None:
     """Return the error of a connection that fails because of TLS; None if TLS is not to blame."""
-    is_secure, detail = urlsplit(host).scheme == "https", failure.detail
-    if is_secure and (found := _UNTRUSTED.search(detail)):
+    if urlsplit(host).scheme != "https":
+        if failure.reason in _MAY_BE and await to_thread.run_sync(_speaks_tls, host):
+            return OracleUnavailableError(f"{host} speaks TLS; set llm.host to https://{host.removeprefix('http://')}")
+        return None
+    if found := _UNTRUSTED.search(failure.detail):
         problem, advice = "is not trusted", "set llm.ca_file to the certificates of its authority"
         if _OTHER_NAME.search(found[1]):
             problem, advice = "is for another name", "set llm.host to that name"
         return OracleUnavailableError(f"the certificate of {host} {problem}: {found[1]}; {advice}")
-    may_be = failure.reason in {"connection_error", "timeout", "invalid_response"}
-    if is_secure:
-        is_plain = _PLAIN_ANSWER.search(detail) is not None or (
-            may_be and await to_thread.run_sync(_speaks_plainly, host)
-        )
-        plain = f"{host} speaks no TLS; set llm.host to http://{host.removeprefix('https://')}"
-        return OracleUnavailableError(plain) if is_plain else None
-    if _PLAIN_REQUEST.search(detail) or (may_be and await to_thread.run_sync(_speaks_tls, host)):
-        return OracleUnavailableError(f"{host} speaks TLS; set llm.host to https://{host.removeprefix('http://')}")
+    if failure.reason in _MAY_BE and await to_thread.run_sync(_speaks_plainly, host):
+        return OracleUnavailableError(f"{host} speaks no TLS; set llm.host to http://{host.removeprefix('https://')}")
     return None
 
 
