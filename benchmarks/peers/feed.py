@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from time import process_time
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import anyio
 import igraph
@@ -32,37 +32,72 @@ PEOPLE: Final = 1000
 TOPICS: Final = 8
 
 
-def _values(seconds: float, person_rounds: int, activations: int, seen: int, engagements: int) -> Values:
-    return {
-        "us a person and round": seconds / person_rounds * 1e6,
-        "us an activation": seconds / activations * 1e6,
-        "us a post seen": seconds / seen * 1e6,
-        "activations": activations,
-        "posts seen": seen,
-        "engagements": engagements,
-        "s in all": seconds,
-    }
+class Done(NamedTuple):
+    """The counts of a system so far."""
+
+    activations: int
+    seen: int
+    engagements: int
+
+
+class Meter:
+    """Measures the rounds of a system after its warm-up.
+
+    Args:
+        done: returns the counts of the system so far.
+    """
+
+    def __init__(self, done: Callable[[], Done]) -> None:
+        self._done = done
+        self._begun = process_time()
+
+    def end_warm_up(self) -> None:
+        self._warm_s, self._warm = process_time() - self._begun, self._done()
+        self._begun = process_time()
+
+    def values(self, person_rounds: int) -> Values:
+        seconds, done, warm = process_time() - self._begun, self._done(), self._warm
+        activations, seen, engagements = (after - before for after, before in zip(done, warm, strict=True))
+        return {
+            "us a person and round": seconds / person_rounds * 1e6,
+            "us an activation": seconds / activations * 1e6,
+            "us an activation of the warm-up": self._warm_s / max(1, warm.activations) * 1e6,
+            "us a post seen": seconds / seen * 1e6,
+            "activations": activations,
+            "posts seen": seen,
+            "engagements": engagements,
+            "s in all": seconds,
+        }
 
 
 def measure_prism(way: str, sizes: Sizes) -> Values:
     """Return the values of a run of `configs/friends.yaml` without a journal; building people does not count."""
-    return _run(way, PEOPLE, sizes.rounds)
+    return _run(way, PEOPLE, sizes.warm, sizes.rounds)
 
 
 def measure_crowd(way: str, sizes: Sizes) -> Values:
     """Return the values of a run of very many people."""
-    return _run(way, sizes.crowd, sizes.crowd_rounds)
+    return _run(way, sizes.crowd, sizes.crowd_warm, sizes.crowd_rounds)
 
 
-def _run(way: str, people: int, rounds: int) -> Values:
-    settings = [f"run.activation={way}", f"population.size={people}", f"simulation.rounds={rounds}"]
+def _run(way: str, people: int, warm: int, rounds: int) -> Values:
+    settings = [f"run.activation={way}", f"population.size={people}", f"simulation.rounds={warm + rounds}"]
     config = read_config("configs/friends.yaml", settings)
     simulation = Simulation(config, build_domain(config).domain)
-    begun = process_time()
-    anyio.run(simulation.run)
-    seconds, counters = process_time() - begun, simulation.counters
-    seen = sum(count for (_, _, trigger, _), count in counters.rows.items() if trigger == "sees_post")
-    return _values(seconds, people * rounds, counters.activations, seen, _engagements(simulation.domain))
+    counters, ticks = simulation.counters, config.simulation.ticks_per_round
+
+    def done() -> Done:
+        seen = sum(count for (_, _, trigger, _), count in counters.rows.items() if trigger == "sees_post")
+        return Done(counters.activations, seen, _engagements(simulation.domain))
+
+    meter = Meter(done)
+
+    async def after_round() -> None:
+        if simulation.tick == warm * ticks:
+            meter.end_warm_up()
+
+    anyio.run(simulation.run, None, after_round, ticks)
+    return meter.values(people * rounds)
 
 
 def _engagements(domain: Domain) -> int:
@@ -87,8 +122,12 @@ class PlainLoop:
         self._open: dict[int, list[tuple[Question[Any], str]]] = {}
         """`{tick: the questions whose decisions take effect in it, each with what was decided}`."""
 
-    async def run(self) -> None:
-        """Run all ticks."""
+    async def run(self, after_tick: Callable[[int], None] = lambda _: None) -> None:
+        """Run all ticks.
+
+        Args:
+            after_tick: called with the number of ticks done.
+        """
         for tick in range(self._config.simulation.length):
             triggers = self._world.triggers(tick)
             while True:
@@ -101,6 +140,7 @@ class PlainLoop:
                 if not triggers:
                     break
             self._world.take_rows()
+            after_tick(tick + 1)
 
     async def _exchange(self, triggers: Iterable[Trigger[Any]]) -> None:
         """Let each agent take its turn, and apply the answers in the order of agents."""
@@ -141,14 +181,14 @@ def _decided(question: Question[Any], state: str, tick: int) -> Trigger[Any]:
 
 def measure_plain_loop(sizes: Sizes) -> Values:
     """Return the values of the same rounds in a plain loop."""
-    config = read_config("configs/friends.yaml", [f"simulation.rounds={sizes.rounds}"])
+    config = read_config("configs/friends.yaml", [f"simulation.rounds={sizes.warm + sizes.rounds}"])
     domain: Any = build_domain(config).domain
     domain.prepare(domain.size * config.simulation.length)  # as a run does: kernels are compiled where that is worth it
     loop = PlainLoop(domain, config)
-    begun = process_time()
-    anyio.run(loop.run)
-    seconds = process_time() - begun
-    return _values(seconds, PEOPLE * sizes.rounds, loop.activations, loop.seen, _engagements(domain))
+    meter = Meter(lambda: Done(loop.activations, loop.seen, _engagements(domain)))
+    end = sizes.warm * config.simulation.ticks_per_round
+    anyio.run(loop.run, lambda tick: meter.end_warm_up() if tick == end else None)
+    return meter.values(PEOPLE * sizes.rounds)
 
 
 class Post:
@@ -245,42 +285,44 @@ def mesa_model(mesa: Any, feed_size: int, people: int = PEOPLE) -> Any:
 
 def measure_mesa(feed_size: int, sizes: Sizes) -> Values:
     """Return the values of as many rounds of the smaller model; an activation is one `step` of one person."""
-    return _run_smaller(feed_size, PEOPLE, sizes.rounds)
+    return _run_smaller(feed_size, PEOPLE, sizes.warm, sizes.rounds)
 
 
 def measure_mesa_crowd(feed_size: int, sizes: Sizes) -> Values:
     """Return the values of rounds of very many people in the smaller model."""
-    return _run_smaller(feed_size, sizes.crowd, sizes.crowd_rounds)
+    return _run_smaller(feed_size, sizes.crowd, sizes.crowd_warm, sizes.crowd_rounds)
 
 
-def _run_smaller(feed_size: int, people: int, rounds: int) -> Values:
+def _run_smaller(feed_size: int, people: int, warm: int, rounds: int) -> Values:
     model = mesa_model(peer("mesa"), feed_size, people)
     with _collector_off():
-        begun = process_time()
-        for _ in range(rounds):
+        meter = Meter(lambda: Done(people * model.round, model.seen, model.engagements))
+        for number in range(warm + rounds):
+            if number == warm:
+                meter.end_warm_up()
             model.step()
-        seconds = process_time() - begun
-    return _values(seconds, rounds * people, rounds * people, model.seen, model.engagements)
+        return meter.values(rounds * people)
 
 
 def measure_mesa_round(sizes: Sizes) -> Values:
     """Return the values of the same rounds with Mesa; an activation is a trigger, as in PRISM."""
-    return _run_round(PEOPLE, sizes.rounds)
+    return _run_round(PEOPLE, sizes.warm, sizes.rounds)
 
 
 def measure_mesa_round_crowd(sizes: Sizes) -> Values:
     """Return the values of the same rounds of very many people with Mesa."""
-    return _run_round(sizes.crowd, sizes.crowd_rounds)
+    return _run_round(sizes.crowd, sizes.crowd_warm, sizes.crowd_rounds)
 
 
-def _run_round(people: int, rounds: int) -> Values:
+def _run_round(people: int, warm: int, rounds: int) -> Values:
     peer("mesa")
     model = peer("benchmarks.peers.mesa_round").Round(people)
     with _collector_off():
-        begun = process_time()
+        meter = Meter(lambda: Done(model.activations, model.seen, model.engagements))
+        model.run_rounds(warm)
+        meter.end_warm_up()
         model.run_rounds(rounds)
-        seconds = process_time() - begun
-    return _values(seconds, people * rounds, model.activations, model.seen, model.engagements)
+        return meter.values(people * rounds)
 
 
 @contextmanager

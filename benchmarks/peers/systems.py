@@ -15,16 +15,18 @@ class Sizes(NamedTuple):
     """The amount of work of one measurement.
 
     Args:
-        rounds: rounds of the feed.
-        crowd: people of the feed of very many, and `crowd_rounds`: its rounds.
+        rounds: rounds of the feed that are measured, after `warm` others.
+        crowd: people of the feed of very many; `crowd_rounds`, `crowd_warm`: its rounds.
         trips: round trips of a message; `fan_in`: messages of each of 1,000 senders.
         steps: transitions of a chart; `people`: the most people of those whose growth is measured.
         ticks: the most ticks of the runs whose growth is measured.
     """
 
     rounds: int
+    warm: int
     crowd: int
     crowd_rounds: int
+    crowd_warm: int
     trips: int
     fan_in: int
     steps: int
@@ -33,8 +35,8 @@ class Sizes(NamedTuple):
 
 
 SIZES: Final = {
-    "full": Sizes(50, 100_000, 5, trips=20_000, fan_in=20, steps=10_000, people=16_000, ticks=960),
-    "small": Sizes(10, 8_000, 2, trips=2_000, fan_in=3, steps=4_000, people=4_000, ticks=480),
+    "full": Sizes(1000, 10, 100_000, 8, 2, trips=20_000, fan_in=20, steps=10_000, people=16_000, ticks=960),
+    "small": Sizes(20, 5, 8_000, 2, 1, trips=2_000, fan_in=3, steps=4_000, people=4_000, ticks=480),
 }
 
 Values = dict[str, float]
