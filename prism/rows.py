@@ -152,7 +152,8 @@ def bytes_of(values: Values, dtype: str) -> bytes:
     """Return a column as a payload has it."""
     if isinstance(values, Heap):
         return values.lengths.astype(_LENGTHS).tobytes() + values.data.tobytes()
-    return np.ascontiguousarray(values, dtype=dtype).tobytes()
+    found: bytes = values.astype(dtype, copy=False).tobytes()
+    return found
 
 
 class TickRows:

@@ -61,7 +61,8 @@ class ScheduledLoop(asyncio.SelectorEventLoop):
         handle = self._ready[position]
         bell = getattr(handle._callback, "__self__", None)  # type: ignore[attr-defined]
         if isinstance(bell, Bell) and len(bell.rung) > 1:  # any of its readers may be next, with others in between
-            bell.rung.pop(self._random.randrange(len(bell.rung))).wake()
+            reader = bell.rung.pop(self._random.randrange(len(bell.rung)))
+            reader.context.run(reader.wake_up, reader)
             return
         del self._ready[position]
         if not handle.cancelled():

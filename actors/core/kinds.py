@@ -141,13 +141,15 @@ class KindNumbers:
         for part in wave:
             if part.kinds is not self._latest[0] or len(part.kinds) != len(self._latest[1]):
                 self._latest = part.kinds, self._table(part.kinds)
-            rows.add("updates", part.agents, self._of(part.kinds, part.codes, self._latest[1]))
+            if len(part.agents):
+                rows.add("updates", part.agents, self._of(part.kinds, part.codes, self._latest[1]))
             if part.effects:
                 agents = sorted(part.effects)
                 rows.add("effects", np.array(agents), Heap.of([_encode(part.effects[agent]) for agent in agents]))
         for part in wave:
-            numbers = self._of(part.asked, part.asked_codes, self._table(part.asked))
-            rows.add("questions", part.asking, numbers, *part.columns)
+            if len(part.asking):
+                numbers = self._of(part.asked, part.asked_codes, self._table(part.asked))
+                rows.add("questions", part.asking, numbers, *part.columns)
 
     def end_tick(self, rows: TickRows) -> int:
         """Add the kinds that are new in a tick to its rows, and return how many were known before."""

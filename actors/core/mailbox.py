@@ -11,7 +11,7 @@ import asyncio
 from asyncio import get_running_loop
 from collections.abc import Callable, Generator
 from contextvars import Context
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -55,7 +55,7 @@ class Bell:
         woken = 0
         try:
             for woken, reader in enumerate(rung, 1):  # noqa: B007  # an interrupt leaves the loop
-                reader.wake()
+                reader.context.run(reader.wake_up, reader)
         finally:
             for reader in rung[woken:]:
                 reader.ring()
@@ -70,10 +70,10 @@ class Reader:
     A future is done once. This is used for each wait, so none is made anew.
     """
 
-    __slots__ = ("_asyncio_future_blocking", "_bell", "_cancelled", "_context", "_loop", "_wake_up", "is_waiting")
+    __slots__ = ("_asyncio_future_blocking", "_bell", "_cancelled", "_loop", "context", "is_waiting", "wake_up")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._asyncio_future_blocking = False  # asyncio: true while a task that begins to wait hands this over
+        self._asyncio_future_blocking = False
         self._bell = BELLS.setdefault(loop, Bell())
         self._loop = loop
         self._cancelled: asyncio.CancelledError | None = None
@@ -87,13 +87,10 @@ class Reader:
             self._loop.call_soon(self._bell.wake)
         rung.append(self)
 
-    def wake(self) -> None:
-        self._context.run(self._wake_up, self)
-
     # What a task of asyncio calls
 
     def add_done_callback(self, wake_up: Callable[[Reader], Any], *, context: Context) -> None:
-        self._wake_up, self._context = wake_up, context
+        self.wake_up, self.context = wake_up, context
         self.is_waiting = True
 
     def result(self) -> None:
@@ -192,9 +189,10 @@ class Mailbox(Generic[T]):
             reader = self._reader = Reader(get_running_loop())
         elif reader.is_waiting:
             raise ActorError(f"mailbox {self.name!r} has a reader already; one actor reads one mailbox")
-        if not self.pending and not self.closed:
-            reader._asyncio_future_blocking = True  # noqa: SLF001  # asyncio's name
-            yield reader
+        # An iterator of one item or none, which is a third as large as a generator.
+        handed_over = () if self.pending or self.closed else (reader,)
+        reader._asyncio_future_blocking = True  # noqa: SLF001  # asyncio's name: the task that gets this waits for it
+        return cast("Generator[Reader]", iter(handed_over))
 
     def take(self) -> T | None:
         """Remove and return the oldest message; None when there is none."""

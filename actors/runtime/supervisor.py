@@ -96,9 +96,9 @@ class Supervisor:
         """
         agent, chart, ask, engine = self.domain.agent(agent_id), self.domain.chart, self.ask, self.engine
         decode, encode = self.codec.trigger, self.codec.encode
-        take, put = mailbox.take, engine.put
+        pending, take, put = mailbox.pending, mailbox.take, engine.put
         while True:
-            encoded = take()
+            encoded = take() if pending else None
             if encoded is None:
                 if mailbox.closed:
                     return

@@ -205,8 +205,11 @@ class SocialAgent(StatefulAgent[AgentState]):
         unit = drawn_about(view, self.seed, self.agent_id, self._tick, Draw.INTENTION)
         self.pending_action = self.intentions.drawn(self.persona.traits, unit)
 
-    def remembered(self, context: Any) -> dict[str, Any] | None:
-        return {"post_id": context.id} if isinstance(context, PostView) else super().remembered(context)
+    def remembered(self, context: Any) -> Any:
+        return context.id if isinstance(context, PostView) else super().remembered(context)
+
+    def recalled(self, remembered: Any) -> dict[str, Any] | None:
+        return {"post_id": remembered} if isinstance(remembered, int) else super().recalled(remembered)
 
     def effect(self) -> str | None:
         return self._pending_action

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from numbers import Integral
 from operator import attrgetter
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Final, Generic, TypeVar, cast
 
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.errors import StatechartError
@@ -17,8 +17,8 @@ from prism.statechart.states import S
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-Moved: TypeAlias = tuple[S, S, str, int, dict[str, Any] | None]
-"""A change of state as an agent keeps it: before, after, the trigger, the tick and the context."""
+MOVED: Final = 5
+"""The values of a change of state as an agent keeps it: before, after, trigger, tick, and what it remembers."""
 FAR_S, FAR_YEAR = 1e11, 6000
 """Simulated seconds (3,169 years) and a year of the epoch: beyond either, a tick may be after the last year, 9999."""
 
@@ -85,8 +85,9 @@ class StatefulAgent(Generic[S]):
         self._tick = tick
         self._entered = tick - ticks_in_state
         self._max_history_depth = max_history_depth
-        # Plain tuples until somebody asks for the list: few do, and a record takes ten times as long to make.
-        self._history: deque[Moved[S]] | list[StateTransition[S]] | None = None
+        # MOVED plain values each until somebody asks for the list: few do, and a record takes ten times as long.
+        # A tuple for each would make a turn a fifth longer: 1,000 agents would not stay in the processor's cache.
+        self._history: deque[Any] | list[StateTransition[S]] | None = None
 
     @property
     @_from_slot("_state")
@@ -140,7 +141,7 @@ class StatefulAgent(Generic[S]):
         self._check_is_free("max_history_depth")
         self._max_history_depth = whole("max_history_depth", value)
         if isinstance(self._history, deque):
-            self._history = deque(self._history, self._max_history_depth)
+            self._history = deque(self._history, MOVED * self._max_history_depth)
         elif self._history is not None:
             self._cut(self._history)
 
@@ -152,10 +153,10 @@ class StatefulAgent(Generic[S]):
         """
         found = self._history
         if not isinstance(found, list):
-            at = self.clock.at
+            at, values = self.clock.at, iter(found or ())
             self._history = found = [
-                StateTransition(before, after, trigger, at(tick), context)
-                for before, after, trigger, tick, context in found or ()
+                StateTransition(before, after, trigger, at(tick), self.recalled(remembered))
+                for before, after, trigger, tick, remembered in zip(*[values] * MOVED, strict=True)
             ]
         self._cut(found)
         return found
@@ -190,21 +191,26 @@ class StatefulAgent(Generic[S]):
                 StateTransition(before, state, trigger, clock.at(tick))  # says what is wrong with it
             history, remembered = self._history, None if context is None else self.remembered(context)
             if history is None:
-                history = self._history = deque(maxlen=self._max_history_depth)
+                history = self._history = deque(maxlen=MOVED * self._max_history_depth)
             if isinstance(history, deque):
-                history.append((before, state, trigger, tick, remembered))
+                history.extend((before, state, trigger, tick, remembered))
             else:
-                history.append(StateTransition(before, state, trigger, clock.at(tick), remembered))
+                history.append(StateTransition(before, state, trigger, clock.at(tick), self.recalled(remembered)))
                 self._cut(history)
         self._state = state
         self._tick = self._entered = tick
 
-    def remembered(self, context: Any) -> dict[str, Any] | None:
+    def remembered(self, context: Any) -> Any:
         """Return the part of a trigger's context, not None, that the history keeps: a copy of a dictionary, else None.
 
-        A subclass that keeps something else returns a dictionary that nobody changes later.
+        A subclass that keeps something else returns what nobody changes later, such as an id.
         """
         return _copy_of(context, {}) if isinstance(context, dict) else None
+
+    def recalled(self, remembered: Any) -> dict[str, Any] | None:
+        """Return what was remembered, as records of the history have it."""
+        found: dict[str, Any] | None = remembered
+        return found
 
     def answered(self, trigger: str, content: str) -> None:
         """Take in the content of the oracle's answer, as JSON text, right before the chosen row is run."""

@@ -125,7 +125,7 @@ def turn(
     # 1. The short way, for most: a row without an action. An earlier tick is refused below.
     if isinstance(row, Transition):  # quicker than to look for a choice, which is rare
         if row.action is None and row.target is not None and tick >= agent.entered:
-            agent.enter(row.target, name, tick, context)
+            agent.enter(row.target, row.trigger, tick, context)  # the chart's text: no agent keeps its trigger's
             return Update(tick, trigger.agent, name, before, row.target, _RULE, None)
     elif row is not None:
         if ask and (len(row.options) > 1 or name in agent.open_triggers):

@@ -158,7 +158,7 @@ class Nation(StatefulAgent[PolicyState]):
         """Return the step for the world to carry out; None if the oracle was not asked."""
         return self._step
 
-    def remembered(self, context: Any) -> dict[str, Any] | None:
+    def remembered(self, context: Any) -> Any:
         if not isinstance(context, Situation):
             return super().remembered(context)
         proposal = {} if context.action is None else {"action": context.action.action_string}
