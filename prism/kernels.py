@@ -25,7 +25,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import rmtree
-from threading import Lock
+from threading import Lock, get_ident
 from time import monotonic, sleep
 from types import ModuleType
 from typing import Any, Final, TypeVar
@@ -235,6 +235,7 @@ def compile_kernels() -> None:
     with _compiling:
         if _is_compiled:
             return
+        _numba()
         for name in MODULES:
             import_module(name)
         if (place := directory()) is not None:
@@ -274,14 +275,38 @@ def _made(name: str, text: str) -> ModuleType:
     return module
 
 
+class _Without:
+    """A finder that says to one thread that some packages are not installed."""
+
+    def __init__(self, *names: str) -> None:
+        self._names, self._thread = names, get_ident()
+
+    def find_spec(self, name: str, *_: Any) -> None:
+        if name in self._names and get_ident() == self._thread:
+            raise ModuleNotFoundError(name, name=name)
+
+
+@cache
+def _numba() -> ModuleType:
+    """Return numba, which takes 0.2 s to import, and as long again with two packages that no kernel needs.
+
+    It looks for scipy to multiply matrices, and for coverage to tell which lines it has compiled.
+    """
+    sys.meta_path.insert(0, without := _Without("scipy", "coverage"))  # type: ignore[arg-type]  # it finds nothing
+    try:
+        import_module("numba.np.arraymath")
+        return import_module("numba")
+    finally:
+        sys.meta_path.remove(without)  # type: ignore[arg-type]
+
+
 def _compiler() -> Callable[[Callable[..., Any]], Any]:
     """Return what compiles a function. Arithmetic is CPython's to the bit: no operation is reordered or fused.
 
     A kernel that calls another one with a constant, or with a number of fewer bits, calls the one for numbers of 64
     bits: numba would compile one more for each. No kernel is called from C, so no wrapper for C is compiled.
     """
-    import numba  # noqa: PLC0415  # it takes a quarter of a second
-
+    numba = _numba()
     compiler = numba.njit(**_options(), no_cfunc_wrapper=True)
 
     def wide(kind: Any) -> Any:
