@@ -292,12 +292,12 @@ def _numba() -> ModuleType:
 
     It looks for scipy to multiply matrices, and for coverage to tell which lines it has compiled.
     """
-    sys.meta_path.insert(0, without := _Without("scipy", "coverage"))  # type: ignore[arg-type]  # it finds nothing
+    sys.meta_path.insert(0, without := _Without("scipy", "coverage"))
     try:
         import_module("numba.np.arraymath")
         return import_module("numba")
     finally:
-        sys.meta_path.remove(without)  # type: ignore[arg-type]
+        sys.meta_path.remove(without)
 
 
 def _compiler() -> Callable[[Callable[..., Any]], Any]:
