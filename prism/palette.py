@@ -33,6 +33,21 @@ MARKS = (
 )
 """The marks of states. Each picture draws them in its own way: as a shape, or as the character of `MARK_TEXTS`."""
 MARK_TEXTS = ("●", "■", "▲", "◆", "✕", "✚", "★", "○", "□", "△", "◇", "▬")
+MARK_SHAPES: Mapping[str, str] = {
+    "circle": "M6 1a5 5 0 1 0 .01 0Z",
+    "square": "M1.5 1.5h9v9h-9Z",
+    "triangle": "M6 .8 11.4 11H.6Z",
+    "diamond": "M6 .3 11.7 6 6 11.7.3 6Z",
+    "cross": "M3 1 6 4l3-3 2 2-3 3 3 3-2 2-3-3-3 3-2-2 3-3-3-3Z",
+    "plus": "M4.5.8h3v3.7h3.7v3H7.5v3.7h-3V7.5H.8v-3h3.7Z",
+    "star": "M6 .3 7.7 4.3l4.1.3-3.2 2.8 1 4.1L6 9.3 2.4 11.5l1-4.1L.2 4.6l4.1-.3Z",
+    "ring": "M6 .8a5.2 5.2 0 1 0 .01 0Zm0 2.7a2.5 2.5 0 1 1-.01 0Z",
+    "open_square": "M1 1h10v10H1Zm2.6 2.6v4.8h4.8V3.6Z",
+    "open_triangle": "M6 .5 11.7 11.3H.3ZM6 5 3.9 9h4.2Z",
+    "open_diamond": "M6 0 12 6 6 12 0 6Zm0 3.7L3.7 6 6 8.3 8.3 6Z",
+    "bar": "M.5 3.8h11v4.4H.5Z",
+}
+"""`{mark: its outline as an SVG path, in a square of 12 by 12}`."""
 
 LIGHT: Mapping[str, str] = {
     "ground": "#ffffff",

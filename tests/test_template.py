@@ -15,6 +15,7 @@ import pytest
 import yaml
 from nbclient import NotebookClient
 
+from actors.view.agent_panel import panel_of
 from tests.actors.view.asking import Asked
 from tests.command import Prism, run_prism
 from tests.own_domains import path_restored
@@ -84,16 +85,20 @@ def test_its_explanations_name_what_a_light_saw_and_what_is_known_of_it(ran: Pat
 
 def test_the_page_shows_its_numbers_and_its_panel(ran: Path) -> None:
     asked = Asked(ran, "ran")
-    page = asked.json("runs/ran")
-    assert (page["title"], page["pictures"]) == ("The traffic", ["states"])
-    assert {one["name"] for one in page["line"]["figures"]} == {"cars that wait", "cars that passed"}
-    rounds = asked.json("runs/ran/outcomes")["outcomes"]
-    assert {one["name"]: one["is_count"] for one in rounds} == {"cars that wait": False, "cars that passed": True}
-    panel = asked.json("runs/ran/agent?agent=1&tick=59")
-    greens = sum(move["after"] == "green" for move in panel["moves"])
-    assert panel["name"] == "light 2"
-    assert dict(panel["person"])["turned green"] == greens > 0
-    assert {*panel["questions"][0]["context"]} == {"cars that wait"}
+    assert asked.json("runs/ran")["pictures"] == ["states"]
+    (line,) = asked.lines().runs
+    assert ({one.name for one in line.figures}, line.nouns) == ({"cars that wait", "cars that passed"}, "lights")
+    sections = asked.part("runs/ran/sections")
+    assert "The traffic" in sections
+    assert "cars that passed in a round" in sections
+    run = asked.read("ran")
+    assert run.journal is not None
+    panel = panel_of(run, run.journal, 1, 59)
+    greens = sum(move.to_state == "green" for move in panel.moves)
+    assert dict(panel.person)["turned green"] == greens > 0
+    shown = asked.part("runs/ran/agent?agent=1&tick=59")
+    assert "<strong>light 2</strong>" in shown
+    assert "<dt>cars that wait</dt>" in shown
 
 
 @pytest.mark.slow

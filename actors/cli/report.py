@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,13 +16,7 @@ from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
 from actors.core.machine import not_installed
 from actors.display.console import echo
-from actors.factory.domains import show_of
-from actors.results.observed import Real, read_real
-from actors.results.run_record import RunRecord, groups_of
-from actors.store.run import names_of
 from actors.studies.experiments.record import ExperimentRecord, is_experiment, read_experiment_record
-from prism.config import Config
-from prism.errors import InputError
 
 OnRead = Callable[[int, int], None]
 """Called with what has been read, and with all that there is to read."""
@@ -77,6 +70,7 @@ def report(
     try:
         from actors.pages.experiment_report import experiment_report  # noqa: PLC0415
         from actors.pages.page_frame import pictures  # noqa: PLC0415
+        from actors.pages.report import read_real_of, read_runs  # noqa: PLC0415
         from actors.pages.report import report as written  # noqa: PLC0415  # altair is an optional package
     except ImportError:
         raise click.ClickException(NO_PLOTS) from None
@@ -92,8 +86,8 @@ def report(
     with progress_shown(lambda: Standing(read[0], read[1], step[0]), quiet=quiet, has_lines=False):
         experiment = _experiment(paths, files, on_read)
         if experiment is None:
-            runs = _read(paths, step, on_read)
-            html = written(runs, _real(files, runs[0].config), on_step)
+            runs = read_runs(paths, partial(step.__setitem__, 0), on_read)
+            html = written(runs, read_real_of(runs[0], files), on_step)
         else:
             html = experiment_report(experiment, on_step)
         content = html.encode()
@@ -117,29 +111,3 @@ def _experiment(paths: Sequence[Path], files: Sequence[str], on_read: OnRead) ->
     if find_spec("scipy") is None:
         raise click.ClickException(not_installed("experiments are judged with scipy", "experiments"))
     return read_experiment_record(found[0], on_read)
-
-
-def _read(paths: Sequence[Path], step: list[str], on_read: OnRead) -> list[RunRecord]:
-    """Return the runs, with their people where people are shown."""
-    runs: list[RunRecord] = []
-    for path, name in zip(paths, names_of(paths), strict=True):
-        step[0] = f"reading {name}"
-        runs.append(RunRecord(path, name, on_read))
-    domains = list(dict.fromkeys(run.domain_name for run in runs))
-    if len(domains) > 1:
-        raise RunDirectoryError(f"expected runs of one domain, got {' and '.join(domains[:3])}: make a report of each")
-    has_people = "network" in runs[0].show.pictures
-    for run in [group.first for group in groups_of(runs)[0]] if has_people else ():
-        run.read_people(partial(step.__setitem__, 0))
-    return runs
-
-
-def _real(files: Sequence[str], config: Config) -> Real:
-    """Return the real figures of the files; for an economy without one, those of the file that it starts from."""
-    real = read_real(files, config)
-    show = show_of(config)
-    path = show.history_file
-    if "quarters" in show.pictures and not real.quarters and path is not None:
-        with suppress(InputError):  # the run has its quarters without it
-            return read_real([path], config)
-    return real

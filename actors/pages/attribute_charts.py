@@ -49,6 +49,7 @@ def _chart(run: RunRecord, of_people: AttributeCourse, of: str) -> Chart:
     name, length = _named(of_people), run.config.simulation.ticks_per_round
     title = f"{name[:1].upper()}{name[1:]} over the rounds{of}"
     note, marks = interventions_note([RunGroup("", (run,))]), [tick / length for tick, _ in run.course.interventions]
+    clock = None if of else (0.0, 1 / length)
     if isinstance(of_people, NumberCourse):
         values, ends = [each.values for each in of_people.moments], (of_people.low, of_people.high)
         low, high = np.quantile(values[-1], (0.25, 0.75))
@@ -56,6 +57,7 @@ def _chart(run: RunRecord, of_people: AttributeCourse, of: str) -> Chart:
         told = "The stronger the colour, the more people; the line is their median. At the end the middle half "
         whole, told = of_people.is_whole, f"{told}{half}.{note}"
         drawn = attribute(of_people.rounds, values, title, told, name=name, ends=ends, is_whole=whole, marks=marks)
+        drawn = drawn if clock is None else drawn.properties(usermeta={"clock": clock})
     else:
         lines = {
             f"{name}: {value}": course(of_people.rounds, [[100.0 * each[value] for each in of_people.shares]])
@@ -65,7 +67,7 @@ def _chart(run: RunRecord, of_people: AttributeCourse, of: str) -> Chart:
         more = f" {left:,} rarer values are left out." if left > 0 else ""
         told = f"The share of the people with each value of {name}.{more}{note}"
         panel, x = {"% of the people": Panel(lines, least=0)}, "round (0: the start)"
-        drawn = over_time(panel, title, told, x=x, marks=[(at, TEXT) for at in marks], legend=True)
+        drawn = over_time(panel, title, told, x=x, marks=[(at, TEXT) for at in marks], legend=True, clock=clock)
     return chart_of(drawn, _table(of_people))
 
 

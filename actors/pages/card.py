@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
-from actors.pages.html import Element, Node, from_xml, tag
+from actors.pages.html import Element, Node, Picture, from_xml, tag
 from actors.pages.style import room_for
-from actors.plots.render import render
+from actors.plots.render import live, render
 
 COLUMN = 1140
 """The width of the page's column in pixels; a wider picture is as wide as the window."""
 ROWS_MAX = 60
 """The most rows of a table: it is for reading; `prism export` has all."""
 
-SCALE = 0.85
-"""The smallest scale of a statechart: at less its letters would be hard to read."""
 _LEFT_OUT = frozenset({"metadata", "style", "title"})
 
 NAME_LETTERS = 7
@@ -56,11 +54,12 @@ def card(chart: Chart, name: str, size: str) -> Element:
 
     `size`: the part of a row that it takes: `third`, `half`, `whole`, or `wide` for a picture that needs all of it.
     """
-    is_xml = isinstance(chart.drawn, ElementTree.Element)
-    root = chart.drawn if is_xml else ElementTree.fromstring(render(chart.drawn))  # noqa: S314  # made here
-    drawn = picture(root, name, chart.title, SCALE if is_xml else 0.0)
-    frame = scrolled(drawn, chart.title) if chart.is_wide else tag("div", drawn, class_="frame")
-    is_broad = chart.is_wide and float(drawn.attributes["width"]) > COLUMN
+    is_broad = False
+    if isinstance(chart.drawn, ElementTree.Element):
+        frame = scrolled(picture(chart.drawn, name, chart.title), chart.title)
+        is_broad = float(chart.drawn.attrib["width"]) > COLUMN
+    else:
+        frame = tag("div", Picture(chart.drawn, name, chart.title), class_="frame")
     return tag(
         "figure",
         tag("h3", chart.title),
@@ -72,13 +71,23 @@ def card(chart: Chart, name: str, size: str) -> Element:
     )
 
 
-def picture(root: ElementTree.Element, name: str, title: str, least: float = 0.0) -> Element:
+def as_svg(chart: Picture) -> Element:
+    """Return a picture that needs no script."""
+    root = ElementTree.fromstring(render(chart.chart))  # noqa: S314  # made here
+    return picture(root, chart.name, chart.title)
+
+
+def as_live(chart: Picture) -> Element:
+    """Return a picture that `draw.js` of the local page draws, with tooltips and zoom."""
+    return tag("div", class_="live", role="img", aria_label=chart.title, data_chart=live(chart.chart))
+
+
+def picture(root: ElementTree.Element, name: str, title: str) -> Element:
     """Return an SVG document as an element whose ids are its own on the page.
 
     Args:
         name: the beginning of its ids.
         title: its content in words, for screen readers.
-        least: the smallest scale at which it is shown; a narrower page scrolls it.
     """
     for element in root.iter():
         for key, value in list(element.attrib.items()):
@@ -95,7 +104,6 @@ def picture(root: ElementTree.Element, name: str, title: str, least: float = 0.0
         "height": str(height),
         "role": "img",
         "aria-labelledby": f"{name}-title",
-        **({"style": f"min-width: {least * width:.0f}px; max-width: {width}px"} if least else {}),
     }
     children = [child for child in from_xml(root).children if isinstance(child, str) or child.name not in _LEFT_OUT]
     return Element("svg", attributes, (tag("title", title, id=f"{name}-title"), *children))
@@ -139,7 +147,7 @@ def table_of(table: Table, caption: str, *, is_shown: bool = False, rows_max: in
 
 
 def _text(cell: Node) -> str:
-    return cell if isinstance(cell, str) else "".join(map(_text, cell.children))
+    return cell if isinstance(cell, str) else "".join(map(_text, getattr(cell, "children", ())))
 
 
 def scrolled(content: Node, name: str) -> Element:

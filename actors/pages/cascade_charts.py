@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -18,6 +20,7 @@ from actors.plots.theme import TEXT, color_of
 from actors.results.run_record import Audience, RunGroup, RunRecord
 from actors.store.posts import MadePost
 from prism.columns import Floats
+from prism.config import Config
 from prism.quoting import visible
 from prism.scorecard import Feed, Tree, TreeShape, shape_of
 from prism.scorecard.social import rank_correlation
@@ -25,7 +28,8 @@ from prism.scorecard.social import rank_correlation
 REAL: Final = "real cascades"
 FEW: Final = 5
 """The fewest cascades of a curve."""
-DRAWN: Final = 3
+ORDINALS: Final = ("The largest cascade", "The second largest", "The third largest")
+DRAWN: Final = len(ORDINALS)
 NODES_MAX: Final = 400
 """The most posts of a tree that is drawn."""
 NAME_CHARS: Final = 24
@@ -166,37 +170,52 @@ def tree_charts(run: RunRecord, people: Audience | None, causes: Mapping[int, st
     `causes`: `{original: the HTML id of the part with the causes of its cascade}`.
     """
     largest = [run.course.posts.tree(post.post) for post, _ in run.course.posts.largest(DRAWN)]
-    return [_tree(run, posts, people, place, causes.get(posts[0].post)) for place, posts in enumerate(largest)]
+    return [
+        tree_chart(posts, run.config, title, partial(name_of, people), run.course.likes, causes.get(posts[0].post))
+        for title, posts in zip(ORDINALS, largest, strict=False)
+    ]
 
 
-def _tree(run: RunRecord, posts: Sequence[MadePost], people: Audience | None, place: int, causes: str | None) -> Chart:
-    """Return one cascade: time to the right, each post joined to the one that it answers or reshares."""
+def tree_chart(
+    posts: Sequence[MadePost],
+    config: Config,
+    title: str,
+    called: Callable[[int], str],
+    likes: Counter[int] | None = None,
+    causes: str | None = None,
+) -> Chart:
+    """Return one cascade: time to the right, each post joined to the one that it answers or reshares.
+
+    Args:
+        called: returns what a person is called.
+        likes: of each post of the run; None if they are not shown.
+        causes: the HTML id of the part with its causes; None without one.
+    """
     at = {post.post: index for index, post in enumerate(posts)}
     parents = tuple(-1 if post.parent is None else at[post.parent] for post in posts)
-    as_tree = Tree(parents, tuple(float(post.tick - posts[0].tick) for post in posts))
-    shape = shape_of(as_tree)
-    likes = sum(run.course.likes[post.post] for post in posts)
+    shape = shape_of(Tree(parents, tuple(float(post.tick - posts[0].tick) for post in posts)))
+    first, number = posts[0], posts[0].tick // config.simulation.ticks_per_round + 1
+    liked = "" if likes is None else f", {plural(sum(likes[post.post] for post in posts), 'like')}"
     reading = (
-        f"By {name_of(people, posts[0].author)}, {when(run, posts[0].tick)}: {plural(len(posts), 'post')} with the "
-        f"original, depth {shape.depth}, structural virality {shape.virality:.2f}, {plural(likes, 'like')}."
+        f"By {called(first.author)}, tick {first.tick:,} (round {number:,}): {plural(len(posts), 'post')} with the "
+        f"original, depth {shape.depth}, structural virality {shape.virality:.2f}{liked}."
         + (f" The first {NODES_MAX} posts are drawn." if len(posts) > NODES_MAX else "")
     )
     rows = [
         (
             str(post.post),
             "original" if post.parent is None else post.kind,
-            name_of(people, post.author),
+            called(post.author),
             count(post.tick),
             "" if post.parent is None else str(post.parent),
-            count(run.course.likes[post.post]),
+            *(() if likes is None else (count(likes[post.post]),)),
         )
         for post in posts
     ]
-    table = Table(("post", "kind", "author", "tick", "answers or reshares", "likes"), rows, frozenset({0, 1, 2}))
-    ordinal = ("The largest cascade", "The second largest", "The third largest")[place]
-    kept, seconds = posts[:NODES_MAX], run.config.simulation.tick_seconds
-    drawn = cascade(kept, seconds, reactions(kept), ordinal, reading)
-    return chart_of(drawn, table, None if causes is None else tag("a", "What made it", href=f"#{causes}"))
+    columns = ("post", "kind", "author", "tick", "answers or reshares", *(() if likes is None else ("likes",)))
+    drawn = cascade(posts[:NODES_MAX], config.simulation.tick_seconds, reactions(posts[:NODES_MAX]), title, reading)
+    link = None if causes is None else tag("a", "What made it", href=f"#{causes}")
+    return chart_of(drawn, Table(columns, rows, frozenset({0, 1, 2})), link)
 
 
 def name_of(people: Audience | None, person: int) -> str:
@@ -205,8 +224,3 @@ def name_of(people: Audience | None, person: int) -> str:
         return f"person {person:,}"
     name = visible(" ".join(people.name(person).split()))
     return f"{name if len(name) <= NAME_CHARS else f'{name[:NAME_CHARS]}…'} (person {person:,})"
-
-
-def when(run: RunRecord, tick: int) -> str:
-    """Return the place of a tick in a run, in words: its tick, and its round."""
-    return f"tick {tick:,} (round {tick // run.config.simulation.ticks_per_round + 1:,})"

@@ -41,6 +41,14 @@ def marks(groups: Sequence[RunGroup], place: Callable[[RunRecord, int], float]) 
     ]
 
 
+def clock(groups: Sequence[RunGroup], place: Callable[[RunRecord, int], float]) -> tuple[float, float] | None:
+    """Return where the time of a single run begins on an axis, and how far a tick is from the next; else None."""
+    if len(groups) > 1 or len(groups[0].runs) > 1:
+        return None
+    run = groups[0].first
+    return place(run, 0), place(run, 1) - place(run, 0)
+
+
 def notes(groups: Sequence[RunGroup]) -> str:
     """Return the sentences that explain lines, bands and dotted lines; empty if there is nothing to explain."""
     told = ""

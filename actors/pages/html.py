@@ -7,14 +7,14 @@ elements make elements. Names of elements and attributes are the code's own, and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import escape
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from xml.etree.ElementTree import Element as XmlElement
 
 from prism.quoting import visible
 
-VOID: Final = frozenset({"br", "col", "hr", "img", "link", "meta"})
+VOID: Final = frozenset({"br", "col", "hr", "img", "input", "link", "meta"})
 """Elements without an end."""
 RAW: Final = "style"
 """The element whose text HTML does not unescape: style rules, which are the code's own."""
@@ -33,8 +33,22 @@ class Element(NamedTuple):
     children: tuple[Node, ...]  # elements and texts, not yet escaped
 
 
-Node = Element | str
+class Picture(NamedTuple):
+    """A chart on a page, which is drawn when the page is written."""
+
+    chart: Any  # of `actors.plots`
+    name: str  # its HTML id, which no other picture of the page has
+    title: str  # its content in words, for screen readers
+
+
+Node = Element | str | Picture
 """A part of a page."""
+Draw = Callable[[Picture], Element]
+"""Draws a picture: a report as SVG without a script, the local page as one that a script brings to life."""
+
+
+def _no_picture(picture: Picture) -> Element:
+    raise ValueError(f"expected a page without pictures, got {picture.title!r}")
 
 
 def tag(name: str, /, *children: Node | None, **attributes: str | int | float | None) -> Element:
@@ -54,13 +68,13 @@ def tag(name: str, /, *children: Node | None, **attributes: str | int | float | 
     return Element(name, named, kept)
 
 
-def rendered(node: Node) -> str:
-    return "".join(_parts(node))
+def rendered(node: Node, draw: Draw = _no_picture) -> str:
+    return "".join(_parts(node, draw))
 
 
-def page(*children: Node | None, lang: str = "en") -> str:
+def page(*children: Node | None, draw: Draw = _no_picture, lang: str = "en") -> str:
     """Return a whole document: its head and its body."""
-    return f"<!DOCTYPE html>\n{rendered(tag('html', *children, lang=lang))}\n"
+    return f"<!DOCTYPE html>\n{rendered(tag('html', *children, lang=lang), draw)}\n"
 
 
 def from_xml(element: XmlElement) -> Element:
@@ -78,7 +92,9 @@ def _local(name: str) -> str:
     return name.rpartition("}")[2]
 
 
-def _parts(node: Node) -> Iterator[str]:
+def _parts(node: Node, draw: Draw) -> Iterator[str]:
+    if isinstance(node, Picture):
+        node = draw(node)
     if isinstance(node, str):
         yield escape(visible(node), quote=False)
         return
@@ -90,7 +106,7 @@ def _parts(node: Node) -> Iterator[str]:
         if node.name == RAW and isinstance(child, str):
             yield child
         else:
-            yield from _parts(child)
+            yield from _parts(child, draw)
     yield f"</{node.name}>"
     if node.name in BLOCKS:
         yield "\n"

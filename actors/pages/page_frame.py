@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from html import unescape
 from typing import NamedTuple
 
-from actors.pages.card import Chart, card
+from actors.pages.card import Chart, as_svg, card
 from actors.pages.html import Element, Node, page, tag
 from actors.pages.style import report_css
 from actors.pages.words import plural
@@ -51,7 +51,7 @@ def document(title: str, header: Element, sections: Sequence[Section]) -> str:
         tag("main", *(drawn(section) for section in sections)),
         tag("footer", tag("p", "Made by prism report. The file needs no network; save it, send it, print it.")),
     )
-    return page(head, body)
+    return page(head, body, draw=as_svg)
 
 
 def pictures(html: str) -> Iterator[tuple[str, bytes]]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
 
+from actors.core.errors import RunDirectoryError
 from actors.pages import run_tables
 from actors.pages.attribute_charts import attribute_charts, attributes_in_words
 from actors.pages.card import Table, table_of
@@ -11,7 +14,7 @@ from actors.pages.cascade_charts import reach_chart, shape_charts, tree_charts
 from actors.pages.cause_charts import Shown, anchor, cause_parts
 from actors.pages.html import Element, Node, tag
 from actors.pages.oracle_charts import decision_charts, fallback_table, feed_table, sharing_charts
-from actors.pages.page_frame import Section, document, drawn, figures, grid, lead_of, missing
+from actors.pages.page_frame import Section, document, figures, grid, lead_of, missing
 from actors.pages.time_charts import (
     chart_with_counts,
     economy_charts,
@@ -23,11 +26,13 @@ from actors.pages.time_charts import (
 )
 from actors.pages.words import listed, plural
 from actors.results.beside import compared_runs, made_of, read_beside, side_in_words
-from actors.results.observed import Real
+from actors.results.observed import Real, read_real
 from actors.results.run_record import Audience, Difference, RunGroup, RunRecord, feed_of_run, groups_of
+from actors.store.run import names_of
 from actors.studies.causes.record import kept_causes
 from actors.studies.causes.track import CASCADE
 from prism.economy.moments import QUARTERS_MIN
+from prism.errors import InputError
 from prism.experiment import Answer
 from prism.scorecard import Feed, social_facts
 
@@ -61,16 +66,51 @@ def report(
     return document(title, header, sections)
 
 
-def side_by_side(runs: Sequence[RunRecord]) -> list[Element]:
-    """Return the parts of the report that compare runs of one domain, for another page."""
+def lead_and_sections(runs: Sequence[RunRecord], real: Real = NOTHING_REAL) -> tuple[list[Node], list[Section]]:
+    """Return what the report has of runs of one domain, for the local page: its first sentences, and its sections.
+
+    The sentences on a single run stand at the head of its page.
+    """
     groups, differences = groups_of(runs)
-    makers = (_cascades, _people, _economy, _world, _states)
-    found = [_glance(runs, groups, differences), *(make(groups) for make in makers)]
-    warned = [tag("p", text, class_="notice") for text in _warnings(runs, groups)]
-    return [
-        tag("div", _lead(groups, differences), *warned, class_="answers"),
-        *(drawn(section) for section in found if section is not None),
-    ]
+    lead = _lead(groups, differences) if len(runs) > 1 else None
+    warnings = _warnings(runs, groups) if len(runs) > 1 else run_tables.notices(runs)
+    told: list[Node] = [*([lead] if lead else []), *(tag("p", text, class_="notice") for text in warnings)]
+    return told, list(_sections(groups, differences, real, lambda _: None))
+
+
+def read_runs(
+    paths: Sequence[Path],
+    on_step: Callable[[str], None] = lambda _: None,
+    on_read: Callable[[int, int], None] = lambda _, __: None,
+) -> list[RunRecord]:
+    """Read runs of one domain, with their people where people are shown.
+
+    Args:
+        on_step: called with the next step, in words.
+        on_read: called with the ticks of a run that have been read, and all its ticks.
+
+    Raises:
+        RunDirectoryError: a run is damaged, or they are of several domains.
+    """
+    runs: list[RunRecord] = []
+    for path, name in zip(paths, names_of(paths), strict=True):
+        on_step(f"reading {name}")
+        runs.append(RunRecord(path, name, on_read))
+    domains = list(dict.fromkeys(run.domain_name for run in runs))
+    if len(domains) > 1:
+        raise RunDirectoryError(f"expected runs of one domain, got {' and '.join(domains[:3])}: make a report of each")
+    for group in groups_of(runs)[0] if "network" in runs[0].show.pictures else ():
+        group.first.read_people(on_step)
+    return runs
+
+
+def read_real_of(run: RunRecord, files: Sequence[str] = ()) -> Real:
+    """Return the real figures of files; for an economy without one, those of the file that it starts from."""
+    real, path = read_real(files, run.config), run.show.history_file
+    if "quarters" in run.show.pictures and not real.quarters and path is not None:
+        with suppress(InputError):  # the run has its quarters without it
+            return read_real([path], run.config)
+    return real
 
 
 def _warnings(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> list[str]:

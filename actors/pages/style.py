@@ -127,7 +127,6 @@ nav a { display: inline-block; padding: 3px 0; }
 .figures .small { font-size: 15px; line-height: 1.45; }
 .charts + .charts, .charts + p, div + h3 { margin-top: 34px; }
 @media (min-width: 1221px) {
-  .card.wide svg { width: 100%; height: auto; }
   .card.broad .scroll { width: min(100vw - 60px, 1600px); max-width: none; position: relative; left: 50%;
     transform: translateX(-50%); }
 }

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from actors.pages.card import Chart, Table, chart_of
-from actors.pages.groups import courses, marks, notes
+from actors.pages.groups import clock, courses, marks, notes
 from actors.pages.words import count, listed, plural, share, spread
 from actors.plots.lines import Panel, over_time
 from actors.plots.render import variables
@@ -93,7 +93,8 @@ def states_chart(groups: Sequence[RunGroup]) -> Chart | None:
         ("state, share of the time", *(run.name for run in runs)),
         [(state, *(share(run.course.activity.shares.get(state, 0.0)) for run in runs)) for state in states],
     )
-    return chart_of(over_time(panels, "States over time", reading, x=unit, marks=marks(groups, _place)), table)
+    time: Any = {"marks": marks(groups, _place), "clock": clock(groups, _place)}
+    return chart_of(over_time(panels, "States over time", reading, x=unit, **time), table)
 
 
 def _part(state: str, run: RunRecord) -> tuple[list[float], list[float]]:
@@ -185,13 +186,17 @@ def _rounds_chart(groups: Sequence[RunGroup], names: Sequence[str], title: str, 
         panels[words] = Panel(courses(groups, partial(_values, name=name, is_total=number.is_total)), least=0)
     left = len(names) - PANELS_MAX
     left_out = f" {plural(left, 'number')} more are in rounds.csv." if left > 0 else ""
-    at = marks(groups, lambda run, tick: tick / run.config.simulation.ticks_per_round)
+    time: Any = {"marks": marks(groups, _round_of), "clock": clock(groups, _round_of)}
     cells = [
         (count(number), *(f"{run.rounds[name][at]:,.6g}" for name in names))
         for at, number in enumerate(run.rounds["round"])
     ]
-    drawn = over_time(panels, title, f"{told}{notes(groups)}{left_out}", x="round", marks=at, height=38)
+    drawn = over_time(panels, title, f"{told}{notes(groups)}{left_out}", x="round", height=38, **time)
     return chart_of(drawn, Table(("round", *(str(run.show.named(name)) for name in names)), cells))
+
+
+def _round_of(run: RunRecord, tick: int) -> float:
+    return tick / run.config.simulation.ticks_per_round
 
 
 def _values(run: RunRecord, name: str, *, is_total: bool) -> tuple[list[float], list[float]]:
@@ -253,9 +258,10 @@ def _indicators(groups: Sequence[RunGroup], history: Sequence[Figures], source: 
             for at in range(len(first.rounds["interest_rate"]))
         ],
     )
-    at = marks(groups, partial(_quarter_place, start))
-    time = {"x": "quarter" if start is None else "year", "years": start is not None}
-    return chart_of(over_time(panels, "Indicators", reading, marks=at, height=58, **time), table)  # type: ignore[arg-type]
+    place = partial(_quarter_place, start)
+    time: Any = {"marks": marks(groups, place), "clock": clock(groups, place)}
+    unit = "quarter" if start is None else "year"
+    return chart_of(over_time(panels, "Indicators", reading, x=unit, height=58, **time), table)
 
 
 def _quarters(run: RunRecord, start: Quarter | None) -> list[float]:

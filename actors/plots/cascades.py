@@ -178,9 +178,11 @@ def cascade(posts: Sequence[Any], tick_seconds: float, marks: Sequence[Marks], t
     ]
     for each in marks:
         kept = [at[post.post] for post in posts if post.post in each.posts]
-        dots = alt.Chart(data(columns(x=times[kept], y=heights[kept])))
+        named = [f"{posts[place].kind} {posts[place].post}" for place in kept]
+        rows = [{**row, "of": name} for row, name in zip(columns(x=times[kept], y=heights[kept]), named, strict=True)]
+        dots = alt.Chart(data(rows))
         dot: Any = {"filled": True, "shape": each.shape, "color": each.color, "size": each.size, "opacity": 1}
-        layers += [dots.mark_point(**dot).encode(x=x, y=y)] if kept else []
-    named = [(each.name, each.color, each.shape) for each in reversed(marks) if each.posts and each.name]
-    drawn = alt.layer(*layers, key(named)).resolve_scale(color="independent", shape="independent")
-    return themed(fitted(drawn, 240 + 18 * len(named)), title, caption)
+        layers += [dots.mark_point(**dot).encode(x=x, y=y, detail="of:N")] if kept else []
+    legend = [(each.name, each.color, each.shape) for each in reversed(marks) if each.posts and each.name]
+    drawn = alt.layer(*layers, key(legend)).resolve_scale(color="independent", shape="independent")
+    return themed(fitted(drawn, 240 + 18 * len(legend)), title, caption)

@@ -87,24 +87,24 @@ def over_time(
     marks: Sequence[tuple[float, str]] = (),
     height: float = 34,
     legend: bool | None = None,
-    years: bool = False,
+    clock: tuple[float, float] | None = None,
 ) -> Any:
     """Return panels with a common axis of time, one below the other; a single panel is a chart of the usual size.
 
     Args:
         panels: `{words above it: panel}`.
-        x: the name of the axis of time.
+        x: the name of the axis of time; the numbers of years have no separator.
         marks: places in time with a colour, such as those of interventions, as dotted lines.
         height: of a panel of several, in pixels.
         legend: whether series are named; by default if there are several.
-        years: whether they are years, which are written without a separator.
+        clock: of a single run, the place of its start, and how far a tick is from the next.
     """
     words = {name: wrapped(name) for name in panels}
     every = [each for panel in panels.values() for each in panel.courses.values() if len(each.x)]
     low, high = min(float(each.x[0]) for each in every), max(float(each.x[-1]) for each in every)
     at = sorted({(min(max(place, low), high), color) for place, color in marks})[:MARKS_MAX]
     numbers: Any = {"tickMinStep": 1}
-    if years:
+    if x == "year":
         numbers["labelExpr"] = "format(datum.value, 'd')"
     time = alt.X("x:Q", axis=axis(x, **numbers), scale=alt.Scale(domain=[low, high], nice=False, zero=False))
     is_one, room = len(panels) == 1, dict[str, Any](minExtent=AXIS, maxExtent=AXIS)
@@ -116,10 +116,10 @@ def over_time(
         layers.append(rule.encode(x=time, color=alt.Color("color:N", scale=None)))
     drawn = alt.layer(*layers, data=data(_rows(panels, words))).resolve_scale(color="independent")
     if is_one:
-        return themed(fitted(drawn), title, caption)
+        return themed(fitted(drawn), title, caption, clock)
     split = alt.Facet("panel:N", sort=[*words.values()], header=alt.Header(labelExpr=LINES, title=None))
     faceted = drawn.properties(width=WIDTH - AXIS - 16, height=height).facet(split, columns=1, spacing=5)
-    return themed(faceted.resolve_scale(y="independent"), title, caption)
+    return themed(faceted.resolve_scale(y="independent"), title, caption, clock)
 
 
 def curves(

@@ -49,6 +49,10 @@ _USUAL: Final = {
     ("stroke-dasharray", "1,0"),
     ("transform", "translate(0,0)"),
 }
+_NAMES: Final = ("series", "of")
+_TOLD: Final = ",.4~g"
+_DRAG: Final = "[mousedown, window:mouseup] > window:mousemove!"
+_WHEEL: Final = "wheel![event.ctrlKey]"
 _FONT: Final = "Arial, Liberation Sans, DejaVu Sans, sans-serif"
 _INHERITED: Final = _KEPT - _GEOMETRY - {"dx", "dy", "height", "opacity", "viewBox", "width"}
 """The attributes that a group may have for all that is in it."""
@@ -74,6 +78,62 @@ def render(chart: Any, *, has_title: bool = False) -> str:
     root.set("font-family", _FONT)
     ElementTree.register_namespace("", _SVG.strip("{}"))
     return variables(ElementTree.tostring(root, encoding="unicode"))
+
+
+def live(chart: Any) -> str:
+    """Return a chart for Vega in a page, as JSON: in the variables of the page's theme, with tooltips and zoom.
+
+    The wheel zooms with Ctrl alone, so that it scrolls the page otherwise. A chart over the time of a run has a line at
+    the tick that the page shows: the value of its signal `at`.
+    """
+    spec = chart.to_dict(validate=False)
+    for told_by_the_page in ("title", "description"):
+        spec.pop(told_by_the_page, None)
+    spec["config"] = {**spec.get("config", {}), "background": "transparent", "aria": False, "mark": {"aria": False}}
+    layers = spec.get("spec", spec)["layer"]
+    for layer in layers:
+        channels = ((name, layer.get("encoding", {}).get(name, {})) for name in ("x", "y"))
+        zoomed = [name for name, each in channels if "field" in each and each.get("axis") is not None]
+        if zoomed:
+            select = {"type": "interval", "encodings": zoomed, "translate": _DRAG, "zoom": _WHEEL}
+            layer["params"] = [{"name": "zoom", "select": select, "bind": "scales"}]
+            break
+    for layer in list(layers):
+        told = _told(layer.get("encoding", {}), is_faceted="facet" in spec)
+        if layer["mark"]["type"] == "line" and told:  # a line tells of its first point alone, so each point has a dot
+            kept = {key: value for key, value in layer.items() if key not in ("mark", "params")}
+            places = {key: value for key, value in layer["encoding"].items() if key in ("x", "y")}
+            mark = {"type": "point", "filled": True, "opacity": 0, "size": 90}
+            layers.append({**kept, "mark": mark, "encoding": {**places, "tooltip": told}})
+        elif told and layer["mark"]["type"] in ("point", "rule"):
+            layer["encoding"]["tooltip"] = told
+    if "clock" in spec.get("usermeta", {}):
+        spec["params"] = [*spec.get("params", ()), {"name": "at", "value": spec["usermeta"]["clock"][0]}]
+        now = {"x": {"datum": {"expr": "at"}, "type": "quantitative"}}
+        mark = {"type": "rule", "color": LIGHT["text"], "strokeWidth": 1.3, "clip": True}
+        layers.append({"data": {"values": [{}]}, "mark": mark, "encoding": now})
+    return variables(json.dumps(spec))
+
+
+def _told(encoding: dict[str, Any], *, is_faceted: bool) -> list[dict[str, Any]]:
+    """Return what a pointer over a mark tells: its name, and its numbers with the words of their axes."""
+    names = [("panel", "of")] if is_faceted else []
+    names += [(field, "line" if field == "series" else "of") for field in _NAMES if field in _fields(encoding)]
+    told = [{"field": field, "type": "nominal", "title": title} for field, title in names]
+    if not names:
+        return []
+    for name in ("x", "y"):
+        each = encoding.get(name, {})
+        if "field" in each and each.get("axis") is not None:
+            title = " ".join(each["axis"].get("title") or ["value"]) + (", from" if f"{name}2" in encoding else "")
+            told.append({"field": each["field"], "type": "quantitative", "title": title, "format": _TOLD})
+    if "x2" in encoding:
+        told.append({"field": encoding["x2"]["field"], "type": "quantitative", "title": "to", "format": _TOLD})
+    return told
+
+
+def _fields(encoding: dict[str, Any]) -> set[str]:
+    return {each["field"] for each in encoding.values() if isinstance(each, dict) and "field" in each}
 
 
 def variables(svg: str) -> str:

@@ -73,8 +73,8 @@ def rows(
         layers.append(layer([{"x": 0}]).mark_rule(color=LINE).encode(x=x))
     placed = list(zip(ys, kept, strict=True))
     if has_bar:
-        bars = [{"x": 0, "to": row.bar, "y": at} for at, row in placed if row.bar is not None]
-        layers.append(layer(bars).mark_rule(color=BLUE, strokeWidth=BAR).encode(x=x, x2="to:Q", y=y))
+        bars = [{"x": 0, "to": row.bar, "y": at, "of": row.words} for at, row in placed if row.bar is not None]
+        layers.append(layer(bars).mark_rule(color=BLUE, strokeWidth=BAR).encode(x=x, x2="to:Q", y=y, detail="of:N"))
     through = [
         {"x": each, "y": at, "of": place}
         for place, seed in enumerate(seeds)
@@ -85,20 +85,21 @@ def rows(
         thin = layer(through).encode(x=x, y=y, order="y:Q", detail="of:N")
         layers.append(thin.mark_line(color=LINE, strokeWidth=1, point=alt.OverlayMarkDef(size=10, color=LINE)))
     spans = [
-        {"x": row.low, "to": row.high, "y": at, "color": row.color}
+        {"x": row.low, "to": row.high, "y": at, "color": row.color, "of": row.words}
         for at, row in placed
         if row.low is not None and row.high is not None
     ]
     if spans:
-        layers.append(layer(spans).mark_rule(strokeWidth=2.2).encode(x=x, x2="to:Q", y=y, color=color))
+        layers.append(layer(spans).mark_rule(strokeWidth=2.2).encode(x=x, x2="to:Q", y=y, color=color, detail="of:N"))
     for is_filled in (True, False):
         dots = [
-            {"x": row.mean, "y": at, "color": row.color}
+            {"x": row.mean, "y": at, "color": row.color, "of": row.words}
             for at, row in placed
             if row.mean is not None and row.is_filled is is_filled
         ]
         if dots:
-            layers.append(layer(dots).mark_point(size=36, filled=is_filled, opacity=1).encode(x=x, y=y, color=color))
+            drawn = layer(dots).mark_point(size=36, filled=is_filled, opacity=1)
+            layers.append(drawn.encode(x=x, y=y, color=color, detail="of:N"))
     words = [{"y": end - height + 3, "words": text} for end, height, text in zip(ends, heights, texts, strict=True)]
     text: Any = {"align": "left", "baseline": "top", "lineBreak": "\n", "fontSize": 10, "lineHeight": WORDS_LINE}
     layers.append(layer(words).mark_text(color=TEXT, **text).encode(x=alt.value(0), y=y, text="words:N"))
@@ -106,8 +107,8 @@ def rows(
         layers.append(key(names))
     legend = 18 * len(names)
     height = EDGE + WORDS_LINE * wrapped(unit).count("\n") + room + legend
-    drawn = alt.layer(*layers).resolve_scale(color="independent", shape="independent")
-    return themed(fitted(drawn, height), title, f"{caption}{more_rows(given)}")
+    whole = alt.layer(*layers).resolve_scale(color="independent", shape="independent")
+    return themed(fitted(whole, height), title, f"{caption}{more_rows(given)}")
 
 
 def more_rows(given: Sequence[object]) -> str:

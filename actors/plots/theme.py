@@ -77,9 +77,14 @@ _CONFIG: Final[Mapping[str, Any]] = {
 T = TypeVar("T", bound=Any)
 
 
-def themed(chart: T, title: str, caption: str) -> T:
-    """Return a chart with its title, its caption, which is its description for screen readers, and the theme."""
+def themed(chart: T, title: str, caption: str, clock: tuple[float, float] | None = None) -> T:
+    """Return a chart with its title, its caption, which is its description for screen readers, and the theme.
+
+    `clock`: of a chart over the time of a run, the place of its start, and how far a tick is from the next.
+    """
     named: T = chart.properties(title=_lines(title), description=visible(caption)).configure(**_CONFIG)
+    if clock is not None:
+        named = named.properties(usermeta={"clock": clock})
     return named
 
 

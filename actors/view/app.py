@@ -1,4 +1,8 @@
-"""The pages and the numbers of `prism view`, each at its address. Every answer is read from files, and none writes."""
+"""The pages and the numbers of `prism view`, each at its address. Every answer is read from files, and none writes.
+
+The page asks for parts of itself, as HTML that the sections of the report are made of, and for the numbers of what
+moves: the clock, and the network.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,10 @@ import json
 import shlex
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -21,24 +24,22 @@ from starlette.routing import Route
 
 from actors.core.errors import ActorError
 from actors.factory.domains import show_of
-from actors.pages.style import GRID, tables_css, theme_css
-from actors.store.followed import COUNTED, Followed
+from actors.pages.html import Node, tag
+from actors.pages.style import report_css
+from actors.store.followed import Followed
 from actors.store.manifest import read_summary
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.record import is_experiment
-from actors.view.agent_panel import panel_of
-from actors.view.comparison import compare
-from actors.view.explainer import Explained, Explainer
-from actors.view.outcomes import Outcomes, outcomes_of
-from actors.view.run_list import RunLine, RunLister, shown
-from actors.view.viewed_causes import ShownCauses
+from actors.view.agent_panel import agent_part
+from actors.view.comparison import comparison_part
+from actors.view.drawn import Redrawn, cascade_card, vega, written
+from actors.view.explainer import Explainer
+from actors.view.moment import moment_of
+from actors.view.run_list import RunLine, RunLister, list_part, shown, state_in_words
 from actors.view.viewed_experiment import ViewedExperiment
-from actors.view.viewed_run import Opened, ViewedRun
-from prism.config import Config
+from actors.view.viewed_run import Looks, Opened, ViewedRun
 from prism.errors import PrismError
 from prism.no_effect import remarks
-from prism.palette import SOURCES, state_styles
-from prism.show import Show
 
 STATIC = files("actors.view") / "static"
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -55,37 +56,22 @@ class ProblemError(Exception):
         self.status = status
 
 
-class Style(NamedTuple):
-    """The looks of a state, with its name and its number in the arrays of states."""
-
-    name: str
-    number: int
-    color: str
-    mark: str
-    text: str
-    description: str = ""
-
-
 class RunPage(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers at the head of a run's page."""
+    """The numbers that a run's page follows."""
 
-    line: RunLine
-    path: str  # of the run, for a shell in the directory where the page is served
-    in_words: list[str]  # what happened in a run that has ended, and what limits it, a sentence each
-    remarks: list[str]  # what was not as configured in it, and what had no effect, a line each
-    read_ticks: int
-    read_share: float
+    head: str  # what happened in the run, and how far it is, as HTML
+    agents: int
+    noun: str  # what one of them is: `person`
+    nouns: str
+    is_running: bool
     is_reading: bool
-    problem: str  # why the run, or the rest of it, cannot be shown; empty if it can
-    digest: str
-    states: list[Style]
-    title: str  # title, pictures: as `prism.show.Show` has them
-    pictures: tuple[str, ...]
-    sources: dict[str, str]
-    config: dict[str, Any]
-    version: str
-    record_version: str
-    causes: float  # changes when the causes of an outcome are kept; 0 if there are none
+    read_ticks: int
+    round: int  # ticks of a round
+    opens_at: int  # the tick that is shown first
+    opened: str  # why
+    states: dict[str, Looks]
+    pictures: tuple[str, ...]  # as `prism.show.Show` has them
+    version: str  # changes when its sections do
 
 
 class Site:
@@ -109,51 +95,54 @@ class Site:
         self._given = given
         self._lock = Lock()
         self._open: dict[str, ViewedRun] = {}
+        self._drawn = Redrawn()
 
     def app(self) -> Starlette:
         """Return the application, without its guard."""
         runs = "/api/runs/{name}"
+        parts: dict[str, Callable[[Request], Sequence[Node] | str]] = {
+            "/part/runs": lambda _: list_part(self._lister.lines()),
+            "/part/compare": self.comparison,
+            "/part/compare/sections": self.compared_sections,
+            "/part/experiment": lambda _: self._of_experiment().cells_part(),
+            "/part/experiment/sections": lambda _: self._of_experiment().sections_part(),
+            "/part/runs/{name}/moment": self.moment,
+            "/part/runs/{name}/agent": self.agent,
+            "/part/runs/{name}/cascade": self.cascade,
+            "/part/runs/{name}/sections": self.sections,
+        }
         numbers: dict[str, Callable[[Request], Any]] = {
-            "/api/runs": self.runs,
-            "/api/compare": self.comparison,
-            "/api/experiment": self.experiment,
-            "/api/experiment/charts": self.charts,
+            "/api/home": self.home,
             runs: self.run,
-            f"{runs}/course": self.course,
             f"{runs}/network": self.network,
             f"{runs}/cascades": self.cascades,
-            f"{runs}/cascade": self.cascade,
-            f"{runs}/agent": self.agent,
             f"{runs}/explanation": self.explanation,
-            f"{runs}/oracle": self.oracle,
-            f"{runs}/outcomes": self.outcomes,
-            f"{runs}/causes": self.causes,
-            f"{runs}/council": self.council,
         }
-        rules = theme_css() + GRID + tables_css()
         binary = {f"{runs}/states": self.states, f"{runs}/places": self.places}
         return Starlette(
             routes=[
                 Route("/", partial(_file, "index.html")),
-                Route("/static/theme.css", lambda _: Response(rules, media_type="text/css")),
+                Route("/static/page.css", lambda _: Response(report_css(), media_type="text/css")),
+                Route("/static/vega.js", lambda _: Response(vega(), media_type="text/javascript")),
                 Route("/static/{name}", lambda request: _file(request.path_params["name"], request)),
+                *(Route(path, partial(_part, work)) for path, work in parts.items()),
                 *(Route(path, partial(_answer, work)) for path, work in numbers.items()),
                 *(Route(path, partial(_bytes, work)) for path, work in binary.items()),
             ],
             exception_handlers={404: _no_page},
         )
 
-    def runs(self, _: Request) -> Any:
-        return self._lister.lines()
+    def home(self, _: Request) -> Any:
+        """Return what the directory is: an experiment with its question, a run with its name, or neither."""
+        if self._experiment is not None:
+            return {"question": self._experiment.now().question, "version": self._experiment.now().version}
+        found = self._lister.paths()
+        return {"run": next(iter(found))} if [*found.values()] == [self._lister.root] else {}
 
-    def experiment(self, _: Request) -> Any:
-        """Return the experiment of the directory with its cells; None if the directory is no experiment."""
-        return None if self._experiment is None else self._experiment.now()
-
-    def charts(self, _: Request) -> Any:
+    def _of_experiment(self) -> ViewedExperiment:
         if self._experiment is None:
             raise ProblemError(404, "there is no experiment here")
-        return self._experiment.charts()
+        return self._experiment
 
     def run(self, request: Request) -> RunPage:
         """Return the page of a run, and begin to read what has been appended."""
@@ -163,35 +152,41 @@ class Site:
         # In this order, because the journal is read meanwhile: what counts as read is there in all that follows.
         is_reading = run.is_reading
         read_share = 1.0 if journal is None else journal.read_bytes / max(journal.all_bytes, 1)
-        show = Show(Config()) if run.opened is None else show_of(run.opened.config)
+        show = None if run.opened is None else show_of(run.opened.config)
         problem = run.problem
         if journal is not None and journal.damage is not None and not problem:
             problem = _damage_words(journal, is_running=line.is_running)
-        path = run.path
-        told = read_summary(path).get("in_words")
-        in_words = [shown(str(each)) for each in told] if isinstance(told, list) else []
+        opens_at, opened = _opening(journal, line)
+        reading = f"reading its journal: {read_share:.0%}" if is_reading and read_share < 1 else ""
         return RunPage(
-            line=line,
-            path=shown(shlex.quote(str(self._given(run.path)))),
-            in_words=in_words,
-            remarks=[*map(shown, remarks(read_summary(run.path)))],
-            read_ticks=0 if journal is None else journal.ticks,
-            read_share=read_share,
+            head=written(_head(run, line, problem, reading, self._given(run.path))),
+            agents=line.agents,
+            noun="agent" if show is None else show.agent,
+            nouns="agents" if show is None else show.agents,
+            is_running=line.is_running,
             is_reading=is_reading,
-            problem=problem,
-            digest="" if journal is None else journal.digest,
-            states=_styles(run),
-            title=show.title,
-            pictures=tuple(show.pictures),
-            sources=dict(SOURCES),
-            config={} if journal is None else journal.header.config,
-            version=version("prism-sim"),
-            record_version="" if journal is None else journal.header.prism,
-            causes=run.causes.mark,
+            read_ticks=0 if journal is None else journal.ticks,
+            round=1 if run.opened is None else run.opened.config.simulation.ticks_per_round,
+            opens_at=opens_at,
+            opened=opened,
+            states=run.styles,
+            pictures=() if show is None else tuple(show.pictures),
+            version=self._version(run),
         )
 
-    def course(self, request: Request) -> Any:
-        return {"counted_names": COUNTED, **self._journal(request).course()._asdict()}
+    def _version(self, run: ViewedRun) -> str:
+        """Return a text that changes when there is more to draw of a run."""
+        kept = (run.path / name for name in ("journal.prism", "summary.json", "causes", "shadow.json"))
+        return " ".join(str(path.stat().st_mtime_ns) if path.exists() else "-" for path in kept)
+
+    def moment(self, request: Request) -> Sequence[Node]:
+        run, opened = self._opened(request)
+        return moment_of(run, opened, self._journal(request), _number(request, "tick"))
+
+    def sections(self, request: Request) -> str:
+        """Return the sections of the report of a run, as it is now."""
+        run, _ = self._opened(request)
+        return self._drawn.of_runs([run.path], self._version(run))
 
     def states(self, request: Request) -> bytes:
         """Return the state of each person that is drawn, or of everybody without a network, at the end of a tick."""
@@ -204,7 +199,8 @@ class Site:
         """Return the progress of the network, and begin to work it out."""
         _, opened = self._opened(request)
         opened.network.begin()
-        return opened.network.now
+        now = opened.network.now
+        return {**msgspec.structs.asdict(now), "words": now.words}
 
     def places(self, request: Request) -> bytes:
         """Return the network's numbers."""
@@ -214,57 +210,49 @@ class Site:
         return drawn.packed()
 
     def cascades(self, request: Request) -> Any:
-        posts = self._journal(request).posts
-        largest = posts.largest(CASCADES_LISTED)
-        return {
-            "posts": len(posts.ids),
-            "largest": [
-                {"post": post.post, "author": post.author, "size": size, "tick": post.tick} for post, size in largest
-            ],
-        }
+        """Return the largest cascades, each with its words and its ties: who answered or reshared whose post."""
+        run, journal = self._run(request), self._journal(request)
+        found = []
+        for post, size in journal.posts.largest(CASCADES_LISTED):
+            tree = journal.posts.tree(post.post)
+            authors = {one.post: one.author for one in tree}
+            ties = [(authors[one.parent], one.author) for one in tree if one.parent is not None]
+            words = f"{size:,} posts, by {run.called(post.author)} in tick {post.tick:,}"
+            found.append({"post": post.post, "words": words, "ties": ties})
+        return found
 
-    def cascade(self, request: Request) -> Any:
+    def cascade(self, request: Request) -> Sequence[Node]:
         post = _number(request, "post")
         tree = self._journal(request).posts.tree(post)
         if not tree or tree[0].parent is not None:
             raise ProblemError(404, f"there is no original with the number {post}")
-        places = {one.post: place for place, one in enumerate(tree)} | {None: -1}
-        return [{**one._asdict(), "parent": places[one.parent]} for one in tree]
+        return cascade_card(self._run(request), tree)
 
-    def agent(self, request: Request) -> Any:
-        return panel_of(self._run(request), self._journal(request), _number(request, "agent"), _number(request, "tick"))
+    def agent(self, request: Request) -> Sequence[Node]:
+        run, journal = self._run(request), self._journal(request)
+        return agent_part(run, journal, _number(request, "agent"), _number(request, "tick"))
 
-    def explanation(self, request: Request) -> Explained:
+    def explanation(self, request: Request) -> Any:
         """Return an agent's turns in a tick, with all that led to them, once they have been worked out again."""
         run, _ = self._opened(request)
         agent, tick = _number(request, "agent"), _number(request, "tick")
         if agent < 0 or tick < 0:
             raise ProblemError(422, "expected an agent and a tick of 0 or more")
-        return self.explainer.get(run.path, agent, tick)
+        found = self.explainer.get(run.path, agent, tick)
+        html = "" if found.parts is None else written([found.parts])
+        return {"state": found.state, "seconds": found.seconds, "problem": found.problem, "html": html}
 
-    def oracle(self, request: Request) -> Any:
-        return self._opened(request)[1].oracle.now()
-
-    def outcomes(self, request: Request) -> Outcomes:
-        run, opened = self._opened(request)
-        return outcomes_of(run.path, opened.config, self._journal(request).header.inputs)
-
-    def causes(self, request: Request) -> ShownCauses:
-        run, opened = self._opened(request)
-        return run.causes.shown(opened.config, self._journal(request).ticks)
-
-    def council(self, request: Request) -> Any:
-        _, opened = self._opened(request)
-        tick = _number(request, "tick")
-        return show_of(opened.config).council(tick, [*self._journal(request).messages(tick, tick)])
-
-    def comparison(self, request: Request) -> Any:
+    def comparison(self, request: Request) -> Sequence[Node]:
         left, right = (self._of_name(request.query_params.get(side, "")) for side in ("left", "right"))
         for run in (left, right):
             run.follow()
-        if left.journal is None or right.journal is None:
-            raise ProblemError(422, left.problem or right.problem or "a run cannot be read")
-        return compare(left.journal, right.journal)
+            run.wait()
+        return comparison_part(left, right)
+
+    def compared_sections(self, request: Request) -> str:
+        """Return the sections of the report of two runs."""
+        both = [self._of_name(request.query_params.get(side, "")) for side in ("left", "right")]
+        return self._drawn.of_runs([run.path for run in both], [self._version(run) for run in both])
 
     def _run(self, request: Request) -> ViewedRun:
         return self._of_name(request.path_params["name"])
@@ -311,16 +299,41 @@ def _damage_words(journal: Followed, *, is_running: bool) -> str:
     return f"the journal is damaged at byte {damage.offset:,}, in tick {journal.ticks:,}: {damage.problem}"
 
 
-def _styles(run: ViewedRun) -> list[Style]:
-    """Return the looks of a run's states, in the order of their names, which is that of a stack."""
-    if run.journal is None or not run.journal.states:
-        return []
-    numbers = {name: number for number, name in enumerate(run.journal.states)}
-    notes = (
-        {} if run.chart is None else {path[-1].name: path[-1].description or "" for path in run.chart.definition.walk()}
-    )
+def _opening(journal: Followed | None, line: RunLine) -> tuple[int, str]:
+    """Return the tick with which a run opens, and the reason in words: the busiest if ticks differ, else the end."""
+    course = None if journal is None else journal.course()
+    if course is None or not course.ticks:
+        return 0, ""
+    if line.is_running:
+        return course.ticks[-1], "This page follows the run: it shows the latest tick."
+    first = [row[0] for row in course.states]
+    if journal is None or min(first) == max(first):
+        return course.ticks[-1], "Opened at the end of the run."
+    busy, name = line.agents - min(first), journal.states[0].replace("_", " ")
+    told = f"{busy:,} of {line.agents:,} {line.nouns} are not {name}"
+    return course.ticks[first.index(min(first))], f"Opened at the busiest tick: {told}."
+
+
+def _head(run: ViewedRun, line: RunLine, problem: str, reading: str, given: Path) -> list[Node]:
+    """Return the head of a run's page: what was not as configured, how far the run is, and what cannot be read."""
+    config = None if run.opened is None else run.opened.config
+    told: list[Node] = [f"{line.ticks:,} of {line.length:,} ticks", f"{line.agents:,} {line.nouns}"]
+    if config is not None:
+        oracle, model = config.oracle.backend, config.llm.model
+        told.append(f"seed {config.simulation.seed}")
+        told.append("embedded oracle" if oracle == "choice" else f"oracle {model} by {oracle}")
+    told += [reading] if reading else []
+    note = f" ({line.note})" if line.note else ""
+    items = [tag("li", state_in_words(line), note), *(tag("li", each) for each in told)]
+    summary = read_summary(run.path)
+    in_words = summary.get("in_words")
+    said = " ".join(shown(str(each)) for each in in_words) if isinstance(in_words, list) else ""
     return [
-        Style(name, numbers[name], *style, notes.get(name, "")) for name, style in state_styles(sorted(numbers)).items()
+        *([tag("p", said, class_="answer")] if said else []),
+        *(tag("p", shown(each), class_="notice") for each in remarks(summary)),
+        tag("ul", *items, class_="headline"),
+        *([tag("p", problem, class_="problem", role="alert")] if problem else []),
+        tag("p", "More of it: ", tag("code", f"prism explain {shown(shlex.quote(str(given)))}"), class_="quiet"),
     ]
 
 
@@ -330,6 +343,16 @@ def _number(request: Request, name: str) -> int:
         return int(text)
     except ValueError:
         raise ProblemError(422, f"{name}: expected a whole number, got {text!r}") from None
+
+
+def _part(work: Callable[[Request], Sequence[Node] | str], request: Request) -> Response:
+    """Return a part of the page as HTML. Scripts in it would not run; there are none."""
+
+    def made() -> Response:
+        found = work(request)
+        return Response(found if isinstance(found, str) else written(found), media_type="text/html")
+
+    return _attempt(made)
 
 
 def _answer(work: Callable[[Request], Any], request: Request) -> Response:
@@ -365,7 +388,7 @@ def _no_page(_: Request, __: Exception) -> Response:
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Not found</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<link rel="stylesheet" href="/static/theme.css"><link rel="stylesheet" href="/static/view.css"></head>'
+        '<link rel="stylesheet" href="/static/page.css"><link rel="stylesheet" href="/static/view.css"></head>'
         '<body><main><h1>There is no such page</h1><p><a href="/">← All runs</a></p></main></body></html>'
     )
     return Response(page, 404, media_type="text/html")

@@ -1,73 +1,75 @@
-"""Two runs side by side: what the report has of both, and the first tick that differs."""
+"""Two runs side by side: the first tick in which they differ, and what happened there in each."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import msgspec
 
+from actors.core.errors import RunDirectoryError
 from actors.core.messages import Message
 from actors.explain.path import event_of
-from actors.results.run_record import RunRecord
+from actors.pages.html import Node, tag
+from actors.pages.words import plural
 from actors.store.followed import Followed
-from actors.view.viewed_causes import problem_of_drawing
+from actors.view.viewed_run import ViewedRun
 from prism.agents import Question, Update
 from prism.events import Intervened
 
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Two runs beside each other."""
+class Comparison(NamedTuple):
+    """The first difference of two runs."""
 
-    parts: list[Any]  # elements: what the report has of both
-    compared: int
+    compared: int  # ticks that both have
     first: int | None = None  # the first tick that differs; None if all that both have are the same
     place: int = 0  # how many messages of that tick are the same before the first that differs
-    left: str = ""  # left, right: that message of each, in words; empty if the tick ends before it
-    right: str = ""
-    contents: list[str] = []  # both messages whole, as JSON
+    messages: tuple[Message | None, ...] = ()  # that message of each; None if the tick ends before it
 
 
 def compare(left: Followed, right: Followed) -> Comparison:
-    """Return the comparison of two runs, as far as both go. It reads both journals up to the first difference."""
-    parts, both = _parts(left.path, right.path), min(left.ticks, right.ticks)
+    """Return the first difference of two runs, as far as both go. It reads both journals up to there."""
+    both = min(left.ticks, right.ticks)
     pairs = zip(left.links(), right.links(), strict=False)
     first = next((tick for tick, (one, other) in enumerate(pairs) if tick < both and one != other), None)
     if first is None:
-        return Comparison(parts=parts, compared=both)
+        return Comparison(both)
     ours, theirs = (list(each.messages(first, first)) for each in (left, right))
-    pairs_of_bytes = zip(map(_encode, ours), map(_encode, theirs), strict=False)
-    same = next((place for place, pair in enumerate(pairs_of_bytes) if pair[0] != pair[1]), None)
+    bytes_of = zip(map(_encode, ours), map(_encode, theirs), strict=False)
+    same = next((place for place, pair in enumerate(bytes_of) if pair[0] != pair[1]), None)
     place = min(len(ours), len(theirs)) if same is None else same
-    one, other = (each[place] if place < len(each) else None for each in (ours, theirs))
-    return Comparison(
-        parts=parts,
-        compared=both,
-        first=first,
-        place=place,
-        left=_words(one),
-        right=_words(other),
-        contents=[_content(one), _content(other)],
+    return Comparison(both, first, place, tuple(each[place] if place < len(each) else None for each in (ours, theirs)))
+
+
+def comparison_part(left: ViewedRun, right: ViewedRun) -> list[Node]:
+    """Return where two runs part: the tick, and what differs in it."""
+    if left.journal is None or right.journal is None:
+        raise RunDirectoryError(left.problem or right.problem or "a run cannot be read")
+    found, runs = compare(left.journal, right.journal), (left, right)
+    if found.first is None:
+        same = f"All {plural(found.compared, 'tick')} that both runs have are the same, to the byte."
+        return [tag("h2", same if found.compared else "There is no tick that both runs have.", id="first")]
+    contents = [_content(each).splitlines(keepends=True) for each in found.messages]
+    sides = []
+    for at, (run, message) in enumerate(zip(runs, found.messages, strict=True)):
+        marked = [line if line in contents[1 - at] else tag("mark", line) for line in contents[at]]
+        link = tag("a", run.name, href=f"#/run/{quote(run.name, safe='')}?tick={found.first}")
+        text = tag("pre", *marked, tabindex=0) if marked else None
+        sides.append(tag("div", tag("h3", link), tag("p", _words(message, run) or "the tick ends"), text))
+    before = f"The {plural(found.first, 'tick')} before are the same, to the byte. " if found.first else ""
+    told = (
+        f"{before}In that tick {plural(found.place, 'message')} {'is' if found.place == 1 else 'are'} the same. Then:"
     )
+    return [
+        tag("h2", f"They first differ in tick {found.first:,}", id="first"),
+        tag("p", told, class_="quiet"),
+        tag("div", *sides, class_="grid even"),
+    ]
 
 
-def _parts(*paths: Path) -> list[Any]:
-    """Return what the report has of runs side by side."""
-    if (problem := problem_of_drawing("the pictures of a comparison")) is not None:
-        return [problem]
-    from actors.pages.report import side_by_side  # noqa: PLC0415  # altair is an optional package
-
-    runs = [RunRecord(path, path.name) for path in paths]
-    if len({run.config.simulation.domain for run in runs}) > 1:
-        return [("p", {"class": "quiet"}, ["Runs of two domains have no outcomes in common."])]
-    for run in runs:
-        run.read_people()
-    return side_by_side(runs)
-
-
-def _words(message: Message | None) -> str:
+def _words(message: Message | None, run: ViewedRun) -> str:
     """Return a message of a journal in a line; empty if there is none."""
     if isinstance(message, Intervened):
         return f"intervention {message.number}: {message.kind}"
@@ -79,12 +81,12 @@ def _words(message: Message | None) -> str:
         case Question():
             told = f" on {message.trigger}: asks the oracle for one of {', '.join(message.options)}"
         case _:
-            told = f": {event_of(message, 'agent {}'.format)['words']}"
-    return f"agent {message.agent}{told}"
+            told = f": {event_of(message, run.called)['words']}"
+    return f"{run.called(message.agent)}{told}"
 
 
 def _content(message: Message | None) -> str:
     if message is None:
         return ""
-    fields = {name: getattr(message, name) for name in message.__struct_fields__}
+    fields: dict[str, Any] = {name: getattr(message, name) for name in message.__struct_fields__}
     return msgspec.json.format(msgspec.json.encode(fields, enc_hook=str)).decode()

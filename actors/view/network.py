@@ -17,6 +17,7 @@ from prism.config import Config
 from prism.errors import PrismError
 from prism.social.people.population import Population
 from prism.social.ties.graph import FollowGraph
+from prism.wording import counted
 
 Ints = NDArray[np.int32]
 
@@ -112,6 +113,20 @@ class NetworkNow(msgspec.Struct, frozen=True, kw_only=True):
     people_drawn: int = 0
     ties: int = 0
     ties_drawn: int = 0
+
+    @property
+    def words(self) -> str:
+        """Return what the picture shows and what it leaves out."""
+        every = self.people / max(self.people_drawn, 1)
+        people = f"All {counted(self.people, 'person', 'people')}"
+        if self.people_drawn < self.people:
+            people = f"Drawn: {self.people_drawn:,} of {self.people:,} people, every {every:.3g}th"
+        ties = counted(self.ties, "tie")
+        ties = f"{self.ties_drawn:,} of {ties}" if self.ties_drawn < self.ties else f"all {ties}"
+        return (
+            f"{people}, and {ties}; two people who follow each other share a line. Larger points have more followers. "
+            "Press a person, or give a number beside, to look closer."
+        )
 
 
 class Drawn(NamedTuple):

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
 
 import msgspec
 
 from actors.core.errors import ActorError
+from actors.display.words import duration
 from actors.factory.domains import show_of
+from actors.pages.html import Element, Node, tag
+from actors.pages.words import count, plural
 from actors.results.run_record import Difference, differing, settings_in_words
 from actors.store.listing import ListedRun, Marks, RunStatus, list_run, marks_of, run_paths
 from actors.store.manifest import CONFIG, read_summary
+from actors.store.rounds import numbers_of, read_rounds
 from actors.store.run import header_in, read_resolved
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.record import current_plan
-from actors.view.outcomes import Figure, figures_of
+from prism.answers import figure
 from prism.config import Config
 from prism.errors import PrismError
 from prism.show import Show
@@ -27,6 +32,17 @@ RUNS_MAX = 500
 """Runs that are listed."""
 SETTINGS_MAX = 24
 """Settings that are listed, of those in which runs differ."""
+FIGURES_MAX: Final = 5
+"""The most figures of a run in a list."""
+MARKS: Final = {"done": "✓", "ended": "✓", "stopped": "■", "crashed": "✖", "damaged": "⚠", "starting": "…"}
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """A number at the end of a run, or of a run so far."""
+
+    name: str
+    value: float
+    unit: str = ""  # of the value; empty for a count
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,9 +55,10 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     ticks: int
     length: int
     agents: int
+    nouns: str  # what it has: `people`
     digest: str
     note: str  # what stopped it, or why it waits; empty if there is nothing to say
-    since_s: float | None  # seconds for which the phase has lasted; None without one
+    remarks: tuple[str, ...]  # what was not as configured
     domain: str
     figures: list[Figure]  # its main figures at the end, or so far
 
@@ -61,6 +78,65 @@ class RunList(msgspec.Struct, frozen=True, kw_only=True):
     is_run: bool
     runs_left_out: int = 0
     settings_left_out: int = 0
+
+
+def list_part(found: RunList) -> list[Node]:
+    """Return the list as a part of the page."""
+    if not found.runs:
+        begin = f"No run here: {found.root} has no directory of a run. Begin one with"
+        return [tag("p", begin), tag("pre", "prism run"), tag("p", "and it will appear on this page.")]
+    rows = [_row(line, place, found) for place, line in enumerate(found.runs)]
+    left = f"; {found.runs_left_out:,} more are not listed" if found.runs_left_out else ""
+    parts: list[Node] = [
+        tag("p", f"{plural(len(rows), 'run')} in ", tag("code", found.root), left, class_="quiet"),
+        tag("ul", *rows, class_="runs"),
+    ]
+    if found.settings_left_out:
+        parts.append(tag("p", f"{plural(found.settings_left_out, 'setting')} more differ.", class_="quiet"))
+    return parts
+
+
+def _row(line: RunLine, place: int, found: RunList) -> Element:
+    box = tag("input", type="checkbox", id=f"choose-{place}", value=line.name, aria_label=f"Compare {line.label}")
+    link = tag("a", line.label, href=f"#/run/{quote(line.name, safe='')}", id=f"run-{place}")
+    told = "; ".join(filter(None, [line.note, *line.remarks]))
+    note = tag("span", told, class_="quiet") if told else None
+    digest = f" · digest {line.digest[:8]}" if line.digest else ""
+    settings = [(each.key, each.values[place]) for each in found.differences if each.values[place]]
+    return tag(
+        "li",
+        tag("label", box, class_="choose") if len(found.runs) > 1 else None,
+        tag("div", link, tag("span", line.domain, class_="quiet"), class_="run-name"),
+        tag("div", state_in_words(line), note),
+        tag(
+            "div",
+            tag("progress", max=max(line.length, 1), value=line.ticks, aria_label=f"Progress of {line.label}"),
+            tag("span", f"{line.ticks:,} of {line.length:,} ticks"),
+            tag("span", f"{line.agents:,} {line.nouns}{digest}", class_="quiet"),
+        ),
+        _pairs([(each.name, _value(each)) for each in line.figures], "outcome-figures", "Outcomes"),
+        _pairs(settings, "settings", "Settings in which the runs differ"),
+        class_="run",
+    )
+
+
+def state_in_words(line: RunLine) -> Element:
+    """Return the state of a run: a mark and a word."""
+    mark, kind = MARKS.get(line.state, "▶"), "running" if line.is_running else line.state
+    words = f" {line.state.replace('_', ' ')}"
+    return tag("span", tag("span", mark, aria_hidden="true"), words, class_=f"state state-{kind}")
+
+
+def _pairs(pairs: Sequence[tuple[str, str]], looks: str, label: str) -> Element | None:
+    """Return names and values in a row; None without any."""
+    items = [tag("div", tag("dt", name), tag("dd", value)) for name, value in pairs]
+    return tag("dl", *items, class_=looks, aria_label=label) if items else None
+
+
+def _value(one: Figure) -> str:
+    if one.unit.startswith("%"):
+        return f"{one.value:.2f}%"
+    return count(one.value) if float(one.value).is_integer() else figure(one.value, 5)
 
 
 def shown(text: str) -> str:
@@ -140,7 +216,7 @@ class RunLister:
             try:
                 config = _settings(path)
                 show = known.show if known is not None and known.config == config else _show(path)
-                figures, run = figures_of(path, show, read_summary(path)), list_run(path)
+                figures, run = figures_of(path, show), list_run(path)
             except (
                 ValueError,
                 LookupError,
@@ -190,14 +266,32 @@ def _show(path: Path) -> Show:
         return Show(Config())
 
 
+def figures_of(path: Path, show: Show) -> list[Figure]:
+    """Return the few main figures of a run at its end, or so far; none if its `rounds.csv` cannot be read."""
+    try:
+        rounds = read_rounds(path)
+    except ActorError:
+        return []
+    if not rounds.get("round"):
+        return []
+    figures = []
+    for name in numbers_of(show, rounds)[:FIGURES_MAX]:
+        each = show.named(name)
+        figures.append(Figure(name=each.name, value=rounds[name][-1], unit="" if each.is_total else each.unit or " "))
+    largest = read_summary(path).get("largest_cascade")
+    if isinstance(largest, dict) and isinstance(size := largest.get("size"), int) and abs(size) < 1 << 53:
+        figures.append(Figure(name="posts in the largest cascade", value=size))
+    return figures
+
+
 def _line(name: str, known: _Known, labels: Mapping[str, str]) -> RunLine:
     run, config = known.run, known.config
     phase, is_running = run.phase, run.holder is not None
     state = ("starting" if phase is None else phase.phase.value) if is_running else run.status.value
-    note = (phase.reason if phase is not None else "") or run.stopped_by
-    if run.parent is not None:
-        note = f"{note}; " * bool(note) + f"fork of {run.parent}"
-    note = "; ".join(filter(None, [note, *run.remarks]))
+    since = "" if phase is None else f"for {duration(max(0.0, time.time() - phase.since))}"
+    reason = (phase.reason if phase is not None else "") or run.stopped_by
+    parent = "" if run.parent is None else f"fork of {run.parent}"
+    note = "; ".join(filter(None, [since, reason, parent]))
     return RunLine(
         name=name,
         label=labels.get(name, name),
@@ -206,9 +300,10 @@ def _line(name: str, known: _Known, labels: Mapping[str, str]) -> RunLine:
         ticks=run.ticks,
         length=run.length,
         agents=run.agents,
+        nouns=known.show.agents,
         digest=run.digest,
         note=shown(note),
-        since_s=None if phase is None else max(0.0, time.time() - phase.since),
+        remarks=tuple(map(shown, run.remarks)),
         domain=_domain(config),
         figures=known.figures,
     )

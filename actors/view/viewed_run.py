@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from threading import Lock, Thread
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from actors.core.errors import ActorError
-from actors.factory.domains import chart_of, is_own
+from actors.factory.domains import chart_of, is_own, show_of
+from actors.pages.html import Element, tag
 from actors.store.followed import Followed
 from actors.store.manifest import CONFIG
 from actors.store.run import header_in, read_resolved
 from actors.view.network import NetworkDrawing
-from actors.view.oracle_course import OracleCourse
 from actors.view.run_list import name_of, shown
-from actors.view.viewed_causes import ViewedCauses
 from prism.config import Config
 from prism.drawing import outline
 from prism.drawing.outline import Outline
 from prism.errors import ConfigError, PrismError
+from prism.palette import MARK_SHAPES, state_styles
 
 
 class Opened(NamedTuple):
@@ -27,7 +30,15 @@ class Opened(NamedTuple):
     config: Config
     chart: Outline | None  # None if it is not available
     network: NetworkDrawing
-    oracle: OracleCourse
+
+
+class Looks(msgspec.Struct, frozen=True, kw_only=True):
+    """The looks of a state, with its number in the arrays of states."""
+
+    number: int
+    color: str
+    shape: str  # its mark, as an SVG path in a square of 12 by 12
+    description: str = ""
 
 
 class ViewedRun:
@@ -41,7 +52,6 @@ class ViewedRun:
         self.opened: Opened | None = None
         """None if its configuration cannot be read, or has not been yet."""
         self.journal: Followed | None = None
-        self.causes = ViewedCauses(path)
         self._lock = Lock()
         self._reader: Thread | None = None
         self._damage = ""
@@ -51,6 +61,40 @@ class ViewedRun:
     @property
     def chart(self) -> Outline | None:
         return None if self.opened is None else self.opened.chart
+
+    @property
+    def styles(self) -> dict[str, Looks]:
+        """The looks of each state, in the order of their names."""
+        if self.journal is None or not self.journal.states:
+            return {}
+        numbers = {name: number for number, name in enumerate(self.journal.states)}
+        walked = () if self.chart is None else self.chart.definition.walk()
+        notes = {path[-1].name: path[-1].description or "" for path in walked}
+        return {
+            name: Looks(
+                number=numbers[name],
+                color=style.color,
+                shape=MARK_SHAPES[style.mark],
+                description=notes.get(name, ""),
+            )
+            for name, style in state_styles(sorted(numbers)).items()
+        }
+
+    def chip(self, state: str) -> Element:
+        """Return a state as an element: its mark, and its name."""
+        looks, words = self.styles.get(state), tag("span", state.replace("_", " "))
+        if looks is None:
+            return words
+        shape = tag("path", d=looks.shape, fill=looks.color, fill_rule="evenodd", class_="mark-shape")
+        mark = tag("svg", shape, viewBox="0 0 12 12", width=12, height=12, class_="mark", aria_hidden="true")
+        return tag("span", mark, words, class_="chip")
+
+    def called(self, agent: int) -> str:
+        """Return what the page calls an agent: its name, as soon as it is known, or its number."""
+        if self.opened is None:
+            return f"agent {agent:,}"
+        people = self.opened.network.population
+        return show_of(self.opened.config).called(agent, "" if people is None else people.name(agent))
 
     @property
     def is_reading(self) -> bool:
@@ -87,8 +131,7 @@ class ViewedRun:
             self.opened = self.journal = None
         if self.opened is None:
             config = read_resolved(self.path / CONFIG)
-            oracle = OracleCourse(self.path, config.llm.prices)
-            self.opened = Opened(config, _chart(config), NetworkDrawing(config), oracle)
+            self.opened = Opened(config, _chart(config), NetworkDrawing(config))
         if self.journal is None or self.journal.all_bytes < self.journal.read_bytes:
             self.journal = Followed(self.path, _states(self.chart))
             self.problem = self._damage = ""
@@ -99,6 +142,11 @@ class ViewedRun:
                 pass
         except (PrismError, OSError) as error:
             self.problem = self._damage = _words(error)
+
+
+def facts(pairs: Iterable[tuple[str, Any]]) -> Element:
+    """Return names and values, side by side."""
+    return tag("dl", *(tag("div", tag("dt", name), tag("dd", str(value))) for name, value in pairs), class_="facts")
 
 
 def _chart(config: Config) -> Outline | None:

@@ -180,9 +180,9 @@ class _Picture:
             'stroke="#334155" stroke-width="0.8"/>'
         )
         if share:
+            width = (BOX[0] - 11) * min(max(share, 0.0), 1.0)
             yield (
-                f'<rect x="{x + 10:.1f}" y="{y + BOX[1] - 6:.1f}" width="{(BOX[0] - 11) * min(share, 1.0):.1f}" '
-                f'height="5" fill="{style.color}"/>'
+                f'<rect x="{x + 10:.1f}" y="{y + BOX[1] - 6:.1f}" width="{width:.1f}" height="5" fill="{style.color}"/>'
             )
         yield _text(x + 20, y + 17, style.text, 11, fill="#334155")
         notes = [line for part in self._chart.notes(leaf) for note in _lines(part) for line in _fitting(note)]

@@ -1,14 +1,12 @@
 // The page: its address after the # says what is shown.
 
-import { el, put, trouble } from "./dom.js";
-import { showHome } from "./experiment.js";
-import { showList } from "./list.js";
+import { showComparison, showHome, showList } from "./lists.js";
+import { el, put, trouble } from "./page.js";
 import { showRun } from "./run.js";
-import { showComparison } from "./compare.js";
 
 const main = document.getElementById("main");
 const trail = document.getElementById("trail");
-let leave = () => {};
+let leave = () => {}, shown = null;
 
 /** Return a word of the address; as it stands if somebody has typed a percent sign that encodes nothing. */
 function decoded(word) {
@@ -19,50 +17,27 @@ function decoded(word) {
   }
 }
 
-/** Return the parts of the address: its words, and what stands behind its question mark. */
-function place() {
-  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
-  return { parts: path.split("/").filter(Boolean).map(decoded), query: new URLSearchParams(query) };
-}
-
-let shown = null;
-
 function route() {
-  const { parts, query } = place();
-  const key = parts.join("/");
-  if (key === shown) return; // only what stands behind the question mark is another: the page has written it
-  shown = key;
+  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
+  const parts = path.split("/").filter(Boolean).map(decoded);
+  if (path === shown) return; // only what stands behind the question mark is another: the page has written it
+  shown = path;
   leave();
   put(main);
-  leave = show(parts, query) ?? (() => {});
+  leave = open(parts, new URLSearchParams(query)) ?? (() => {});
   main.focus({ preventScroll: true });
   scrollTo(0, 0);
 }
 
-function show(parts, query) {
-  const home = el("a", { href: "#/" }, "Runs");
-  if (parts[0] === "run" && parts.length === 2) {
-    put(trail, home, el("span", { "aria-hidden": "true" }, "/"), el("span", { "aria-current": "page" }, parts[1]));
-    document.title = `${parts[1]} – PRISM view`;
-    return showRun(main, parts[1], query);
-  }
-  if (parts[0] === "compare") {
-    put(trail, home, el("span", { "aria-hidden": "true" }, "/"), el("span", { "aria-current": "page" }, "Compare"));
-    document.title = "Compare – PRISM view";
-    return showComparison(main, parts[1] ?? "", parts[2] ?? "");
-  }
-  if (parts[0] === "runs" && parts.length === 1) {
-    put(trail, el("a", { href: "#/" }, "Start"), el("span", { "aria-hidden": "true" }, "/"), el("span", { "aria-current": "page" }, "Runs"));
-    document.title = "Runs – PRISM view";
-    return showList(main);
-  }
-  if (!parts.length) {
-    put(trail, el("span", { "aria-current": "page" }, "Runs"));
-    document.title = "Runs – PRISM view";
-    return showHome(main);
-  }
-  put(trail, home, el("span", { "aria-hidden": "true" }, "/"), el("span", { "aria-current": "page" }, "not found"));
-  document.title = "Not found – PRISM view";
+function open(parts, query) {
+  const [kind = "", ...names] = parts;
+  const here = { "": "Runs", run: names[0], runs: "Runs", compare: "Compare" }[kind] ?? "not found";
+  put(trail, kind ? [el("a", { href: "#/" }, "Start"), el("span", { "aria-hidden": "true" }, "/")] : null, el("span", { "aria-current": "page" }, here));
+  document.title = `${here} – PRISM view`;
+  if (kind === "run" && names.length === 1) return showRun(main, names[0], query);
+  if (kind === "compare" && names.length === 2) return showComparison(main, ...names);
+  if (kind === "runs" && !names.length) return showList(main);
+  if (!kind) return showHome(main);
   put(main, trouble(`There is no page ${parts.join("/")}.`));
   return showList(main);
 }
@@ -88,5 +63,14 @@ addEventListener("hashchange", route);
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault(); // the address says which page this is
   main.focus();
+});
+document.addEventListener("click", (event) => { // a link within the page: the address says which page this is
+  const to = event.target.closest?.("a[href^='#']")?.getAttribute("href").slice(1);
+  if (!to || to.startsWith("/")) return;
+  event.preventDefault();
+  const place = document.getElementById(to);
+  place?.setAttribute("tabindex", "-1");
+  place?.focus({ preventScroll: true });
+  place?.scrollIntoView();
 });
 route();

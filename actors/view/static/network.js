@@ -1,7 +1,6 @@
 // The network of people: a mark for each person, a line for each tie.
 
-import { bytes, ofRun, read } from "./api.js";
-import { count, el, many, panel, put, SHAPES, words } from "./dom.js";
+import { bytes, count, el, ofRun, panel, part, put, read, show as showPart } from "./page.js";
 
 const LOOK_MS = 500;
 const SPRITE = 64; // pixels of a side of the picture that the marks of a state are drawn from
@@ -61,7 +60,7 @@ class Picture {
     const text = themed("--text");
     const isRimmed = (this.data?.people.length ?? 0) < 20000; // a rim, so that pale marks stand out
     this.marks = new Map(styles.map((style) => {
-      const mark = hidden(SPRITE, SPRITE), pen = mark.getContext("2d"), shape = new Path2D(SHAPES[style.mark] ?? SHAPES.circle);
+      const mark = hidden(SPRITE, SPRITE), pen = mark.getContext("2d"), shape = new Path2D(style.shape);
       pen.scale(SPRITE / 14, SPRITE / 14);
       pen.translate(1, 1);
       pen.fillStyle = style.color;
@@ -158,9 +157,10 @@ export function networkPanel(session, ends) {
   const button = (text, label, action) => el("button", { type: "button", "aria-label": label, title: label, onclick: action }, text);
   const zoom = el("div", { class: "zoom" }, button("+", "Zoom in", () => zoomBy(1.5)), button("−", "Zoom out", () => zoomBy(1 / 1.5)), button("1:1", "Show all", () => zoomBy(0)));
   const stage = el("div", { class: "stage" }, canvas, busy, zoom);
-  const box = panel("The network", stage, said);
+  const pick = el("select", { id: "cascade", onchange: choose }), tree = el("div", { class: "report" });
+  const box = panel("The network", stage, said, el("p", { class: "row" }, el("label", { for: "cascade" }, "Show a cascade"), pick), tree);
   const picture = new Picture(canvas);
-  let timer = 0, asked = 0, closed = false;
+  let timer = 0, asked = 0, closed = false, cascades = [];
 
   const redraw = () => {
     cancelAnimationFrame(asked);
@@ -189,11 +189,9 @@ export function networkPanel(session, ends) {
         if (closed) return;
         picture.load(unpack(places));
         put(busy);
-        const drawn = now.people_drawn < now.people ? `Drawn: ${count(now.people_drawn)} of ${many(now.people, "person", "people")}, every ${digitsOf(now.people / now.people_drawn)}th` : `All ${many(now.people, "person", "people")}`;
-        const ties = now.ties_drawn < now.ties ? `${count(now.ties_drawn)} of ${many(now.ties, "tie")}` : `all ${many(now.ties, "tie")}`;
-        put(said, `${drawn}, and ${ties}; two people who follow each other share a line. Larger points have more followers. Press a person, or name one beside, to look closer.`);
+        put(said, now.words);
         session.tell("refetch");
-        picture.setLooks(session.page.states);
+        picture.setLooks(Object.values(session.page.states));
         show();
         session.tell("people");
         return;
@@ -207,11 +205,11 @@ export function networkPanel(session, ends) {
 
   function show() {
     if (session.states && picture.setStates(session.states)) picture.tick = session.statesOf;
-    picture.setEdges(session.cascadeEdges);
+    picture.setEdges(cascades[pick.value]?.ties ?? []);
     picture.chosen = picture.rows?.get(session.agent);
     const counts = new Map();
     for (const state of session.states ?? []) counts.set(state, (counts.get(state) ?? 0) + 1);
-    const parts = session.page.states.filter((style) => counts.has(style.number)).map((style) => `${count(counts.get(style.number))} ${words(style.name)}`);
+    const parts = Object.entries(session.page.states).filter(([, { number }]) => counts.has(number)).map(([name, { number }]) => `${count(counts.get(number))} ${name}`);
     canvas.setAttribute("aria-label", `The network of people at tick ${session.statesOf ?? session.tick}: ${parts.join(", ")}`);
     redraw();
   }
@@ -247,10 +245,28 @@ export function networkPanel(session, ends) {
     { passive: false },
   );
 
-  for (const event of ["states", "agent", "edges"]) session.on(event, show);
+  /** List the largest cascades so far; the chosen one stays chosen. */
+  async function list() {
+    const found = await read(ofRun(session.name, "cascades")).catch(() => []);
+    const chosen = cascades[pick.value]?.post;
+    cascades = found;
+    put(pick, el("option", { value: "" }, found.length ? "none" : "there is none"), found.map((each, place) => el("option", { value: place }, each.words)));
+    const place = found.findIndex((each) => each.post === chosen);
+    pick.value = place < 0 ? "" : place;
+  }
+
+  async function choose() {
+    const chosen = cascades[pick.value];
+    show();
+    const card = chosen ? await part(ofRun(session.name, "cascade"), { post: chosen.post }).catch((error) => error.message) : "";
+    if (!closed) showPart(tree, card);
+  }
+
+  for (const event of ["states", "agent"]) session.on(event, show);
+  session.on("grown", list);
   const recolor = () => {
     if (!picture.data) return;
-    picture.setLooks(session.page.states);
+    picture.setLooks(Object.values(session.page.states));
     show();
   };
   addEventListener("themechange", recolor);
@@ -265,5 +281,3 @@ export function networkPanel(session, ends) {
   });
   return box;
 }
-
-const digitsOf = (value) => (value < 10 ? value.toFixed(1) : Math.round(value));

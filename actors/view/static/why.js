@@ -1,7 +1,6 @@
 // Why an agent did what it did in a tick: the run is done again in memory, and what led to it is shown beside the agent.
 
-import { ofRun, read } from "./api.js";
-import { build, count, el, note, panel, put, seconds } from "./dom.js";
+import { count, el, note, ofRun, panel, put, read, show } from "./page.js";
 
 const LOOK_MS = 500;
 
@@ -26,7 +25,7 @@ export function whyPanel(session, centre, agent, ends) {
     const wanted = (asked = session.why);
     place();
     if (!wanted) return;
-    put(title, `What led to what agent ${count(wanted.agent)} did in tick ${count(wanted.tick)}.`);
+    put(title, `What led to what ${session.page.noun} ${count(wanted.agent)} did in tick ${count(wanted.tick)}.`);
     box.scrollIntoView({ block: wide.matches ? "nearest" : "start" });
     box.focus({ preventScroll: true });
     try {
@@ -35,10 +34,10 @@ export function whyPanel(session, centre, agent, ends) {
         if (asked !== wanted || !box.isConnected) return;
         if (now.state === "failed") throw new Error(now.problem);
         if (now.state === "done") {
-          put(body, build(now.parts));
+          show(body, now.html);
           return;
         }
-        put(body, note(now.state === "waiting" ? "Waiting for another turn that is being worked out …" : `Working it out for ${seconds(now.seconds)}: the run is done again in memory up to here …`));
+        put(body, note(now.state === "waiting" ? "Waiting for another turn that is being worked out …" : `Working it out for ${count(now.seconds)} s: the run is done again in memory up to here …`));
         await new Promise((done) => setTimeout(done, LOOK_MS));
       }
     } catch (error) {

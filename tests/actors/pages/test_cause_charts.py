@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
+from actors.pages.card import as_svg
 from actors.pages.cause_charts import (
     LEVELS,
     Shown,
@@ -81,7 +82,7 @@ FOUND = Causes(
 
 def html(found: Causes, ticks: int = 10) -> str:
     parts = cause_parts(Kept(found=(found,), problems=("causes/x.json: cannot be read",)), Shown(COLUMNS, ticks, 60.0))
-    return "".join(map(rendered, parts))
+    return "".join(rendered(part, as_svg) for part in parts)
 
 
 def test_each_post_has_the_largest_of_the_causes_that_made_it() -> None:

@@ -11,6 +11,7 @@ import httpx
 from starlette.types import ASGIApp
 
 from actors.view.app import Site
+from actors.view.run_list import RunList
 from actors.view.server import Guard
 from actors.view.viewed_run import ViewedRun
 
@@ -57,6 +58,16 @@ class Asked:
         answer = self.get(f"/api/{path}")
         assert answer.status_code == 200, answer.text
         return answer.json()
+
+    def part(self, path: str) -> str:
+        """Return a part of the page, as HTML."""
+        answer = self.get(f"/part/{path}")
+        assert answer.status_code == 200, answer.text
+        return answer.text
+
+    def lines(self) -> RunList:
+        """Return the runs that the page lists."""
+        return self.site._lister.lines()
 
 
 def copied(run: Path, directory: Path, name: str) -> Path:

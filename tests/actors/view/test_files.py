@@ -41,11 +41,11 @@ def test_a_journal_that_grows_is_read_on(embedded: Path, tmp_path: Path) -> None
     asked.read("grows")
     page = asked.json("runs/grows")
     assert page["read_ticks"] == 30
-    assert "ends within tick 30" in page["problem"]
+    assert "ends within tick 30" in page["head"]
     (run / JOURNAL).write_bytes(whole)
     asked.read("grows")
     page = asked.json("runs/grows")
-    assert (page["read_ticks"], page["problem"]) == (48, "")
+    assert (page["read_ticks"], "alert" in page["head"]) == (48, False)
     (run / JOURNAL).write_bytes(whole[: ends[5]])  # a shorter one was put back
     asked.read("grows")
     assert asked.json("runs/grows")["read_ticks"] == 5
@@ -55,10 +55,9 @@ def test_a_journal_that_grows_is_read_on(embedded: Path, tmp_path: Path) -> None
 def test_a_directory_of_any_name_is_listed_and_shown(embedded: Path, tmp_path: Path, name: bytes) -> None:
     copied(embedded, tmp_path, os.fsdecode(name))
     asked = Asked(tmp_path)
-    (line,) = asked.json("runs")["runs"]
-    page = asked.json(f"runs/{quote(line['name'], safe='')}")
-    assert page["line"]["name"] == name.decode("utf-8", "backslashreplace")
-    assert page["problem"] == ""
+    (line,) = asked.lines().runs
+    assert line.name == name.decode("utf-8", "backslashreplace")
+    assert "alert" not in asked.json(f"runs/{quote(line.name, safe='')}")["head"]
 
 
 def test_an_update_of_an_agent_that_does_not_exist_is_damage(embedded: Path, tmp_path: Path) -> None:
@@ -78,8 +77,7 @@ def test_damage_is_named_with_its_tick_and_all_before_it_is_shown(embedded: Path
     asked = Asked(tmp_path, "damaged")
     page = asked.json("runs/damaged")
     assert page["read_ticks"] == 20
-    assert f"damaged at byte {ends[20]:,}, in tick 20" in page["problem"]
-    assert asked.json("runs/damaged/course")["ticks"][-1] == 19
+    assert f"damaged at byte {ends[20]:,}, in tick 20" in page["head"]
     assert asked.get("/api/runs/damaged/states?tick=19").status_code == 200
     assert asked.get("/api/runs/damaged/states?tick=20").status_code == 422
 
@@ -89,10 +87,10 @@ def test_a_journal_of_another_format_is_refused_in_words(embedded: Path, tmp_pat
     (run / JOURNAL).write_bytes(b"PRISMX\r\n" + (run / JOURNAL).read_bytes()[8:])
     asked = Asked(tmp_path, "old")
     page = asked.json("runs/old")
-    assert "does not begin with" in page["problem"]
+    assert "does not begin with" in page["head"]
     assert page["read_ticks"] == 0
-    assert asked.get("/api/runs/old/course").status_code == 422
-    assert asked.json("runs")["runs"][0]["state"] == "damaged"
+    assert asked.get("/part/runs/old/moment?tick=0").status_code == 422
+    assert asked.lines().runs[0].state == "damaged"
 
 
 def test_runs_are_listed_from_the_latest_on_and_a_damaged_one_leaves_the_labels_of_the_others(
@@ -105,9 +103,9 @@ def test_runs_are_listed_from_the_latest_on_and_a_damaged_one_leaves_the_labels_
     for damaged in ("manifest.json", "config.yaml", JOURNAL):
         (tmp_path / "c" / damaged).write_text("{")
         os.utime(tmp_path / "c" / "manifest.json", (1, 1))
-        listed = Asked(tmp_path).json("runs")
-        assert [line["domain"] for line in listed["runs"]][:2] == ["social", "social"]
-        assert ([line["name"] for line in listed["runs"]], listed["differences"]) == (["b", "a", "c"], [])
+        listed = Asked(tmp_path).lines()
+        assert [line.domain for line in listed.runs][:2] == ["social", "social"]
+        assert ([line.name for line in listed.runs], listed.differences) == (["b", "a", "c"], [])
 
 
 def test_kept_inputs_are_labelled_by_their_names_and_never_by_their_hashes() -> None:
@@ -126,17 +124,17 @@ def test_kept_inputs_are_labelled_by_their_names_and_never_by_their_hashes() -> 
     assert str(MadeOf(prism=["0.1.0"], inputs={"edges.csv": "a" * 64})) == "PRISM 0.1.0; inputs: edges.csv."
 
 
-@catalogue("path", ["runs/nobody", "runs/..%2f..", "runs/%00", "compare?left=a&right=b"])
+@catalogue("path", ["api/runs/nobody", "api/runs/..%2f..", "api/runs/%00", "part/compare?left=a&right=b"])
 def test_a_run_that_is_not_listed_is_not_there(tmp_path: Path, path: str) -> None:
-    assert Asked(tmp_path).json("runs")["runs"] == []
-    answer = Asked(tmp_path).get(f"/api/{path}")
+    assert Asked(tmp_path).lines().runs == []
+    answer = Asked(tmp_path).get(f"/{path}")
     assert answer.status_code == 404
     assert answer.headers["content-security-policy"]
 
 
-@catalogue("query", ["agent?agent=60&tick=1", "agent?agent=-1&tick=1", "agent?agent=x&tick=1", "states"])
+@catalogue("query", ["agent?agent=60&tick=1", "agent?agent=-1&tick=1", "agent?agent=x&tick=1", "moment"])
 def test_a_number_that_does_not_exist_is_refused_in_words(embedded: Path, query: str) -> None:
-    answer = Asked(embedded, embedded.name).get(f"/api/runs/{embedded.name}/{query}")
+    answer = Asked(embedded, embedded.name).get(f"/part/runs/{embedded.name}/{query}")
     assert answer.status_code == 422
     assert "expected" in answer.json()["problem"]
 
@@ -145,9 +143,10 @@ def test_nothing_is_written_beside_a_run(embedded: Path, tmp_path: Path) -> None
     run = copied(embedded, tmp_path, "run")
     before = {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in run.iterdir()}
     asked = Asked(tmp_path, "run")
-    for path in ("", "/course", "/cascades", "/oracle", "/agent?agent=1&tick=20", "/network"):
+    for path in ("", "/cascades", "/network"):
         asked.json(f"runs/run{path}")
-    asked.json("runs")
+    for path in ("runs", "runs/run/moment?tick=20", "runs/run/agent?agent=1&tick=20", "runs/run/sections"):
+        asked.part(path)
     assert {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in run.iterdir()} == before
 
 
@@ -161,10 +160,10 @@ def test_one_bad_run_is_one_bad_row(embedded: Path, tmp_path: Path) -> None:
             (run / file).parent.mkdir(exist_ok=True)
             (run / file).write_text(content)
     asked = Asked(tmp_path)
-    rows = {row["name"]: row for row in asked.json("runs")["runs"]}
+    rows = {row.name: row for row in asked.lines().runs}
     assert len(rows) == 1 + len(files) * len(contents)
-    assert (rows[good.name]["state"], len(rows[good.name]["figures"]) > 2) == ("done", True)
+    assert (rows[good.name].state, len(rows[good.name].figures) > 2) == ("done", True)
     listed = {line.path.name: line for line in runs_in(tmp_path)}
-    assert {name: line.status for name, line in listed.items()} == {name: row["state"] for name, row in rows.items()}
+    assert {name: line.status for name, line in listed.items()} == {name: row.state for name, row in rows.items()}
     for file in files:
         assert asked.get(f"/api/runs/{file.replace('/', '-')}-1").status_code in (200, 422)

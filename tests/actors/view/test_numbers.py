@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby, islice
@@ -13,15 +13,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from actors.pages.html import rendered, tag
 from actors.store import followed, record
-from actors.store.followed import Followed
+from actors.store.followed import COUNTED, Followed
 from actors.store.messages import ticks_of
-from actors.store.run import read_resolved
-from actors.view.outcomes import outcomes_of
+from actors.store.rounds import read_rounds
+from actors.view.agent_panel import panel_of
+from actors.view.comparison import compare
+from actors.view.viewed_run import ViewedRun
+from prism.config import Config
+from prism.social.show import SocialShow
 from tests.actors.store.independent_reader import MADE, read_posts, read_run
 from tests.actors.view.asking import Asked, copied
 from tests.command import prism_alone
-from tests.paths import ROOT
 from tests.recorded import DELIBERATION_TICKS
 
 
@@ -61,41 +65,54 @@ def acts_of(run: Path) -> dict[str, int]:
     return Counter([*(MADE[row["what"]] for row in found.rows("posts")), *("like" for _ in found.rows("likes"))])
 
 
-def test_states_over_time_and_of_everybody_in_every_tick(asked: Asked, embedded: Path) -> None:
+def read(asked: Asked, name: str) -> tuple[ViewedRun, Followed]:
+    run = asked.read(name)
+    assert run.journal is not None
+    return run, run.journal
+
+
+def test_states_of_everybody_in_every_tick(asked: Asked, embedded: Path) -> None:
     name = embedded.name
-    page, course = asked.json(f"runs/{name}"), asked.json(f"runs/{name}/course")
-    numbers = {style[0]: style[1] for style in page["states"]}
-    agents = page["line"]["agents"]
-    assert course["ticks"] == list(range(48))
+    page, (_, journal) = asked.json(f"runs/{name}"), read(asked, name)
+    numbers = {state: looks["number"] for state, looks in page["states"].items()}
+    course = journal.course()
+    assert course.ticks == list(range(48))
     for tick, states in enumerate(states_after(embedded)):
-        expected = [numbers[states.get(agent, "idle")] for agent in range(agents)]
+        expected = [numbers[states.get(agent, "idle")] for agent in range(page["agents"])]
         assert list(asked.get(f"/api/runs/{name}/states?tick={tick}").content) == expected
-        assert course["states"][tick] == np.bincount(expected, minlength=len(numbers)).tolist()
+        assert course.states[tick] == np.bincount(expected, minlength=len(numbers)).tolist()
+    told = asked.part(f"runs/{name}/moment?tick=47")
+    for state, number in numbers.items():
+        assert f"<span>{state.replace('_', ' ')}</span></span><b>{course.states[47][number]:,}</b>" in told
 
 
 def test_questions_and_posts_are_counted(asked: Asked, embedded: Path) -> None:
-    course = asked.json(f"runs/{embedded.name}/course")
+    course = read(asked, embedded.name)[1].course()
     counted, found = acts_of(embedded), read_run(embedded)
     counted["questions"] = len([*found.rows("questions")])
     counted["oracle"] = sum(row["source"] == "oracle" for row in found.rows("updates"))
-    last = dict(zip(course["counted_names"], course["counted"][-1], strict=True))
+    last = dict(zip(COUNTED, course.counted[-1], strict=True))
     assert {name: count for name, count in last.items() if count} == {name: n for name, n in counted.items() if n}
+    told = asked.part(f"runs/{embedded.name}/moment?tick=47")
+    assert f"<dt>questions so far</dt><dd>{counted['questions']:,}</dd>" in told
+    assert f"<dt>answered</dt><dd>{counted['oracle']:,}</dd>" in told
 
 
 def test_cascades_are_the_trees_of_the_journal(asked: Asked, embedded: Path) -> None:
     posts, _ = read_posts(embedded)
     sizes = Counter(root for _, _, _, root, _ in posts.values())
     expected = sorted((size, -posts[root][0]) for root, size in sizes.items() if size > 1)[::-1]
-    listed = asked.json(f"runs/{embedded.name}/cascades")["largest"]
-    assert [one["size"] for one in listed] == [size for size, _ in expected][: len(listed)]
+    listed = asked.json(f"runs/{embedded.name}/cascades")
+    assert [int(one["words"].split()[0]) for one in listed] == [size for size, _ in expected][: len(listed)]
     assert len(listed) > 1
     root = listed[0]["post"]
-    tree = asked.json(f"runs/{embedded.name}/cascade?post={root}")
-    found = {
-        one["post"]: (one["tick"], one["kind"], tree[one["parent"]]["post"] if one["parent"] >= 0 else None)
-        for one in tree
+    tree = read(asked, embedded.name)[1].posts.tree(root)
+    assert {one.post: (one.tick, one.kind, one.parent) for one in tree} == {
+        post: (tick, kind, parent) for post, (tick, kind, parent, of, _) in posts.items() if of == root
     }
-    assert found == {post: (tick, kind, parent) for post, (tick, kind, parent, of, _) in posts.items() if of == root}
+    assert len(listed[0]["ties"]) == len(tree) - 1
+    card = asked.part(f"runs/{embedded.name}/cascade?post={root}")
+    assert f"{len(tree)} posts with the original" in card
 
 
 def test_an_agent_did_and_asked_what_the_journal_says(asked: Asked, embedded: Path) -> None:
@@ -106,103 +123,101 @@ def test_an_agent_did_and_asked_what_the_journal_says(asked: Asked, embedded: Pa
         [row for row in found.rows(table) if row["agent"] == agent and row["tick"] <= tick]
         for table in ("updates", "questions")
     )
-    panel = asked.json(f"runs/{embedded.name}/agent?agent={agent}&tick={tick}")
-    moves = [(move["tick"], move["trigger"], move["before"], move["after"], move["source"]) for move in panel["moves"]]
+    panel = panel_of(*read(asked, embedded.name), agent, tick)
+    moves = [(move.tick, move.trigger, move.from_state, move.to_state, move.source) for move in panel.moves]
     names = ("tick", "trigger", "from_state", "to_state", "source")
-    assert moves == [tuple(row[name] for name in names) for row in moved][-60:]
-    questions = [
-        (put["tick"], put["trigger"], json.dumps(put["options"]), list(put["context"].values()))
-        for put in panel["questions"]
-    ]
-    assert len(questions) == len(put_to[-12:]) > 0
-    for (at, trigger, options, context), row in zip(questions, put_to[-12:], strict=True):
-        assert (at, trigger, json.loads(options)) == (row["tick"], row["trigger"], json.loads(row["effect"]))
+    assert moves == [tuple(row[name] for name in names) for row in moved]
+    assert len(panel.questions) == len(put_to) > 0
+    for put, row in zip(panel.questions, put_to, strict=True):
+        asked_of = put.question
+        assert (asked_of.tick, asked_of.trigger, [*asked_of.options]) == (
+            row["tick"],
+            row["trigger"],
+            json.loads(row["effect"]),
+        )
         seen = [*row.values()][[*row].index("seen") + 1 :]
+        context = [*SocialShow(Config()).seen(asked_of.context).values()]
         assert context == seen[: len(context)]
-    assert panel["state"] == moves[-1][3]
+    assert panel.state == moves[-1][3]
+    shown = asked.part(f"runs/{embedded.name}/agent?agent={agent}&tick={tick}")
+    assert f"What it did ({len(moves)})" in shown
+    assert f"What it asked ({len(put_to)})" in shown
+    assert shown.startswith(f"<p><strong>person {agent}</strong> is ")
 
 
 def test_a_question_has_the_answer_of_the_log(live: Path) -> None:
     asked = Asked(live, live.name)
     *_, decided = read_run(live)
     _, tick, agent, trigger, state, source, _, _, latency_s = decided[0][:9]
-    panel = asked.json(f"runs/{live.name}/agent?agent={agent}&tick={tick + DELIBERATION_TICKS}")
-    put = next(put for put in panel["questions"] if (put["tick"], put["trigger"]) == (tick, trigger))
-    assert (put["answer"]["state"], put["answer"]["source"], put["answer"]["latency_s"]) == (state, source, latency_s)
-    assert put["decided_tick"] == tick + DELIBERATION_TICKS
-    oracle = asked.json(f"runs/{live.name}/oracle")
-    assert oracle["answers"] == len(decided)
-    assert oracle["by_source"] == dict(Counter(answer[5] for answer in decided))
-    latencies = [answer[8] for answer in decided]
-    assert oracle["latencies_s"] == np.quantile(latencies, (0.5, 0.95, 1.0)).tolist()
+    panel = panel_of(*read(asked, live.name), agent, tick + DELIBERATION_TICKS)
+    put = next(put for put in panel.questions if (put.question.tick, put.question.trigger) == (tick, trigger))
+    assert (put.answer.state, put.answer.source, put.answer.latency_s) == (state, source, latency_s)
+    assert put.decided is not None
+    assert put.decided.tick == tick + DELIBERATION_TICKS
+
+
+def test_people_are_called_by_the_names_of_their_file_and_nations_by_theirs(
+    asked: Asked, embedded: Path, economy: Path, tmp_path: Path
+) -> None:
+    run = asked.read(embedded.name)
+    assert run.called(25) == "person 25"
+    assert run.opened is not None
+    run.opened.network._run()
+    assert run.opened.network.population is not None
+    assert run.called(25) == run.opened.network.population.name(25) != "person 25"
+    run.opened.network.population = None
+    assert Asked(economy, economy.name).read(economy.name).called(1) == "=Bo"
 
 
 def test_forks_differ_from_the_tick_in_which_their_bytes_do(forks: Path) -> None:
     ours, theirs = read_run(forks / "one").ticks, read_run(forks / "other").ticks
     first = next(tick for tick, pair in enumerate(zip(ours, theirs, strict=True)) if pair[0] != pair[1])
-    found = Asked(forks, "one", "other").json("compare?left=one&right=other")
-    assert found["first"] == first >= 20
+    asked = Asked(forks, "one", "other")
+    found = compare(read(asked, "one")[1], read(asked, "other")[1])
+    assert found.first == first >= 20
     one, other = (next(islice(ticks_of(forks / name), first, None)) for name in ("one", "other"))
-    assert one[: found["place"]] == other[: found["place"]]
-    assert one[found["place"]] != other[found["place"]]
-    assert found["left"].startswith(f"agent {one[found['place']].agent}")
-    assert found["contents"][0] != found["contents"][1]
-    told = str(found["parts"])
+    assert one[: found.place] == other[: found.place]
+    assert one[found.place] != other[found.place]
+    told = asked.part("compare?left=one&right=other")
+    assert f"They first differ in tick {first:,}" in told
+    assert f"person {one[found.place].agent}" in told
+    sections = asked.part("compare/sections?left=one&right=other")
     for words in ("with a random feed", "The settings that differ", "feed.algorithm", "Sizes of cascades"):
-        assert words in told
+        assert words in sections
 
 
 def test_the_council_says_what_each_nation_proposed_and_why(economy: Path) -> None:
-    asked = Asked(economy, economy.name)
-    council = asked.json(f"runs/{economy.name}/council?tick=3")
-    effects = [(row["agent"], row["value"]) for row in read_run(economy).rows("effects") if row["tick"] == 3]
-    for seat in council["seats"]:
-        expected = [effect["decision"]["reasoning"] for agent, effect in effects if agent == seat["agent"]]
-        assert [stage["reasoning"] for stage in seat["stages"]] == expected
-        assert [stage["kind"] for stage in seat["stages"]] == ["proposed", "reviewed", "applied"]
-    assert [seat["share"] for seat in council["seats"]] == pytest.approx([1 / 2, 1 / 3, 1 / 6])
-    indicators = asked.json(f"runs/{economy.name}/outcomes")
-    assert indicators["ticks"] == list(range(4))
-    rate = next(one for one in indicators["outcomes"] if one["key"] == "interest_rate")
-    # what the nations see at the beginning of a quarter is what the one before has left, which the file has rounded
-    assert rate["values"][2] == pytest.approx(council["before"]["interest rate"], abs=1e-4)
+    told = Asked(economy, economy.name).part(f"runs/{economy.name}/moment?tick=3")
+    effects = [row["value"]["decision"]["reasoning"] for row in read_run(economy).rows("effects") if row["tick"] == 3]
+    assert len(effects) == 9
+    for reasoning in effects:
+        assert rendered(tag("p", reasoning)) in told
+    for share in ("50.0%", "33.3%", "16.7%"):
+        assert f"{share} of all economic strength" in told
+    assert told.startswith('<p class="quiet when">1986q1</p>')
+    rate = read_rounds(economy)["interest_rate"][2]
+    # what the nations see at the beginning of a quarter is what the one before has left
+    (seen,) = re.findall(r"What the nations saw: interest rate ([\d.]+)%", told)
+    assert float(seen) == pytest.approx(rate, abs=0.011)
 
 
-def test_an_economy_has_quarters_a_target_and_history_from_the_file_that_it_starts_from(economy: Path) -> None:
-    found = Asked(economy, economy.name).json(f"runs/{economy.name}/outcomes")
-    assert found["names"] == ["1985q2", "1985q3", "1985q4", "1986q1"]
-    assert found["source"] == "us-macro-quarterly.csv"
-    by_key = {one["key"]: one for one in found["outcomes"]}
-    assert {key: one["target"] for key, one in by_key.items() if one["target"] is not None} == {"inflation": 3.58}
-    with (ROOT / "configs/data/us-macro-quarterly.csv").open(newline="") as file:
-        real = {f"{row['year']}q{row['quarter']}": float(row["tbilrate"]) for row in csv.DictReader(file)}
-    assert by_key["interest_rate"]["history"] == [real[quarter] for quarter in found["names"]]
-    assert by_key["total_economic_value"]["history"] == []
-    # History is not taken from a file that has changed.
-    config = read_resolved(economy / "config.yaml")
-    changed = outcomes_of(economy, config, {str(config.economy.initial.path): "0" * 64})
-    assert (changed.source, {len(one.history) for one in changed.outcomes}) == ("", {0})
+def test_an_economy_has_a_target_and_history_from_the_file_that_it_starts_from(economy: Path) -> None:
+    drawn = Asked(economy, economy.name).part(f"runs/{economy.name}/sections")
+    assert "Dots: us-macro-quarterly.csv, the same quarters of history." in drawn
 
 
-def test_a_feed_has_counts_by_round_that_add_up_to_the_figures_of_the_list(asked: Asked, embedded: Path) -> None:
-    found = asked.json(f"runs/{embedded.name}/outcomes")
-    line = asked.json(f"runs/{embedded.name}")["line"]
-    totals = {one["name"]: sum(one["values"]) for one in found["outcomes"]}
+def test_a_list_has_the_figures_of_the_journal(asked: Asked, embedded: Path) -> None:
+    (line,) = (line for line in asked.lines().runs if line.name == embedded.name)
     kinds = acts_of(embedded)
-    assert totals == {
+    posts, _ = read_posts(embedded)
+    largest = max(Counter(root for _, _, _, root, _ in posts.values()).values())
+    assert {one.name: one.value for one in line.figures} == {
         "posts": kinds["publish"],
         "likes": kinds["like"],
         "replies": kinds["reply"],
         "reshares": kinds["reshare"],
+        "posts in the largest cascade": largest,
     }
-    largest = asked.json(f"runs/{embedded.name}/cascades")["largest"][0]["size"]
-    assert {one["name"]: one["value"] for one in line["figures"]} == totals | {"posts in the largest cascade": largest}
-
-
-def test_a_fork_counts_what_its_parent_did_before_it(forks: Path) -> None:
-    found = Asked(forks, "other").json("runs/other/outcomes")
-    likes = next(one for one in found["outcomes"] if one["key"] == "likes")
-    assert likes["before"] + sum(likes["values"]) == acts_of(forks / "other")["like"]
 
 
 def test_every_tick_is_found_from_few_key_frames(embedded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
