@@ -14,6 +14,7 @@ import msgspec
 from numpy.typing import NDArray
 
 from prism.agents.turn import Question, Update
+from prism.answers import named
 from prism.config import Config
 from prism.events import Event, Intervened
 from prism.tables import Column, Table, Value
@@ -89,9 +90,10 @@ class Show:
         return ()
 
     def named(self, column: str) -> Number:
-        """Return what people call a column of `rounds.csv`; its own words if it has no other name."""
+        """Return what people call a column of `rounds.csv` or a measure; its own words if it has no other name."""
+        words = named(column)
         found = (each for each in self.numbers if each.column == column)
-        return next(found, Number(column=column, name=column.replace("_", " ")))
+        return next(found, Number(column=column, name=words.name, unit=words.scale))
 
     def round_names(self, ticks: Sequence[int]) -> Sequence[str]:
         """Return the names of rounds, whose last ticks are given; none where rounds have numbers alone."""

@@ -160,7 +160,7 @@ def world_ends(run: RunRecord) -> dict[str, float]:
     """Return the numbers of a world after the last whole round."""
     kept = {name: column[-1] for name, column in run.rounds.items() if column and name not in ENGINE_COLUMNS}
     if run.summary is not None and "largest_cascade" in run.summary.world:
-        kept["largest cascade, posts"] = run.summary.world["largest_cascade"]["size"]
+        kept["largest_cascade.size"] = run.summary.world["largest_cascade"]["size"]
     return kept
 
 

@@ -25,6 +25,7 @@ from actors.plots.theme import (
     themed,
     wrapped,
 )
+from prism.answers import named
 from prism.columns import Floats
 
 SEEDS_DRAWN: Final = 20
@@ -71,8 +72,11 @@ def over_rounds(
     Args:
         tables: `{name of a run: its rounds}`, `result.rounds` or a data frame.
     """
+    first = next(iter(tables.values()))
     panels = {
-        name: Panel({run: course(list(table["round"]), [list(table[name])]) for run, table in tables.items()})
+        str(named(name, [*getattr(first, "columns", first)])): Panel(
+            {run: course(list(table["round"]), [list(table[name])]) for run, table in tables.items()}
+        )
         for name in names
     }
     return over_time(panels, title or " and ".join(names), caption, x="round")

@@ -280,7 +280,7 @@ def figures_of(path: Path, show: Show) -> list[Figure]:
         figures.append(Figure(name=each.name, value=rounds[name][-1], unit="" if each.is_total else each.unit or " "))
     largest = read_summary(path).get("largest_cascade")
     if isinstance(largest, dict) and isinstance(size := largest.get("size"), int) and abs(size) < 1 << 53:
-        figures.append(Figure(name="posts in the largest cascade", value=size))
+        figures.append(Figure(name=str(show.named("largest_cascade.size")), value=size))
     return figures
 
 

@@ -9,35 +9,6 @@ import msgspec
 
 from prism.distribution import STATISTICS
 
-PERCENT_A_YEAR: Final = "% a year"
-
-
-class NumberName(NamedTuple):
-    """A number as people call it: `interest rate`, and its unit, `% a year`; a count has no unit."""
-
-    name: str
-    unit: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.name}, {self.unit}" if self.unit else self.name
-
-
-INDICATORS: Final[Mapping[str, NumberName]] = {
-    "interest_rate": NumberName("interest rate", PERCENT_A_YEAR),
-    "inflation": NumberName("inflation", "% over the year"),
-    "gdp_growth": NumberName("growth of output", PERCENT_A_YEAR),
-    "unemployment": NumberName("unemployment", "% of the labour force"),
-    "total_economic_value": NumberName("total economic value", "units of account"),
-}
-"""The indicators of an economy, by their columns of `rounds.csv`."""
-RATES: Final = tuple(name for name, each in INDICATORS.items() if each.unit.startswith("%"))
-"""The indicators in percent."""
-_COUNTS: Final[Mapping[str, NumberName]] = {
-    "proposed": NumberName("proposals"),
-    "accepted": NumberName("accepted proposals"),
-    "rejected": NumberName("rejected proposals"),
-    "applied": NumberName("applied proposals"),
-}
 _MOMENTS: Final[Mapping[str, str]] = {
     "okun_correlation": "growth and change of unemployment, correlation",
     "okun_slope": "unemployment for a percent of growth, points",
@@ -57,17 +28,6 @@ _STATISTICS: Final[Mapping[str, str]] = {
     "sd": "standard deviation",
     "autocorrelation": "correlation with the quarter before",
 }
-
-
-def named(column: str, among: Collection[str]) -> NumberName:
-    """Return what people call a column of `rounds.csv` or a total; its own words if it has no other name.
-
-    Args:
-        among: all columns or totals beside it. Those of an economy are known by its rates: another world may have an
-            `unemployment` that is no percentage.
-    """
-    of_economy = {**INDICATORS, **_COUNTS} if all(name in among for name in RATES) else {}
-    return of_economy.get(column) or NumberName(column.replace("_", " "))
 
 
 def moment_in_words(moment: str) -> str:
@@ -100,12 +60,23 @@ SAME: Final = 0.0005  # the relative difference below which two numbers are said
 
 
 class MeasureWords(msgspec.Struct, frozen=True, kw_only=True):
+    """What people call a measure: on an axis or in a table, and in a sentence."""
+
     subject: str  # the subject of its sentence: `the largest cascade`
+    scale: str = ""  # its unit behind its name, as axes and tables have it: `% a year`; empty for a count
     verb: str = "was"  # in the past tense: `had`, `was`
     unit: str = ""  # a noun for one, `PERCENT`, `SHARE`, `POINTS`, or nothing
     units: str = ""  # the noun for several; by default `unit` with an s
     degrees: Degrees = LEVEL  # the words for a difference
     sizes: int = 0  # 1 if more of it means larger cascades, -1 if it means smaller ones, 0 if it says nothing on them
+
+    @property
+    def name(self) -> str:
+        """Its name on an axis or in a table: `largest cascade`."""
+        return self.subject.removeprefix("the ")
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.scale}" if self.scale else self.name
 
     def amount(self, value: float, *, bare: bool = False) -> str:
         """Return a value with its unit; `bare` leaves out a noun that was said before."""
@@ -150,13 +121,25 @@ _ACTS: Final[Mapping[str, tuple[str, str, str]]] = {
     "likes": ("gave", "like", "likes"),
 }
 """`{what people do: (verb, noun for one, noun for several)}`."""
-_LARGEST = MeasureWords(subject="the largest cascade", verb="had", unit="post", degrees=SIZE, sizes=1)
-_DEEPEST = MeasureWords(subject="the deepest cascade", verb="had", unit="step", degrees=DEPTH, sizes=1)
+_LARGEST = MeasureWords(subject="the largest cascade", verb="had", unit="post", scale="posts", degrees=SIZE, sizes=1)
+_DEEPEST = MeasureWords(subject="the deepest cascade", verb="had", unit="step", scale="steps", degrees=DEPTH, sizes=1)
 _ALONE = MeasureWords(subject="the share of posts without a reply or reshare", unit=SHARE, sizes=-1)
 _MEAN = MeasureWords(subject="the mean cascade", verb="had", unit="post", degrees=SIZE, sizes=1)
 _MEDIAN = msgspec.structs.replace(_MEAN, subject="the median cascade")
 _ENGAGEMENT = MeasureWords(subject="engagement per post seen")
-_KNOWN: Final[Mapping[str, MeasureWords]] = {
+_RATE: Final = "% a year"
+_ECONOMY: Final[Mapping[str, MeasureWords]] = {
+    "interest_rate": MeasureWords(subject="the interest rate", unit=PERCENT, scale=_RATE),
+    "inflation": MeasureWords(subject="inflation", unit=PERCENT, scale="% over the year"),
+    "gdp_growth": MeasureWords(subject="growth of output", unit=PERCENT, scale=_RATE),
+    "unemployment": MeasureWords(subject="unemployment", unit=PERCENT, scale="% of the labour force"),
+    "total_economic_value": MeasureWords(subject="total economic value", scale="units of account"),
+    "proposed": MeasureWords(subject="proposals", verb="were", degrees=NUMBER),
+    "accepted": MeasureWords(subject="accepted proposals", verb="were", degrees=NUMBER),
+    "rejected": MeasureWords(subject="rejected proposals", verb="were", degrees=NUMBER),
+    "applied": MeasureWords(subject="applied proposals", verb="were", degrees=NUMBER),
+}
+MEASURES: Final[Mapping[str, MeasureWords]] = {
     "largest_cascade": _LARGEST,
     "largest_cascade.size": _LARGEST,
     "cascades.size.max": _LARGEST,
@@ -172,14 +155,27 @@ _KNOWN: Final[Mapping[str, MeasureWords]] = {
     "engagement": _ENGAGEMENT,
     "behaviour.engagement_per_post_seen": _ENGAGEMENT,
     "fallback_share": MeasureWords(subject="the share of fallbacks among choices", unit=SHARE),
-    **{
-        key: MeasureWords(subject=each.name, unit=PERCENT if each.unit.startswith("%") else "")
-        for key, each in INDICATORS.items()
-    },
-    "interest_rate": MeasureWords(subject=f"the {INDICATORS['interest_rate'].name}", unit=PERCENT),
+    **_ECONOMY,
 }
+"""`{place of a measure or column of rounds.csv: its words}`, for sentences, tables, axes and notebooks alike."""
+INDICATORS: Final = {name: each for name, each in _ECONOMY.items() if each.scale}
+"""The indicators of an economy, by their columns of `rounds.csv`."""
+RATES: Final = tuple(name for name, each in INDICATORS.items() if each.unit == PERCENT)
+"""The indicators in percent."""
 _UNITS: Final = {"size": ("post", SIZE), "depth": ("step", DEPTH), "breadth": ("post", SIZE), "virality": ("", LEVEL)}
 """`{number of a cascade: (its unit, the words for a difference)}`."""
+
+
+def named(column: str, among: Collection[str] = ()) -> MeasureWords:
+    """Return what people call a column of `rounds.csv` or a total; its own words if it has no other name.
+
+    Args:
+        among: all columns or totals beside it. Those of an economy are known by its rates: another world may have an
+            `unemployment` that is no percentage.
+    """
+    if column in _ECONOMY and not all(name in among for name in RATES):
+        return MeasureWords(subject=column.replace("_", " "))
+    return MEASURES.get(column) or MeasureWords(subject=column.replace("_", " "))
 
 
 def words_of(name: str, place: str) -> MeasureWords:
@@ -205,8 +201,8 @@ def _at_the_end(words: MeasureWords) -> MeasureWords:
 
 
 def _of_summary(name: str, place: str) -> MeasureWords:
-    if place in _KNOWN:
-        return _KNOWN[place]
+    if place in MEASURES:
+        return MEASURES[place]
     if place in _ACTS:
         verb, one, several = _ACTS[place]
         grows = int(place in ("replies", "reshares"))

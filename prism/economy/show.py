@@ -128,7 +128,7 @@ class EconomyShow(Show):
     round = "quarter"
     title = "Indicators"
     pictures = ("quarters",)  # at the end of a quarter all nations are in the same state
-    numbers = tuple(Number(column=name, name=each.name, unit=each.unit) for name, each in INDICATORS.items())
+    numbers = tuple(Number(column=name, name=each.name, unit=each.scale) for name, each in INDICATORS.items())
     compared = ("rounds.mean.inflation", "rounds.mean.unemployment")
     tables = (CHAINS, QUARTERS)
     functions = (chain_id,)
@@ -138,7 +138,7 @@ class EconomyShow(Show):
         """Return what people call a column, also a count of proposals."""
         found = named(column, INDICATORS)
         target = self.config.economy.taylor.inflation_target if column == "inflation" else None
-        return Number(column=column, name=found.name, unit=found.unit, target=target)
+        return Number(column=column, name=found.name, unit=found.scale, target=target)
 
     def round_names(self, ticks: Sequence[int]) -> Sequence[str]:
         """Return the quarters after the real one from which the economy starts, or else those of simulated dates."""

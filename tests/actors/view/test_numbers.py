@@ -216,7 +216,7 @@ def test_a_list_has_the_figures_of_the_journal(asked: Asked, embedded: Path) -> 
         "likes": kinds["like"],
         "replies": kinds["reply"],
         "reshares": kinds["reshare"],
-        "posts in the largest cascade": largest,
+        "largest cascade, posts": largest,
     }
 
 
