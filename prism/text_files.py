@@ -8,7 +8,7 @@ import html
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePath
-from typing import Final
+from typing import Final, NamedTuple
 
 from prism.errors import InputError
 from prism.wording import counted
@@ -101,11 +101,45 @@ def check_format(source: str, content: str, formats: Sequence[str]) -> None:
         raise InputError(source, f"expected {content} in {expected} (also .gz), got {kind or 'no extension'}")
 
 
-def table_rows(text: str, source: str, separator: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """Yield each row of a table, with the line on which it begins: a quoted text may hold line ends.
+class Table(NamedTuple):
+    """A table in a text, without blank rows and without spaces around its cells.
 
-    Blank lines are left out.
+    Args:
+        line: that of the header.
+        header: the names of the columns; none in an empty text.
+        rows: the line on which each row begins, and its cells: as many as the header has.
+        separator: the character between cells.
     """
+
+    line: int
+    header: list[str]
+    rows: Iterator[tuple[int, list[str]]]
+    separator: str
+
+
+def read_table(text: str, source: str, names: Collection[str], *, keeps_blank: bool = False) -> Table:
+    """Return the table in a text. Rows are read, and refused, one by one.
+
+    Args:
+        names: those that its columns may have, in any case, by which its separator is found.
+        keeps_blank: blank rows count, too, unless they are blank lines.
+    """
+    separator = _separator_of(text, names)
+    stripped = ((line, [*map(str.strip, cells)]) for line, cells in _rows(text, source, separator))
+    rows = (row for row in stripped if keeps_blank or any(row[1]))
+    line, header = next(rows, (1, []))
+    return Table(line, header, _of_width(rows, len(header), source), separator)
+
+
+def _of_width(rows: Iterator[tuple[int, list[str]]], width: int, source: str) -> Iterator[tuple[int, list[str]]]:
+    for line, cells in rows:
+        if len(cells) != width:
+            raise InputError(source, f"expected {counted(width, 'column')}, got {len(cells)}", line=line)
+        yield line, cells
+
+
+def _rows(text: str, source: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row that is no blank line, with the line on which it begins: a quoted text may hold line ends."""
     lines = (f"{line}\n" for line in text.split("\n"))
     reader = csv.reader(lines, delimiter=separator, strict=True)
     line = 1
@@ -120,17 +154,8 @@ def table_rows(text: str, source: str, separator: str = ",") -> Iterator[tuple[i
         raise InputError(source, problem, line=line) from None
 
 
-def check_width(row: Sequence[str], width: int, source: str, line: int) -> None:
-    """Refuse a row that has not as many cells as the header."""
-    if len(row) != width:
-        raise InputError(source, f"expected {counted(width, 'column')}, got {len(row)}", line=line)
-
-
-def separator_of(text: str, names: Collection[str]) -> str:
-    """Return the separator with which the first line of a table has most of these columns, in any case.
-
-    If several have as many, it is the one with most columns.
-    """
+def _separator_of(text: str, names: Collection[str]) -> str:
+    """Return the separator with which the first line has most of these columns; of several, that with most columns."""
     known = {name.lower() for name in names}
     header = found[0] if (found := re.search(r"\S[^\n]*", text)) else ""
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from prism.economy.series import Figures, Series, lacking_text
 from prism.errors import InputError
 from prism.quarter import Quarter
-from prism.text_files import TABLES, check_format, check_width, decode_text, separator_of, table_rows
+from prism.text_files import TABLES, check_format, decode_text, read_table
 
 
 class _Column(NamedTuple):
@@ -83,19 +83,15 @@ def parse_series(data: bytes, source: str) -> Series:
     """
     check_format(source, "quarterly figures", TABLES)
     text = decode_text(data, source)
-    separator = separator_of(text, _KNOWN)
-    lines = [row for row in table_rows(text, source, separator) if any(map(str.strip, row[1]))]
-    if not lines:
+    table = read_table(text, source, _KNOWN)
+    if not table.header:
         raise InputError(source, f"is empty: expected a header with {EXPECTED}")
-    (header_line, header), *rows = lines
-    places = _places(header, source, header_line)
-    for line, fields in rows:
-        check_width(fields, len(header), source, line)
-    named = [(line, {name: fields[place].strip() for name, place in places.items()}) for line, fields in rows]
+    places = _places(table.header, source, table.line)
+    named = [(line, {name: fields[place] for name, place in places.items()}) for line, fields in table.rows]
     if not named:
         raise InputError(source, "holds no quarters: expected at least one line below the header")
     cells = [_Cell(column, line, row[column.name]) for line, row in named for column in _FIGURES]
-    point = _decimal_point(cells, separator, source)
+    point = _decimal_point(cells, table.separator, source)
     quarters = [_quarter(row, source, line) for line, row in named]
     for (before, after), (line, _) in zip(pairwise(quarters), named[1:], strict=True):
         if after != before.following:

@@ -16,7 +16,7 @@ from prism.config.load import given_setting
 from prism.errors import ConfigError, SettingError
 from prism.expectations import found, guess
 from prism.quoting import as_text
-from prism.text_files import separator_of, table_rows
+from prism.text_files import read_table
 
 CONDITIONS_MAX = 10_000
 
@@ -230,11 +230,10 @@ def table_conditions(text: str, source: str) -> tuple[Condition, ...]:
     A cell is read as a value in a configuration: `3`, `0.5`, `true`, `hot`. Without names, a row is called by its
     number: `c1` is the first one below the header.
     """
-    separator = separator_of(text, {NAME, *(each.path for each in settings())})
-    rows = [row for row in table_rows(text.removeprefix("\ufeff"), source, separator) if any(map(str.strip, row[1]))]
-    if len(rows) < 2:
+    table = read_table(text.removeprefix("\ufeff"), source, {NAME, *(each.path for each in settings())})
+    top, header, rows = table.line, table.header, [*table.rows]
+    if not rows:
         raise ConfigError(source, "expected a line with the names of settings, and a line for each condition")
-    top, header = rows[0][0], [cell.strip() for cell in rows[0][1]]
     for place, name in enumerate(header, start=1):
         if not name:
             raise ConfigError(source, f"column {place} has no name", line=top)
@@ -242,11 +241,11 @@ def table_conditions(text: str, source: str) -> tuple[Condition, ...]:
             raise ConfigError(source, f"the column {name} stands twice", line=top)
     if not [name for name in header if name != NAME]:
         raise ConfigError(source, "expected a column for a setting, such as feed.size", line=top)
-    if len(rows) - 1 > CONDITIONS_MAX:
-        raise ConfigError(source, f"expected at most {CONDITIONS_MAX:,} conditions, got {len(rows) - 1:,}")
-    width, found = len(str(len(rows) - 1)), list[Condition]()
+    if len(rows) > CONDITIONS_MAX:
+        raise ConfigError(source, f"expected at most {CONDITIONS_MAX:,} conditions, got {len(rows):,}")
+    width, found = len(str(len(rows))), list[Condition]()
     lines: dict[str, int] = {}
-    for number, (line, row) in enumerate(rows[1:], start=1):
+    for number, (line, row) in enumerate(rows, start=1):
         each = replace(_condition(header, row, f"c{number:0{width}d}", source, line), header=top)
         if each.name in lines:
             problem = f"the name {each.name} stands in line {lines[each.name]}, too"
@@ -257,11 +256,8 @@ def table_conditions(text: str, source: str) -> tuple[Condition, ...]:
 
 
 def _condition(header: Sequence[str], row: Sequence[str], number: str, source: str, line: int) -> Condition:
-    if len(row) != len(header):
-        raise ConfigError(source, f"expected {len(header)} cells, got {len(row)}", line=line)
     name, values = number, {}
-    for column, cell in zip(header, row, strict=True):
-        text = cell.strip()
+    for column, text in zip(header, row, strict=True):
         if not text:
             raise ConfigError(source, "is empty: expected a value in every row", key=column, line=line)
         if column == NAME:

@@ -225,7 +225,7 @@ def test_a_cell_of_any_table_is_bounded() -> None:
         f"text\n{cell}\n": lambda data: parse_posts(data, "t.csv", PopulationConfig()),
         f"region,share\n{cell},1\n": lambda data: parse_margin(data, "t.csv", shares),
         f"{hours},note\n{'1,' * 24}{cell}\n": lambda data: parse_hours(data, "t.csv"),
-        f"date,GDPC1\n{cell},1\n": lambda data: parse_series(data, "t.csv"),
+        f"date,realgdp,cpi,tbilrate,unemp\n{cell},1,1,1,1\n": lambda data: parse_series(data, "t.csv"),
         f"cascade,node,parent,delay_minutes\n{cell},0,-1,0\n": lambda data: parse_cascades(data, "t.csv"),
         f"name,feed.size\n{cell},1\n": lambda data: conditions_in(data, "t.csv"),
     }

@@ -18,7 +18,7 @@ from prism.errors import InputError
 from prism.expectations import found
 from prism.social.people.profile_rows import KINDS
 from prism.social.ties.follow_lists import plain_id
-from prism.text_files import TABLES, check_format, check_width, decode_text, separator_of, table_rows
+from prism.text_files import TABLES, check_format, decode_text, read_table
 
 COLUMNS: Final = tuple(f"h{hour:02d}" for hour in range(DAY_HOURS))
 """The columns of a table of counts. Others may be there, too."""
@@ -61,18 +61,15 @@ def parse_hours(data: bytes, source: str, _: object = None) -> Hours:
     """Return the columns h00 to h23 of a table, and the first of the columns that profiles have ids in."""
     check_hours_format(source)
     text = decode_text(data, source)
-    table = table_rows(text, source, separator_of(text, COLUMNS))
-    header = [name.strip().lower() for name in next(table, (1, []))[1]]
+    table = read_table(text, source, COLUMNS)
+    header = [name.lower() for name in table.header]
     for name in COLUMNS:
         if header.count(name) != 1:
             problem = f"expected a header with each of h00 to h23 once, got {header.count(name)} times {name}"
             raise InputError(source, problem, line=1)
     column = next((name for name in (*KINDS["id"], *KINDS["username"]) if name in header), "")
     accounts, ids = list[list[float]](), list[str]()
-    for line, row in table:
-        if not any(map(str.strip, row)):
-            continue
-        check_width(row, len(header), source, line)
+    for line, row in table.rows:
         if column:
             ids.append(plain_id(row[header.index(column)]))
         counts = []

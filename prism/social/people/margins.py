@@ -31,11 +31,9 @@ from prism.text_files import (
     TABLES,
     TRUTHS,
     check_format,
-    check_width,
     decode_text,
     plain_number,
-    separator_of,
-    table_rows,
+    read_table,
 )
 from prism.wording import counted
 
@@ -98,22 +96,19 @@ def parse_margin(data: bytes, source: str, config: PopulationConfig) -> MarginTa
     """Return the table in a file: a column for each attribute, and one of `share`, `percent` or `count`."""
     check_format(source, "margins", TABLES)
     text = decode_text(data, source, config.encoding, "population.encoding")
-    separator = separator_of(text, {*FIGURES, *config.attributes})
-    rows = table_rows(text, source, separator)
-    line, header = next(rows, (1, []))
-    columns = [each.lower() if each.lower() in FIGURES else each for each in map(str.strip, header)]
-    figure = _figure_of(columns, config, source, line)
+    found = read_table(text, source, {*FIGURES, *config.attributes})
+    columns = [each.lower() if each.lower() in FIGURES else each for each in found.header]
+    figure = _figure_of(columns, config, source, found.line)
     names = tuple(name for name in config.attributes if name in columns)
     # 1. The figure of each row.
     figures: dict[tuple[Category, ...], float] = {}
     lines: dict[tuple[Category, ...], int] = {}
-    for line, values in rows:
-        check_width(values, len(columns), source, line)
-        cells = dict(zip(columns, map(str.strip, values), strict=True))
+    for line, values in found.rows:
+        cells = dict(zip(columns, values, strict=True))
         row = tuple(_category(cells[name], name, config.attributes[name], source, line) for name in names)
         if row in figures:
             raise InputError(source, f"is the row of line {lines[row]} again", line=line)
-        lines[row], figures[row] = line, _number(cells[figure], figure, source, line, has_groups=separator != ";")
+        lines[row], figures[row] = line, _number(cells[figure], figure, source, line, has_groups=found.separator != ";")
     # 2. Every combination has one.
     table = MarginTable(source, names, figures, None)
     for row in product(*table.categories.values()):

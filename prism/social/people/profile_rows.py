@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from prism.errors import InputError
-from prism.text_files import MISSING, TABLES, check_width, file_format, separator_of, table_rows
+from prism.text_files import MISSING, TABLES, file_format, read_table
 from prism.wording import cut
 
 KINDS: Final = {
@@ -121,12 +121,10 @@ def read_rows(text: str, source: str, known: Collection[str], noun: str = "profi
     if file_format(source) not in TABLES or text.lstrip()[:1] in ("[", "{"):
         entries, lines = _json_rows(text, source, noun)
         return FileRows(source, noun, tuple(dict.fromkeys(key for row in entries for key in row)), entries, lines, None)
-    rows = table_rows(text, source, separator_of(text, known))
-    header_line, header = next(rows)
-    table = FileRows(source, noun, tuple(map(str.strip, header)), [], [], header_line)
-    for line, values in rows:
-        check_width(values, len(header), source, line)
-        table.rows.append(dict(zip(table.columns, map(str.strip, values), strict=True)))
+    found = read_table(text, source, known, keeps_blank=True)
+    table = FileRows(source, noun, tuple(found.header), [], [], found.line)
+    for line, cells in found.rows:
+        table.rows.append(dict(zip(table.columns, cells, strict=True)))
         table.lines.append(line)
     return table
 
