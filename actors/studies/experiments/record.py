@@ -20,8 +20,7 @@ from actors.core.errors import RunDirectoryError
 from actors.core.files import read_json, read_regular
 from actors.results.measures import BY
 from actors.store.lock import holder_of
-from actors.store.manifest import read_summary
-from actors.studies.experiments.cells import CELLS
+from actors.studies.experiments.cells import CELLS, is_done
 from actors.studies.experiments.outcome import OUTCOME, RESULTS, Outcome, outcome_of
 from actors.studies.experiments.plan import Plan
 from actors.studies.experiments.plan_record import (
@@ -161,7 +160,7 @@ def _written(path: Path, name: str) -> float:
 def cell_state(out: Path, key: str) -> CellState:
     """Return the state of a cell of the experiment in a directory."""
     path = out / CELLS / key
-    if str(read_summary(path).get("status", "")).startswith("done"):
+    if is_done(path):
         return CellState.DONE
     if not path.exists():
         return CellState.WAITING
