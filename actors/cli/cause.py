@@ -28,7 +28,6 @@ from actors.studies.causes.oracles import tape_beside
 from actors.studies.causes.record import KINDS, Causes, keep
 from actors.studies.causes.search import causes
 from actors.studies.causes.words import answered_words, interval, number, signed, tried_words
-from prism.quoting import printable
 
 
 def _kinds(_: click.Context, __: click.Parameter, value: str) -> Sequence[str]:
@@ -60,12 +59,6 @@ class _Outcome(click.ParamType[str]):
     callback=_kinds,
     metavar="KIND,...",
     help=f"Undo these alone: {', '.join(KINDS)}.  [default: all that the run's domain has]",
-)
-@click.option(
-    "--groups",
-    default="",
-    metavar="ATTRIBUTE",
-    help="Share the outcome out among groups of people by this attribute, and undo nothing else unless --by says so.",
 )
 @click.option(
     "--since",
@@ -116,7 +109,6 @@ def cause(  # one for each option
     *,
     of: str,
     by: Sequence[str],
-    groups: str,
     since: int | None,
     budget: int,
     top: int,
@@ -130,7 +122,6 @@ def cause(  # one for each option
     \b
       prism cause runs/default-001 --of likes
       prism cause runs/default-001 --of cascade:285212672 --by people,ties --budget 2000
-      prism cause runs/default-001 --of rounds.mean.likes --groups party
 
     RUN is the run's directory; the result is kept in RUN/causes, and no other file changes. Each thing is undone in
     another future of the run: a person is silent, a tie or a post is absent, a decision is another one, an intervention
@@ -145,7 +136,7 @@ def cause(  # one for each option
     ask_to_run_code(path)
     where: dict[str, Any] = {"jobs": jobs, "ask": ask, "tape": tape_beside(shown(path))}
     numbers: dict[str, Any] = {"since": since, "budget": budget, "top": top, "draws": draws, **where}
-    found = anyio.run(futures_shown, partial(causes, path, of, by=by, groups=groups, **numbers))
+    found = anyio.run(futures_shown, partial(causes, path, of, by=by, **numbers))
     found = msgspec.structs.replace(found, run=str(shown(path)))
     show_result(found, json_path, partial(_print, found))
     # Write the causes to the run's directory and print the path; if they cannot be written, print the reason.
@@ -171,10 +162,6 @@ def causes_view(found: Causes) -> RenderableType:
         *(Text(f"  {tried_words(each, found.value)}") for each in found.tried),
         *(Text(f"  {each}") for each in answered_words(found)),
     ]
-    if found.groups:
-        rows = [(each.group, f"{each.people:,}", interval(each.share)) for each in found.groups]
-        rows.append(("all silent", "", number(found.without_groups or 0.0)))
-        parts.append(table(("group", ">people", ">share [95%]"), rows, f"shares by {printable(found.attribute)}"))
     if found.causes:
         has_draws = any(each.other_draws is not None for each in found.causes)
         effects = [

@@ -76,7 +76,6 @@ def _parts(found: Causes, run: Shown, name: str) -> Iterator[Node]:
     tree = run.posts.tree(int(post)) if post != found.of and post.isdecimal() else []
     charts = [_tree(found, tree, run.tick_seconds)] if len(tree) > 1 and _all(found) else []
     charts += [_effects(found)] if found.causes else []
-    charts += [_groups(found)] if found.groups else []
     if charts:
         yield grid(charts, name)
     if any(each.tried for each in found.tried):
@@ -148,32 +147,6 @@ def _drawn(cause: Cause) -> tuple[str, str]:
 
 def _signed(value: float) -> str:
     return f"{'+' if value > 0 else ''}{pages_number(value)}"
-
-
-def _groups(found: Causes) -> Chart:
-    bars = [
-        Row(f"{each.group} ({_people(each.people)})", None, each.share.low, each.share.high, TEXT, bar=each.share.mean)
-        for each in found.groups
-    ]
-    silent = number(found.without_groups or 0.0)
-    table = Table(
-        (found.attribute, "people", "share", "95% interval"),
-        [
-            (each.group, count(each.people), _signed(each.share.mean), span(each.share.low, each.share.high))
-            for each in found.groups
-        ],
-    )
-    is_exact = all(each.share.low is None for each in found.groups)
-    how = "all orders in which groups begin to speak" if is_exact else "a sample of orders, with 95% intervals"
-    reading = (
-        f"{found.of} is {number(found.value)} in the run, and would be {silent} with all groups silent. The shares add "
-        f"up to the difference. They are of {how}."
-    )
-    return chart_of(rows(bars, f"share in {found.of}", f"Shares of groups by {found.attribute}", reading), table)
-
-
-def _people(number_of: int) -> str:
-    return "1 person" if number_of == 1 else f"{number_of:,} people"
 
 
 def _all(found: Causes) -> tuple[Cause, ...]:

@@ -53,14 +53,6 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None = None
 
 
-class GroupShare(msgspec.Struct, frozen=True, kw_only=True):
-    """The share of a group of people in the outcome: its Shapley value."""
-
-    group: str  # the value of the attribute that makes the group
-    people: int  # how many have it
-    share: Interval  # with an interval if only some of the orders of the groups were looked at
-
-
 class Causes(msgspec.Struct, frozen=True, kw_only=True):
     """The things that made an outcome, the largest effect first."""
 
@@ -72,11 +64,6 @@ class Causes(msgspec.Struct, frozen=True, kw_only=True):
     tried: tuple[Tried, ...]  # what was tried of each kind
     causes: tuple[Cause, ...]  # those with the largest effects, also under other draws
     smaller: tuple[Cause, ...] = ()  # the others that have an effect
-    attribute: str = ""  # the attribute that makes the groups; empty if no groups were asked for
-    # the shares of groups of people, which add up to the value less `without_groups`: its value with all of them
-    # silent, or None if no groups were asked for
-    groups: tuple[GroupShare, ...] = ()
-    without_groups: float | None = None
     futures: int  # how many other futures were run, those under other draws included
     kept: int  # the questions of these futures that keep their recorded answers
     # those that were never asked, and that the embedded oracle answers. Both are 0 for a run whose oracle computes its
@@ -98,9 +85,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 def keep(path: Path, found: Causes) -> Path:
     """Write the causes of an outcome beside a run's other files, in place of earlier ones; return the file.
 
-    A search without groups keeps the shares of groups that an earlier search has found in the same ticks; a search for
-    groups alone keeps the earlier causes. The file names the run by its directory's name alone, because it goes with
-    the run to other machines.
+    The file names the run by its directory's name alone, because it goes with the run to other machines.
     """
     file = path / CAUSES / f"{quote(found.of.replace(':', '-'), safe='')}.json"
     try:
@@ -108,7 +93,7 @@ def keep(path: Path, found: Causes) -> Path:
         file.parent.mkdir(exist_ok=True)
     except OSError as error:
         raise run_directory_error(error, f"{error.filename or file}: cannot be written") from None
-    write_json(file, msgspec.structs.replace(_with_earlier(found, file), run=path.resolve().name))
+    write_json(file, msgspec.structs.replace(found, run=path.resolve().name))
     return file
 
 
@@ -122,18 +107,3 @@ def kept_causes(path: Path) -> Kept:
         except OSError as error:
             problems.append(f"{CAUSES}/{file.name}: cannot be read: {error.strerror or error}")
     return Kept(found=tuple(found), problems=tuple(problems))
-
-
-def _with_earlier(found: Causes, file: Path) -> Causes:
-    """Return causes, completed by the parts that this search has not looked for and an earlier one has found."""
-    try:
-        earlier = read_json(file, Causes)
-    except OSError:
-        return found
-    if (earlier.ticks, earlier.value, earlier.since) != (found.ticks, found.value, found.since):
-        return found
-    missing = [*([] if found.tried else _TRIED), *([] if found.groups else _GROUPS)]
-    return msgspec.structs.replace(found, **{name: getattr(earlier, name) for name in missing})
-
-
-_TRIED, _GROUPS = ("tried", "causes", "smaller"), ("attribute", "groups", "without_groups")

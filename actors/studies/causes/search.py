@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AsyncExitStack
-from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
 from anyio import to_thread
-from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
 from actors.explain.path import chosen_agent
@@ -22,8 +19,8 @@ from actors.store.course import read_course
 from actors.studies.causes.candidates import Candidate, Candidates, candidates_of, kinds_of, only_of, words_of
 from actors.studies.causes.futures import Futures, Outcome
 from actors.studies.causes.oracles import tape_beside
-from actors.studies.causes.record import DECISIONS, KINDS, PEOPLE, POSTS, Cause, Causes, GroupShare, Tried
-from actors.studies.causes.sample import groups_of, orders_of, sample, shares, shares_of, total
+from actors.studies.causes.record import DECISIONS, KINDS, PEOPLE, POSTS, Cause, Causes, Tried
+from actors.studies.causes.sample import sample, shares, total
 from actors.studies.causes.track import CASCADE
 from actors.studies.causes.undone import Processes, Undone, outcomes_of
 from actors.studies.causes.words import added_nodes
@@ -37,7 +34,6 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
     of: str,
     *,
     by: Collection[str] = (),
-    groups: str = "",
     agent: int | None = None,
     since: int | None = None,
     budget: int = 500,
@@ -53,11 +49,10 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
     Args:
         path: the run's directory.
         of: the measure, as experiments name it, or `cascade:POST`, the posts in the cascade of a post.
-        by: the kinds of things that are undone; none for all that the domain has, or for no such thing with `groups`.
-        groups: an attribute of people: the outcome is shared out among the groups that it makes; empty for no groups.
+        by: the kinds of things that are undone; none for all that the domain has.
         agent: undo only the presence, decisions, ties and posts of this agent; None for all agents.
         since: the tick from which people fall silent and ties end; by default 0, or that in which the post was made.
-        budget: the most things that are undone under the run's own draws; and the most futures with silent groups.
+        budget: the most things that are undone under the run's own draws.
         top: the causes that are returned; draws: the other draws under which each of these is looked at.
         jobs: futures at once; the result is the same.
         ask: the most new questions that the run's model answers; above 0, one process alone runs futures.
@@ -72,9 +67,7 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
         if jobs > 1 and not ask:
             place = stack.enter_context(Processes(path, of, futures.run.length, jobs))
         search = _Search(futures, of, since, on_progress, place)
-        shared = await search.shared_out(groups, budget) if groups else {}
-        found = await search.causes(by or (() if groups else kinds_of(futures.run)), agent, budget, top, draws)
-    return replace(found, **shared)
+        return await search.causes(by or kinds_of(futures.run), agent, budget, top, draws)
 
 
 class _Search:
@@ -139,23 +132,6 @@ class _Search:
             taped=sum(each.taped for each in self._seen),
             notes=tuple(notes),
         )
-
-    async def shared_out(self, attribute: str, budget: int) -> dict[str, Any]:
-        """Return the shares of groups of people in the outcome, and the outcome without all of them."""
-        groups, since = groups_of(self._run, attribute), self._since
-        orders = orders_of(len(groups), budget, self._run.config.simulation.seed)
-        everybody = frozenset(range(len(groups)))
-        coalitions = [each for each in orders.coalitions() if each != everybody]
-        silent = [tuple(chain.from_iterable(groups[at].people for at in everybody - each)) for each in coalitions]
-        outcomes = await self._outcomes([Undone(since, None, silent=tuple(sorted(each))) for each in silent])
-        values = {each: outcome.value for each, outcome in zip(coalitions, outcomes, strict=True)}
-        values[everybody] = (await self._futures.recorded()).value
-        shares = shares_of(orders, values.__getitem__)
-        found = [
-            GroupShare(group=group.name, people=len(group.people), share=share)
-            for group, share in zip(groups, shares, strict=True)
-        ]
-        return {"attribute": attribute, "groups": tuple(found), "without_groups": values[frozenset()]}
 
     def _cause(
         self, candidate: tuple[Candidate, float], outcome: Outcome, effect: float, other_draws: Interval | None

@@ -22,7 +22,6 @@ from actors.logs.setup import logging_to
 from actors.studies.causes.candidates import Candidate, change_of
 from actors.studies.causes.futures import Change, Futures, Outcome
 from actors.studies.experiments.processes import Pool
-from prism.config import InterventionConfig
 from prism.rng import WORLD, Draw, integer
 
 SEEDS = 1 << 31  # the seeds of other draws are below this
@@ -35,7 +34,6 @@ class Undone(NamedTuple):
     candidate: Candidate | None  # what is undone; None for nothing
     draw: int | None = None  # the number of other draws; None for those of the run
     drawn_at: int = 0  # the tick from which these are used
-    silent: tuple[int, ...] = ()  # people who are silent besides
 
 
 async def outcomes_of(
@@ -55,8 +53,6 @@ async def outcomes_of(
 
 
 def _change(futures: Futures, each: Undone) -> Change:
-    if each.silent:
-        return Change(added=InterventionConfig(tick=each.tick, silence=each.silent))
     return Change() if each.candidate is None else change_of(futures.run, each.candidate, futures.known)
 
 

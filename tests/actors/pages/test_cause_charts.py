@@ -10,7 +10,6 @@ from actors.pages.cause_charts import (
     LEVELS,
     Shown,
     _causes_of,
-    _groups,
     _tree,
     anchor,
     cause_parts,
@@ -18,7 +17,7 @@ from actors.pages.cause_charts import (
 from actors.pages.html import rendered
 from actors.plots import render
 from actors.store.posts import MadePost, Posts
-from actors.studies.causes.record import Cause, Causes, GroupShare, Kept, Tried
+from actors.studies.causes.record import Cause, Causes, Kept, Tried
 from prism.events import MADE
 from prism.experiment.intervals import Interval
 from tests.hostile_texts import MARKUP
@@ -104,17 +103,6 @@ def test_the_tree_marks_posts_by_the_share_of_their_cause_and_tells_it_in_a_tabl
         ("5", "+0.250"),
     ]
     assert "Of 4 posts, 4 (100%) have a known cause" in rendered(chart.reading)
-
-
-def test_groups_have_a_bar_each_and_what_is_left_without_them() -> None:
-    share = Interval(mean=3.0, low=None, high=None, sd=0.0, count=2)
-    groups = (GroupShare(group="left", people=1, share=share), GroupShare(group="right", people=2, share=share))
-    chart = _groups(replace(FOUND, attribute="party", groups=groups, without_groups=1.0))
-    assert chart.title == "Shares of groups by party"
-    assert rendered(chart.reading).startswith(
-        "cascade:1 is 4 in the run, and would be 1 with all groups silent. The shares add up to the difference. They"
-    )
-    assert [row[:2] for row in chart.table.rows] == [("left", "1"), ("right", "2")]
 
 
 def test_what_was_found_is_said_in_words_with_its_id_and_what_cannot_be_read() -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from actors.studies.causes.record import Cause, Causes, GroupShare, Tried, keep, kept_causes
-from prism.experiment.intervals import Interval
+from actors.studies.causes.record import Cause, Causes, keep, kept_causes
 from tests.catalogue import catalogue
 
 LIKES = Causes(
@@ -29,22 +28,6 @@ def test_causes_are_read_as_they_were_kept_without_the_place_of_the_run(tmp_path
     keep(tmp_path, replace(LIKES, of="cascade:12"))
     assert [each.of for each in kept_causes(tmp_path).found] == ["cascade:12", "likes"]
     assert kept_causes(tmp_path).found[1] == replace(LIKES, run=tmp_path.name)
-
-
-def test_groups_and_causes_of_the_same_ticks_are_kept_together(tmp_path: Path) -> None:
-    shares = (GroupShare(group="left", people=2, share=Interval(mean=4.0, low=None, high=None, sd=0.0, count=1)),)
-    tried = (Tried(kind="people", candidates=2, tried=2, with_effect=1, total=3.0),)
-    causes = replace(LIKES, run=tmp_path.name, tried=tried)
-    groups = replace(causes, tried=(), causes=(), attribute="party", groups=shares, without_groups=6.0)
-    whole = replace(groups, tried=tried, causes=causes.causes)
-    for first, second in ((causes, groups), (groups, causes)):
-        keep(tmp_path, first)
-        keep(tmp_path, second)
-        assert kept_causes(tmp_path).found == (whole,)
-        (tmp_path / "causes" / "likes.json").unlink()
-    keep(tmp_path, causes)
-    keep(tmp_path, replace(groups, ticks=48))
-    assert kept_causes(tmp_path).found == (replace(groups, ticks=48),)
 
 
 @catalogue("of", ["../likes", "%2e"])
