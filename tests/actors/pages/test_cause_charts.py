@@ -122,6 +122,6 @@ def test_nothing_with_an_effect_has_no_picture_and_names_are_text() -> None:
     assert "Nothing that was undone changes it." in page
     assert "<svg" not in page
     text = "".join(MARKUP.values())
-    page = html(replace(FOUND, of="likes", attribute=text, causes=(replace(FOUND.causes[0], what=text),), smaller=()))
+    page = html(replace(FOUND, of="likes", causes=(replace(FOUND.causes[0], what=text),), smaller=()))
     assert "<script" not in page
     assert "<img" not in page
