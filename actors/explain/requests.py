@@ -12,7 +12,6 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory
-from threading import Lock
 from typing import Any
 
 from actors.explain.retrace import OpenRun
@@ -37,7 +36,7 @@ class _EndError(Exception):
 
 
 class Requests:
-    """The requests that a run's questions led to.
+    """A model that notes its requests, and answers what its tapes have.
 
     Args:
         dialect: how the server was told a schema; empty if that is not known: messages are as the oracle wrote them.
@@ -45,20 +44,13 @@ class Requests:
         tapes: the tapes of the run and of those that it branched off, its own first.
     """
 
-    def __init__(self, dialect: str, usual: str, tapes: Sequence[Tape]) -> None:
-        self._dialect = dialect
-        self._usual = usual
-        self._tapes = [TapedModel(None, tape, "replay") for tape in tapes]
+    name = "none"
+    identity = Identity(backend="none", model="", dialect="", options={})
+
+    def __init__(self, dialect: str = "", usual: str = "", tapes: Sequence[TapedModel] = ()) -> None:
+        self._dialect, self._usual, self._tapes = dialect, usual, tapes
         self._found: list[Node] = []
         self._method = ""
-
-    @property
-    def model(self) -> _Untaped:
-        return _Taped(self, self._tapes[0]) if self._tapes else _Untaped(self)
-
-    @property
-    def has_tapes(self) -> bool:
-        return bool(self._tapes)
 
     async def of(self, domain: Domain, asker: StatefulAgent[Any], question: Question[Any], method: str) -> list[Node]:
         """Return the requests of a question in order, each `sent`, and `replied` after it if a tape has the reply.
@@ -69,15 +61,13 @@ class Requests:
         """
         self._found, self._method = [], method or self._usual
         options = [type(asker.state)(option) for option in question.options]
-        oracle = domain.oracle(self.model)
-        with (
-            _decisions_unlogged,
-            suppress(Exception),
-        ):  # a failure on the tape, an unreadable text, or the end of what is known
+        oracle = domain.oracle(self)
+        # The error is a failure on the tape, an unreadable text, or the end of what is known.
+        with _decisions_unlogged(), suppress(Exception):
             await oracle.checked_answer(asker, asker.state, question.trigger, options, question.context)
         return self._found
 
-    async def chat(self, request: ChatRequest) -> Completion:
+    async def complete(self, request: ChatRequest) -> Completion:
         """Note a chat, and return its reply on a tape."""
         self._sent("chat", "as a chat", self._messages(request), schema=request.schema)
         for tape in self._tapes:
@@ -92,7 +82,7 @@ class Requests:
             return said
         raise _EndError
 
-    async def choice(self, request: ChoiceRequest) -> Distribution | Undecided | None:
+    async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
         """Note a choice, if it was put to the server as a choice, and return its reply on a tape."""
         for tape in self._tapes:
             try:
@@ -114,6 +104,12 @@ class Requests:
             return None
         self._note_choice(request, self._method)
         raise _EndError
+
+    async def check(self) -> Health:
+        raise _EndError
+
+    async def aclose(self) -> None:
+        """Do nothing."""
 
     def _note_choice(self, request: ChoiceRequest, method: str) -> None:
         if method == LETTERS:
@@ -160,37 +156,15 @@ def _problem(error: LLMFailureException) -> str:
     return f"{error.reason}: {error.detail}" if error.detail else error.reason
 
 
-class _Untaped:
-    """A model that notes its requests; without a tape it answers nothing."""
-
-    name = "none"
-    identity = Identity(backend="none", model="", dialect="", options={})
-
-    def __init__(self, requests: Requests) -> None:
-        self._requests = requests
-
-    async def complete(self, request: ChatRequest) -> Completion:
-        return await self._requests.chat(request)
-
-    async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
-        return await self._requests.choice(request)
-
-    async def check(self) -> Health:
-        raise _EndError
-
-    async def aclose(self) -> None:
-        """Do nothing."""
-
-
-class _Taped(_Untaped, TapedModel):
-    """A model that notes its requests. It is a `TapedModel`, so an oracle treats its answers as a replay's."""
+class TapedRequests(Requests, TapedModel):
+    """Requests with tapes. It is a `TapedModel`, so an oracle treats its answers as a replay's."""
 
     mode = "replay"
     model = None
 
-    def __init__(self, requests: Requests, first: TapedModel) -> None:
-        super().__init__(requests)
-        self.identity = first.identity
+    def __init__(self, dialect: str, usual: str, tapes: Sequence[TapedModel]) -> None:
+        super().__init__(dialect, usual, tapes)
+        self.identity = tapes[0].identity
 
 
 @contextmanager
@@ -201,35 +175,21 @@ def requests_of(run: OpenRun) -> Iterator[Requests]:
     """
     usual = next((method for method in (SYSTEMONE, LETTERS) if f"({method})" in run.manifest.oracle), "json")
     with ExitStack() as stack:
-        tapes = [tape for path in _tapes_of(run) if (tape := _opened(path, stack)) is not None]
-        yield Requests(run.manifest.dialect, usual, tapes)
+        opened = [_opened(path, stack) for path in _tapes_of(run)]
+        tapes = [TapedModel(None, tape, "replay") for tape in opened if tape is not None]
+        yield (TapedRequests if tapes else Requests)(run.manifest.dialect, usual, tapes)
 
 
-class _Mute:
-    """A logger that is silent while any thread is inside a `with` block of it."""
-
-    def __init__(self, name: str) -> None:
-        self._logger = logging.getLogger(name)
-        self._lock = Lock()
-        self._within = 0
-        self._level = logging.NOTSET
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._within:
-                self._level = self._logger.level
-                self._logger.setLevel(logging.CRITICAL)
-            self._within += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._within -= 1
-            if not self._within:
-                self._logger.setLevel(self._level)
-
-
-_decisions_unlogged = _Mute("prism")
-"""Decisions are logged when they are made, and not once more when their questions are worked out again."""
+@contextmanager
+def _decisions_unlogged() -> Iterator[None]:
+    """Log nothing in the block: a decision is logged when it is made, not when its question is worked out again."""
+    logger = logging.getLogger("prism")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _tapes_of(run: OpenRun) -> list[Path]:

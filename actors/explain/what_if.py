@@ -43,6 +43,7 @@ from actors.store.recorded_ticks import RecordedTicks
 from prism.agents import Question, Source, Update
 from prism.economy.nation import decided_otherwise
 from prism.events import AttributeSet, PostEvent, TieChanged
+from prism.llm import TapedModel
 from prism.quoting import compact, printable
 from prism.statechart import Answer, Oracle
 from prism.wording import counted
@@ -254,7 +255,7 @@ async def _substitute(
     if run.config.oracle.backend == "choice":
         return Substitute(departs, domain.oracle(), None, None, replaces)
     requests = stack.enter_context(requests_of(run))
-    taped = domain.oracle(requests.model) if requests.has_tapes else None
+    taped = domain.oracle(requests) if isinstance(requests, TapedModel) else None
     asked = None
     if ask:
         untaped = msgspec.structs.replace(run.config.oracle, tape="off")
