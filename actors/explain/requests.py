@@ -118,7 +118,7 @@ class Requests:
             return
         options = [f"{name}: {meaning}" if meaning else name for name, meaning in request.options.items()]
         texts = [("instructions", request.instructions), ("state", request.state)]
-        texts += [("option", option) for option in options]
+        texts.append(("options", "\n".join(options)))
         self._sent(SYSTEMONE, "for probabilities (systemone)", texts, options=request.options)
 
     def _sent(self, way: str, words: str, texts: Iterable[tuple[str, str]], **told: Any) -> None:

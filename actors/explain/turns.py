@@ -156,7 +156,7 @@ def rows_of(traced: TracedTurn) -> list[Node]:
             guard = getattr(row.guard, "__qualname__", None) or type(row.guard).__qualname__
         target = None if row.target is None else str(row.target)
         outer = f", {counted(row.level, 'state')} around it" if row.level else ""
-        leads = f"{target or 'as the oracle decides'}{outer}{'  <- taken' if is_taken else ''}"
+        leads = "" if row.name.endswith(f"> {target}") else f" -> {target or 'as the oracle decides'}"
         value = {
             "name": row.name,
             "target": target,
@@ -171,7 +171,8 @@ def rows_of(traced: TracedTurn) -> list[Node]:
         below = [Node(kind=kind, text=words) for kind, words in (("if", guard), ("error", each.error)) if words]
         if found and guard and (guard, each.outcome) == (found[-1].value["guard"], found[-1].value["outcome"]):
             found[-1] = replace(found[-1], children=())  # one guard of several rows stands below the last of them
-        text = f"{_MARKS.get(each.outcome, 'no'):<5} {row.name} -> {leads}"
+        taken_mark = "  <- taken" if is_taken else ""
+        text = f"{_MARKS.get(each.outcome, 'no'):<5} {row.name}{leads}{outer}{taken_mark}"
         found.append(Node(kind="row", text=text, value=value, children=(*below,)))
     return found
 

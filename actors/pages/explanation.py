@@ -63,5 +63,6 @@ def _shares(node: Node) -> Element | None:
             tag("span", f"{share:.1%}"),
         )
         for name, share in (node.value.get("probabilities") or {}).items()
+        if node.kind != "replied"  # a text below it has them
     ]
     return tag("ul", *bars, class_="options") if bars else None

@@ -25,7 +25,7 @@ export function whyPanel(session, centre, agent, ends) {
     const wanted = (asked = session.why);
     place();
     if (!wanted) return;
-    put(title, `What led to what ${session.page.noun} ${count(wanted.agent)} did in tick ${count(wanted.tick)}.`);
+    put(title, `What led to tick ${count(wanted.tick)}`);
     box.scrollIntoView({ block: wide.matches ? "nearest" : "start" });
     box.focus({ preventScroll: true });
     try {
