@@ -20,6 +20,7 @@ from actors.factory.shipped import (
     studies,
     template_files,
 )
+from prism.config import settings
 
 
 @click.command()
@@ -35,7 +36,13 @@ from actors.factory.shipped import (
 @click.option(
     "--list", "lists", is_flag=True, help="List the configurations and studies that come with PRISM, and write nothing."
 )
-def init(directory: Path | None, example: str | None, template: str | None, *, lists: bool) -> None:
+@click.option(
+    "--settings",
+    "word",
+    metavar="WORD",
+    help="List the settings with WORD in their names, with their defaults and meanings, and write nothing.",
+)
+def init(directory: Path | None, example: str | None, template: str | None, word: str | None, *, lists: bool) -> None:
     """Write a configuration to start from: DIR/prism.yaml.
 
     It has the dozen settings that a first study changes, each with its meaning and its default. It runs as it is,
@@ -52,6 +59,12 @@ def init(directory: Path | None, example: str | None, template: str | None, *, l
     """
     if lists:
         echo(_list())
+        return
+    if word is not None:
+        named = [each for each in settings() if word.lower() in each.path]
+        if not named:
+            raise click.UsageError(f"no setting has {word!r} in its name")
+        echo("\n".join(f"{each.path}: {each.default} ({each.type})\n    {each.description}" for each in named))
         return
     if example is not None and template is not None:
         raise click.UsageError("--example and --template exclude each other: each has its own domain")

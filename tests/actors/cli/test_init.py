@@ -42,6 +42,14 @@ def test_init_lists_the_examples(prism: Prism) -> None:
     assert not Path("default").exists()
 
 
+def test_init_lists_the_settings_with_a_word_in_their_names(prism: Prism) -> None:
+    lines = prism("init", "--settings", "feed.re").out.splitlines()
+    assert lines[0] == "feed.recent: 1000 (int 1 to 1000000)"
+    assert [line.split(":")[0] for line in lines[::2]] == ["feed.recent", "feed.reshare_credit"]
+    ended = prism("init", "--settings", "sise")
+    assert (ended.code, ended.err.splitlines()[-1]) == (2, "prism: no setting has 'sise' in its name")
+
+
 @catalogue("name", examples())
 def test_init_writes_each_example_into_a_directory_of_its_name(name: str, prism: Prism) -> None:
     ended = prism("init", "--example", name)
