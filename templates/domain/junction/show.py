@@ -45,6 +45,7 @@ ORDER BY p.place, p.agent
 class TrafficShow(Show):
     """The tables, names and panels of the lights. PRISM finds it as `SHOW` in `domain.py`."""
 
+    agent = "light"
     agents = "lights"
     title = "The traffic"
     numbers = (

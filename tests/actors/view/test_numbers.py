@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 from actors.pages.html import rendered, tag
+from actors.pages.time_charts import world_chart
+from actors.results.run_record import RunRecord, groups_of
 from actors.store import followed, record
 from actors.store.followed import COUNTED, Followed
 from actors.store.messages import ticks_of
@@ -203,7 +205,17 @@ def test_the_council_says_what_each_nation_proposed_and_why(economy: Path) -> No
 
 def test_an_economy_has_a_target_and_history_from_the_file_that_it_starts_from(economy: Path) -> None:
     drawn = Asked(economy, economy.name).part(f"runs/{economy.name}/sections")
-    assert "Dots: us-macro-quarterly.csv, the same quarters of history." in drawn
+    assert "Dots: us-macro-quarterly.csv, the same quarters of history. Dashed: the target." in drawn
+
+
+def test_numbers_of_a_domain_have_its_targets_and_its_real_levels(economy: Path) -> None:
+    groups, _ = groups_of([RunRecord(economy, "economy")])
+    chart = world_chart(groups)
+    assert chart is not None
+    assert "Dashed: the target. Dots: the real levels." in rendered(chart.reading)
+    kinds = [(row["panel"], row["kind"]) for row in json.loads(next(iter(chart.drawn.to_dict()["datasets"].values())))]
+    assert kinds.count(("interest rate, % a year", "dot")) == 4
+    assert [panel for panel, kind in kinds if kind == "target"] == ["inflation, % over the year"]
 
 
 def test_a_list_has_the_figures_of_the_journal(asked: Asked, embedded: Path) -> None:
