@@ -61,7 +61,7 @@ SECTIONS = {
         "ask": "Put a questionnaire to people of a run, as they were at a moment of it.",
     },
     "Care": {
-        "runs": "List the runs in a directory, with their state.",
+        "runs": "List the runs in a directory, the newest first, with their state.",
         "watch": "Show the progress of runs of other processes.",
         "doctor": "Show what is installed, and whether the oracle answers.",
         "verify": "Check every file of a run, and that the files agree.",

@@ -10,7 +10,7 @@ from tests.actors.studies.experiments.files import write_experiment
 from tests.no_locks import without_locks
 
 READERS = {
-    ("runs", "runs"): "one  done",
+    ("runs", "runs"): "one  social  done",
     ("report", "runs/one", "--out", "page.html"): "page.html",
     ("pack", "runs/one", "--out", "one.prism"): "one.prism",
     ("export", "runs/one", "--to", "csv", "--out", "tables"): "tables: ",
