@@ -22,6 +22,7 @@ import numpy as np
 
 from actors.core.errors import NoMeasureError, RunDirectoryError
 from actors.factory.domains import build_domain
+from actors.results.observed import trees_in
 from actors.store.course import read_course
 from actors.store.manifest import CONFIG, read_summary
 from actors.store.posts import Posts
@@ -33,7 +34,7 @@ from prism.distribution import IN_WORDS, is_statistic, share_of_at_least, spread
 from prism.domain import Domain
 from prism.events import MADE
 from prism.expectations import guess
-from prism.scorecard import TreeShape, shape_of, trees_of
+from prism.scorecard import TreeShape, shape_of
 
 ROUNDS_PREFIX, CASCADES, BY = "rounds.", "cascades.", "by."
 MEAN, GROWTH = "mean", "growth"
@@ -234,8 +235,7 @@ class RunNumbers:
 
     @cached_property
     def _trees(self) -> list[TreeShape]:
-        posts = ((each.post, each.tick, each.parent) for each in self._posts_and_likers[0].at(slice(None)))
-        return [shape_of(tree) for tree in trees_of([*posts], 1.0).values()]
+        return [*map(shape_of, trees_in(self._posts_and_likers[0], 1.0).values())]
 
     @cached_property
     def _posts_and_likers(self) -> tuple[Posts, Ints]:

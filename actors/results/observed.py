@@ -14,6 +14,7 @@ from actors.factory.domains import show_of
 from actors.factory.input_files import fitting_memory, read_input
 from actors.store.course import Course, read_course
 from actors.store.manifest import read_summary
+from actors.store.posts import Posts
 from actors.store.rounds import ROUNDS, RoundsTable, read_rounds
 from actors.store.run import Recorded
 from prism.config import Config
@@ -22,7 +23,7 @@ from prism.economy.series import YEAR_QUARTERS, Figures
 from prism.economy.series_file import EXPECTED, is_series, parse_series
 from prism.errors import InputError
 from prism.quarter import Quarter
-from prism.scorecard import Feed, Tree, parse_cascades, trees_of
+from prism.scorecard import ALONE, Feed, Tree, parse_cascades, trees_of
 from prism.scorecard.real_data import CASCADE_COLUMNS, columns_in
 from prism.social.people.hours import COLUMNS as HOUR_COLUMNS
 from prism.social.people.hours import parse_hours
@@ -84,11 +85,10 @@ def feed_of(course: Course, engagement_per_post_seen: float | None, config: Conf
     """
     rounds = config.feed.horizon_rounds * config.simulation.ticks_per_round
     last = course.ticks - min(rounds, course.ticks // 2)
-    posts = course.posts.at(slice(None))
-    made = [(post.post, post.tick, post.parent) for post in posts]
-    trees = trees_of(made, config.simulation.tick_seconds / SECONDS_A_MINUTE)
-    young = {post for post, tick, parent in made if parent is None and tick >= last}
-    done = {root: tree for root, tree in trees.items() if root not in young}
+    posts = course.posts
+    trees = trees_in(posts, config.simulation.tick_seconds / SECONDS_A_MINUTE)
+    is_old = posts.ticks[posts.parents < 0] < last
+    done = {root: tree for (root, tree), is_kept in zip(trees.items(), is_old.tolist(), strict=True) if is_kept}
     return Feed(
         trees=tuple(done.values()),
         authors=tuple(map(author_of, done)),
@@ -100,6 +100,14 @@ def feed_of(course: Course, engagement_per_post_seen: float | None, config: Conf
         engagement_per_post_seen=engagement_per_post_seen,
         left_out=len(trees) - len(done),
     )
+
+
+def trees_in(posts: Posts, tick_minutes: float) -> dict[int, Tree]:
+    """Return `{original: its tree}`, in the order of making. No object is made for a post that nobody answered."""
+    is_answered = np.bincount(posts.roots, minlength=len(posts.ids))[posts.roots] > 1
+    answered = posts.at(np.flatnonzero(is_answered))
+    trees = trees_of([(each.post, each.tick, each.parent) for each in answered], tick_minutes)
+    return {root: trees.get(root, ALONE) for root in posts.ids[posts.parents < 0].tolist()}
 
 
 def engagement_in(summary: Mapping[str, Any]) -> float | None:

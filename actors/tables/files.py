@@ -12,7 +12,7 @@ import duckdb
 from msgspec.json import encode
 
 from actors.core.errors import DiskFailedError
-from actors.tables.relations import TYPES, Columns, literal, quoted, registered
+from actors.tables.relations import TYPES, Columns, literal, quoted, registered, zoned
 from prism.tables import Column, Kind, Table
 
 FORMATS: Final = ("parquet", "csv", "sqlite")
@@ -135,7 +135,7 @@ def _in_csv(column: Column) -> str:
 
 def _in_parquet(column: Column) -> str:
     name = quoted(column.name)
-    return f"{name}::TIMESTAMPTZ AS {name}" if column.kind is Kind.TIME else name
+    return f"{zoned(name)} AS {name}" if column.kind is Kind.TIME else name
 
 
 def _in_text(column: Column) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from actors.core.errors import RunDirectoryError
 from actors.store.run import Recorded
 from actors.tables.database import Tables
-from actors.tables.relations import quoted
+from actors.tables.relations import quoted, zoned
 from actors.tables.schema import chosen_tables
 from prism.social.posts.post import NUMBER_BITS
 from prism.tables import Kind
@@ -68,8 +68,8 @@ def _frame_of(found: duckdb.DuckDBPyRelation, into: str) -> Any:
     """Return the result of a query as a data frame of a library that is installed."""
     times = [name for name, kind in zip(found.columns, found.types, strict=True) if str(kind) == "TIMESTAMP"]
     if into != "pandas":
-        zoned = ", ".join(f"{quoted(each)}::TIMESTAMPTZ AS {quoted(each)}" for each in times)
-        found = found.project(f"* REPLACE ({zoned})") if times else found
+        cells = ", ".join(f"{zoned(quoted(each))} AS {quoted(each)}" for each in times)
+        found = found.project(f"* REPLACE ({cells})") if times else found
         return found.to_arrow_table() if into == "arrow" else import_module("polars").DataFrame(found)
     pandas: Any = import_module("pandas")
     series = {}

@@ -191,13 +191,13 @@ class Made:
 
     def _questions(self) -> Iterator[Columns]:
         run, kinds, answers = self.run, self.run.record.kinds, answers_by_question(self.run.path)
-        prices = run.config.llm.prices
+        prices, post = run.config.llm.prices, run.show.post
         for block in run.blocks(run.record.all_of("questions")):
             table = block.tables["questions"]
             if not len(ticks := tick_of_rows(table)):
                 continue
             asked = [*questions_in(ticks.tolist(), [*table.columns.values()], run.record.shapes, kinds)]
-            of = [*map(answers.take, asked)]
+            of = [*map(answers.take, asked)] if answers.are_left() else []
             codes = table.columns["kind"]
             yield {
                 "tick": ticks,
@@ -207,12 +207,12 @@ class Made:
                 "trigger": np.array([kind.trigger for kind in kinds], object)[codes],
                 "state": np.array([kind.from_state for kind in kinds], object)[codes],
                 "options": np.array([kind.effect for kind in kinds], object)[codes],
-                "post": [run.show.post(each.context) for each in asked],
-                "probabilities": self._probabilities(asked, table.columns),
-                **{name: [None if each is None else get(each, prices) for each in of] for name, get in _LOGGED.items()},
+                "post": np.array([-1 if (seen := post(each.context)) is None else seen for each in asked]),
+                "probabilities": self._probabilities(asked, ticks, table.columns),
+                **{name: [each and get(each, prices) for each in of] for name, get in _LOGGED.items() if any(of)},
             }
 
-    def _probabilities(self, questions: Sequence[Question[Any]], columns: Mapping[str, Any]) -> list[str | None]:
+    def _probabilities(self, asked: Sequence[Question[Any]], ticks: Ints, columns: Mapping[str, Any]) -> list[Any]:
         """Return the probabilities that the embedded oracle gave the options of questions, as JSON; None if unknown.
 
         They are unknown where a model was asked, and in ticks that a fork has from its parent, whose settings may
@@ -221,12 +221,11 @@ class Made:
         Args:
             columns: what the questions are about.
         """
-        first = sum(each.tick < self.run.shared_ticks for each in questions)
-        found: list[str | None] = [None] * len(questions)
-        if self.run.config.oracle.backend != "choice" or first == len(questions) or self.domain is None:
-            return found
-        said, own = said_by(self.domain), questions[first:]
-        parts = {name: part_of(values, first, len(questions)) for name, values in columns.items()}
+        first = int(np.searchsorted(ticks, self.run.shared_ticks))
+        if self.run.config.oracle.backend != "choice" or first == len(asked) or self.domain is None:
+            return [None] * len(asked)
+        own, said = asked[first:], said_by(self.domain)
+        parts = {name: part_of(values, first, len(asked)) for name, values in columns.items()}
         shares: Sequence[Sequence[float] | None] | None = said.chances(own, parts)
         if shares is None:
             types = self.domain.context_type
@@ -234,9 +233,11 @@ class Made:
                 replace(each, context=None if each.context is None else convert(each.context, types)) for each in own
             )
             shares = [said.reference(each).probabilities for each in typed]
-        for place, (asked, of) in enumerate(zip(own, shares, strict=True), first):
-            found[place] = None if of is None else encode(dict(zip(asked.options, of, strict=True))).decode()
-        return found
+        texts = (
+            of and encode(dict(zip(each.options, of, strict=True))).decode()
+            for each, of in zip(own, shares, strict=True)
+        )
+        return [*[None] * first, *texts]
 
     def _judgements(self) -> Iterator[Columns]:
         """Yield the judgements of the oracle's log up to the end of the journal, by tick and agent."""

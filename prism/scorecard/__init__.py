@@ -6,9 +6,10 @@ from prism.scorecard.facts import Agreement, Fact, macro_facts
 from prism.scorecard.matched import Matching
 from prism.scorecard.real_data import parse_cascades
 from prism.scorecard.social import Feed, social_facts
-from prism.scorecard.trees import Tree, TreeShape, shape_of, trees_of
+from prism.scorecard.trees import ALONE, Tree, TreeShape, shape_of, trees_of
 
 __all__ = [
+    "ALONE",
     "Agreement",
     "Fact",
     "Feed",

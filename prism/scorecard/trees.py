@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -29,6 +29,10 @@ class Tree(msgspec.Struct, frozen=True, gc=False):
         return len(self.parents)
 
 
+ALONE: Final = Tree((ROOT,), (0.0,))
+"""The tree of a post without replies and reshares, as most posts are."""
+
+
 class TreeShape(NamedTuple):
     size: int  # posts, with the original
     depth: int  # steps from the original to the farthest post
@@ -42,6 +46,8 @@ class TreeShape(NamedTuple):
 def shape_of(tree: Tree) -> TreeShape:
     """Return the shape of a tree, in one pass up and one down."""
     parents, size = tree.parents, tree.size
+    if tree is ALONE:
+        return _SHAPE_ALONE
     depths, below = [0] * size, [1] * size
     for place in range(1, size):
         parent = parents[place]
@@ -59,6 +65,9 @@ def shape_of(tree: Tree) -> TreeShape:
         virality=2.0 * steps / (size * (size - 1)) if size > 1 else 0.0,
         half_minutes=sorted(tree.minutes)[(size - 1) // 2],
     )
+
+
+_SHAPE_ALONE: Final = TreeShape(size=1, depth=0, breadth_share=1.0, virality=0.0, half_minutes=0.0)
 
 
 def trees_of(posts: Sequence[tuple[int, int, int | None]], tick_minutes: float) -> dict[int, Tree]:

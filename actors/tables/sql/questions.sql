@@ -22,7 +22,7 @@ decided AS (
     WHERE question IS NOT NULL AND next.other IS NULL
 )
 SELECT
-    q.run, q.question, q.tick, moment(q.run, q.tick) AS time, q.agent, q.trigger, q.state, q.options, q.post,
+    q.run, q.question, q.tick, moment(q.run, q.tick) AS time, q.agent, q.trigger, q.state, q.options, nullif(q.post, -1) AS post,
     CASE WHEN d.decides THEN kind_to_state(d.kind) END AS answer,
     CASE WHEN d.decides THEN kind_source(d.kind)::VARCHAR WHEN d.kind IS NOT NULL THEN q.logged_source END AS source,
     kind_reason(d.kind) AS reason,

@@ -66,13 +66,14 @@ def test_replay_fork_and_explanations_need_the_run_alone(run: Path, tables: Read
     assert fork.code == 0, fork.err
     most = max(tables["posts"], key=lambda row: row["reshares"])
     told = json.loads(prism_alone("explain", str(run), "--post", str(most["post"]), "--json").out)
-    assert {post["text"] for post in told["posts"] if post["kind"] != "reply"} == {most["text"]}
-    assert len(told["posts"]) > 1
+    posts = [each for each in told["children"] if each["kind"] == "post" and each["value"]["kind"] != "reply"]
+    assert {post["children"][0]["text"] for post in posts} == {most["text"]}
+    assert len(posts) > 1
     # A turn has the attribute that its guard read.
     shared = next(row for row in tables["posts"] if row["kind"] == "reshare")
     asked = "explain", str(run), "--agent", str(shared["author"]), "--last", str(shared["tick"]), "--json"
-    turns = json.loads(prism_alone(*asked).out)["turns"]
-    decided = [turn["tick"] for turn in turns if turn["to_state"] == "sharing"][-1]
+    steps = json.loads(prism_alone(*asked).out)["children"]
+    decided = [step["value"]["tick"] for step in steps if step.get("value", {}).get("to_state") == "sharing"][-1]
     words = prism_alone("explain", str(run), "--agent", str(shared["author"]), "--tick", str(decided)).out
     assert 'post.source "red"' in " ".join(words.split())
     # A path says which post of the file was published.
