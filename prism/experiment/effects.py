@@ -105,7 +105,7 @@ def _of_levels(measure: str, design: Design, conditions: Sequence[Condition], ta
 
 def _slopes(measure: str, design: Design, conditions: Sequence[Condition], table: Array) -> Effects:
     names = list(conditions[0].factors)
-    numeric = [name for name in names if all(_is_number(each.factors[name]) for each in conditions)]
+    numeric = [name for name in names if all(type(each.factors[name]) in (int, float) for each in conditions)]
     if len(numeric) < len(names):
         texts = ", ".join(name for name in names if name not in numeric)
         return Effects(note=f"{measure}: no slopes, because {texts} is no number")
@@ -141,10 +141,6 @@ def _slopes(measure: str, design: Design, conditions: Sequence[Condition], table
         for place, name in enumerate(names, start=1)
     ]
     return Effects(effects=found, note=f"{measure}: straight lines explain {fitted.rsquared:.0%} of the variance")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _scaled(design: Design, name: str, value: float) -> float:

@@ -135,7 +135,7 @@ class SharingTable:
     def _count(self, tick: int) -> None:
         """Count the judgements of a tick: their archetypes share the mean of all that count."""
         changed: dict[Key, deque[tuple[float, ...]]] = {}
-        for judged in sorted(self._judged.pop(tick, ()), key=_by_question):
+        for judged in sorted(self._judged.pop(tick, ()), key=lambda each: (each.agent, each.trigger)):
             self._recorded.pop(judged.name, None)  # its question has been decided, and does not come again
             counted = changed[judged.key] = self._counted.setdefault(judged.key, deque(maxlen=KEPT))
             counted.append(judged.probabilities)
@@ -153,7 +153,3 @@ def words_of(archetypes: Archetypes, key: Key) -> str:
     """Return an archetype in words: `decides in evaluating, post.followed: yes`."""
     fields = archetypes.words(key[len(key) - len(archetypes.groupings) :])
     return f"{key[1]} in {key[0]}{', ' if fields else ''}{fields}"
-
-
-def _by_question(judged: Judged) -> tuple[int, str]:
-    return judged.agent, judged.trigger

@@ -46,20 +46,15 @@ async def outcomes_of(
     await to_thread.run_sync(futures.prepare, len(wanted))
     async for at in futures.walk(sorted(by_tick)):
         for place in by_tick[at.tick]:
-            each = wanted[place]
-            found[place] = await futures.future(at, _change(futures, each), _seed(futures, each.draw), each.drawn_at)
+            each, seed = wanted[place], futures.run.config.simulation.seed
+            drawn = None if each.draw is None else integer(SEEDS, seed, WORLD, each.draw, Draw.OTHER_DRAWS)
+            found[place] = await futures.future(at, _change(futures, each), drawn, each.drawn_at)
             on_outcome(found[place])
     return [found[place] for place in range(len(wanted))]
 
 
 def _change(futures: Futures, each: Undone) -> Change:
     return Change() if each.candidate is None else change_of(futures.run, each.candidate, futures.known)
-
-
-def _seed(futures: Futures, draw: int | None) -> int | None:
-    if draw is None:
-        return None
-    return integer(SEEDS, futures.run.config.simulation.seed, WORLD, draw, Draw.OTHER_DRAWS)
 
 
 OnOutcome = Callable[[Outcome], None]
