@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from itertools import chain, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +29,6 @@ from actors.explain.path import (
     path_of,
     refuse_ticks,
 )
-from actors.explain.questions import answers_to
 from actors.explain.requests import requests_of
 from actors.explain.retrace import OnBegin, OpenRun, Trace, do_again, recovered_run, retrace
 from actors.explain.tree import COLUMNS, Node
@@ -37,8 +36,8 @@ from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
 from actors.runs.replay import Replay, naming_changed_code
 from actors.runtime.simulation import Simulation
-from actors.store.messages import Framed, differing_agents, messages_of, ticks_of
-from actors.store.oracle_log import question_hash
+from actors.store.answers import KeptAnswers
+from actors.store.messages import Framed, differing_agents, messages_of
 from actors.store.recorded_ticks import RecordedTicks
 from prism.agents import Question, Source, Update
 from prism.economy.nation import decided_otherwise
@@ -75,9 +74,7 @@ class Asked(NamedTuple):
         return {
             "answer": f"{value['would_be']} instead of {self.was}, of {', '.join(self.turn.options)}",
             "compared": f"ticks {self.decided_in:,} to {value['until'] - 1:,}",
-            "answered": f"questions of the other future: {words}"
-            if words
-            else "the other future has no further question",
+            "answered": f"questions of the other future: {words or 'none is left'}",
         }
 
 
@@ -109,7 +106,8 @@ async def what_if(  # one for each option of the command
     number = chosen_agent(run, agent)
     refuse_ticks(run, tick)
     whole = path_of(await to_thread.run_sync(its_messages, run, number), run.called)
-    asked = _asked(run, whole, (number, tick), answer)
+    known = await to_thread.run_sync(KeptAnswers, path, run.length)
+    asked = _asked(run, whole, known, (number, tick), answer)
     wanted = asked.decided_in + (run.config.simulation.ticks_per_round if ticks is None else ticks)
     until, notes = min(wanted, run.length), list(run.notes)
     if until < wanted:
@@ -122,13 +120,12 @@ async def what_if(  # one for each option of the command
     # 2. The same ticks with the other answer.
     other_run = await to_thread.run_sync(OpenRun, path)
     recovered = await to_thread.run_sync(recovered_run, path, asked.turn.tick)
-    same = await to_thread.run_sync(_questions, other_run, asked.decided_in, until)
     question = (number, asked.turn.tick, asked.turn.trigger)
     replaced = None if asked.logged is None else answer_as(question, answer, asked.logged)
     async with AsyncExitStack() as stack:
         replaces = {question: answer} if replaced is None else {}
         oracle = await _substitute(other_run, asked.decided_in, replaces, stack, ask=ask)
-        record = _Departing(recovered.recorded, (question, replaced), asked.decided_in, same, found.add_would)
+        record = _Departing(recovered.recorded, known, (question, replaced), asked.decided_in, found.add_would)
 
         def begin(simulation: Simulation) -> None:
             record.simulation = simulation
@@ -156,8 +153,8 @@ async def what_if(  # one for each option of the command
     return Node(kind="what_if", text=f"{run.called(number)}, {asked.words}", value=value, children=children)
 
 
-def _asked(run: OpenRun, whole: list[PathTurn], place: tuple[int, int], answer: str) -> Asked:
-    """Return the question that an agent asked in a tick, or was decided in it, with this option. Blocks."""
+def _asked(run: OpenRun, whole: list[PathTurn], known: KeptAnswers, place: tuple[int, int], answer: str) -> Asked:
+    """Return the question that an agent asked in a tick, or was decided in it, with this option."""
     path, (number, tick) = run.path, place
     decided = dict(decisions(whole))
     questions = [each for each in whole if each.source == QUESTION]
@@ -173,9 +170,8 @@ def _asked(run: OpenRun, whole: list[PathTurn], place: tuple[int, int], answer: 
     if at is None:
         raise RunDirectoryError(f"{path}: the question of tick {turn.tick:,} has no decision in the journal yet")
     moves = [each for each in whole if (each.tick, each.trigger) == (at, turn.trigger) and each.source != QUESTION]
-    name = (number, turn.tick, turn.trigger)
-    logged = [each for each in answers_to(run, {name}).get(name, []) if isinstance(each, Decided)]
-    return Asked(turn, at, logged[0].state, logged[0]) if logged else Asked(turn, at, moves[0].to_state, None)
+    logged = known.named((number, turn.tick, turn.trigger))
+    return Asked(turn, at, moves[0].to_state if logged is None else logged.state, logged)
 
 
 def answer_as(name: QuestionName, option: str, was: Decided) -> Decided:
@@ -185,16 +181,11 @@ def answer_as(name: QuestionName, option: str, was: Decided) -> Decided:
     return Decided(name[1], name[0], name[2], option, source, content=content)
 
 
-def _questions(run: OpenRun, first: int, until: int) -> dict[QuestionName, bytes]:
-    """Return `{question: its hash}` of the recorded questions of some ticks. Blocks."""
-    asked = chain.from_iterable(ticks_of(run.path, Question, first=first, until=until))
-    return {name_of_question(each): question_hash(each) for each in asked}
-
-
 class _Departing(Replay):
     """A replay that leaves the journal at a tick, with another answer to one question.
 
     Args:
+        known: the recorded answers, by their questions.
         replaced: the question, and its other answer; None if an oracle gives the answer.
         departs: the tick from which nothing is compared.
         on_tick: called with the simulation, each tick from then on and its frame.
@@ -203,15 +194,15 @@ class _Departing(Replay):
     def __init__(
         self,
         recorded: RecordedTicks,
+        known: KeptAnswers,
         replaced: tuple[QuestionName, Decided | None],
         departs: int,
-        same: dict[QuestionName, bytes],
         on_tick: Callable[[Simulation, int, bytes], None],
     ) -> None:
         super().__init__(recorded)
         self._name, self._replacement = replaced
         self._departs = departs
-        self._same = same
+        self._known = known
         self._on_tick = on_tick
         self.simulation: Simulation | None = None
         """The simulation that runs."""
@@ -229,9 +220,7 @@ class _Departing(Replay):
             return self._replacement
         if question.tick < self._departs:
             return super().recorded_answer(question)
-        if self._same.get(name) != question_hash(question):
-            return None
-        found = super().recorded_answer(question)
+        found = self._known.of(question)
         self.recorded += found is not None
         return found
 
