@@ -127,18 +127,20 @@ def put_at(_: Any, of: Any, address: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def bring(_: Any, record: Any) -> Any:
-    """Let the processor begin to bring a record from memory."""
+def bring(_: Any, what: Any) -> Any:
+    """Let the processor begin to bring a record, or the beginning of an array, from memory."""
 
     def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         word, byte = ir.IntType(32), ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
         prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         # To read it, to keep it close, and it is no code: the numbers of LLVM's language reference.
-        builder.call(prefetch, [builder.bitcast(arguments[0], byte), word(0), word(3), word(1)])
+        is_array = isinstance(what, types.Array)
+        place = context.make_array(what)(context, builder, arguments[0]).data if is_array else arguments[0]
+        builder.call(prefetch, [builder.bitcast(place, byte), word(0), word(3), word(1)])
         return context.get_dummy_value()
 
-    return types.none(record), code
+    return types.none(what), code
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -131,8 +131,11 @@ class Held:
         return self._latest[2]
 
 
-def bring(record: Any) -> None:
-    """Begin to bring a record from memory: what is read from it soon need not be waited for. Only in machine code."""
+def bring(what: Any) -> None:
+    """Begin to bring a record, or the beginning of an array, from memory, so that a read soon need not wait for it.
+
+    In plain Python it does nothing.
+    """
 
 
 def in_plain(of: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from prism.kernel_rng import U, below, mixed_bits, normal, unit
-from prism.kernels import address_of, called, kernel
+from prism.kernels import address_of, bring, called, kernel
 from prism.rng import Draw
 from prism.social import tables as col
 from prism.social.posts.post import AUTHORS_MAX, EXPOSURE_TICKS, NO_POST, NUMBER_BITS, OUTSIDE_BIT
@@ -395,7 +395,10 @@ def send(t: Any, post: Any) -> None:
     """Send the post in a row to its author's followers, as far as they are of this shard."""
     author, number, followers = t.posts[post].author, post + t.counts.posts[col.BASE], t.ties.followers
     stop, high = followers.ends[author], t.settings.high
-    for at in range(first_from(followers.values, followers.starts[author], stop, t.settings.low), stop):
+    start = first_from(followers.values, followers.starts[author], stop, t.settings.low)
+    for at in range(start, stop):
+        bring(t.people[followers.values[at]])
+    for at in range(start, stop):
         if followers.values[at] >= high:
             break
         deliver(t, np.int64(followers.values[at]), number)

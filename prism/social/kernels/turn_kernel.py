@@ -14,7 +14,7 @@ import numpy as np
 from prism.domain import ALONE
 from prism.kernel_delays import CONSTANT, delay_ticks
 from prism.kernel_rng import below, pick, unit
-from prism.kernels import address_of, called, kernel
+from prism.kernels import address_of, bring, called, kernel
 from prism.rng import Draw
 from prism.social import tables as col
 from prism.social.kernels.feed_kernel import build_feed
@@ -30,6 +30,8 @@ TARGET, IS_END, EFFECT, TO_BE, BARS, CHANGE = range(6)
 number of the effect; the number of the action that is pending from then on, or -1 for what was; 1 if it is a
 quarantine; and the number of the changes of attributes, of which the world takes care before."""
 KIND_COLUMNS = 6
+AHEAD = 8
+"""The people of a wave whose records are fetched while others take their turns."""
 
 
 @kernel
@@ -111,6 +113,8 @@ def select(tables: Any, tick: Any, agents: Any, codes: Any, chart: Any, numbers:
     """
     t = address_of(tables)
     for at in range(len(agents)):
+        if at + AHEAD < len(agents):
+            bring(t.people[agents[at + AHEAD]])
         person = agents[at]
         # 1. Outcomes that are the same for everybody in this state.
         group = t.people[person].state * chart.triggers + codes[at]
@@ -250,6 +254,11 @@ def apply(tables: Any, tick: Any, agents: Any, codes: Any, kinds: Any) -> None:
     """
     t = address_of(tables)
     for at in range(len(agents)):
+        if at + AHEAD < len(agents):
+            later = agents[at + AHEAD]
+            bring(t.people[later])
+            bring(t.timeline[later])
+            bring(t.seen[later])
         # 1. The turn is over, and its action is pending from now on.
         person, kind = agents[at], kinds[codes[at]]
         row = t.people[person]
