@@ -105,7 +105,7 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | 
         interruptible(KEPT),
         gateway_of(asking, asking.configs, place) as gateway,
         _shown(made, quiet=quiet) as on_runs,
-        opened(Where(on=on, jobs=jobs, shared=shared, gateway=gateway)) as executor,
+        opened(Where(on=on, jobs=jobs, shared=shared, gateway=gateway and gateway.place)) as executor,
     ):
         keep_own(place, made.own)
         result = run_calibration(made, place, executor, on_runs)

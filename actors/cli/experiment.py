@@ -50,7 +50,7 @@ from actors.studies.experiments.plan_record import record_plan
 from actors.studies.experiments.processes import room
 from actors.studies.experiments.run_measures import keep_own, measured
 from actors.studies.experiments.seals import register, scores_of_runs
-from actors.studies.experiments.shared_oracle import asking_of, counts_of, gateway_of, use_of_model
+from actors.studies.experiments.shared_oracle import asking_of, gateway_of, use_of_model
 
 PROBLEMS_SHOWN = 5
 KEPT = "Cells that are done are kept, and those under way go on where their files end: run the same command again"
@@ -193,7 +193,7 @@ def execute(
 
         with ExitStack() as stack:
             gateway = stack.enter_context(gateway_of(asking_of(made), [cell.config for cell in left], out, tape))
-            executor = stack.enter_context(opened(replace(where, gateway=gateway)))
+            executor = stack.enter_context(opened(replace(where, gateway=gateway and gateway.place)))
             standing = executor.progress.standing
 
             def shown() -> Standing:
@@ -238,7 +238,7 @@ def execute(
                 return failed
 
             part, values, problems, stopped = run_batches(made, out, run_cells)
-            counted = counts_of(gateway)
+            counted = gateway and gateway.statistics()
         use = use_of_model(part, out, counted, is_replay=tape is not None)
         outcome = outcome_of(part, values, promised, out)
         scores = (

@@ -12,9 +12,7 @@ import msgspec
 from actors.studies.experiments.cells import Done, Task, cell_path, work
 from actors.studies.experiments.plan import Cell, Plan, make_plan
 from actors.studies.experiments.shared_oracle import asking_of, limits_of
-from actors.studies.gateway.place import GatewayPlace, service_name
-from actors.studies.gateway.server import Plan as GatewayPlan
-from actors.studies.gateway.server import open_gateway
+from actors.studies.gateway.server import OpenGateway, open_gateway
 from tests.actors.studies.experiments.files import write_experiment
 from tests.plain import plain_text
 
@@ -50,26 +48,21 @@ def planned(
 
 
 @contextmanager
-def gateway(plan: Plan, tape: Path, *, is_replay: bool = False) -> Iterator[GatewayPlace]:
+def gateway(plan: Plan, tape: Path, *, is_replay: bool = False) -> Iterator[OpenGateway]:
     """Provide a gateway for all cells of a plan."""
-    made = GatewayPlan(
-        tape=tape,
-        mode="replay" if is_replay else "record",
-        limits=limits_of(asking_of(plan)),
-        services={service_name(cell.config): cell.config for cell in plan.cells},
-    )
-    with open_gateway(made) as place:
-        yield place
+    configs = [cell.config for cell in plan.cells]
+    with open_gateway(tape, limits_of(asking_of(plan)), configs, is_replay=is_replay) as opened:
+        yield opened
 
 
-def run_cell(cell: Cell, out: Path, place: GatewayPlace | None) -> Done:
+def run_cell(cell: Cell, out: Path, opened: OpenGateway | None) -> Done:
     """Run a cell in this process."""
-    return work(Task(cell.config, cell_path(out, cell), cell.inputs, place))
+    return work(Task(cell.config, cell_path(out, cell), cell.inputs, opened and opened.place))
 
 
-def run_cells(plan: Plan, out: Path, place: GatewayPlace | None) -> list[Done]:
+def run_cells(plan: Plan, out: Path, opened: OpenGateway | None) -> list[Done]:
     """Run the cells of one seed in this process, one after the other."""
-    return [run_cell(cell, out, place) for cell in of_one_seed(plan)]
+    return [run_cell(cell, out, opened) for cell in of_one_seed(plan)]
 
 
 def of_one_seed(plan: Plan) -> tuple[Cell, ...]:

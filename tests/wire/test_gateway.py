@@ -14,7 +14,6 @@ import yaml
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import Cell, make_plan
 from actors.studies.experiments.shared_oracle import asking_of, limits_of, use_of_model
-from actors.studies.gateway.server import read_statistics
 from prism.errors import ConfigError
 from tests.standin import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from tests.wire.gateways import gateway, journals, of_one_seed, planned, run_cell, run_cells
@@ -35,7 +34,7 @@ def test_a_cell_has_the_journal_that_it_has_without_a_gateway(tmp_path: Path, ba
             with gateway(plan, tmp_path / "tape") as place:
                 patch.delenv("PRISM_LLM_API_KEY")  # the gateway has it
                 assert [done.problem for done in run_cells(plan, tmp_path / "through", place)] == [""] * 2
-                counted = read_statistics(place)
+                counted = place.statistics()
         assert journals(plan, tmp_path / "through") == journals(plan, tmp_path / "direct")
         assert counted is not None
         assert counted.totals.calls + CHECKS == server.statistics().calls - calls == calls - CHECKS
@@ -43,7 +42,7 @@ def test_a_cell_has_the_journal_that_it_has_without_a_gateway(tmp_path: Path, ba
         assert sum(name.count("-") == 5 for name in ids) == 2 * (calls - 2 * CHECKS)
     for path in (tmp_path / "through").rglob("*"):
         assert path.is_dir() or b"secret" not in path.read_bytes()
-        assert path.is_dir() or place.address.encode() not in path.read_bytes()
+        assert path.is_dir() or place.place.address.encode() not in path.read_bytes()
     assert b"secret" not in (tmp_path / "tape").read_bytes()
 
 
@@ -65,7 +64,7 @@ def test_equal_questions_of_cells_are_asked_once(tmp_path: Path) -> None:
         plan = planned(tmp_path, server.url, "{ask_once: true}", temperature=0.0)
         with gateway(plan, tmp_path / "tape") as place:
             assert [done.problem for done in run_cells(plan, tmp_path, place)] == [""] * 2
-            use = use_of_model(plan, tmp_path, read_statistics(place))
+            use = use_of_model(plan, tmp_path, place.statistics())
         questions = [exchange for exchange in server.calls if exchange.request_id]
     bodies = {repr(exchange.body) for exchange in questions}
     assert len(bodies) == len(questions) > 0
@@ -114,7 +113,7 @@ def test_a_spent_budget_stops_cells_without_fallbacks_and_a_larger_one_lets_them
         assert server.statistics().calls - before == CHECKS + 20
         with gateway(whole, tmp_path / "tape") as place:
             assert [done.problem for done in run_cells(whole, tmp_path / "out", place)] == [""] * 2
-            counted = read_statistics(place)
+            counted = place.statistics()
         assert counted is not None
         assert counted.totals.calls == before - 2 * CHECKS, "nothing is asked twice"
         assert server.statistics().calls - before == before

@@ -6,19 +6,22 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from actors.store.manifest import read_summary
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import Plan
-from actors.studies.gateway.place import GatewayPlace, GatewayStatistics, Limits, service_name
+from actors.studies.gateway.place import GatewayStatistics, Limits
 from actors.studies.gateway.tape import ExperimentTape, Totals
 from prism.agents import FALLBACKS
 from prism.config import Config
 from prism.errors import ConfigError
 from prism.experiment import SharedOracle
+
+if TYPE_CHECKING:
+    from actors.studies.gateway.server import OpenGateway
 
 TAPE = "tape.sqlite"
 CAPS = ("max_calls", "max_tokens", "max_usd")
@@ -78,35 +81,19 @@ def limits_of(asking: Asking) -> Limits:
     return msgspec.convert({**found, "ask_once": section.ask_once}, Limits)
 
 
-def counts_of(gateway: GatewayPlace | None) -> GatewayStatistics | None:
-    if gateway is None:
-        return None
-    from actors.studies.gateway.server import read_statistics  # noqa: PLC0415  # an HTTP client takes 0.2 s to import
-
-    return read_statistics(gateway)
-
-
 @contextmanager
 def gateway_of(
     asking: Asking, configs: Sequence[Config], out: Path, tape: Path | None = None
-) -> Iterator[GatewayPlace | None]:
+) -> Iterator[OpenGateway | None]:
     """Provide the gateway of an experiment or a calibration; None if no run that is to be made asks a model."""
     left = [config for config in configs if asks_model(config)]
     if not left:
         yield None
         return
-    # An HTTP client takes 0.2 s to import.
-    from actors.studies.gateway.server import Plan as GatewayPlan  # noqa: PLC0415
-    from actors.studies.gateway.server import open_gateway  # noqa: PLC0415
+    from actors.studies.gateway.server import open_gateway  # noqa: PLC0415  # an HTTP client takes 0.1 s to import
 
-    made = GatewayPlan(
-        tape=out / TAPE if tape is None else tape / TAPE if tape.is_dir() else tape,
-        mode="record" if tape is None else "replay",
-        limits=limits_of(asking),
-        services={service_name(config): config for config in left},
-        address=asking.oracle.address,
-    )
-    with open_gateway(made) as gateway:
+    path = out / TAPE if tape is None else tape / TAPE if tape.is_dir() else tape
+    with open_gateway(path, limits_of(asking), left, asking.oracle.address, is_replay=tape is not None) as gateway:
         yield gateway
 
 

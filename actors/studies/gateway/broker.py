@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import anyio
-import anyio.abc
 import msgspec
 from anyio import to_thread
 
@@ -27,6 +27,8 @@ from prism.llm.tape_file import TapeError
 from prism.llm.taped_model import key_of
 
 PAUSE_MAX_S = 900.0
+_Found = tuple[Reply, bool]
+"""A reply, and whether it was on the tape."""
 
 
 class Service(NamedTuple):
@@ -81,33 +83,20 @@ class Places:
         self._paused[service] = max(until, self._paused.get(service, until))
 
 
-class _Flight:
-    """A question that is looked up on the tape, or a call that waits for its place or is under way."""
-
-    def __init__(self) -> None:
-        self.ended = anyio.Event()
-        self.reply: Reply = Unavailable(detail="the gateway ends")
-        self.is_recorded = False  # true if the reply was on the tape
-
-
 class Broker:
     """The broker.
 
     Args:
         services: `{name: model}` of those that cells may ask.
-        tasks: the group in which calls run: a call that was begun is finished, also if its cell is gone.
     """
 
-    def __init__(
-        self, limits: Limits, tape: ExperimentTape, services: Mapping[str, Service], tasks: anyio.abc.TaskGroup
-    ) -> None:
+    def __init__(self, limits: Limits, tape: ExperimentTape, services: Mapping[str, Service]) -> None:
         self.services = services
         self._limits = limits
         self._tape = tape
-        self._tasks = tasks
         self._places = Places(limits.max_concurrency, limits.rate_per_s)
         self._checked: dict[str, Checked] = {}  # `{service: the outcome of its check}`
-        self._flights: dict[bytes, _Flight] = {}  # `{key of a question: its call}`
+        self._flights: dict[bytes, asyncio.Task[_Found]] = {}  # `{key of a question: its way to a reply}`
         self._thread = anyio.CapacityLimiter(1)
         self._calls = tape.totals.calls
         """The calls of the tape, and those that were begun since: a tape counts them when they are on it."""
@@ -116,75 +105,73 @@ class Broker:
     def statistics(self) -> GatewayStatistics:
         return msgspec.structs.replace(self._statistics, totals=self._tape.totals, waiting=self._places.waiting)
 
+    async def aclose(self) -> None:
+        """Cancel the calls under way, and close the models."""
+        for task in (tasks := [*self._flights.values()]):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for service in self.services.values():
+            if service.model is not None:
+                await service.model.aclose()
+
     async def answer(self, put: Put) -> Reply:
         """Return the reply to a question. A cell that asks again after a failure leads to a new call."""
         service = self.services[put.service]
         if (checked := self._checked.get(put.service)) is None:  # all cells share one check
             key = f"check {put.service}".encode()
-            flight, _ = await self._shared(key, lambda flight: self._check(service, key, flight))
-            if not isinstance(flight.reply, Checked):
-                return flight.reply
-            checked = self._checked[put.service] = flight.reply
+            (found, _), _ = await self._shared(key, lambda: self._check(service, key))
+            if not isinstance(found, Checked):
+                return found
+            checked = self._checked[put.service] = found
         if put.request is None:
             return checked
         asker = "" if put.asked is None else put.asked.question
         scope = [] if self._limits.ask_once else [put.cell, asker]
         parts = [service.key, key_of(put.request, checked.identity).hex(), put.attempt, scope]
         key = blake2b(msgspec.json.encode(parts), digest_size=16).digest()
-        flight, is_first = await self._shared(key, lambda flight: self._fly(put, service, key, flight))
-        self._statistics.from_tape += flight.is_recorded
-        self._statistics.shared += not (is_first or flight.is_recorded)
-        return flight.reply
+        (reply, is_recorded), is_first = await self._shared(key, lambda: self._found(put, service, key))
+        self._statistics.from_tape += is_recorded
+        self._statistics.shared += not (is_first or is_recorded)
+        return reply
 
-    async def _shared(self, key: bytes, fly: Callable[[_Flight], Awaitable[None]]) -> tuple[_Flight, bool]:
-        """Return the flight under a key when it has ended, and whether this question has begun it."""
+    async def _shared(self, key: bytes, find: Callable[[], Coroutine[Any, Any, _Found]]) -> tuple[_Found, bool]:
+        """Return what is found under a key, and whether this question was the first to look for it.
 
-        async def flown(flight: _Flight) -> None:
-            try:
-                await fly(flight)
-            finally:
-                del self._flights[key]
-                flight.ended.set()
-
+        A call that was begun is finished, also if its cell is gone.
+        """
         is_first = key not in self._flights
         if is_first:
-            self._flights[key] = _Flight()
-            self._tasks.start_soon(flown, self._flights[key])
-        flight = self._flights[key]
-        await flight.ended.wait()
-        return flight, is_first
+            self._flights[key] = asyncio.create_task(find())
+            self._flights[key].add_done_callback(lambda _: self._flights.pop(key))
+        return await asyncio.shield(self._flights[key]), is_first
 
-    async def _check(self, service: Service, key: bytes, flight: _Flight) -> None:
+    async def _check(self, service: Service, key: bytes) -> _Found:
         if service.model is None or service.check is None:
             missing = Unavailable(detail=f"{self._tape.path}: has no check of this model")
-            flight.reply = await self._read(key) or missing
-            return
+            return await self._read(key) or missing, True
         try:
             health = await service.check()
         except OracleUnavailableError as error:
             cause = error.__cause__
             failure = Failed.of(cause) if isinstance(cause, LLMFailureException) else None
-            flight.reply = Unavailable(detail=str(error), failure=failure)
-            return
-        flight.reply = await self._keep(key, Checked(health=health, identity=service.model.identity))
+            return Unavailable(detail=str(error), failure=failure), False
+        return await self._keep(key, Checked(health=health, identity=service.model.identity)), False
 
-    async def _fly(self, put: Put, service: Service, key: bytes, flight: _Flight) -> None:
-        """Take the reply from the tape, or else call in its turn and keep the reply."""
+    async def _found(self, put: Put, service: Service, key: bytes) -> _Found:
+        """Return the reply on the tape, or else call in its turn and keep the reply."""
         statistics, reply = self._statistics, await self._read(key)
         is_asked_again = isinstance(reply, Failed) and not reply.error().is_answer and service.model is not None
         if reply is not None and not is_asked_again:
-            flight.reply, flight.is_recorded = reply, not isinstance(reply, Unavailable)
-            return
+            return reply, not isinstance(reply, Unavailable)
         if service.model is None:
             named = "a question" if put.asked is None else f"the question {put.asked.question}"
             missing = Unavailable(detail=f"{self._tape.path}: no answer to {named}, which nobody has asked before")
-            flight.reply = NotOffered() if isinstance(put.request, ChoiceRequest) else missing
-            return
+            return NotOffered() if isinstance(put.request, ChoiceRequest) else missing, False
         await self._places.take(put.service)
         statistics.under_way += 1
         statistics.under_way_max = max(statistics.under_way_max, statistics.under_way)
         try:
-            flight.reply = await self._called(put, service.model, service.prices, key)
+            return await self._called(put, service.model, service.prices, key), False
         finally:
             statistics.under_way -= 1
             self._places.give_back()

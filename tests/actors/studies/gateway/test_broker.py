@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 import anyio
@@ -60,10 +60,10 @@ def question(text: str = "What?", cell: str = "a", name: str = ID, attempt: int 
 
 @asynccontextmanager
 async def broker_of(tape: ExperimentTape, model: Model | None, **limits: object) -> AsyncIterator[Broker]:
-    async with anyio.create_task_group() as tasks:
-        chosen = msgspec.convert({"max_concurrency": 4, **limits}, Limits)
-        service = Service("key", PRICES) if model is None else Service("key", PRICES, model, model.check)
-        yield Broker(chosen, tape, {"s": service}, tasks)
+    chosen = msgspec.convert({"max_concurrency": 4, **limits}, Limits)
+    service = Service("key", PRICES) if model is None else Service("key", PRICES, model, model.check)
+    async with aclosing(Broker(chosen, tape, {"s": service})) as broker:
+        yield broker
 
 
 async def told(broker: Broker, put: Put) -> str:
