@@ -9,6 +9,7 @@ file below `sql` each, or are made by Python as well. Some functions stand for a
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
@@ -31,6 +32,7 @@ from prism.agents import DECIDED, MOVED, STALE
 from prism.agents.waves import Kind as Kinds
 from prism.columns import places_among
 from prism.events import ATTRIBUTES, KINDS, OF_EVERY_RUN, OF_FEEDS, POSTS, UPDATES
+from prism.expectations import guess
 from prism.rows import Heap, unpacked
 from prism.tables import Column, Kind, Table
 
@@ -124,6 +126,9 @@ class Tables:
             self._load(sql)
             return self.database.sql(sql)
         except (duckdb.ProgrammingError, duckdb.DataError) as error:
+            if unknown := re.match(r"Catalog Error: Table with name (\S+) does not exist", str(error)):
+                problem = f"there is no table {unknown[1]}; {guess(unknown[1], [*self.schema, *self._types])}"
+                raise QueryError(problem) from None
             raise QueryError(_problem(error)) from None
 
     def add_query(self, sql: str) -> str:
@@ -267,8 +272,8 @@ class Tables:
         is_so |= {"is_stale": [each == STALE for each in fields["reason"]]}
         for name, truths in is_so.items():
             self._do(f"CREATE OR REPLACE MACRO kind_{name}(kind) AS ({truths}::BOOLEAN[])[kind + 1]")
-        if KINDS.name in wanted:
-            self._insert("journal.kinds", self.runs[0], {"kind": np.arange(len(self._kinds)), **fields})
+        for run in self.runs if KINDS.name in wanted else ():  # every join names the run
+            self._insert("journal.kinds", run, {"kind": np.arange(len(self._kinds)), **fields})
 
     def _insert(self, name: str, run: Recorded, columns: Columns) -> None:
         own = {column: values for column, values in columns.items() if column in self._types[name]}

@@ -113,17 +113,31 @@ def test_a_query_of_ones_own_is_printed_or_written(run: Path, prism: Prism, tmp_
     assert (written.code, written.out, left(tmp_path / "run-csv")) == (0, "", ["query.csv"])
     head, first, *_ = (tmp_path / "run-csv" / "query.csv").read_text().splitlines()
     assert (head, first.split(",")[0]) == ('"kind","posts"', '"original"')
-    own = prism(
-        "export",
-        str(run),
-        "--sql",
-        "SELECT count(*) > 0 AS some FROM journal.updates JOIN journal.kinds USING (run, kind)",
-    )
-    assert "true" in own.out
-    for wrong, problem in (("SELECT 1 FROM postss", "postss does not exist"), ("DROP TABLE posts", "Only SELECT")):
+    wrongs = {
+        "SELECT 1 FROM postss": "there is no table postss; did you mean posts?",
+        "SELECT pots FROM posts": 'Referenced column "pots" not found',
+        "SELECT name::INT FROM agents": "Could not convert string",
+        "DROP TABLE posts": "Only SELECT",
+    }
+    for wrong, problem in wrongs.items():
         refused = prism("export", str(run), "--sql", wrong)
         assert (refused.code, refused.out) == (2, "")
-        assert problem in refused.err
+        assert problem in refused.err.splitlines()[-1]
+
+
+def test_a_query_reads_several_runs_and_their_journals(run: Path, prism: Prism, tmp_path: Path) -> None:
+    assert prism("run", "--quiet", "--ticks", "24", "--set", "population.size=90", "--out", "other").code == 0
+    query = """
+        SELECT run, count(*) AS moves, sum(tick) AS ticks, max(moment(run, tick)) AS latest
+        FROM {} GROUP BY run ORDER BY run
+    """
+    journal = "(FROM journal.updates JOIN journal.kinds USING (run, kind) WHERE kind_moves(kind) AND to_state <> '')"
+    for out, source in (("tables", "transitions"), ("journals", journal)):
+        told = prism("export", str(run), "other", "--sql", query.format(source), "--to", "csv", "--out", out, "-q")
+        assert (told.code, told.err) == (0, "")
+    lines = (tmp_path / "tables" / "query.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in lines] == ['"run"', '"run"', '"other"']
+    assert (tmp_path / "journals" / "query.csv").read_text().splitlines() == lines
 
 
 def test_a_run_whose_people_are_in_a_missing_file_has_its_other_tables(prism: Prism, tmp_path: Path) -> None:

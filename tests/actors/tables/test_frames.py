@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,14 @@ def test_the_first_library_that_is_installed_is_taken_and_the_two_have_the_same_
         name: values for name, values in theirs.items() if name != "time"
     }
     assert set(ours["to_state"]) <= {str(state) for state in result.summary.states_visited}
+
+
+def test_cascades_are_those_of_the_summary_in_every_library(result: RunResult) -> None:
+    pandas, polars, arrow = (result.table("cascades", library) for library in ("pandas", "polars", "arrow"))
+    sizes = Counter(map(str, pandas["posts"]))
+    assert sizes == result.summary.world["cascade_sizes"]
+    assert columns(pandas) == columns(polars) == arrow.to_pydict()
+    assert list(pandas)[:2] == ["root", "post_text"] or "root_id" in pandas
 
 
 def test_without_a_library_the_error_names_both(result: RunResult, monkeypatch: pytest.MonkeyPatch) -> None:
