@@ -112,13 +112,9 @@ class Show:
         """Return the name of an agent; empty if it has none."""
         return ""
 
-    def called(self, agent: int, name: str = "") -> str:
-        """Return what a page calls an agent: its name, or its number, such as `person 825`.
-
-        Args:
-            name: the name if it is known from elsewhere, such as from the file of people.
-        """
-        return name or self.name(agent) or f"{self.agent} {agent:,}"
+    def called(self, agent: int) -> str:
+        """Return what a page calls an agent: its name, or its number, such as `person 825`."""
+        return self.name(agent) or f"{self.agent} {agent:,}"
 
     def agent_values(self, domain: Any) -> Mapping[str, Sequence[Value] | NDArray[Any]]:
         """Return `{column of agent_columns: the value of each agent at the start}`; a column that is left out is empty.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -48,6 +49,7 @@ def comparison_part(left: ViewedRun, right: ViewedRun) -> list[Node]:
     if left.journal is None or right.journal is None:
         raise RunDirectoryError(left.problem or right.problem or "a run cannot be read")
     found, runs = compare(left.journal, right.journal), (left, right)
+    called = left.numbered  # the same for both, though only one may know its people by now
     if found.first is None:
         same = f"All {plural(found.compared, 'tick')} that both runs have are the same, to the byte."
         return [tag("h2", same if found.compared else "There is no tick that both runs have.", id="first")]
@@ -57,7 +59,7 @@ def comparison_part(left: ViewedRun, right: ViewedRun) -> list[Node]:
         marked = [line if line in contents[1 - at] else tag("mark", line) for line in contents[at]]
         link = tag("a", run.name, href=f"#/run/{quote(run.name, safe='')}?tick={found.first}")
         text = tag("pre", *marked, tabindex=0) if marked else None
-        sides.append(tag("div", tag("h3", link), tag("p", _words(message, run) or "the tick ends"), text))
+        sides.append(tag("div", tag("h3", link), tag("p", _words(message, called) or "the tick ends"), text))
     before = f"The {plural(found.first, 'tick')} before are the same, to the byte. " if found.first else ""
     told = (
         f"{before}In that tick {plural(found.place, 'message')} {'is' if found.place == 1 else 'are'} the same. Then:"
@@ -69,7 +71,7 @@ def comparison_part(left: ViewedRun, right: ViewedRun) -> list[Node]:
     ]
 
 
-def _words(message: Message | None, run: ViewedRun) -> str:
+def _words(message: Message | None, called: Callable[[int], str]) -> str:
     """Return a message of a journal in a line; empty if there is none."""
     if isinstance(message, Intervened):
         return f"intervention {message.number}: {message.kind}"
@@ -81,8 +83,8 @@ def _words(message: Message | None, run: ViewedRun) -> str:
         case Question():
             told = f" on {message.trigger}: asks the oracle for one of {', '.join(message.options)}"
         case _:
-            told = f": {event_of(message, run.called)['words']}"
-    return f"{run.called(message.agent)}{told}"
+            told = f": {event_of(message, called)['words']}"
+    return f"{called(message.agent)}{told}"
 
 
 def _content(message: Message | None) -> str:

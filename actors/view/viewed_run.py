@@ -91,10 +91,12 @@ class ViewedRun:
 
     def called(self, agent: int) -> str:
         """Return what the page calls an agent: its name, as soon as it is known, or its number."""
-        if self.opened is None:
-            return f"agent {agent:,}"
-        people = self.opened.network.population
-        return show_of(self.opened.config).called(agent, "" if people is None else people.name(agent))
+        people = None if self.opened is None else self.opened.network.population
+        return self.numbered(agent) if people is None else people.name(agent)
+
+    def numbered(self, agent: int) -> str:
+        """Return an agent's name if its domain has names, or its number, such as `person 825`."""
+        return f"agent {agent:,}" if self.opened is None else show_of(self.opened.config).called(agent)
 
     @property
     def is_reading(self) -> bool:

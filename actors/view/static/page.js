@@ -86,7 +86,7 @@ async function draw(node) {
   await loaded();
   for (const frame of frames) {
     if (!frame.isConnected) return;
-    const options = { ast: true, actions: false, renderer: "svg", defaultStyle: false, tooltip: { disableDefaultStyle: true } };
+    const options = { ast: true, actions: false, logLevel: 1, renderer: "svg", defaultStyle: false, tooltip: { disableDefaultStyle: true } };
     const spec = JSON.parse(frame.dataset.chart);
     const inside = el("div"); // Vega gives it a role of its own
     frame.append(inside);
