@@ -54,25 +54,20 @@ class Places:
         self._pace = Pace(1, rate_per_s)
         self._paused: dict[str, float] = {}
         """`{service: the time until which it wants no calls}`."""
-        self.waiting = 0
 
     async def take(self, service: str) -> None:
         """Wait for a place. It has to be given back."""
-        self.waiting += 1
-        try:
-            has_waited = False
-            while True:
-                await self._free.acquire()
-                now = anyio.current_time()
-                rate_s, pause_s = self._pace.delay(now), self._paused.get(service, now) - now
-                if max(rate_s, pause_s) <= 0.0:
-                    self._pace.take(now, waited=has_waited)
-                    return
-                self._free.release()  # other services may go on
-                has_waited = rate_s > 0.0
-                await anyio.sleep(max(rate_s, pause_s))
-        finally:
-            self.waiting -= 1
+        has_waited = False
+        while True:
+            await self._free.acquire()
+            now = anyio.current_time()
+            rate_s, pause_s = self._pace.delay(now), self._paused.get(service, now) - now
+            if max(rate_s, pause_s) <= 0.0:
+                self._pace.take(now, waited=has_waited)
+                return
+            self._free.release()  # other services may go on
+            has_waited = rate_s > 0.0
+            await anyio.sleep(max(rate_s, pause_s))
 
     def give_back(self) -> None:
         self._free.release()
@@ -103,7 +98,7 @@ class Broker:
         self._statistics = GatewayStatistics(totals=tape.totals)
 
     def statistics(self) -> GatewayStatistics:
-        return msgspec.structs.replace(self._statistics, totals=self._tape.totals, waiting=self._places.waiting)
+        return msgspec.structs.replace(self._statistics, totals=self._tape.totals)
 
     async def aclose(self) -> None:
         """Cancel the calls under way, and close the models."""
@@ -159,7 +154,7 @@ class Broker:
 
     async def _found(self, put: Put, service: Service, key: bytes) -> _Found:
         """Return the reply on the tape, or else call in its turn and keep the reply."""
-        statistics, reply = self._statistics, await self._read(key)
+        reply = await self._read(key)
         is_asked_again = isinstance(reply, Failed) and not reply.error().is_answer and service.model is not None
         if reply is not None and not is_asked_again:
             return reply, not isinstance(reply, Unavailable)
@@ -168,12 +163,9 @@ class Broker:
             missing = Unavailable(detail=f"{self._tape.path}: no answer to {named}, which nobody has asked before")
             return NotOffered() if isinstance(put.request, ChoiceRequest) else missing, False
         await self._places.take(put.service)
-        statistics.under_way += 1
-        statistics.under_way_max = max(statistics.under_way_max, statistics.under_way)
         try:
             return await self._called(put, service.model, service.prices, key), False
         finally:
-            statistics.under_way -= 1
             self._places.give_back()
 
     async def _called(self, put: Put, model: LanguageModel, prices: PricesConfig, key: bytes) -> Reply:
@@ -181,7 +173,6 @@ class Broker:
         if self._statistics.problem:
             return Unavailable(detail=self._statistics.problem)
         if spent := self._spent():
-            self._statistics.refused += 1
             return Unavailable(detail=spent)
         ASKED.set(put.asked)  # of this task alone
         self._calls += 1

@@ -24,10 +24,6 @@ class GatewayStatistics(msgspec.Struct, kw_only=True):
     totals: Totals  # of the tape, over all processes
     from_tape: int = 0  # answers of this process that were on the tape
     shared: int = 0  # answers of this process that another cell's call gave, or another question's of the same cell
-    refused: int = 0  # questions that were refused, because the budget is spent
-    under_way: int = 0
-    under_way_max: int = 0  # the most calls at once
-    waiting: int = 0
     problem: str = ""
 
 
