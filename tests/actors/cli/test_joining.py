@@ -80,7 +80,7 @@ def test_the_joins_are_said_and_every_way_of_a_run_keeps_them(prism: Prism) -> N
     assert prism("pack", "run", "--out", "run.prism").code == 0
     assert prism("unpack", "run.prism", "--out", "unpacked").code == 0
     assert prism("replay", "unpacked").code == 0
-    assert "agent 5 (Person 7)" in prism("explain", "unpacked", "--agent", "p7").out
+    assert "Person 7 (5)" in prism("explain", "unpacked", "--agent", "p7").out
     Path("more.yaml").write_text("- {round: 2, follow: [[p7, p0]]}\n")
     forked = prism("fork", "run", "--at", "12", "--intervene", "more.yaml", "--out", "forked")
     assert forked.code == 0, forked.err
@@ -93,8 +93,8 @@ def test_a_whole_number_is_an_agents_number_and_else_an_id(prism: Prism) -> None
     Path("study.yaml").write_text(study.replace("  activity: {hours: hours.csv}\n", ""))
     ran = prism("run", "study.yaml", "--out", "run", "--quiet")
     assert ran.code == 0, ran.err
-    assert "agent 5 (" in prism("explain", "run", "--agent", "5").out
-    assert "(Person 11)" in prism("explain", "run", "--agent", "16").out, "no agent has the number 16"
+    assert "person 5:" in prism("explain", "run", "--agent", "5").out
+    assert "person 11:" in prism("explain", "run", "--agent", "16").out, "no agent has the number 16"
     assert "there is no agent 17" in prism("explain", "run", "--agent", "17").err
 
 
