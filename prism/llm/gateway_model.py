@@ -20,7 +20,7 @@ from prism.llm.tape import Failed, NotOffered
 from prism.statechart.oracle import ATTEMPT
 
 CONNECT_S = 10.0
-# A gateway that was killed resets its connections. One whose machine is gone is noticed by TCP: after a minute of
+# A command that was killed resets its connections. One whose machine is gone is noticed by TCP: after a minute of
 # silence, and five probes in 10 s each without an answer.
 _ALIVE = [
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),

@@ -153,7 +153,7 @@ def put(files: Mapping[str, bytes], path: Path) -> None:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-REACH_WAIT_S = 15.0  # the time for a gateway that was killed to begin again
+REACH_WAIT_S = 15.0  # the longest time in which the gateway is looked for
 REACH_EVERY_S = 0.5
 
 
