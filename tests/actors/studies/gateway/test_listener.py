@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from typing import Any
 
 import anyio
 import msgspec
+import pytest
 from starlette.types import Message
 
 from actors.studies.gateway.broker import Broker
 from actors.studies.gateway.server import BODY_MAX_BYTES, application
-from prism.llm.gateway_model import Reply
+from prism.config import LLMConfig
+from prism.errors import OracleUnavailableError
+from prism.llm import ChatRequest, LLMFailureException
+from prism.llm import Message as Text
+from prism.llm.gateway import Gateway
+from prism.llm.gateway_model import GatewayModel, Reply
+from prism.llm.tape import Failed
 from tests.actors.studies.gateway.conftest import Tapes
 from tests.actors.studies.gateway.test_broker import Model, broker_of, question
 from tests.catalogue import catalogue
@@ -85,3 +93,19 @@ async def test_what_is_no_question_to_a_known_model_is_refused(tapes: Tapes, sta
     async with broker_of(await tapes(), model) as broker:
         assert await Client(body=body).ask(broker) == status
     assert model.checks == 0
+
+
+async def test_a_gateway_that_is_gone_is_a_lost_connection_and_at_the_start_the_end() -> None:
+    gone = Gateway(address="http://127.0.0.1:9", token="secret", service="s", cell="a", deadline_s=5.0)
+    async with aclosing(GatewayModel(LLMConfig(), "ollama", gone)) as model:
+        with pytest.raises(LLMFailureException) as caught:
+            await model.complete(ChatRequest(messages=(Text(role="user", content="What?"),)))
+        with pytest.raises(OracleUnavailableError, match=r"the gateway at http://127\.0\.0\.1:9 does not answer"):
+            await model.check()
+    assert (caught.value.reason, caught.value.component) == ("connection_error", "gateway")
+
+
+def test_a_failure_crosses_with_all_that_a_cell_needs() -> None:
+    failure = LLMFailureException("overloaded", 1, "ollama", 429, "busy", 0.5, retry_after_s=7.0, advice="wait")
+    sent = msgspec.msgpack.decode(msgspec.msgpack.encode(Failed.of(failure)), type=Failed).error()
+    assert (str(sent), sent.retry_after_s, sent.told) == (str(failure), 7.0, failure.told)
