@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 
 from actors.pages.html import Element, Node, Picture, from_xml, tag
 from actors.pages.style import room_for
-from actors.plots.render import live, render
 
 COLUMN = 1140
 """The width of the page's column in pixels; a wider picture is as wide as the window."""
@@ -73,12 +72,16 @@ def card(chart: Chart, name: str, size: str) -> Element:
 
 def as_svg(chart: Picture) -> Element:
     """Return a picture that needs no script."""
+    from actors.plots.render import render  # noqa: PLC0415  # altair is an optional package
+
     root = ElementTree.fromstring(render(chart.chart))  # noqa: S314  # made here
     return picture(root, chart.name, chart.title)
 
 
 def as_live(chart: Picture) -> Element:
-    """Return a picture that `draw.js` of the local page draws, with tooltips and zoom."""
+    """Return a picture that a script of the local page draws, with tooltips and zoom."""
+    from actors.plots.render import live  # noqa: PLC0415  # altair is an optional package
+
     return tag("div", class_="live", role="img", aria_label=chart.title, data_chart=live(chart.chart))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from actors.core.files import write_file
 from actors.core.machine import not_installed
+from actors.pages.card import as_live
 from actors.pages.html import Node, rendered, tag
 from actors.store.posts import MadePost
 from actors.view.viewed_run import ViewedRun
@@ -20,10 +21,6 @@ from prism.kernels import directory
 
 def written(nodes: Sequence[Node | None]) -> str:
     """Return parts of a page as HTML; charts in it are drawn by the page's script."""
-    try:
-        from actors.pages.card import as_live  # noqa: PLC0415  # altair is an optional package
-    except ImportError:
-        return "".join(rendered(node) for node in nodes if node is not None)
     return "".join(rendered(node, as_live) for node in nodes if node is not None)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import quote
 
@@ -93,6 +95,12 @@ def test_a_token_may_have_any_characters(token: str) -> None:
         return
     cookie = shown.headers["set-cookie"].split(";")[0]
     assert get(guarded, "/", host="10.0.0.7", cookie=cookie).text == "inside"
+
+
+def test_the_page_needs_no_package_for_charts_before_there_are_any() -> None:
+    told = "import sys, actors.view.app; print({'altair', 'vl_convert', 'scipy'} & {*sys.modules})"
+    ended = subprocess.run((sys.executable, "-c", told), capture_output=True, text=True, check=False)
+    assert ended.stdout == "set()\n", ended.stderr
 
 
 def test_vega_comes_from_this_machine_and_needs_no_code_from_texts(tmp_path: Path) -> None:
