@@ -407,7 +407,8 @@ def _table_in(data: bytes, name: str, bytes_max: int) -> bytes:
         table.write_bytes(data)
         try:
             with duckdb.connect(config={"threads": 1}) as database:
-                database.execute(f"COPY (FROM read_parquet('{table}')) TO '{text}' (FORMAT csv, HEADER)")
+                found = database.read_parquet(str(table), hive_partitioning=False)  # its directory's name is no column
+                found.write_csv(str(text), header=True)
         except duckdb.Error as error:
             problem = str(error).split("\n")[0].replace(str(table), PurePath(name).name)
             raise InputError(name, f"cannot be read as Parquet: {problem}") from None
