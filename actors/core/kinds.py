@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import chain, pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import chain, pairwise, starmap
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -202,12 +202,7 @@ class KindNumbers:
                     before = of_waves[-1]
                     places.append(place)
                     bounds.append(before)
-            parts = [
-                *chain.from_iterable(
-                    _cut(values, dtype, bounds) for values, (_, dtype) in zip(columns, shape.columns, strict=True)
-                )
-            ]
-            for place, cut in zip(places, zip(*parts, strict=True), strict=False):
+            for place, cut in zip(places, zip(*_cut(columns, shape, bounds), strict=True), strict=True):
                 bodies[place] += cut
         known, self._recorded = self._recorded, len(self._numbers)
         for place, (head, body) in enumerate(zip(heads, bodies, strict=True)):
@@ -228,14 +223,21 @@ class KindNumbers:
         return found
 
 
-def _cut(values: Values, dtype: str, bounds: Sequence[int]) -> Iterator[list[bytes]]:
-    """Yield the bytes of a column between each two of these rows; of texts the lengths, then the texts."""
-    if isinstance(values, Heap):
-        yield from _cut(values.lengths, "<u4", bounds)
-        yield from _cut(values.data, "|u1", np.append(0, values.ends)[bounds].tolist())
-    else:
-        data, width = bytes_of(values, dtype), np.dtype(dtype).itemsize
-        yield [data[width * start : width * stop] for start, stop in pairwise(bounds)]
+def _cut(columns: Sequence[Values], shape: Shape, bounds: Sequence[int]) -> Iterator[Iterator[bytes]]:
+    """Yield the bytes of each column between each two of these rows; of texts the lengths, then the texts."""
+    # The last letter of a kind of numbers is their width.
+    places = cache(lambda width: _slices(width * bound for bound in bounds))
+    for values, (_, dtype) in zip(columns, shape.columns, strict=True):
+        if isinstance(values, Heap):
+            yield map(bytes_of(values.lengths, "<u4").__getitem__, places(4))
+            ends = [0, *values.ends.tolist()]
+            yield map(values.data.tobytes().__getitem__, _slices(ends[bound] for bound in bounds))
+        else:
+            yield map(bytes_of(values, dtype).__getitem__, places(int(dtype[-1])))
+
+
+def _slices(bounds: Iterable[int]) -> list[slice]:
+    return [*starmap(slice, pairwise(bounds))]
 
 
 def _columns(kinds: Sequence[Kind]) -> list[Heap]:
