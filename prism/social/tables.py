@@ -1,6 +1,6 @@
 """The social world as flat tables, which kernels read and write: a record for each person, post and cascade.
 
-The tables are fixed in size while a kernel runs. `prism.social.state` makes them, and makes room in them between two waves.
+The tables are fixed in size while a kernel runs. `prism.social.state` makes them, and room in them between two waves.
 """
 
 from __future__ import annotations
