@@ -72,15 +72,18 @@ def ran(study: Path, prism: Prism) -> Path:
 
 def test_its_explanations_name_what_a_light_saw_and_what_is_known_of_it(ran: Path, prism: Prism) -> None:
     path = json.loads(prism("explain", "ran", "--agent", "1", "--json").out)
-    tick = next(turn["tick"] for turn in reversed(path["turns"]) if turn["source"] == "oracle")
+    tick = next(
+        turn["value"]["tick"] for turn in reversed(path["children"]) if turn.get("value", {}).get("source") == "oracle"
+    )
     [turn] = [
-        each
-        for each in json.loads(prism("explain", "ran", "--agent", "1", "--tick", str(tick), "--json").out)["turns"]
-        if each["is_decision"]
+        each["children"]
+        for each in json.loads(prism("explain", "ran", "--agent", "1", "--tick", str(tick), "--json").out)["children"]
+        if each["value"]["is_decision"]
     ]
-    assert list(turn["context"]) == ["cars that wait"]
-    assert turn["profile"]["turned green"] > 0
-    assert turn["profile"]["cars at its last question"] == turn["context"]["cars that wait"]
+    context, profile = ({each["kind"]: each.get("value") for each in turn}[kind] for kind in ("context", "profile"))
+    assert list(context) == ["cars that wait"]
+    assert profile["turned green"] > 0
+    assert profile["cars at its last question"] == context["cars that wait"]
 
 
 def test_the_page_shows_its_numbers_and_its_panel(ran: Path) -> None:

@@ -152,7 +152,8 @@ def _answer_node(
         tokens = f"{each['prompt_tokens']:,} tokens in, {each['completion_tokens']:,} out"
         parts.append(f"{each['calls']} {each['outcome']} ({tokens})")
     if is_shared and latency_s is not None:
-        drawn, same = "drawn from a judgement that it shares", "an identical question was under way, or a tape had it"
+        same = "an identical question was under way, or a tape had the answer"
+        drawn = "drawn from a judgement that it shares with questions like it"
         parts.append(f"no call of its own: {drawn if method == SHARED else same}")
     if cost_usd is not None:
         parts.append(usd(cost_usd))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any, Final
 
 import anyio
@@ -33,8 +35,6 @@ from actors.tables.files import write_columns
 from actors.tables.schema import attribute_columns
 from prism.agents import Question
 from prism.config import Config
-from prism.llm import LanguageModel
-from prism.statechart import Oracle
 from prism.survey import EmbeddedAnswers, Given, Interview, Item, ItemOutcome, Respondent, SurveyOracle, outcomes_of
 from prism.survey.questionnaire import read_questionnaire
 from prism.tables import AGENT, INTEGER, NAME, RUN, TEXT, TICK, Column, Table, Value
@@ -83,19 +83,6 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     missing: dict[str, int] = {}  # `{reason: answers}`
     outcomes: list[ItemOutcome] = []  # of each question, in their order
     notes: list[str] = []  # the gaps in the outcomes, a sentence each
-
-
-class _Surveying:
-    """A maker of the oracle that puts a questionnaire to a model."""
-
-    def __init__(self, config: Config) -> None:
-        self._config = config
-
-    def oracle(self, model: LanguageModel | None = None) -> Oracle[Any]:
-        if model is None:
-            raise ValueError("expected a model: without one, answers are worked out by expressions")
-        config = self._config
-        return SurveyOracle(model, config.llm, config.simulation.seed, config.oracle.max_attempts)
 
 
 class Survey:
@@ -203,8 +190,10 @@ class Survey:
                 self._answers[place] = (answer, "oracle", "" if answer is not None else "no_value")
             return
         config = self._config
+        seed, attempts = config.simulation.seed, config.oracle.max_attempts
+        maker: Any = SimpleNamespace(oracle=lambda model: SurveyOracle(model, config.llm, seed, attempts))
         with ungrouped():
-            async with open_oracle(config, _Surveying(config), self.out) as opened, anyio.create_task_group() as tasks:
+            async with open_oracle(config, maker, self.out) as opened, anyio.create_task_group() as tasks:
                 self.oracle = opened.description
                 calls = SingleCalls(opened.oracle, config.oracle, config.llm.prices, tasks)
                 for place, person, item in self._places():
@@ -236,18 +225,20 @@ class Survey:
 
     def rows(self) -> dict[str, list[Value]]:
         """Return the answers so far as columns, in the order of moment, person, question and repeat."""
-        columns = self._table.columns
-        run, names = self.path.resolve().name, [*self._moments]
+        columns, run, names = self._table.columns, self.path.resolve().name, [*self._moments]
         people = [{person.number: person for person in each} for each in self._people]
-        made: list[list[Value]] = [[] for _ in columns]
+        rows: list[tuple[Value, ...]] = []
         for (moment, agent, number, repeat), (answer, source, reason) in sorted(self._answers.items()):
             person, item = people[moment][agent], self.items[number]
             text = answer if isinstance(answer, str) else None
             score = answer if isinstance(answer, int) else None
-            row = (run, names[moment], person.tick, agent, person.name, item.id, repeat, text, score, source or None)
-            for column, value in zip(made, (*row, reason or None, *self._own(person)), strict=True):
-                column.append(value)
-        return {column.name: values for column, values in zip(columns, made, strict=True)}
+            told = (text, score, source or None, reason or None)
+            row = (run, names[moment], person.tick, agent, person.name, item.id, repeat, *told)
+            declared = self._config.population.attributes.items()
+            values = ((person.attributes[name], each.type) for name, each in declared)
+            rows.append((*row, *(float(value) if kind == "float" else value for value, kind in values)))
+        found = zip(*rows, strict=True) if rows else [()] * len(columns)
+        return {column.name: [*values] for column, values in zip(columns, found, strict=True)}
 
     @property
     def _table(self) -> Table:
@@ -255,28 +246,18 @@ class Survey:
             column for (_, is_end), column in attribute_columns([self._config]).items() if not is_end
         )
 
-    def _own(self, person: Respondent) -> Iterator[Value]:
-        for name, declared in self._config.population.attributes.items():
-            value = person.attributes[name]
-            yield float(value) if declared.type == "float" else value
-
     def outcome(self) -> Asked:
-        names = [*self._moments]
+        names, notes = [*self._moments], [*self._run.notes]
         given = [
             Given(agent, names[moment], self.items[number].id, repeat, answer)
             for (moment, agent, number, repeat), (answer, _, _) in sorted(self._answers.items())
         ]
         try:
-            return self._asked(outcomes_of(self.items, names, given))
+            outcomes = outcomes_of(self.items, names, given)
         except ImportError:
-            note = not_installed("answers at several moments are compared with scipy", "experiments")
-            return self._asked(outcomes_of(self.items, names, given, compares=False), [note])
-
-    def _asked(self, outcomes: Sequence[ItemOutcome] = (), notes: Sequence[str] = ()) -> Asked:
-        missing: dict[str, int] = {}
-        for _, _, reason in self._answers.values():
-            if reason:
-                missing[reason] = missing.get(reason, 0) + 1
+            outcomes = outcomes_of(self.items, names, given, compares=False)
+            notes.append(not_installed("answers at several moments are compared with scipy", "experiments"))
+        missing = Counter(reason for _, _, reason in self._answers.values() if reason)
         return Asked(
             run=self.path.resolve().name,
             asking=self._asking(),
@@ -285,10 +266,10 @@ class Survey:
             people=len(self._numbers),
             repeats=self._questionnaire.repeat,
             wanted=self.wanted,
-            answered=len(self._answers) - sum(missing.values()),
+            answered=len(self._answers) - missing.total(),
             missing=dict(sorted(missing.items())),
-            outcomes=[*outcomes],
-            notes=[*self._run.notes, *notes],
+            outcomes=outcomes if given else [],
+            notes=notes,
         )
 
     @contextmanager
@@ -301,8 +282,14 @@ class Survey:
             RunDirectoryError: the directory cannot be written.
             DiskFailedError: the disk is full.
         """
-        is_new = self.out is not None and _made(self.out)
-        self._write_record(self._asked())
+        is_new = self.out is not None and not self.out.exists()
+        if self.out is not None:
+            try:
+                self.out.mkdir(exist_ok=True)
+                refuse_links(self.out)
+            except OSError as error:
+                raise run_directory_error(error, f"{error.filename or self.out}: cannot be written") from None
+        self._write_record()
         try:
             yield
         finally:
@@ -324,11 +311,11 @@ class Survey:
                         made.replace(self.out / made.name)
             except OSError as error:
                 raise run_directory_error(error, f"{self.out}: cannot be written") from None
-            self._write_record(self.outcome())
+            self._write_record()
 
-    def _write_record(self, asked: Asked) -> None:
+    def _write_record(self) -> None:
         if self.out is not None:
-            write_json(self.out / RECORD, asked)
+            write_json(self.out / RECORD, self.outcome())
 
 
 def _asked(path: Path, overrides: Sequence[str], out: Path | None) -> Config:
@@ -342,17 +329,6 @@ def _asked(path: Path, overrides: Sequence[str], out: Path | None) -> Config:
         tape = None if out is None or mode == "off" else str(out / TAPE)
         oracle = msgspec.structs.replace(oracle, tape=mode, tape_path=tape)
     return msgspec.structs.replace(config, oracle=oracle)
-
-
-def _made(out: Path) -> bool:
-    """Make the directory of the answers, and return whether it was not there."""
-    is_new = not out.exists()
-    try:
-        out.mkdir(exist_ok=True)
-        refuse_links(out)
-    except OSError as error:
-        raise run_directory_error(error, f"{error.filename or out}: cannot be written") from None
-    return is_new
 
 
 def _refuse_other(out: Path, asking: str) -> None:

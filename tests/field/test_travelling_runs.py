@@ -122,7 +122,7 @@ def test_every_command_that_reads_a_run_works_without_its_sources(run: Path, pla
     out = Path(tempfile.mkdtemp(dir=place))
     assert digest in prism("replay", run)
     assert "BAD" not in prism("verify", run)
-    assert "Person 3" in prism("explain", run, "--agent", "3")
+    assert "person 3" in prism("explain", run, "--agent", "3")
     assert "sharing" in prism("chart", "--run", run)
     prism("export", run, "--to", "csv", "--out", out / "tables")
     assert "Person 3" in (out / "tables" / "agents.csv").read_text()

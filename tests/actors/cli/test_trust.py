@@ -221,7 +221,9 @@ def made_run(maker: Person, kind: str) -> Made:
         (maker.place / f"{name}.py").write_text(IMPORTED)
     ran, path = maker.tries([("run", "study.yaml", "-q", "--out", "run"), ("explain", "run", "--agent", "0", "--json")])
     assert (ran.code, ran.has_imported) == (0, True), ran.err
-    return Made(maker, kind, str(json.loads(path.out)["turns"][0]["tick"]))
+    return Made(
+        maker, kind, str(next(each["cells"][0] for each in json.loads(path.out)["children"] if each["kind"] == "turn"))
+    )
 
 
 @pytest.fixture(scope="module", params=["chart", "domain"])
@@ -429,7 +431,8 @@ def test_a_configuration_that_cannot_be_read_does_not_hide_the_code_of_the_other
 def test_the_local_page_runs_no_code_whatever_is_opened(made: Made, stranger: Person) -> None:
     with served(stranger) as address:
         fetched(f"{address}/api/runs/run")
-        assert fetched(f"{address}/api/runs/run/agent?agent=0&tick={made.turn}")["moves"]
+        with urllib.request.urlopen(f"{address}/part/runs/run/agent?agent=0&tick={made.turn}") as answer:
+            assert b"What it did" in answer.read()
         explained = f"{address}/api/runs/run/explanation?agent=0&tick={made.turn}"
         while (found := fetched(explained))["state"] in ("waiting", "working"):
             threading.Event().wait(0.05)
