@@ -192,14 +192,14 @@ class TickRows:
             known: the kinds that were known before it.
         """
         counts, body = list[list[int]](), list[bytes]()
-        for number in sorted(self._parts):
-            parts = self._parts[number]
+        for number, parts in sorted(self._parts.items()):
             rows = [0] * (parts[-1][0] + 1)
             for wave, columns in parts:
                 rows[wave] += len(columns[0])
             counts.append([number, *rows])
-            for column, (_, dtype) in enumerate(self._shapes[number].columns):
-                body.append(bytes_of(joined([columns[column] for _, columns in parts]), dtype))
+            of_columns = zip(*(columns for _, columns in parts), strict=True)
+            for values, (_, dtype) in zip(of_columns, self._shapes[number].columns, strict=True):
+                body.append(bytes_of(joined(values), dtype))
         self._parts, self._wave = {}, 0
         return payload_of(tick, known, counts, body)
 

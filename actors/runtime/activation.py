@@ -13,8 +13,8 @@ never waits, and the engine sorts the answers of a wave by agent.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from collections.abc import Sequence
+from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -63,11 +63,14 @@ class Resident(Activation):
 
     async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
         answers: list[bytes] = []
-        boxes, sent = self.mailboxes, self._encoded(triggers)
+        boxes, encode, at_once = self.mailboxes, self._codec.encode, _at_once(triggers)
         for start in range(0, len(triggers), CHUNK):
-            for agent, message in islice(sent, CHUNK):
+            chunk = slice(start, start + CHUNK)
+            # A world that makes triggers when asked makes many at once.
+            pairs = [(each.agent, encode(each)) for each in triggers[chunk]] if at_once is None else at_once[chunk]
+            for agent, message in pairs:
                 boxes[agent].put(message)
-            self.unanswered = min(start + CHUNK, len(triggers)) - len(answers)
+            self.unanswered = start + len(pairs) - len(answers)
             await asyncio.sleep(0)
             answers += self._inbox.take_all()
         while len(answers) < len(triggers):
@@ -76,23 +79,18 @@ class Resident(Activation):
         self.unanswered = 0
         return self._reader.read(tick, answers)
 
-    def _encoded(self, triggers: Sequence[Trigger[Any]]) -> Iterator[tuple[int, bytes]]:
-        """Return the agent of each trigger, and the trigger as it is sent."""
-        if isinstance(triggers, Wave) and (at_once := triggers.encoded()) is not None:
-            content, ends = at_once
-            messages = (content[start:end] for start, end in pairwise([0, *ends]))
-            return zip(triggers.agents.tolist(), messages, strict=True)
-        encode = self._codec.encode
-        return (
-            (each.agent, encode(each))
-            for start in range(0, len(triggers), CHUNK)
-            for each in triggers[start : start + CHUNK]
-        )
-
     def end(self) -> None:
         """Close the mailboxes: each task ends once its own is empty."""
         for mailbox in self.mailboxes:
             mailbox.close()
+
+
+def _at_once(triggers: Sequence[Trigger[Any]]) -> list[tuple[int, bytes]] | None:
+    """Return the agent of each trigger, and the trigger as it is sent; None if each must be encoded by itself."""
+    if not isinstance(triggers, Wave) or (encoded := triggers.encoded()) is None:
+        return None
+    content, ends = encoded
+    return [*zip(triggers.agents.tolist(), (content[start:end] for start, end in pairwise([0, *ends])), strict=True)]
 
 
 class OneByOne(Activation):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -151,7 +150,7 @@ class Updates:
             effects = {agent: self.effects[agent] for agent in numbers if agent in self.effects}
             yield Updates(self.tick, agents, self.kinds, self.codes[cut], effects)
 
-    @cached_property
+    @property
     def counts(self) -> list[int]:
         found: list[int] = np.bincount(self.codes, minlength=len(self.kinds)).tolist()
         return found
