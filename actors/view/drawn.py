@@ -45,20 +45,26 @@ def problem_of_drawing(what: str) -> Node | None:
 
 
 class Redrawn:
-    """What was drawn last of some runs or an experiment."""
+    """What was drawn last of some runs or an experiment. Large runs take long, and others do not wait for them."""
 
     def __init__(self) -> None:
         self._lock = Lock()
+        self._locks: dict[object, Lock] = {}
         self._drawn: dict[object, tuple[object, str]] = {}
 
     def get(self, of: object, mark: Any, draw: Callable[[], str]) -> str:
         """Return what is drawn for this mark: it is drawn again for another."""
         with self._lock:
-            if of not in self._drawn or self._drawn[of][0] != mark:
-                self._drawn[of] = mark, draw()
-                while len(self._drawn) > KEPT_MAX:
-                    self._drawn.pop(next(iter(self._drawn)))
-            return self._drawn[of][1]
+            own = self._locks.setdefault(of, Lock())
+        with own:
+            found = self._drawn.get(of)
+            if found is None or found[0] != mark:
+                found = mark, draw()
+                with self._lock:
+                    self._drawn[of] = found
+                    while len(self._drawn) > KEPT_MAX:
+                        self._drawn.pop(next(iter(self._drawn)))
+            return found[1]
 
     def of_runs(self, paths: Sequence[Path], mark: Any) -> str:
         """Return what the report has of runs."""
