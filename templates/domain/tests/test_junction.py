@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -14,8 +11,6 @@ from junction.chart import CHART
 from junction.domain import TrafficDomain
 from junction.light import Light, TrafficLight
 from junction.settings import Settings
-from junction.show import Phases
-from prism.agents import Question, Update
 from prism.errors import ConfigError
 
 CONFIG = Path(__file__).parents[1] / "config.yaml"
@@ -66,25 +61,13 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_end(tmp_path: Path) -> None:
     assert resume(tmp_path / "run", ticks=config.simulation.length).summary.digest == whole.summary.digest
 
 
-def test_a_phase_ends_where_a_light_turns_or_the_run_ends() -> None:
-    def tick(number: int, *moved: Update[int], questions: Sequence[Question[int]] = ()) -> Any:
-        return SimpleNamespace(tick=number, time=0, moved=moved, questions=questions, others=())
-
-    phases = Phases(lights=1)
-    asked = Question(5, 0, "clock", "amber", ("red", "green"), 3)
-    ticks = [
-        tick(2, Update(2, 0, "clock", "red", "green", "rule")),
-        tick(3, Update(3, 0, "clock", "green", "amber", "rule")),
-        tick(5, questions=[asked]),
-        tick(6, Update(6, 0, "clock", "amber", "red", "oracle")),
-    ]
-    rows = [row for each in ticks for _, row in phases.take(each)] + [row for _, row in phases.finish(9, {})]
-    assert rows == [
-        (0, "red", 0, 2, None),
-        (0, "green", 2, 1, None),
-        (0, "amber", 3, 3, 3),
-        (0, "red", 6, 3, None),
-    ]
+def test_the_phases_of_a_light_follow_each_other(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    phases = run(read_config(CONFIG), out=tmp_path / "run", ticks=60).table("phases", "pandas")
+    assert {*phases["colour"]} == {"red", "green", "amber"}
+    for _, of_light in phases.groupby("agent"):
+        ends = [*(of_light["from_tick"] + of_light["ticks"])]
+        assert [0, *ends] == [*of_light["from_tick"], 60]
 
 
 def test_a_wrong_setting_is_refused() -> None:
