@@ -51,6 +51,12 @@ _SMALL: Final = UPDATES.columns
 KIND_FIELDS: Final = (*Kinds._fields, "effect_name")
 """The fields of a kind, and the name of its effect."""
 _ACTS: Final = ("posts", "replies", "reshares", "likes")
+_ALONE: Final = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "python_enable_replacements": False,
+}
+"""A query fetches nothing from the network, and does not see Python's variables."""
 QUERY: Final = "query"
 """The name of the table of a user's query."""
 
@@ -94,7 +100,7 @@ class Tables:
         """The relations that are there, with their rows."""
         self._are_read = False
         self._directory = TemporaryDirectory(prefix="prism-tables-")
-        self.database = duckdb.connect()
+        self.database = duckdb.connect(config=_ALONE)
         # Objects of Python are read as texts: their types are not guessed from the first ones.
         for setting in (f"memory_limit='{MEMORY}'", f"temp_directory={literal(self._directory.name)}"):
             self._do(f"SET {setting}")
@@ -125,7 +131,7 @@ class Tables:
         try:
             self._load(sql)
             return self.database.sql(sql)
-        except (duckdb.ProgrammingError, duckdb.DataError) as error:
+        except duckdb.Error as error:
             if unknown := re.match(r"Catalog Error: Table with name (\S+) does not exist", str(error)):
                 problem = f"there is no table {unknown[1]}; {guess(unknown[1], [*self.schema, *self._types])}"
                 raise QueryError(problem) from None

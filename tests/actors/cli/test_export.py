@@ -118,6 +118,7 @@ def test_a_query_of_ones_own_is_printed_or_written(run: Path, prism: Prism, tmp_
         "SELECT pots FROM posts": 'Referenced column "pots" not found',
         "SELECT name::INT FROM agents": "Could not convert string",
         "DROP TABLE posts": "Only SELECT",
+        "FROM 'http://127.0.0.1:9/x.csv'": "requires the extension httpfs",
     }
     for wrong, problem in wrongs.items():
         refused = prism("export", str(run), "--sql", wrong)
