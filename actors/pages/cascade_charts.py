@@ -62,7 +62,7 @@ def _young_note(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]]) -> 
         return ""
     told = [plural(number, "original") for number in young]
     if len(groups) > 1:
-        told = [f"{each} ({group.label})" for each, group in zip(told, groups, strict=True)]
+        told = [f"{each} ({group_name(group)})" for each, group in zip(told, groups, strict=True)]
     return f" Left out: {listed(told)} of the last rounds, which may still grow."
 
 

@@ -119,6 +119,9 @@ def _warnings(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> list[str
 
 def _lead(groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Element | None:
     """Return the outcome of a run in sentences, or a comparison of several runs; None before the end of a run."""
+    groups = [group for group in groups if not group.first.is_damaged]
+    if not groups:
+        return None
     first = groups[0].first
     if len(groups) == 1 and len(groups[0].runs) == 1:
         if first.summary is None or not first.summary.in_words:
@@ -162,7 +165,7 @@ def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: 
         named = runs[0].show.named
         ends = [(key, named(key), value) for key, value in run_tables.world_ends(runs[0]).items()]
         parts.insert(0, figures([(each.name, run_tables.end_text(key, value, each.unit)) for key, each, value in ends]))
-    if len(groups) > 1:
+    if differences:
         rows = [(each.key, *each.values) for each in differences]
         columns = ("setting", *(group.label for group in groups))
         caption = "The settings that differ"
@@ -172,7 +175,7 @@ def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: 
         parts.append(table_of(run_tables.comparison(groups), caption, is_shown=True))
         by_digest: dict[str, list[str]] = {}
         for run in runs:
-            if run.course.ticks:
+            if run.course.ticks and not run.is_damaged:
                 by_digest.setdefault(run.listed.digest, []).append(run.name)
         parts.extend(
             tag("p", f"Runs {listed(labels, 12)} have the same digest: they are equal.")

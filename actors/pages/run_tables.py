@@ -9,6 +9,7 @@ from typing import Final
 from actors.display.words import duration, usd
 from actors.factory.input_files import plain_name
 from actors.pages.card import Table, table_of
+from actors.pages.groups import group_name
 from actors.pages.html import Element
 from actors.pages.sharing_words import sharing_notice
 from actors.pages.words import NO_VALUE, count, listed, place_of, plural, share, spread
@@ -44,6 +45,13 @@ def notices(runs: Sequence[RunRecord]) -> list[str]:
     found = []
     for run in runs:
         listed_run, length = run.listed, run.listed.length
+        if run.is_damaged:
+            found.append(
+                f"The journal of run {run.name} is damaged after {count(run.course.ticks)} of its "
+                f"{plural(length, 'tick')}: what follows is not shown, and no mean or median includes the run; "
+                f"`prism verify {place_of(run.path)}` says more."
+            )
+            continue
         if listed_run.status in _STATUS and listed_run.ticks < length:
             by = f" by {listed_run.stopped_by}" if listed_run.stopped_by else ""
             found.append(
@@ -67,9 +75,13 @@ def notices(runs: Sequence[RunRecord]) -> list[str]:
 
 def remarks_of(groups: Sequence[RunGroup]) -> list[str]:
     """Return what was not as configured in the runs that have ended, and what had no effect, a line each."""
-    ended = {group.label: [run.summary_fields for run in group.runs if run.summary is not None] for group in groups}
+    ended = {
+        group.label: [run.summary_fields for run in group.runs if run.summary is not None]
+        for group in groups
+        if not group.first.is_damaged
+    }
     if len(groups) == 1 and len(groups[0].runs) == 1:
-        return [line for fields in ended[groups[0].label] for line in remarks(fields)]
+        return [line for each in ended.values() for fields in each for line in remarks(fields)]
     return remarks_on_many(ended)
 
 
@@ -110,7 +122,7 @@ def glance(runs: Sequence[RunRecord]) -> Table:
                 count(calls) if run.oracle or (summary and summary.llm) else "no model",
                 count(summary.fallbacks if summary else course.fallbacks.total()),
                 cost(run),
-                run.listed.digest[:DIGEST_LETTERS],
+                NO_VALUE if run.is_damaged else run.listed.digest[:DIGEST_LETTERS],
             )
         )
     names = ("run", "state", "seed", runs[0].show.agents, "ticks", "activations", "transitions", "questions")
@@ -118,8 +130,10 @@ def glance(runs: Sequence[RunRecord]) -> Table:
 
 
 def state_in_words(run: RunRecord) -> str:
-    """Return the state of a run: done, stopped by what, going on, or ended without a summary."""
+    """Return the state of a run: done, stopped by what, going on, ended without a summary, or damaged."""
     status, fallbacks = run.listed.status, run.listed.fallbacks
+    if run.is_damaged:
+        return "damaged"
     if status is RunStatus.DONE:
         return f"done, {plural(fallbacks, 'fallback')}" if fallbacks else "done"
     if status is RunStatus.STOPPED:
@@ -147,7 +161,7 @@ def comparison(groups: Sequence[RunGroup]) -> Table:
                 numbers.setdefault(name, [[] for _ in groups])[place].append(value)
     named = groups[0].first.show.named
     rows = [(str(named(name)), *(spread(values) for values in by_group)) for name, by_group in numbers.items()]
-    return Table(("at the end", *(group.label or "all seeds" for group in groups)), rows)
+    return Table(("at the end", *(group_name(group) for group in groups)), rows)
 
 
 def ends_of(run: RunRecord) -> dict[str, float]:
@@ -210,7 +224,7 @@ def provenance(run: RunRecord) -> Table:
     manifest, header = run.manifest, run.course.header
     rows: list[tuple[str, str]] = [
         ("digest", run.listed.digest),
-        ("ticks of the digest", count(run.course.ticks)),
+        ("ticks of the digest", count(run.listed.ticks)),
         ("seed", str(header.seed)),
         ("settings, SHA-256", header.config_sha256),
         ("PRISM's code, SHA-256", manifest.code),

@@ -145,6 +145,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 def read_result(path: str | os.PathLike[str]) -> RunResult:
     """Return the result of a run that has ended, from its directory.
 
+    It reads the summary and the rounds. A damaged journal is found by what needs it: `table`, `by`, `measure`, `ask`.
+
     Raises:
         RunDirectoryError: it is no run, has not ended, or a file in it is not what PRISM writes.
         ConfigError: its configuration cannot be read.

@@ -105,6 +105,8 @@ class RunRecord(Recorded):
         """The events in its journal."""
         self.chart = None if chart is None else outline(chart, self.course.activity)
         """The chart with the counts of the run; None if it cannot be read."""
+        self.is_damaged = self.course.ticks < listed.ticks
+        """True if the journal cannot be read up to its latest checkpoint, which no crash explains."""
         is_of_the_end = self.summary_fields.get("ticks") == listed.ticks == self.course.ticks
         self.summary = _summary(self.summary_fields) if is_of_the_end else None
         """The numbers of its end; None if it has not ended, or ended in another way."""
@@ -177,7 +179,7 @@ _KEPT_IN_JSON = re.compile(rf'{INPUTS}/(?P<sha256>[0-9a-f]{{64}})(?:/(?P<name>(?
 
 
 class RunGroup(NamedTuple):
-    """Runs of one configuration with different seeds."""
+    """Runs of one configuration with different seeds; or one damaged run, which no mean or median includes."""
 
     label: str  # the settings that tell it from the other groups; empty if there is no other
     runs: tuple[RunRecord, ...]  # at least one, in the order in which they were given
@@ -225,17 +227,22 @@ def plain_values(values: Sequence[str]) -> list[str]:
 
 
 def groups_of(runs: Sequence[RunRecord]) -> tuple[list[RunGroup], list[Difference]]:
-    """Return the groups of runs in the order of their first runs, and the settings in which they differ."""
-    by_settings: dict[tuple[tuple[str, str], ...], list[RunRecord]] = {}
-    for run in runs:
+    """Return the groups of runs in the order of their first runs, and the settings in which they differ.
+
+    Each damaged run is a group of its own; these are the last.
+    """
+    found: dict[tuple[tuple[tuple[str, str], ...], str], list[RunRecord]] = {}
+    for run in sorted(runs, key=lambda run: run.is_damaged):
         told = settings_in_words(msgspec.to_builtins(run.config)).items()
         kept = tuple((key, value) for key, value in told if not key.startswith(NOT_COMPARED))
-        by_settings.setdefault(kept, []).append(run)
-    differences = differing([dict(each) for each in by_settings], "not set")
-    groups = [
-        RunGroup(_label(differences, place, len(by_settings)), tuple(each))
-        for place, each in enumerate(by_settings.values())
-    ]
+        found.setdefault((kept, run.name if run.is_damaged else ""), []).append(run)
+    differences = differing([dict(settings) for settings, _ in found], "not set")
+    groups = []
+    for place, each in enumerate(found.values()):
+        label = _label(differences, place, len(found))
+        if each[0].is_damaged and len(found) > 1:
+            label = f"{each[0].name}, damaged after {each[0].course.ticks:,} ticks"
+        groups.append(RunGroup(label, tuple(each)))
     return groups, differences
 
 

@@ -206,7 +206,8 @@ class Recorded:
                 # At the end of the journal, behind all that is durable, a crash leaves a torn frame.
                 durable = max((position.journal_bytes for position in positions_in(self.disk)), default=0)
                 if damage.offset < durable <= self.journal_bytes:
-                    remedy = f"`prism verify {self.path}` says more; nothing was written"
+                    kept = f"`prism report` shows the {block.first + block.ticks:,} ticks before it"
+                    remedy = f"{kept}; the summary and the rounds are other files; `prism verify {self.path}` says more"
                     raise DamagedError(str(self.path / JOURNAL), damage.offset, damage.problem, remedy)
             if until is None:
                 self.length = block.first + block.ticks

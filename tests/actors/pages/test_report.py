@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from actors.pages.cause_charts import anchor
 from actors.pages.page_frame import POLICY
 from actors.pages.report import report
+from actors.pages.run_tables import comparison, notices
 from actors.pages.words import NO_VALUE
 from actors.results.run_record import RunRecord, groups_of
 from actors.store.run import Recorded
@@ -160,6 +161,24 @@ def test_a_killed_run_says_so_at_the_top(run: Path, tmp_path: Path) -> None:
     assert 0 < record.course.ticks < 72
     notice = f"this page shows {record.course.ticks} of its 72 ticks"
     assert notice in html[: html.index("<nav")]
+
+
+def test_a_damaged_run_stands_alone_and_no_mean_or_median_includes_it(run: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(run, tmp_path / "run")
+    journal = bytearray((copy / "journal.prism").read_bytes())
+    journal[len(journal) // 2] ^= 1
+    (copy / "journal.prism").write_bytes(journal)
+    damaged, whole = RunRecord(copy, "bad"), RunRecord(run, "good")
+    groups, differences = groups_of([damaged, whole])
+    assert ([[each.name for each in group.runs] for group in groups], differences) == ([["good"], ["bad"]], [])
+    assert groups[1].label == f"bad, damaged after {damaged.course.ticks} ticks"
+    (notice,) = notices([damaged, whole])
+    told = f"The journal of run bad is damaged after {damaged.course.ticks} of its 72 ticks: "
+    assert (notice[: len(told)], "`prism verify run`" in notice) == (told, True)
+    [posts] = [row for row in comparison(groups).rows if row[0] == "posts"]
+    assert [float(str(value)) for value in posts[1:]] == [each.rounds["posts"][-1] for each in (whole, damaged)]
+    assert whole.summary is not None
+    assert whole.summary.in_words[0] in report([damaged, whole])
 
 
 @pytest.fixture(scope="module")

@@ -123,7 +123,10 @@ def test_damage_that_no_crash_explains_is_refused_and_nothing_is_written(embedde
     at = ends_of_ticks(run)[10] + 45
     content[at] ^= 1
     (run / JOURNAL).write_bytes(content)
-    with pytest.raises(DamagedError, match=rf"run/{JOURNAL}: damaged at byte {at - 45}: .*CRC32.*prism verify"):
+    with pytest.raises(
+        DamagedError,
+        match=rf"run/{JOURNAL}: damaged at byte {at - 45}: .*CRC32.*shows the 10 ticks before.*prism verify",
+    ):
         exported("csv", tmp_path / "out", run)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
