@@ -30,6 +30,8 @@ from actors.explain.what_if import what_if
 from actors.runtime.simulation import Simulation
 from actors.studies.causes.search import causes_of_agent
 
+POST_DIGITS_MAX: Final = 19
+"""The digits of the largest number of 64 bits."""
 SHOWN_AFTER_S = 2.0
 """The time after which a re-execution shows its progress."""
 
@@ -47,7 +49,7 @@ SHOWN_AFTER_S = 2.0
 )
 @click.option("--first", type=click.IntRange(min=0), metavar="T", help="Show the path from this tick on.")
 @click.option("--last", type=click.IntRange(min=0), metavar="T", help="Show the path up to this tick.")
-@click.option("--post", type=click.IntRange(min=0), metavar="P", help="Show the whole tree of this post, and why.")
+@click.option("--post", metavar="P", help="Show the whole tree of this post, by its number, and why.")
 @click.option("--quarter", type=int, metavar="Q", help="Explain this quarter of an economy, counted from 1.")
 @click.option(
     "--what-if",
@@ -70,7 +72,7 @@ def explain(  # one for each option
     of: str | None,
     first: int | None,
     last: int | None,
-    post: int | None,
+    post: str | None,
     quarter: int | None,
     change: str | None,
     ticks: int | None,
@@ -119,7 +121,7 @@ def explain(  # one for each option
         elif whom is not None:
             again = partial(explain_tie, path, str(agent), whom)
         elif post is not None:
-            again = partial(explain_post, path, post)
+            again = partial(explain_post, path, _post(post))
         elif quarter is not None:
             again = partial(explain_quarter, path, quarter)
         else:
@@ -167,6 +169,15 @@ GO_WITH: Final[Sequence[tuple[set[str], set[str], set[str], str]]] = (
     ),
 )
 """`(options, those that they need, those that exclude them, the refusal)`."""
+
+
+def _post(post: str) -> int:
+    """Return the number of a post. Data frames name it by its author, with the number in another column."""
+    if not post.isdecimal() or len(post) > POST_DIGITS_MAX:
+        where = "the column post of `prism export`, or post_id of result.table(...)"
+        problem = f"expected the number of a post, from {where}, got {post!r}"
+        raise click.BadParameter(problem, param_hint="'--post'")
+    return int(post)
 
 
 def _answer(change: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from prism.events import Event, FeedShown, PostEvent, PostTaken, TieChanged
 from prism.quoting import compact, shown
 from prism.wording import counted
 
+NAMES_TRIED = 10_000
+"""The agents whose names are compared with one that nobody has: all of a million would take half a minute."""
 QUESTION = "question"
 """The source of a turn that asked."""
 NEAREST = 2
@@ -198,7 +201,10 @@ def chosen_agent(run: OpenRun, agent: int | str) -> int:
     if len(bearers) == 1:
         return bearers[0]
     expected = f"{'an id, ' if known else ''}a name, or a number from 0 to {size - 1:,}"
-    problem = f"no agent is called {shown(agent)}; expected {expected}"
+    names = dict.fromkeys(map(run.name_of, range(min(size, NAMES_TRIED))))
+    near = get_close_matches(agent, names, cutoff=0.75)
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    problem = f"no agent is called {shown(agent)}; {meant}expected {expected}"
     if bearers:
         few = ", ".join(map(str, bearers[:10])) + (", ..." if len(bearers) > 10 else "")
         problem = f"{len(bearers):,} agents are called {shown(agent)}: {few}; name one by its number"

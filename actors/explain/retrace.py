@@ -86,7 +86,7 @@ class OpenRun(Recorded):
         name = self.name_of(agent)
         if name in ("", f"Person {agent}"):  # a file of people that gives none
             return f"{self.show.agent} {agent}"
-        return name if self.domain_name == "economy" else f"{name} ({agent})"
+        return name if self.domain_name == "economy" else f"{name} ({self.show.agent} {agent})"
 
     @property
     def note_nodes(self) -> Iterator[Node]:

@@ -52,7 +52,7 @@ def test_a_path_leads_to_a_question_and_this_to_another_future(small_run: Path, 
 def test_what_an_agent_has_added_is_worked_out_and_printed(embedded: Path, prism: Prism) -> None:
     shown = prism("explain", str(embedded), "--agent", "0", "--cause", "--of", "likes")
     assert shown.code == 0, shown.err
-    assert shown.out.splitlines()[0].endswith(" (0)")
+    assert shown.out.splitlines()[0].endswith(" (person 0)")
     assert "\n  outcome   likes is " in shown.out
     assert "  added     " in shown.out
     assert not (embedded / "causes").exists()
@@ -78,6 +78,10 @@ def test_a_post_and_a_quarter_are_shown_in_lines_and_in_json(small_run: Path, ec
     [
         ((), "expected one of --agent, --post and --quarter, got none of them"),
         (("--agent", "1", "--post", "2"), "expected one of --agent, --post and --quarter, got --agent and --post"),
+        (
+            ("--post", "Ann, post 1"),
+            "expected the number of a post, from the column post of `prism export`, or post_id",
+        ),
         (("--post", "2", "--tick", "3"), "--tick goes with --agent"),
         (("--agent", "1", "--tick", "3", "--first", "2"), "--first and --last choose from the path of an agent"),
         (("--agent", "1", "--first", "9", "--last", "3"), "expected a tick from --first 9 on, got 3"),

@@ -216,6 +216,9 @@ def test_unknown_agents_and_ticks_are_named_and_of_turns_the_nearest(few_run: Pa
         explain_path(few_run, 24)
     with pytest.raises(RunDirectoryError, match=r"no agent is called 'Nobody At All'; expected a name, or a number"):
         explain_path(few_run, "Nobody At All")
+    name = explain_path(few_run, 3).value["name"]
+    with pytest.raises(RunDirectoryError, match=rf"is called '{name}e'; did you mean {name}\b.*\? expected a name, or"):
+        explain_path(few_run, f"{name}e")
     with pytest.raises(RunDirectoryError, match=r"there is no tick 36; the run has the ticks 0 to 35$"):
         anyio.run(explain_turns, few_run, 0, 36)
     ticks = sorted({turn.value["tick"] for turn in turns_of(explain_path(few_run, 3, first=0))})
@@ -228,7 +231,7 @@ def test_unknown_agents_and_ticks_are_named_and_of_turns_the_nearest(few_run: Pa
 @catalogue(
     ("domain", "name", "words"),
     [
-        ("social", "Ana", "Ana (7)"),
+        ("social", "Ana", "Ana (person 7)"),
         ("social", "", "person 7"),
         ("social", "Person 7", "person 7"),
         ("economy", "Ada", "Ada"),
