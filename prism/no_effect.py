@@ -7,6 +7,7 @@ the others, after a run. Every command that shows runs shows `remarks` of their 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum, unique
 from statistics import fmean
@@ -76,6 +77,7 @@ class NotAsConfigured(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.place}: {self.realised:.1%}, not {self.configured:.1%}: {self.message}"
 
 
+_NUMBER: Final = re.compile(r"\d[\d,.]*")
 REMARKS_MAX: Final = 12
 """The most remarks on many runs that are shown."""
 NAMES_MAX: Final = 4
@@ -93,7 +95,7 @@ def remarks(summary: Mapping[str, Any]) -> list[str]:
 
 
 def remarks_on_many(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
-    """Return the same of many runs, alike parts once, with how often they were found.
+    """Return the same of many runs, with how often they were found; those that differ only in numbers are one line.
 
     Args:
         runs: `{condition: the fields of summary.json of its runs}`.
@@ -103,7 +105,8 @@ def remarks_on_many(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str
     for name, summaries in runs.items():
         for changed, idle in map(_parts, summaries):
             for unlike in changed:
-                found.setdefault((unlike.place, unlike.message, name), []).append((name, unlike))
+                condition = name if unlike.realised is not None else ""
+                found.setdefault((unlike.place, _NUMBER.sub("", unlike.message), condition), []).append((name, unlike))
             for part in idle:
                 found.setdefault((part.place, part.kind), []).append((name, part))
     lines = []
@@ -123,7 +126,8 @@ def remarks_on_many(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str
             configured=first.configured,
             realised=fmean(shares) if shares else None,
         )
-        lines.append(f"not as configured {where}: {mean}")
+        is_one = len({part.message for _, part in parts}) == 1
+        lines.append(f"not as configured {where}{'' if is_one else ', for example'}: {mean}")
     more = len(lines) - REMARKS_MAX
     return lines if more <= 0 else [*lines[:REMARKS_MAX], f"and {counted(more, 'more remark')} of this kind"]
 

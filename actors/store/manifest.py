@@ -11,6 +11,7 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError
 from actors.core.files import JSON_BYTES_MAX, NotJsonError, json_value, read_json, read_regular, sha256_of
+from prism.wording import counted
 
 CONFIG, MANIFEST, SUMMARY = "config.yaml", "manifest.json", "summary.json"
 NOT_AS_WRITTEN = "is not what the run has written"
@@ -125,7 +126,9 @@ def read_manifest(directory: Path) -> Manifest:
     except FileNotFoundError:
         if not directory.exists():
             raise RunDirectoryError(f"{directory}: no such directory") from None
-        raise RunDirectoryError(f"{directory}: is no run's directory: it has no {MANIFEST}") from None
+        count = sum(1 for _ in directory.glob(f"*/{MANIFEST}"))
+        inside = f"; it has {counted(count, 'run')}: {directory}/*" if count else ""
+        raise RunDirectoryError(f"{directory}: is no run's directory: it has no {MANIFEST}{inside}") from None
     except NotJsonError as error:
         raise RunDirectoryError(f"{path}: {error.strerror}") from None
     except OSError as error:
