@@ -149,7 +149,7 @@ def test_a_checkpoint_whose_name_survives_by_itself_misses_nothing_that_was_writ
 @pytest.mark.parametrize("lookahead", [0, 1])
 def test_a_run_stands_crashes_whatever_its_lookahead(lookahead: int, size: Size) -> None:
     scene = Scene(is_live=True, config=with_deliberation(lookahead))
-    assert crashes_each(scene, trials(scene, size(20, everyday=8), faults=2)) >= 1.7
+    assert crashes_each(scene, trials(scene, size(20, everyday=10), faults=2)) >= 1.7
 
 
 @pytest.mark.slow
