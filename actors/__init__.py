@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from actors.results.result import RunResult, read_result
     from actors.runs.summary import Summary
     from actors.runtime.simulation import Progress, Simulation
+    from actors.tables.frames import query
 
 __all__ = [
     "ActorError",
@@ -33,6 +34,7 @@ __all__ = [
     "Summary",
     "UntrustedCodeError",
     "build_domain",
+    "query",
     "read_config",
     "read_result",
     "resume",
@@ -59,5 +61,6 @@ if not TYPE_CHECKING:
             "actors.results.result": ("RunResult", "read_result"),
             "actors.runs.summary": ("Summary",),
             "actors.runtime.simulation": ("Progress", "Simulation"),
+            "actors.tables.frames": ("query",),
         },
     )

@@ -57,6 +57,8 @@ def init(directory: Path | None, example: str | None, template: str | None, word
 
     Examples come with their data files. DIR is the name of the example or the package if it is not given.
     """
+    if directory is not None and (lists or word is not None):
+        raise click.UsageError(f"--list and --settings write nothing, so they take no DIR, got {str(directory)!r}")
     if lists:
         echo(_list())
         return

@@ -51,7 +51,7 @@ _SMALL: Final = UPDATES.columns
 KIND_FIELDS: Final = (*Kinds._fields, "effect_name")
 """The fields of a kind, and the name of its effect."""
 _ACTS: Final = ("posts", "replies", "reshares", "likes")
-_ALONE: Final = {
+_ALONE: Final[dict[str, Any]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
@@ -361,6 +361,14 @@ class Tables:
         of_posts = {each.name: TYPES[each.kind] for each in post_columns(configs_of_feeds(self.runs)).values()}
         found["made.file_posts"] = {"number": "BIGINT", "text": "VARCHAR", **of_posts}
         return {name: {**types, "run": "run_name"} for name, types in {**found, **MADE_TYPES}.items()}
+
+
+def with_texts(found: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """Return the result of a query with texts in place of the numbers by which DuckDB keeps names."""
+    kinds = zip(map(quoted, found.columns), map(str, found.types), strict=True)
+    return found.project(
+        ", ".join(f"{name}::VARCHAR AS {name}" if kind.startswith("ENUM") else name for name, kind in kinds)
+    )
 
 
 def _split(values: Any) -> Columns:

@@ -16,9 +16,8 @@ from actors.core.errors import RunDirectoryError, run_directory_error
 from actors.core.files import beside, hold, opened_as_it_is, remove_abandoned
 from actors.runs.code import OWN_PACKAGE
 from actors.store.run import Recorded, names_of
-from actors.tables.database import QUERY, Tables
+from actors.tables.database import QUERY, Tables, with_texts
 from actors.tables.files import DATABASE, TableFiles
-from actors.tables.relations import quoted
 from actors.tables.schema import chosen_tables, shipped_tables
 
 
@@ -94,10 +93,7 @@ def answered(paths: Sequence[Path], sql: str, on_progress: Callable[[Progress], 
     runs = [Recorded(path, name) for path, name in zip(paths, names_of(paths), strict=True)]
     whole = sum(run.journal_bytes for run in runs)
     with Tables(runs, lambda read: on_progress(Progress(read, whole))) as tables, tables.reading(QUERY):
-        found = tables.query(sql)
-        kinds = zip(map(quoted, found.columns), map(str, found.types), strict=True)
-        cells = (f"{name}::VARCHAR AS {name}" if kind.startswith("ENUM") else name for name, kind in kinds)
-        return str(found.project(", ".join(cells))).rstrip()
+        return str(with_texts(tables.query(sql))).rstrip()
 
 
 def _facts(tables: Tables, names: Sequence[str]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -12,8 +13,8 @@ import duckdb
 import numpy as np
 
 from actors.core.errors import RunDirectoryError
-from actors.store.run import Recorded
-from actors.tables.database import Tables
+from actors.store.run import Recorded, names_of
+from actors.tables.database import QUERY, Tables, with_texts
 from actors.tables.relations import quoted, zoned
 from actors.tables.schema import chosen_tables
 from prism.social.posts.post import NUMBER_BITS
@@ -52,6 +53,27 @@ def table_frame(path: Path, name: str, into: str) -> Any:
             problem = tables.schema[wanted].absent or "it has no rows"
             raise RunDirectoryError(f"{path}: has no table {wanted}: {problem}")
         return _frame_of(tables.query(_readable(tables, wanted)), into)
+
+
+def query(sql: str, run: str | os.PathLike[str], *runs: str | os.PathLike[str], into: str | None = None) -> Any:
+    """Return the result of a query on runs as a data frame, as `prism export --sql` prints it.
+
+    Args:
+        sql: a SELECT of DuckDB on the tables that `prism export` writes; people and posts are numbers there.
+        run, runs: the directories of the runs.
+        into: `pandas`, `polars` or `arrow`; by default the first one that is installed.
+
+    Raises:
+        ValueError: the query is wrong.
+        ImportError: none of them is installed, or not the one that is named.
+        RunDirectoryError: a directory is no run, or is named twice.
+        JournalError: a file of a run cannot be read.
+        ConfigError: the people of a run cannot be made again.
+    """
+    made, paths = library(into), [Path(run), *map(Path, runs)]
+    recorded = [Recorded(path, name) for path, name in zip(paths, names_of(paths), strict=True)]
+    with Tables(recorded) as tables, tables.reading(QUERY):
+        return _frame_of(with_texts(tables.query(sql)), made)
 
 
 def rounds_frame(rounds: Mapping[str, Sequence[float]], into: str) -> Any:

@@ -46,6 +46,8 @@ def test_init_lists_the_settings_with_a_word_in_their_names(prism: Prism) -> Non
     lines = prism("init", "--settings", "feed.re").out.splitlines()
     assert lines[0] == "feed.recent: 1000 (int 1 to 1000000)"
     assert [line.split(":")[0] for line in lines[::2]] == ["feed.recent", "feed.reshare_credit"]
+    ended = prism("init", "--settings", "feed.re", "mine")
+    assert (ended.code, "take no DIR, got 'mine'" in ended.err) == (2, True)
     ended = prism("init", "--settings", "sise")
     assert (ended.code, ended.err.splitlines()[-1]) == (2, "prism: no setting has 'sise' in its name")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from actors import RunDirectoryError, RunResult, read_result, run
+from actors import RunDirectoryError, RunResult, query, read_result, run
 from actors.store.journal import JOURNAL
 from tests.actors.tables.test_export_unfinished import ends_of_ticks
 
@@ -66,6 +66,18 @@ def test_cascades_are_those_of_the_summary_in_every_library(result: RunResult) -
     assert sizes == result.summary.world["cascade_sizes"]
     assert columns(pandas) == columns(polars) == arrow.to_pydict()
     assert list(pandas)[:2] == ["root", "post_text"] or "root_id" in pandas
+
+
+def test_a_query_on_runs_is_a_data_frame_with_texts_in_place_of_numbers(result: RunResult, few_run: Path) -> None:
+    assert result.path is not None
+    for library in ("pandas", "polars"):
+        pytest.importorskip(library)
+        asked = "SELECT run, kind, count(*) AS n FROM engagements GROUP BY ALL HAVING kind = 'like' ORDER BY ALL"
+        found = columns(query(asked, result.path, into=library))
+        assert found == {"run": [result.path.name], "kind": ["like"], "n": [result.summary.world["likes"]]}
+        assert len(query("FROM runs", result.path, few_run.parent / few_run.name, into=library)) == 2
+    with pytest.raises(ValueError, match="there is no table cascade; did you mean cascades"):
+        query("FROM cascade", result.path)
 
 
 def test_without_a_library_the_error_names_both(result: RunResult, monkeypatch: pytest.MonkeyPatch) -> None:
