@@ -83,28 +83,35 @@ def render(chart: Any, *, has_title: bool = False) -> str:
 def live(chart: Any) -> str:
     """Return a chart for Vega in a page, as JSON: in the variables of the page's theme, with tooltips and zoom.
 
-    The wheel zooms with Ctrl alone, so that it scrolls the page otherwise. A chart over the time of a run has a line at
-    the tick that the page shows: the value of its signal `at`.
+    The wheel zooms with Ctrl alone, so that it scrolls the page otherwise; in a chart with panels it zooms the common
+    axis. A chart over the time of a run has a line at the tick that the page shows: the value of its signal `at`.
     """
     spec = chart.to_dict(validate=False)
     for told_by_the_page in ("title", "description"):
         spec.pop(told_by_the_page, None)
-    spec["config"] = {**spec.get("config", {}), "background": "transparent", "aria": False, "mark": {"aria": False}}
+    plainly = {"background": "transparent", "aria": False, "mark": {"aria": False}, "customFormatTypes": True}
+    spec["config"] = {**spec.get("config", {}), **plainly}
     layers = spec.get("spec", spec)["layer"]
+    axes = ("x",) if "facet" in spec else ("x", "y")
     for layer in layers:
-        channels = ((name, layer.get("encoding", {}).get(name, {})) for name in ("x", "y"))
+        channels = [(name, layer.get("encoding", {}).get(name, {})) for name in axes]
         zoomed = [name for name, each in channels if "field" in each and each.get("axis") is not None]
         if zoomed:
             select = {"type": "interval", "encodings": zoomed, "translate": _DRAG, "zoom": _WHEEL}
             layer["params"] = [{"name": "zoom", "select": select, "bind": "scales"}]
             break
-    for layer in list(layers):
+    for layer in reversed(list(layers)):  # the dots of single runs are above what tells of the nearest point
         told = _told(layer.get("encoding", {}), is_faceted="facet" in spec)
         if layer["mark"]["type"] == "line" and told:  # a line tells of its first point alone, so each point has a dot
             kept = {key: value for key, value in layer.items() if key not in ("mark", "params")}
             places = {key: value for key, value in layer["encoding"].items() if key in ("x", "y")}
             mark = {"type": "point", "filled": True, "opacity": 0, "size": 90}
-            layers.append({**kept, "mark": mark, "encoding": {**places, "tooltip": told}})
+            dots = {**kept, "mark": mark, "encoding": {**places, "tooltip": told}}
+            if "detail" not in layer["encoding"]:
+                names = layer["encoding"].get("stroke", {}).get("scale", {}).get("domain", ())
+                near = {"type": "point", "nearest": True, "encodings": ["x", "y"] if len(names) > 1 else ["x"]}
+                dots["params"] = [{"name": "near", "select": near}]
+            layers.append(dots)
         elif told and layer["mark"]["type"] in ("point", "rule"):
             layer["encoding"]["tooltip"] = told
     if "clock" in spec.get("usermeta", {}):
@@ -119,7 +126,9 @@ def _told(encoding: dict[str, Any], *, is_faceted: bool) -> list[dict[str, Any]]
     """Return what a pointer over a mark tells: its name, and its numbers with the words of their axes."""
     names = [("panel", "of")] if is_faceted else []
     names += [(field, "line" if field == "series" else "of") for field in _NAMES if field in _fields(encoding)]
-    told = [{"field": field, "type": "nominal", "title": title} for field, title in names]
+    # Vega-Lite looks for a field without a format in the wrong place where it tells of the nearest point.
+    text = {"type": "nominal", "formatType": "toString", "format": ""}
+    told: list[dict[str, Any]] = [{**text, "field": field, "title": title} for field, title in names]
     if not names:
         return []
     for name in ("x", "y"):

@@ -195,6 +195,30 @@ def test_charts_are_drawn_by_vega_with_what_a_pointer_tells_and_the_dotted_lines
     assert visit.problems() == []
 
 
+def test_the_wheel_zooms_the_time_of_all_panels_and_a_pointer_anywhere_tells_the_nearest_point(
+    browser: Browser, address: str
+) -> None:
+    visit = opened(browser, address, "run")
+    page = visit.page
+    page.wait_for_selector(LIVE)
+    chart = page.locator("figure", has_text="What people did").locator("svg").first
+    chart.scroll_into_view_if_needed()
+    upright = chart.locator(".cell .role-axis-label")
+    numbers, across = upright.all_text_contents(), chart.locator(".column_footer .role-axis-label").text_content()
+    box = chart.locator(".cell > g > .background").first.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 2)
+    visit.wait_until("document.querySelector('#vg-tooltip-element.visible') !== null")
+    told = page.locator("#vg-tooltip-element").inner_text()
+    assert "posts in a round" in told
+    assert "undefined" not in told
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -400)
+    visit.wait_until(f"document.querySelector('.column_footer .role-axis-label').textContent !== {across!r}")
+    assert upright.all_text_contents() == numbers
+    assert visit.problems() == []
+
+
 def test_two_forks_first_differ_after_they_have_parted(browser: Browser, address: str) -> None:
     page = opened(browser, address, "compare").page
     first = int(page.locator("#first").inner_text().split()[-1])
