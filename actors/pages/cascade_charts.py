@@ -106,14 +106,19 @@ def _values(name: str, shapes: Sequence[TreeShape]) -> list[float]:
     return [getattr(shape, name) for shape in shapes if shape.size > 1 or name == "size"]
 
 
+def _several(number: str, noun: str) -> str:
+    return f"{number} {noun}{'' if number == '1' else 's'}"
+
+
 def _reading(name: str, row: Sequence[str], shapes: Sequence[TreeShape]) -> str:
     """Return a sentence about a distribution, without its full stop."""
     if name == "size":
         alone = sum(shape.size == 1 for shape in shapes)
         single = f"{share(alone, len(shapes))} of the originals stayed alone; " if alone else ""
-        return f"{single}{'one' if alone else 'One'} cascade in a hundred has {row[4]} posts or more"
+        return f"{single}{'one' if alone else 'One'} cascade in a hundred has {_several(row[4], 'post')} or more"
     if name == "depth":
-        return f"Of the cascades that have a reaction, one in ten is {row[3]} steps deep or more, the deepest {row[5]}"
+        steps = _several(row[3], "step")
+        return f"Of the cascades that have a reaction, one in ten is {steps} deep or more, the deepest {row[5]}"
     return (
         f"Half of the cascades that have a reaction have a virality of {row[2]} or more; 2 is a large star, and "
         "more is a chain"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -12,6 +13,7 @@ from actors.plots.theme import (
     LINE,
     LINES,
     TEXT,
+    WHOLE,
     WIDTH,
     above,
     axis,
@@ -108,12 +110,15 @@ def over_time(
     every = [each for panel in panels.values() for each in panel.courses.values() if len(each.x)]
     low, high = min(float(each.x[0]) for each in every), max(float(each.x[-1]) for each in every)
     at = sorted({(min(max(place, low), high), color) for place, color in marks})[:MARKS_MAX]
-    numbers: Any = {"tickMinStep": 1}
+    numbers: Any = {**WHOLE}
     if x == "year":
-        numbers["labelExpr"] = "format(datum.value, 'd')"
+        numbers["labelExpr"] = "datum.value % 1 ? '' : format(datum.value, 'd')"
     time = alt.X("x:Q", axis=axis(x, **numbers), scale=alt.Scale(domain=[low, high], nice=False, zero=False))
     is_one, room = len(panels) == 1, dict[str, Any](minExtent=AXIS, maxExtent=AXIS)
-    upright = above(next(iter(panels))) if is_one else axis(grid=True, tickCount=2, **room)
+    drawn_values = [each for one in every for each in (one.middle, one.each)]
+    drawn_values += [floats(panel.dots[1]) for panel in panels.values()]
+    counted: Any = WHOLE if all((values % 1 == 0).all() for values in drawn_values) else {}
+    upright = above(next(iter(panels)), **counted) if is_one else axis(grid=True, tickCount=2, **room, **counted)
     layers = _layers(panels, words, time, alt.Y("y:Q", axis=upright, scale=alt.Scale(zero=False)), legend=legend)
     if at:
         rule = alt.Chart(data([{"x": place, "color": color} for place, color in at]))
@@ -146,12 +151,15 @@ def curves(
     }
     channel: dict[str, Any] = {}
     for name, words in (("x", x), ("y", y)):
+        is_whole = all(float(each).is_integer() for each in numbers[name])
         if name in log:
-            channel[name] = log_axis(min(numbers[name], default=1.0), max(numbers[name], default=1.0), words)
+            ends = min(numbers[name], default=1.0), max(numbers[name], default=1.0)
+            most = 100.0 if words.startswith("%") else math.inf
+            channel[name] = log_axis(*ends, words, is_whole=is_whole and name == "x", most=most)
         elif name == "y":
             channel[name] = {"scale": alt.Scale(zero=True), "axis": above(words)}
         else:
-            whole: Any = {"tickMinStep": 1} if all(float(each).is_integer() for each in numbers[name]) else {}
+            whole: Any = WHOLE if is_whole else {}
             channel[name] = {"scale": alt.Scale(zero=False), "axis": axis(words, grid=True, **whole)}
     places, values = alt.X("x:Q", **channel["x"]), alt.Y("y:Q", **channel["y"])
     layers = _layers({"": Panel(courses)}, {"": ""}, places, values, step=step, colors=colors)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import altair as alt
 import numpy as np
 
-from actors.plots.theme import TEXT, above, axis, columns, data, fitted, floats, themed
+from actors.plots.theme import TEXT, WHOLE, above, axis, columns, data, fitted, floats, themed
 from prism.columns import Floats
 from prism.palette import BLUE
 
@@ -44,10 +44,10 @@ def attribute(
     shades = np.digitize(shares, [least for least, _ in SHADES], right=True)
     x = alt.X(
         "x:Q",
-        axis=axis("round (0: the start)", tickMinStep=1),
+        axis=axis("round (0: the start)", **WHOLE),
         scale=alt.Scale(domain=[-0.5, float(at[-1]) + 0.5], nice=False),
     )
-    whole: Any = {"tickMinStep": 1} if is_whole else {}
+    whole: Any = WHOLE if is_whole else {}
     y = alt.Y("y:Q", axis=above(name, **whole), scale=alt.Scale(domain=[float(cells[0]), float(cells[-1])], nice=False))
     rows = []
     for place, row in enumerate(shades.T):  # cells of one shade side by side are one piece

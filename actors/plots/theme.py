@@ -25,6 +25,12 @@ SERIES_DASHES: Final = ([1, 0], [5, 2], [1.5, 1.5], [6, 2, 1.5, 2], [3, 1], [8, 
 TEXT, QUIET, LINE, GROUND = LIGHT["text"], LIGHT["quiet"], LIGHT["line"], LIGHT["ground"]
 NUMBER: Final = "abs(datum.value) >= 1e4 ? format(datum.value, '.4~s') : format(datum.value, ',.4~r')"
 """Writes the number at a tick: `1,200`, `0.05`; from 10,000 on in thousands or millions, as `25k`, `3M`."""
+WHOLE: Final[Mapping[str, Any]] = {
+    "tickMinStep": 1,  # Vega has halves also with it, on a short axis
+    "labelExpr": f"datum.value % 1 ? '' : {NUMBER}",
+    "gridOpacity": {"condition": {"test": "datum.value % 1 == 0", "value": 0.28}, "value": 0},
+}
+"""The axis of counts: it has whole numbers alone."""
 LINES: Final = "split(datum.label, '\\n')"
 """Writes a text on its lines."""
 _FONT: Final = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica Neue, Arial, sans-serif"
@@ -72,6 +78,7 @@ _CONFIG: Final[Mapping[str, Any]] = {
         "symbolSize": 90,
         "title": None,
     },
+    "range": {"category": SERIES_COLORS},
     "title": {"anchor": "start", "color": TEXT, "fontSize": 13, "fontWeight": 600, "subtitleColor": QUIET},
 }
 T = TypeVar("T", bound=Any)
@@ -122,10 +129,10 @@ def color_of(place: int) -> str:
 
 
 def series_scales(names: Sequence[str], colors: Sequence[str] = ()) -> tuple[alt.Scale, alt.Scale]:
-    """Return the scales of the colours and of the dashes of series."""
-    shades = list(colors) or [color_of(place) for place in range(len(names))]
+    """Return the scales of the colours and of the dashes of series; without colours, they are those of the theme."""
+    shades: dict[str, Any] = {"range": list(colors)} if colors else {}
     dashes = [SERIES_DASHES[place % len(SERIES_DASHES)] for place in range(len(names))]
-    return alt.Scale(domain=list(names), range=shades), alt.Scale(domain=list(names), range=dashes)
+    return alt.Scale(domain=list(names), **shades), alt.Scale(domain=list(names), range=dashes)
 
 
 def key(entries: Sequence[tuple[str, str, str]]) -> Any:
@@ -148,12 +155,19 @@ def key(entries: Sequence[tuple[str, str, str]]) -> Any:
     )
 
 
-def log_axis(low: float, high: float, title: str = "", *, grid: bool = True) -> dict[str, Any]:
-    """Return scale and axis of a logarithmic channel: ticks at powers of ten, or more of them on a short axis."""
-    low, high = (low, high) if high > low else (low / 2, high * 2)
+def log_axis(
+    low: float, high: float, title: str = "", *, grid: bool = True, is_whole: bool = False, most: float = math.inf
+) -> dict[str, Any]:
+    """Return scale and axis of a logarithmic channel: ticks at powers of ten, or more of them on a short axis.
+
+    Args:
+        is_whole: whether its numbers are whole; ticks are so, too.
+        most: the largest number that there can be.
+    """
+    low, high = (low, high) if high > low else (low / 2, min(high * 2, most))
     steps = (1.0, 2.0, 5.0) if high / low < 100 else (1.0,)
     powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
-    ticks = [float(f"{step}e{power}") for power in powers for step in steps]
+    ticks = [float(f"{step}e{power}") for power in powers for step in steps if power >= 0 or not is_whole]
     marked = axis(title, grid=grid, values=[tick for tick in ticks if low * 0.999 <= tick <= high * 1.001])
     return {"scale": alt.Scale(type="log", domain=[low, high], nice=False), "axis": marked}
 
