@@ -182,30 +182,42 @@ def refuse_ticks(run: OpenRun, *ticks: int | None) -> None:
 
 
 def chosen_agent(run: OpenRun, agent: int | str) -> int:
-    """Return the number of an agent of a run, given its number, its name, or the id in a file of people.
+    """Return the number of an agent of a run, given its number, its name, or the id in a file of people."""
+    ids = getattr(getattr(run.domain, "population", None), "ids", ())
+    try:
+        return agent_named(agent, run.domain.size, run.name_of, ids)
+    except ValueError as error:
+        raise RunDirectoryError(f"{run.path}: {error}") from None
+
+
+def agent_named(agent: int | str, size: int, name_of: Callable[[int], str], known: Sequence[Sequence[str]] = ()) -> int:
+    """Return the number of one of `size` agents.
 
     A whole number is the number of an agent, as a run shows it, and an id only if no agent has this number.
+
+    Args:
+        known: the ids of people in the files of a social run, for each kind of id.
+
+    Raises:
+        ValueError: there is no such agent, or there are several.
     """
-    size = run.domain.size
-    known = getattr(getattr(run.domain, "population", None), "ids", ())  # of people in the files of a social run
     bearers: list[int] = (
         [] if isinstance(agent, int) else sorted({texts.index(agent) for texts in known if agent in texts})
     )
     if isinstance(agent, int) or (agent.isdecimal() and (int(agent) < size or not bearers)):
         number = int(agent)
         if not 0 <= number < size:
-            problem = f"there is no agent {number:,}; the run has the agents 0 to {size - 1:,}"
-            raise RunDirectoryError(f"{run.path}: {problem}")
+            raise ValueError(f"there is no agent {number:,}; the run has the agents 0 to {size - 1:,}")
         return number
-    bearers = bearers or [number for number in range(size) if run.name_of(number) == agent]
+    bearers = bearers or [number for number in range(size) if name_of(number) == agent]
     if len(bearers) == 1:
         return bearers[0]
     expected = f"{'an id, ' if known else ''}a name, or a number from 0 to {size - 1:,}"
-    names = dict.fromkeys(map(run.name_of, range(min(size, NAMES_TRIED))))
+    names = dict.fromkeys(map(name_of, range(min(size, NAMES_TRIED))))
     near = get_close_matches(agent, names, cutoff=0.75)
     meant = f"did you mean {' or '.join(near)}? " if near else ""
     problem = f"no agent is called {shown(agent)}; {meant}expected {expected}"
     if bearers:
         few = ", ".join(map(str, bearers[:10])) + (", ..." if len(bearers) > 10 else "")
         problem = f"{len(bearers):,} agents are called {shown(agent)}: {few}; name one by its number"
-    raise RunDirectoryError(f"{run.path}: {problem}")
+    raise ValueError(problem)

@@ -82,18 +82,20 @@ def read_runs(
     paths: Sequence[Path],
     on_step: Callable[[str], None] = lambda _: None,
     on_read: Callable[[int, int], None] = lambda _, __: None,
+    names: Sequence[str] = (),
 ) -> list[RunRecord]:
     """Read runs of one domain, with their people where people are shown.
 
     Args:
         on_step: called with the next step, in words.
         on_read: called with the ticks of a run that have been read, and all its ticks.
+        names: what each is called; by default as its directory.
 
     Raises:
         RunDirectoryError: a run is damaged, or they are of several domains.
     """
     runs: list[RunRecord] = []
-    for path, name in zip(paths, names_of(paths), strict=True):
+    for path, name in zip(paths, names or names_of(paths), strict=True):
         on_step(f"reading {name}")
         runs.append(RunRecord(path, name, on_read))
     domains = list(dict.fromkeys(run.domain_name for run in runs))

@@ -190,13 +190,12 @@ def end_text(name: str, value: float, unit: str) -> str:
 def commands(run: RunRecord) -> list[str]:
     """Return the commands that make a run again and check it."""
     path = place_of(run.path)
-    whole = [f"prism run {path}/config.yaml --out again", f"prism replay {path}", f"prism verify {path}"]
+    whole = [f"prism run {path}/config.yaml", f"prism replay {path}", f"prism verify {path}"]
     if run.manifest.forks:
         fork = run.manifest.forks[-1]
-        whole[0] = (
-            f"prism fork {shlex.quote(fork.parent)} --at {fork.tick} --out again"
-            "  # with the settings that differ, as --set"
-        )
+        beside = run.path.parent / fork.parent
+        parent = place_of(beside) if beside.is_dir() else shlex.quote(fork.parent)
+        whole[0] = f"prism fork {parent} --at {fork.tick}  # with the settings that differ, as --set"
     return whole
 
 

@@ -23,6 +23,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from actors.core.errors import ActorError
+from actors.explain.path import agent_named
 from actors.factory.domains import show_of
 from actors.pages.html import Node, tag
 from actors.pages.style import report_css
@@ -59,6 +60,7 @@ class ProblemError(Exception):
 class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     """The numbers that a run's page follows."""
 
+    label: str  # what the page calls it
     head: str  # what happened in the run, and how far it is, as HTML
     agents: int
     noun: str  # what one of them is: `person`
@@ -117,6 +119,7 @@ class Site:
             f"{runs}/network": self.network,
             f"{runs}/cascades": self.cascades,
             f"{runs}/explanation": self.explanation,
+            f"{runs}/person": self.person,
         }
         binary = {f"{runs}/states": self.states, f"{runs}/places": self.places}
         return Starlette(
@@ -159,6 +162,7 @@ class Site:
         opens_at, opened = _opening(journal, line)
         reading = f"reading its journal: {read_share:.0%}" if is_reading and read_share < 1 else ""
         return RunPage(
+            label=run.label,
             head=written(_head(run, line, problem, reading, self._given(run.path))),
             agents=line.agents,
             noun="agent" if show is None else show.agent,
@@ -186,7 +190,7 @@ class Site:
     def sections(self, request: Request) -> str:
         """Return the sections of the report of a run, as it is now."""
         run, _ = self._opened(request)
-        return self._drawn.of_runs([run.path], self._version(run))
+        return self._drawn.of_runs({run.path: run.label}, self._version(run))
 
     def states(self, request: Request) -> bytes:
         """Return the state of each person that is drawn, or of everybody without a network, at the end of a tick."""
@@ -232,6 +236,14 @@ class Site:
         run, journal = self._run(request), self._journal(request)
         return agent_part(run, journal, _number(request, "agent"), _number(request, "tick"))
 
+    def person(self, request: Request) -> Any:
+        """Return the number of the agent that a reader has named."""
+        run, journal, given = self._run(request), self._journal(request), request.query_params.get("called", "").strip()
+        if not given.isdecimal():
+            run.know_people()
+        people = None if run.opened is None else run.opened.network.population
+        return agent_named(given, journal.agents, run.called, () if people is None else people.ids)
+
     def explanation(self, request: Request) -> Any:
         """Return an agent's turns in a tick, with all that led to them, once they have been worked out again."""
         run, _ = self._opened(request)
@@ -252,7 +264,7 @@ class Site:
     def compared_sections(self, request: Request) -> str:
         """Return the sections of the report of two runs."""
         both = [self._of_name(request.query_params.get(side, "")) for side in ("left", "right")]
-        return self._drawn.of_runs([run.path for run in both], [self._version(run) for run in both])
+        return self._drawn.of_runs({run.path: run.label for run in both}, [self._version(run) for run in both])
 
     def _run(self, request: Request) -> ViewedRun:
         return self._of_name(request.path_params["name"])
@@ -265,7 +277,7 @@ class Site:
             path = self._lister.paths().get(name)
             if path is None:
                 raise ProblemError(404, f"there is no run {name} here")
-            run = self._open[name] = ViewedRun(path)
+            run = self._open[name] = ViewedRun(path, self._lister.label(name))
             while len(self._open) > OPEN_MAX:
                 self._open.pop(next(iter(self._open))).close()
             return run
@@ -328,12 +340,15 @@ def _head(run: ViewedRun, line: RunLine, problem: str, reading: str, given: Path
     summary = read_summary(run.path)
     in_words = summary.get("in_words")
     said = " ".join(shown(str(each)) for each in in_words) if isinstance(in_words, list) else ""
+    largest = summary.get("largest_cascade")
+    root = largest.get("root_post") if isinstance(largest, dict) else None
+    whom = f"--post {root}" if isinstance(root, int) else "--agent 0"
     return [
         *([tag("p", said, class_="answer")] if said else []),
         *(tag("p", shown(each), class_="notice") for each in remarks(summary)),
         tag("ul", *items, class_="headline"),
         *([tag("p", problem, class_="problem", role="alert")] if problem else []),
-        tag("p", "More of it: ", tag("code", f"prism explain {shown(shlex.quote(str(given)))}"), class_="quiet"),
+        tag("p", "More of it: ", tag("code", f"prism explain {shown(shlex.quote(str(given)))} {whom}"), class_="quiet"),
     ]
 
 

@@ -49,17 +49,18 @@ def comparison_part(left: ViewedRun, right: ViewedRun) -> list[Node]:
     if left.journal is None or right.journal is None:
         raise RunDirectoryError(left.problem or right.problem or "a run cannot be read")
     found, runs = compare(left.journal, right.journal), (left, right)
-    called = left.numbered  # the same for both, though only one may know its people by now
     if found.first is None:
         same = f"All {plural(found.compared, 'tick')} that both runs have are the same, to the byte."
         return [tag("h2", same if found.compared else "There is no tick that both runs have.", id="first")]
+    for run in runs:
+        run.know_people()
     contents = [_content(each).splitlines(keepends=True) for each in found.messages]
     sides = []
     for at, (run, message) in enumerate(zip(runs, found.messages, strict=True)):
         marked = [line if line in contents[1 - at] else tag("mark", line) for line in contents[at]]
-        link = tag("a", run.name, href=f"#/run/{quote(run.name, safe='')}?tick={found.first}")
+        link = tag("a", run.label, href=f"#/run/{quote(run.name, safe='')}?tick={found.first}")
         text = tag("pre", *marked, tabindex=0) if marked else None
-        sides.append(tag("div", tag("h3", link), tag("p", _words(message, called) or "the tick ends"), text))
+        sides.append(tag("div", tag("h3", link), tag("p", _words(message, run.called) or "the tick ends"), text))
     before = f"The {plural(found.first, 'tick')} before are the same, to the byte. " if found.first else ""
     told = (
         f"{before}In that tick {plural(found.place, 'message')} {'is' if found.place == 1 else 'are'} the same. Then:"

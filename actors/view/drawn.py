@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -24,15 +24,15 @@ def written(nodes: Sequence[Node | None]) -> str:
     return "".join(rendered(node, as_live) for node in nodes if node is not None)
 
 
-def sections_of(paths: Sequence[Path]) -> str:
-    """Return what the report has of runs of one domain."""
+def sections_of(runs: Mapping[Path, str]) -> str:
+    """Return what the report has of runs of one domain: `{directory: what the page calls it}`."""
     if (problem := problem_of_drawing("the charts of a run")) is not None:
         return written([problem])
     from actors.pages.page_frame import drawn  # noqa: PLC0415
     from actors.pages.report import lead_and_sections, read_real_of, read_runs  # noqa: PLC0415
 
-    runs = read_runs(paths)
-    lead, sections = lead_and_sections(runs, read_real_of(runs[0]))
+    records = read_runs(list(runs), names=list(runs.values()))
+    lead, sections = lead_and_sections(records, read_real_of(records[0]))
     return written([*lead, *map(drawn, sections)])
 
 
@@ -66,9 +66,9 @@ class Redrawn:
                         self._drawn.pop(next(iter(self._drawn)))
             return found[1]
 
-    def of_runs(self, paths: Sequence[Path], mark: Any) -> str:
-        """Return what the report has of runs."""
-        return self.get(tuple(paths), mark, partial(sections_of, paths))
+    def of_runs(self, runs: Mapping[Path, str], mark: Any) -> str:
+        """Return what the report has of runs: `{directory: what the page calls it}`."""
+        return self.get(tuple(runs), mark, partial(sections_of, runs))
 
 
 KEPT_MAX = 16

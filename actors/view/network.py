@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Thread
+from threading import Lock, Thread
 from typing import NamedTuple
 
 import msgspec
@@ -150,6 +150,7 @@ class NetworkDrawing:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._thread: Thread | None = None
+        self._lock = Lock()
         self.now = NetworkNow()
         self.drawn: Drawn | None = None
         self.population: Population | None = None
@@ -160,6 +161,15 @@ class NetworkDrawing:
         if self._thread is None:
             self._thread = Thread(target=self._run, name="network", daemon=True)
             self._thread.start()
+
+    def people(self) -> Population | None:
+        """Return the people, made on the first call; None if the run has no network of people, or one too large."""
+        config = self._config
+        with self._lock:
+            is_built = "network" in show_of(config).pictures and config.population.size <= BUILT_MAX
+            if self.population is None and is_built:
+                self.population, _ = load_population(config.population, config.simulation.seed, self._say)
+        return self.population
 
     def _run(self) -> None:
         try:
@@ -172,14 +182,12 @@ class NetworkDrawing:
         if "network" not in show_of(config).pictures:
             self.now = NetworkNow(problem=f"the domain {config.simulation.domain} has no network of people")
             return
-        if config.population.size > BUILT_MAX:
+        if (population := self.people()) is None:
             problem = (
                 f"{config.population.size:,} people are more than the {BUILT_MAX:,} whose ties are worked out here"
             )
             self.now = NetworkNow(problem=problem)
             return
-        population, _ = load_population(config.population, config.simulation.seed, self._say)
-        self.population = population
         self._say("choosing whom to draw", LAID_OUT)
         people, tails, heads, ties, all_ties = drawn_ties(population.graph)
         step = f"placing {len(people):,} people"

@@ -189,6 +189,10 @@ class RunLister:
             conditions.setdefault(cell.key, []).append(cell.condition)
         return {cell.key: shown(f"{' = '.join(conditions[cell.key])}, seed {cell.seed}") for cell in cells}
 
+    def label(self, name: str) -> str:
+        """Return what the page calls a run: its name, or of a cell of an experiment its conditions and its seed."""
+        return self._labels().get(name, name)
+
     def lines(self) -> RunList:
         found = self.paths()
         listed = dict(list(found.items())[:RUNS_MAX])

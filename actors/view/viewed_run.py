@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any, NamedTuple
@@ -42,11 +43,16 @@ class Looks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ViewedRun:
-    """One run."""
+    """One run.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        label: what the page calls it; by default the name of its directory.
+    """
+
+    def __init__(self, path: Path, label: str = "") -> None:
         self.path = path
         self.name = name_of(path)
+        self.label = label or self.name
         self.problem = ""
         """The reason for which the run cannot be shown; empty if it can."""
         self.opened: Opened | None = None
@@ -88,6 +94,12 @@ class ViewedRun:
         shape = tag("path", d=looks.shape, fill=looks.color, fill_rule="evenodd", class_="mark-shape")
         mark = tag("svg", shape, viewBox="0 0 12 12", width=12, height=12, class_="mark", aria_hidden="true")
         return tag("span", mark, words, class_="chip")
+
+    def know_people(self) -> None:
+        """Make the people of a social run, so that they have their names; without their files they have numbers."""
+        with suppress(PrismError, OSError):
+            if self.opened is not None:
+                self.opened.network.people()
 
     def called(self, agent: int) -> str:
         """Return what the page calls an agent: its name, as soon as it is known, or its number."""

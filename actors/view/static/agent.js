@@ -1,20 +1,22 @@
 // One agent: its panel, which the server writes, and the way from one agent to another.
 
-import { count, el, note, ofRun, panel, part, put, show } from "./page.js";
+import { el, note, ofRun, panel, part, put, read, show } from "./page.js";
 
 /** Return the panel of an agent. */
 export function agentPanel(session) {
-  const { noun, nouns, agents, pictures } = session.page, one = `${noun[0].toUpperCase()}${noun.slice(1)}`;
-  const number = el("input", { type: "number", min: 0, max: agents - 1, step: 1, id: "agent-number", inputmode: "numeric" });
+  const { noun, pictures } = session.page, one = `${noun[0].toUpperCase()}${noun.slice(1)}`;
+  const number = el("input", { id: "agent-number", size: 14, autocomplete: "off", spellcheck: "false" });
   const form = el("form", { class: "row", onsubmit: pick }, el("label", { for: "agent-number" }, one), number, el("button", { type: "submit" }, "Show"), el("button", { type: "button", onclick: () => session.choose("agent", null) }, "None"));
   const body = el("div", { onclick: press });
   let asked = 0, isBusy = false;
 
-  function pick(event) {
+  async function pick(event) {
     event.preventDefault();
-    const agent = Number(number.value);
-    if (Number.isInteger(agent) && agent >= 0 && agent < agents && number.value !== "") session.choose("agent", agent);
-    else put(body, note(`The ${nouns} have the numbers 0 to ${count(agents - 1)}.`, "problem"));
+    try {
+      session.choose("agent", await read(ofRun(session.name, "person"), { called: number.value }));
+    } catch (error) {
+      put(body, note(error.message, "problem"));
+    }
   }
 
   function press({ target }) {
@@ -27,7 +29,7 @@ export function agentPanel(session) {
     number.value = session.agent ?? "";
     clearTimeout(asked);
     if (session.agent === null) {
-      put(body, note(`Give a number${pictures.includes("network") ? ", or press a point of the network," : ""} to see what this ${noun} did, asked and was shown.`));
+      put(body, note(`Give a number or a name${pictures.includes("network") ? ", or press a point of the network," : ""} to see what this ${noun} did, asked and was shown.`));
     } else asked = setTimeout(look, body.childElementCount ? 120 : 0);
   }
 

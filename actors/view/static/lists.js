@@ -1,6 +1,6 @@
 // The list of runs, two runs side by side, and the cells of an experiment.
 
-import { el, following, note, part, put, read, show, trouble } from "./page.js";
+import { el, entitle, following, note, ofRun, part, put, read, show, trouble } from "./page.js";
 
 const LIST_MS = 2000, CELLS_MS = 3000;
 
@@ -51,10 +51,12 @@ export function showList(main) {
 /** Show two runs side by side. */
 export function showComparison(main, left, right) {
   const first = el("section", { class: "panel" }, note("Comparing …")), body = el("div", { class: "report" });
-  main.append(el("h1", {}, `${left} and ${right}`), first, body);
+  const heading = el("h1", {}, `${left} and ${right}`);
+  main.append(heading, first, body);
   let closed = false;
   const runs = { left, right };
   const shown = (node) => [(html) => closed || show(node, html), (error) => closed || put(node, trouble(error.message))];
+  Promise.all([left, right].map((name) => read(ofRun(name)))).then((both) => closed || entitle(heading, both.map(({ label }) => label).join(" and ")), () => {}); // the parts say what the matter is
   part("compare", runs).then(...shown(first)).then(() => part("compare/sections", runs).then(...shown(body)));
   return () => (closed = true);
 }

@@ -72,6 +72,12 @@ export function panel(title, ...content) {
   return el("section", { class: "panel", "aria-labelledby": id }, el("h2", { id }, title), ...content);
 }
 
+/** Give the page its title, and the heading the same. */
+export function entitle(heading, title) {
+  put(heading, title);
+  document.title = `${title} – PRISM view`;
+}
+
 export const count = new Intl.NumberFormat("en", { maximumFractionDigits: 0 }).format;
 
 let vega = null;

@@ -2,7 +2,7 @@
 
 import { agentPanel } from "./agent.js";
 import { networkPanel } from "./network.js";
-import { bytes, count, el, following, note, ofRun, panel, part, put, read, show, trouble } from "./page.js";
+import { bytes, count, el, entitle, following, note, ofRun, panel, part, put, read, show, trouble } from "./page.js";
 import { whyPanel } from "./why.js";
 
 const LIVE_MS = 1000, READING_MS = 400, REST_MS = 10000;
@@ -68,7 +68,8 @@ class Session {
 export function showRun(main, name, query) {
   const session = new Session(name, query), ends = [];
   const head = el("div"), body = el("div", {}, note("Reading the run …")), report = el("div", { class: "report" });
-  main.append(el("h1", {}, name), head, body, report);
+  const heading = el("h1", {}, name);
+  main.append(heading, head, body, report);
   report.addEventListener("drawn", ({ target }) => follow(session, target));
   session.on("tick", () => report.querySelectorAll(".live").forEach((chart) => mark(session, chart)));
   let isBuilt = false, wanted = session.tick, offered = session.tick, drawn = "", drawAt = 0, isDrawing = false;
@@ -113,8 +114,15 @@ export function showRun(main, name, query) {
   }
 
   const stop = following(head, async (closed) => {
-    const page = await read(ofRun(name));
+    const page = await read(ofRun(name)).catch((error) => {
+      if (!isBuilt && !closed()) put(body); // the head says what the matter is
+      throw error;
+    });
     if (closed()) return REST_MS;
+    if (!session.page) {
+      entitle(heading, page.label);
+      put(document.querySelector("#trail [aria-current]"), page.label);
+    }
     const grown = page.read_ticks !== session.page?.read_ticks || page.is_running !== session.page?.is_running;
     session.page = page;
     show(head, page.head);

@@ -234,6 +234,13 @@ def test_seeds_are_a_group_and_other_settings_are_listed(run: Path, others: Path
 
 
 @pytest.mark.slow
+def test_the_commands_of_several_runs_write_to_places_of_their_own(run: Path, others: Path) -> None:
+    html = report([RunRecord(run, "one"), RunRecord(others / "seed", "seed")])
+    commands = re.findall(r"prism run [^\n<]*", html)
+    assert len(commands) == 2
+    assert not any("--out" in command for command in commands)
+
+
 def test_the_command_writes_a_file_whole_and_does_not_replace_one(run: Path, others: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     assert prism_alone("report", str(run), "--out", str(out)).code == 0

@@ -171,6 +171,29 @@ def test_people_are_called_by_the_names_of_their_file_and_nations_by_theirs(
     assert Asked(economy, economy.name).read(economy.name).called(1) == "=Bo"
 
 
+def test_the_page_prints_a_command_that_explains_its_largest_cascade(asked: Asked, embedded: Path) -> None:
+    posts, _ = read_posts(embedded)
+    sizes = Counter(root for _, _, _, root, _ in posts.values())
+    head = asked.json(f"runs/{embedded.name}")["head"]
+    ((_, post),) = re.findall(r"<code>prism explain (\S+) --post (\d+)</code>", head)
+    assert sizes[int(post)] == max(sizes.values())
+
+
+def test_a_person_is_found_by_number_and_by_name_as_by_explain(asked: Asked, embedded: Path) -> None:
+    run = asked.read(embedded.name)
+    run.know_people()
+    name = run.called(25)
+    assert run.opened is not None
+    run.opened.network.population = None
+    for given in ("25", f" {name} "):
+        assert asked.json(f"runs/{embedded.name}/person?called={given}") == 25
+    for given, problem in (("999999", "there is no agent 999,999"), ("nobody", "no agent is called 'nobody'")):
+        answer = asked.get(f"/api/runs/{embedded.name}/person?called={given}")
+        assert answer.status_code == 422
+        assert problem in answer.json()["problem"]
+    run.opened.network.population = None
+
+
 def test_forks_differ_from_the_tick_in_which_their_bytes_do(forks: Path) -> None:
     ours, theirs = read_run(forks / "one").ticks, read_run(forks / "other").ticks
     first = next(tick for tick, pair in enumerate(zip(ours, theirs, strict=True)) if pair[0] != pair[1])
@@ -182,7 +205,9 @@ def test_forks_differ_from_the_tick_in_which_their_bytes_do(forks: Path) -> None
     assert one[found.place] != other[found.place]
     told = asked.part("compare?left=one&right=other")
     assert f"They first differ in tick {first:,}" in told
-    assert f"person {one[found.place].agent}" in told
+    agent = one[found.place].agent
+    assert asked.read("one").called(agent) in told
+    assert f"person {agent}" not in told
     sections = asked.part("compare/sections?left=one&right=other")
     for words in ("with a random feed", "The settings that differ", "feed.algorithm", "Sizes of cascades"):
         assert words in sections
