@@ -293,6 +293,8 @@ def test_a_cascade_leads_to_what_made_it_and_an_agent_to_what_it_has_added(brows
 @catalogue("place", ["#/run/nobody", "#/nowhere", "nowhere/at/all"])
 def test_an_error_leads_back_to_the_runs(browser: Browser, address: str, place: str) -> None:
     page = browser.open(f"{address}/{place}").page
+    page.get_by_role("link", name="All runs").wait_for()
+    assert "Reading the run …" not in page.locator("body").inner_text()
     page.get_by_role("link", name="All runs").click()
     page.wait_for_selector(READY["list"])
 
