@@ -80,7 +80,7 @@ def test_the_joins_are_said_and_every_way_of_a_run_keeps_them(prism: Prism) -> N
     assert prism("pack", "run", "--out", "run.prism").code == 0
     assert prism("unpack", "run.prism", "--out", "unpacked").code == 0
     assert prism("replay", "unpacked").code == 0
-    assert "Person 7 (5)" in prism("explain", "unpacked", "--agent", "p7").out
+    assert "Person 7 (person 5)" in prism("explain", "unpacked", "--agent", "p7").out
     Path("more.yaml").write_text("- {round: 2, follow: [[p7, p0]]}\n")
     forked = prism("fork", "run", "--at", "12", "--intervene", "more.yaml", "--out", "forked")
     assert forked.code == 0, forked.err

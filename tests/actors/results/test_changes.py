@@ -224,7 +224,7 @@ def test_a_path_has_changes_beside_the_turns(run: Path, tables: Read) -> None:
     row = next(row for row in tables["ties"] if row["kind"] == "follow")
     path = explain_path(run, row["agent"], 0)
     events = [(turn.value["tick"], event) for turn in path.all("turn") for event in turn.value["events"]]
-    whom = f"{next(each['name'] for each in tables['agents'] if each['agent'] == row['whom'])} ({row['whom']})"
+    whom = f"{next(each['name'] for each in tables['agents'] if each['agent'] == row['whom'])} (person {row['whom']})"
     words = f"follow {whom}, with post {row['post']} in view"
     assert (row["tick"], {"kind": "follow", "whom": row["whom"], "post": row["post"], "words": words}) in events
     changes = sum(event["kind"] == "set" for _, event in events)

@@ -41,8 +41,8 @@ waves = st.tuples(
     numbers,
     st.dictionaries(
         numbers,
-        st.sampled_from([Question[Any], Update[Any]]).flatmap(
-            lambda kind: st.tuples(st.just(kind), questions if kind is Question[Any] else updates)
+        st.sampled_from([(Question[Any], questions), (Update[Any], updates)]).flatmap(
+            lambda each: st.tuples(st.just(each[0]), each[1])
         ),
         max_size=8,
     ),
