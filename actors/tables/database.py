@@ -36,8 +36,8 @@ from prism.expectations import guess
 from prism.rows import Heap, unpacked
 from prism.tables import Column, Kind, Table
 
-MEMORY: Final = "256MB"
-"""The most memory of DuckDB; the rest goes to a temporary directory."""
+MEMORY: Final = "75%"
+"""The most memory of DuckDB, of the machine's; the rest goes to a temporary directory."""
 VIEWS: Final = {
     path.name.removesuffix(".sql"): path.read_text()
     for path in sorted((files("actors.tables") / "sql").iterdir(), key=lambda path: path.name)

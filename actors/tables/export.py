@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import NamedTuple
 
+import duckdb
 import msgspec
 
 from actors.core.errors import RunDirectoryError, run_directory_error
@@ -151,6 +152,9 @@ def new_directory(out: Path, files: Container[str], *, replaces: bool) -> Iterat
         draft = None
     except OSError as error:
         raise run_directory_error(error, f"{out}: cannot be written") from None
+    except duckdb.OutOfMemoryException:
+        problem = "needs more than three quarters of this machine's memory: name fewer tables or runs"
+        raise RunDirectoryError(f"{out}: {problem}") from None
     finally:
         if draft is not None:
             shutil.rmtree(draft, ignore_errors=True)
