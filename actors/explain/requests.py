@@ -62,7 +62,7 @@ class Requests:
         self._found, self._method = [], method or self._usual
         options = [type(asker.state)(option) for option in question.options]
         oracle = domain.oracle(self)
-        # The error is a failure on the tape, an unreadable text, or the end of what is known.
+        # It fails if the tape holds a failure or a text that cannot be read, or if no further answer is known.
         with _decisions_unlogged(), suppress(Exception):
             await oracle.checked_answer(asker, asker.state, question.trigger, options, question.context)
         return self._found

@@ -69,7 +69,7 @@ async def explain_turns(
     decided = {(number, asked, trigger): tick for (asked, trigger), tick in decisions(whole)}
     trace = Trace({number}, first, max([last, *(tick for (_, at, _), tick in decided.items() if first <= at <= last)]))
     await retrace(run, trace, trace.last + 1, on_begin)
-    for each in trace.turns:  # a domain of one's own shows an agent by its messages
+    for each in trace.turns:  # a user's own domain describes an agent by the messages before the turn
         before = [one for one in messages if one.tick < each.trigger.tick]
         each.profile = each.profile or plain(run.show.panel(number, before))
     questions = await questions_of(run, trace, decided)

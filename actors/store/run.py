@@ -9,8 +9,6 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from actors.core.errors import DamagedError, JournalError, RunDirectoryError
 from actors.core.files import read_regular
 from actors.core.frames import ORIGIN, digest_of
@@ -23,7 +21,6 @@ from actors.store.manifest import CONFIG, read_manifest, read_summary
 from actors.store.record import Block, Record, Wanted
 from actors.store.rounds import RoundsTable, Rows, columns_of, read_rows
 from prism.clock import SimulatedClock
-from prism.columns import Ints, runs
 from prism.config import LENGTH_MAX, Config
 from prism.config.load import PlacedConfig, load_placed_config
 from prism.errors import ConfigError, together
@@ -31,7 +28,6 @@ from prism.show import Show
 
 RESOLVED_LENGTH_MAX = 16 * LENGTH_MAX
 """The longest resolved configuration. With all defaults, and a line for each item, it is several times longer."""
-_MICROSECONDS = 1_000_000
 
 
 def shown_path(path: Path) -> str:
@@ -179,13 +175,7 @@ class Recorded:
 
     def time_at(self, tick: int) -> int:
         """Return the simulated time at the beginning of a tick, in microseconds since 1970."""
-        moment = self._clock.at(tick)
-        return int(moment.timestamp()) * _MICROSECONDS + moment.microsecond
-
-    def times(self, ticks: Ints) -> Ints:
-        """Return the simulated time of each of these ticks, as `time_at`."""
-        starts, lengths = runs(ticks)
-        return np.repeat(np.array([*map(self.time_at, ticks[starts].tolist())], np.int64), lengths)
+        return self._clock.microseconds_at(tick)
 
     def blocks(self, wanted: Wanted, on_read: Callable[[int], None] = lambda _: None) -> Iterator[Block]:
         """Yield the whole ticks in blocks, up to a frame that a crash has torn.

@@ -23,10 +23,10 @@ from msgspec.json import encode
 from actors.core.kinds import ASKED
 from actors.factory.own_code import domain_error
 from actors.store.oracle_log import ANSWERS
-from actors.store.record import Block, tick_of_rows
+from actors.store.record import AGENT, Block, Wanted, tick_of_rows
 from actors.store.run import Recorded
 from actors.tables.made import MADE_TYPES, Made, template_texts
-from actors.tables.relations import TYPES, Columns, literal, quoted, registered
+from actors.tables.relations import TYPES, Columns, literal, numbers_and_texts, quoted, registered
 from actors.tables.schema import OF_EVENTS, configs_of_feeds, journal_tables, post_columns, tables_of_runs
 from prism.agents import DECIDED, MOVED, STALE
 from prism.agents.waves import Kind as Kinds
@@ -50,6 +50,8 @@ _SMALL: Final = UPDATES.columns
 """The columns whose numbers are small: agents and kinds."""
 KIND_FIELDS: Final = (*Kinds._fields, "effect_name")
 """The fields of a kind, and the name of its effect."""
+_BESIDE_UPDATES: Final[Wanted] = {"posts": (AGENT, "post"), "likes": (AGENT, "post"), "effects": (AGENT, "value")}
+"""What is read beside updates, of what they made."""
 _ACTS: Final = ("posts", "replies", "reshares", "likes")
 _ALONE: Final[dict[str, Any]] = {
     "autoinstall_known_extensions": False,
@@ -252,7 +254,7 @@ class Tables:
     def _read(self, relations: Sequence[str]) -> None:
         """Read journals for their relations. The first time they are read to the end, whatever is wanted."""
         wanted = [name.removeprefix("journal.") for name in relations if name.startswith("journal.")]
-        beside = ("posts", "likes", "effects") if "updates" in wanted else ()
+        beside = _BESIDE_UPDATES if "updates" in wanted else {}
         done = 0
         for run, tables in zip(self.runs, self._of_journals, strict=True):
             names = [name for name in wanted if name in tables and name != KINDS.name]
@@ -261,7 +263,7 @@ class Tables:
                 def on_read(read: int, before: int = done) -> None:
                     self._on_read(before + read)
 
-                for block in run.blocks(run.record.all_of(*names, *beside) if names else {}, on_read):
+                for block in run.blocks({**beside, **run.record.all_of(*names)} if names else {}, on_read):
                     for name in names:
                         if len(block.tables[name].rows):
                             self._insert(f"journal.{name}", run, self._columns_of(run, block, tables[name]))
@@ -304,7 +306,7 @@ class Tables:
             if column.kind is Kind.PACKED:
                 decoded = unpacked(values)
                 if table.name == ATTRIBUTES.name:
-                    found |= _split(decoded)
+                    found |= numbers_and_texts(decoded)
                 else:
                     found[column.name] = [encode(each).decode() for each in decoded]
             elif isinstance(values, Heap):
@@ -369,14 +371,6 @@ def with_texts(found: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     return found.project(
         ", ".join(f"{name}::VARCHAR AS {name}" if kind.startswith("ENUM") else name for name, kind in kinds)
     )
-
-
-def _split(values: Any) -> Columns:
-    """Return the numbers and the texts among values."""
-    if isinstance(values, np.ndarray):
-        return {"number": values.astype(np.float64)}
-    numbers = [None if isinstance(value, str) else float(value) for value in values]
-    return {"number": numbers, "text": [value if isinstance(value, str) else None for value in values]}
 
 
 def _problem(error: Exception) -> str:

@@ -21,7 +21,7 @@ from actors.store.messages import questions_in
 from actors.store.record import tick_of_rows
 from actors.store.rounds import ROUNDS
 from actors.store.run import Recorded, shown_path
-from actors.tables.relations import Columns
+from actors.tables.relations import Columns, numbers_and_texts
 from actors.tables.schema import attribute_columns, post_columns
 from actors.tables.ties import Edges, edges_of
 from prism.agents import Question
@@ -168,13 +168,7 @@ class Made:
         changed = run.record.table("attributes", until=run.length, columns=("name",)) if self.population else {}
         for name in changed["name"].numbered()[0] if changed else ():
             drawn = self._drawn(name)
-            numbers = [None if value is None or isinstance(value, str) else float(value) for value in drawn]
-            yield {
-                "agent": np.arange(len(drawn)),
-                "name": [name] * len(drawn),
-                "number": numbers,
-                "text": [value if isinstance(value, str) else None for value in drawn],
-            }
+            yield {"agent": np.arange(len(drawn)), "name": [name] * len(drawn), **numbers_and_texts(drawn)}
 
     # The texts of posts.
 

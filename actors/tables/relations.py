@@ -39,6 +39,14 @@ def registered(database: duckdb.DuckDBPyConnection, name: str, columns: Columns,
     return f"SELECT {', '.join(cells)} FROM {name}"  # noqa: S608  # quoted
 
 
+def numbers_and_texts(values: Any) -> Columns:
+    """Return the values of an attribute as two columns: its numbers, and its texts. `values`: an array has numbers."""
+    if isinstance(values, np.ndarray):
+        return {"number": values.astype(np.float64)}
+    numbers = [None if value is None or isinstance(value, str) else float(value) for value in values]
+    return {"number": numbers, "text": [value if isinstance(value, str) else None for value in values]}
+
+
 def quoted(name: str) -> str:
     """Return a name as SQL has it."""
     return '"' + name.replace('"', '""') + '"'

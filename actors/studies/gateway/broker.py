@@ -36,7 +36,7 @@ class Service(NamedTuple):
 
     Args:
         key: names its servers in the keys of the tape.
-        model: None where its replies are replayed from the tape.
+        model: None if all replies come from the tape.
         check: returns its health, and raises an `OracleUnavailableError` if it cannot be used.
     """
 
