@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from actors.cli.options import PackedOrDirectory, with_settings
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
+from actors.core.machine import not_installed
 from actors.display.console import echo, echo_file
 from actors.factory.charts import chart_text
 from actors.factory.config_file import read_config
@@ -23,15 +25,27 @@ from actors.store.manifest import CONFIG as RESOLVED
 from actors.store.manifest import read_manifest
 from actors.store.run import read_resolved
 from prism.config import Config, load_config
-from prism.drawing import Outline, dot, mermaid, outline, scxml, svg
 from prism.social.no_effect import long_delays
-from prism.statechart import Behaviour, FindingKind, Statechart, lint, rendered
+from prism.statechart import Behaviour, FindingKind, Outline, Statechart, lint, mermaid, outline, rendered, scxml
 from prism.wording import counted
 
-FORMATS: dict[str, Callable[[Outline], str]] = {"mermaid": mermaid, "dot": dot, "svg": svg, "scxml": scxml}
 YAML = "yaml"
-SUFFIXES = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".scxml": "scxml", ".yaml": YAML}
+SUFFIXES = {".mmd": "mermaid", ".svg": "svg", ".scxml": "scxml", ".yaml": YAML}
 RUN_PATH = PackedOrDirectory()
+
+
+def _svg(chart: Outline) -> str:
+    """Return the picture in the light theme."""
+    for package in ("altair", "vl_convert"):
+        if find_spec(package) is None:
+            raise click.ClickException(not_installed("prism chart draws pictures with altair", "plots"))
+    from actors.plots import render, statechart  # noqa: PLC0415  # altair is an optional package
+    from actors.plots.render import plain  # noqa: PLC0415
+
+    return plain(render(statechart(chart, chart.definition.name), has_title=bool(chart.definition.name)))
+
+
+FORMATS: dict[str, Callable[[Outline], str]] = {"mermaid": mermaid, "svg": _svg, "scxml": scxml}
 
 
 @click.command()
@@ -56,10 +70,10 @@ def chart(  # an argument for each option
 ) -> None:
     """Draw or check the statechart of a configuration or a run.
 
-    The drawing is Mermaid text, a text for Graphviz, an SVG picture, or SCXML, as --format says.
+    The drawing is Mermaid text, an SVG picture, or SCXML, as --format says.
 
     Without CONFIG the chart is that of the run; without both, the default one of people on a feed. The drawing goes to
-    standard output, or to FILE, whose extension says the format (.mmd, .dot, .svg, .scxml). The format yaml is the
+    standard output, or to FILE, whose extension says the format (.mmd, .svg, .scxml). The format yaml is the
     chart's own file, to be changed and named in statechart.file.
 
     --lint finds states that nobody can reach or leave, rows that are never taken, values for which no row holds or two

@@ -32,20 +32,20 @@ class Chart(NamedTuple):
     """A chart."""
 
     title: str
-    drawn: Any  # a chart of `actors.plots`, or an SVG picture as XML
+    drawn: Any  # a chart of `actors.plots`
     reading: Node  # one or two sentences that say what it shows; they may hold a link
     table: Table
-    is_wide: bool = False  # whether it needs the whole width of the page
+    is_wide: bool = False  # whether it keeps its size, in the whole width of the page
 
 
-def chart_of(drawn: Any, table: Table, link: Node | None = None) -> Chart:
+def chart_of(drawn: Any, table: Table, link: Node | None = None, *, is_wide: bool = False) -> Chart:
     """Return a chart of `actors.plots` with its numbers; its title and its caption are its own.
 
     `link`: stands behind the caption.
     """
     title = drawn.title if isinstance(drawn.title, str) else " ".join(drawn.title)
     reading = drawn.description if link is None else tag("span", f"{drawn.description} ", link, ".")
-    return Chart(title, drawn, reading, table)
+    return Chart(title, drawn, reading, table, is_wide)
 
 
 def card(chart: Chart, name: str, size: str) -> Element:
@@ -53,12 +53,9 @@ def card(chart: Chart, name: str, size: str) -> Element:
 
     `size`: the part of a row that it takes: `third`, `half`, `whole`, or `wide` for a picture that needs all of it.
     """
-    is_broad = False
-    if isinstance(chart.drawn, ElementTree.Element):
-        frame = scrolled(picture(chart.drawn, name, chart.title), chart.title)
-        is_broad = float(chart.drawn.attrib["width"]) > COLUMN
-    else:
-        frame = tag("div", Picture(chart.drawn, name, chart.title), class_="frame")
+    drawn = Picture(chart.drawn, name, chart.title)
+    frame = scrolled(drawn, chart.title) if chart.is_wide else tag("div", drawn, class_="frame")
+    is_broad = chart.is_wide and chart.drawn.width > COLUMN
     return tag(
         "figure",
         tag("h3", chart.title),

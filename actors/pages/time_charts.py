@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from statistics import median
 from typing import Any, Final
-from xml.etree import ElementTree
 
 import numpy as np
 
@@ -15,18 +14,17 @@ from actors.pages.card import Chart, Table, chart_of
 from actors.pages.groups import clock, courses, marks, notes
 from actors.pages.words import count, listed, plural, share, spread
 from actors.plots.lines import Panel, over_time
-from actors.plots.render import variables
 from actors.plots.rows import Row, rows
+from actors.plots.statechart import statechart
 from actors.plots.theme import TEXT, color_of
 from actors.results.observed import start_quarter
 from actors.results.run_record import RunGroup, RunRecord
 from actors.store.rounds import growth_in_rounds, numbers_of
 from prism.answers import INDICATORS, moment_in_words
-from prism.drawing import svg
 from prism.economy.moments import COLUMNS, QUARTERS_MIN, equal_windows, moments, real_columns
 from prism.economy.series import YEAR_QUARTERS, Figures
 from prism.errors import PrismError
-from prism.palette import LIGHT, state_styles
+from prism.palette import state_styles
 from prism.quarter import Quarter
 from prism.show import Show
 
@@ -35,13 +33,6 @@ STATES_MAX: Final = 12
 PANELS_MAX: Final = 8
 HISTORY: Final = "history"
 _INDICATORS: Final = {name: INDICATORS[name] for name in COLUMNS}
-_CHART_COLORS: Final = {
-    "white": LIGHT["ground"],
-    "#475569": LIGHT["quiet"],
-    "#334155": LIGHT["text"],
-    "#0f172a": LIGHT["text"],
-    "#f8fafc": LIGHT["panel"],
-}
 
 
 # States
@@ -119,17 +110,14 @@ def chart_with_counts(run: RunRecord) -> Chart | None:
     """Return the statechart with the run's counts on it; None if it cannot be read."""
     if run.chart is None or not run.chart.arrows:
         return None
-    root = ElementTree.fromstring(svg(run.chart).encode())  # noqa: S314  # written by prism.drawing
-    for element in root.iter():
-        for name, value in element.attrib.items():
-            element.attrib[name] = variables(_CHART_COLORS.get(value, value))
     never = [arrow for arrow in run.chart.arrows if not arrow.count]
     reading = (
         f"{plural(len(run.states), 'state')} and {plural(len(run.chart.arrows), 'arrow')}; the "
         f"wider an arrow, the more often it was taken. "
         + (f"{plural(len(never), 'arrow')} never." if never else "Each was taken at least once.")
     )
-    return Chart("The statechart, with what was done on it", root, reading, flow_table(run), is_wide=True)
+    drawn = statechart(run.chart, "The statechart, with what was done on it", reading)
+    return chart_of(drawn, flow_table(run), is_wide=True)
 
 
 def flow_table(run: RunRecord) -> Table:

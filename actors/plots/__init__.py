@@ -14,6 +14,7 @@ from actors.plots.lines import Course, Panel, course, curves, over_rounds, over_
 from actors.plots.people import attribute
 from actors.plots.render import dark, render
 from actors.plots.rows import Row, rows
+from actors.plots.statechart import statechart
 
 __all__ = [
     "Course",
@@ -34,5 +35,6 @@ __all__ = [
     "reach",
     "render",
     "rows",
+    "statechart",
     "tails",
 ]

@@ -214,7 +214,8 @@ def _share(group: Element, shapes: dict[str, str]) -> None:
         if drawn[outline := child.get("d", "")] > OFTEN and outline:
             child.tag = f"{_SVG}use"
             child.set("href", f"#{shapes.setdefault(child.attrib.pop('d'), f's{len(shapes)}')}")
-            if at := _PLACE.fullmatch(child.attrib.pop("transform", "")):
+            if at := _PLACE.fullmatch(child.attrib.get("transform", "")):
+                del child.attrib["transform"]
                 child.set("x", at[1])
                 child.set("y", at[2])
 

@@ -29,7 +29,6 @@ from prism.config import Config
 from prism.config.attributes import Value
 from prism.config.calibrated import NOT_COMPARED
 from prism.config.yaml_text import flat
-from prism.drawing import outline
 from prism.errors import PrismError
 from prism.llm.spending import Ledger, Spent
 from prism.quoting import as_text
@@ -37,6 +36,7 @@ from prism.scorecard import Feed
 from prism.sharing.records import Judged
 from prism.social.people.population import ignore_step
 from prism.social.people.synthetic import SyntheticPeople
+from prism.statechart.outline import outline
 
 
 class Audience(NamedTuple):

@@ -12,10 +12,9 @@ from actors.runtime.simulation import Simulation
 from actors.store.course import Step
 from prism.agents import DECIDED, FALLBACKS, MOVED
 from prism.config.interventions import PLACE as INTERVENTIONS
-from prism.drawing import outline
-from prism.drawing.outline import inner_states
 from prism.no_effect import ROUND_ENDS, TIMEOUT, NoEffect, NoEffectKind
 from prism.statechart import Behaviour, RowDefinition, Statechart, question_kinds
+from prism.statechart.outline import inner_states, outline
 from prism.wording import counted
 
 STAYS_MIN: Final = 30

@@ -18,8 +18,8 @@ from actors.store.states import States
 from prism.agents import DECIDED, FALLBACKS, MOVED, STALE
 from prism.agents.waves import Kind
 from prism.columns import Ints, distinct
-from prism.drawing import Activity
 from prism.rows import Heap
+from prism.statechart.outline import Activity
 
 K = TypeVar("K")
 

@@ -23,7 +23,6 @@ from prism.config import Config
 from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, TieChanged
 from prism.llm.question_id import question_id
 from prism.show import Show
-from prism.social.effects import ON_TIES
 from prism.social.people.population import Population
 from prism.social.posts.post import author_of
 from prism.social.ties.changes import Changed, tie_changes
@@ -277,12 +276,7 @@ def _change(run: ViewedRun, one: TieChanged | AttributeSet) -> Node:
 
 def _changed(run: ViewedRun, journal: Followed, agent: int, last: int) -> list[Changed]:
     """Return the changes of an agent's ties and attributes from the start on, in order; empty if none can change."""
-    opened = run.opened
-    if opened is None:
-        return []
-    chart = opened.chart
-    may = chart is None or bool(chart.attributes_set) or not chart.effects.isdisjoint(ON_TIES)
-    if not may and not opened.config.interventions:
+    if run.opened is None:
         return []
     kept = {  # and all interventions, which may be of any tie
         "ties": lambda columns: (columns["agent"] == agent) | (columns["whom"] == agent),

@@ -19,10 +19,9 @@ from actors.store.run import header_in, read_resolved
 from actors.view.network import NetworkDrawing
 from actors.view.run_list import name_of, shown
 from prism.config import Config
-from prism.drawing import outline
-from prism.drawing.outline import Outline
 from prism.errors import ConfigError, PrismError
 from prism.palette import MARK_SHAPES, state_styles
+from prism.statechart.outline import Outline, outline
 
 
 class Opened(NamedTuple):

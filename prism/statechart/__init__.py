@@ -5,6 +5,7 @@ from prism.statechart.chart_file import read_chart
 from prism.statechart.definition import ChartDefinition, Delay, DelayLaw, RowDefinition, StateDefinition
 from prism.statechart.flatten import flatten
 from prism.statechart.lint import Finding, FindingKind, lint, rendered
+from prism.statechart.mermaid import mermaid
 from prism.statechart.oracle import (
     ATTEMPT,
     Answer,
@@ -20,7 +21,9 @@ from prism.statechart.oracle import (
     parse_oracle_response,
 )
 from prism.statechart.outcomes import ENABLED, RowOutcome, outcomes, question_kinds
+from prism.statechart.outline import Activity, Outline, outline
 from prism.statechart.queries import agents_in_state, state_distribution
+from prism.statechart.scxml import scxml
 from prism.statechart.statechart import Statechart, Stateful
 from prism.statechart.states import PASSIVITY, STATE_DESCRIPTIONS, AgentState, most_passive
 from prism.statechart.transitions import NEEDS_ORACLE, Action, Choice, Guard, StateTransition, Transition
@@ -32,6 +35,7 @@ __all__ = [
     "PASSIVITY",
     "STATE_DESCRIPTIONS",
     "Action",
+    "Activity",
     "AgentState",
     "Answer",
     "Asker",
@@ -46,6 +50,7 @@ __all__ = [
     "Guard",
     "Judgement",
     "Oracle",
+    "Outline",
     "RowDefinition",
     "RowOutcome",
     "StateDefinition",
@@ -61,12 +66,15 @@ __all__ = [
     "flatten",
     "format_context",
     "lint",
+    "mermaid",
     "most_passive",
     "options_schema",
     "outcomes",
+    "outline",
     "parse_oracle_response",
     "question_kinds",
     "read_chart",
     "rendered",
+    "scxml",
     "state_distribution",
 ]

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from prism.palette import Style, state_styles
 from prism.statechart.behaviour import Behaviour
 from prism.statechart.definition import ChartDefinition, RowDefinition, StateDefinition
 from prism.statechart.statechart import Statechart
@@ -68,21 +67,8 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
         """The innermost state in which everybody begins."""
         return self.entered.get(self.definition.initial, self.definition.initial)
 
-    @property
-    def effects(self) -> frozenset[str]:
-        """The effects of its states and rows."""
-        states = [path[-1] for path in self.definition.walk()]
-        rows = [row for state in states for row in state.rows]
-        return frozenset({state.effect for state in states} | {row.effect for row in rows}) - {""}
-
-    @property
-    def attributes_set(self) -> frozenset[str]:
-        rows = (row for path in self.definition.walk() for row in path[-1].rows)
-        return frozenset(each.name for row in rows for each in row.sets)
-
-    def styles(self) -> dict[str, Style]:
-        """Return `{innermost state: its looks}`: the same as in every other picture."""
-        return state_styles(self.states)
+    def state(self, name: str) -> StateDefinition:
+        return next(path[-1] for path in self.definition.walk() if path[-1].name == name)
 
     def notes(self, state: StateDefinition) -> list[str]:
         """Return the lines that a drawing has below a state's name: its delay and effect, and what a run did in it."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from xml.etree import ElementTree as ET
 
-from prism.drawing.outline import Outline
 from prism.statechart.definition import RowDefinition, StateDefinition
+from prism.statechart.outline import Outline
 
 NAMESPACE = "http://www.w3.org/2005/07/scxml"
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from prism.drawing.outline import Outline
+from prism.palette import state_styles
 from prism.statechart.definition import StateDefinition
+from prism.statechart.outline import Outline
 
 CHOICE = "oracle"
 KEYWORDS = frozenset({"accdescr", "acctitle", "as", "class", "classdef", "direction", "end", "note", "state", "style"})
@@ -24,7 +25,7 @@ def mermaid(chart: Outline) -> str:
         if not arrow.target:
             lines.append(f"    state {target} <<choice>>")
         lines.append(f"    {ids[arrow.source]} --> {target} : {_plain(arrow.label)}")
-    for place, (name, style) in enumerate(chart.styles().items()):
+    for place, (name, style) in enumerate(state_styles(chart.states).items()):
         lines += [
             f"    classDef look{place} stroke:{style.color},stroke-width:3px",
             f"    class {ids[name]} look{place}",
