@@ -96,26 +96,23 @@ class EmbeddedAdviser:
         )
 
 
-class EmbeddedValidator:
-    """A validator that accepts an action with at least one economic word, whatever its other words."""
-
-    def validate(self, action: Action) -> ValidationResult:
-        """Return the judgement whether an action is economic policy."""
-        words = re.findall(r"\w+", action.action_string)
-        telling = [word for word in words if is_economic(word)]
-        shown = ", ".join(repr(word) for word in dict.fromkeys(telling[:5]))
-        why = (
-            f"Economic policy by its words: {shown}."
-            if telling
-            else f"None of its {len(words)} words is about rates, taxes, spending, trade, prices, work or production."
-        )
-        evidence = len(telling) or len(words)
-        return ValidationResult(
-            is_valid=bool(telling),
-            reasoning=why[:2000],
-            confidence=(evidence + 1) / (evidence + 2),
-            action_evaluated=action.action_string,
-        )
+def validated(action: Action) -> ValidationResult:
+    """Return the judgement whether an action is economic policy: if it has one economic word, whatever its others."""
+    words = re.findall(r"\w+", action.action_string)
+    telling = [word for word in words if is_economic(word)]
+    shown = ", ".join(repr(word) for word in dict.fromkeys(telling[:5]))
+    why = (
+        f"Economic policy by its words: {shown}."
+        if telling
+        else f"None of its {len(words)} words is about rates, taxes, spending, trade, prices, work or production."
+    )
+    evidence = len(telling) or len(words)
+    return ValidationResult(
+        is_valid=bool(telling),
+        reasoning=why[:2000],
+        confidence=(evidence + 1) / (evidence + 2),
+        action_evaluated=action.action_string,
+    )
 
 
 class EmbeddedEngine:
@@ -159,46 +156,25 @@ class EmbeddedEngine:
 
 def embedded_components(config: Config) -> Components:
     """Return components that use the formulas of this module."""
-    clock = clock_of(config)
-    adviser = EmbeddedAdviser(config.economy, config.simulation.seed)
-    return Components(
-        agents={name: _Adviser(name, adviser, clock) for name in config.economy.nations},
-        validator=_Validator(EmbeddedValidator(), clock),
-        engine=_Engine(EmbeddedEngine(config.economy), clock),
-    )
+    adviser, engine = EmbeddedAdviser(config.economy, config.simulation.seed), EmbeddedEngine(config.economy)
+    answering = {name: _Embedded(name, adviser, engine, clock_of(config)) for name in config.economy.nations}
+    common = _Embedded("", adviser, engine, clock_of(config))
+    return Components(agents=answering, validator=common, engine=common)
 
 
-class _Adviser:
-    """The agent of one nation; it asks the embedded adviser."""
+class _Embedded:
+    """The agent of one nation, the validator and the engine, with the reasoning that a run records."""
 
-    def __init__(self, name: str, adviser: EmbeddedAdviser, clock: SimulatedClock) -> None:
-        self._name = name
-        self._adviser = adviser
-        self._clock = clock
+    def __init__(self, nation: str, adviser: EmbeddedAdviser, engine: EmbeddedEngine, clock: SimulatedClock) -> None:
+        self._nation, self._adviser, self._engine, self._clock = nation, adviser, engine, clock
 
     async def propose(self, state: SimulationState) -> tuple[PolicyDecision, LLMReasoningChain]:
-        decision = self._adviser.propose(self._name, state.global_state)
-        return decision, _chain("agent", self._name, decision, self._clock, state.turn)
-
-
-class _Validator:
-    """The embedded validator."""
-
-    def __init__(self, validator: EmbeddedValidator, clock: SimulatedClock) -> None:
-        self._validator = validator
-        self._clock = clock
+        decision = self._adviser.propose(self._nation, state.global_state)
+        return decision, _chain("agent", self._nation, decision, self._clock, state.turn)
 
     async def validate_action(self, action: Action, *, turn: int = 0) -> tuple[ValidationResult, LLMReasoningChain]:
-        result = self._validator.validate(action)
+        result = validated(action)
         return result, _chain("validator", action.agent_name, result, self._clock, turn)
-
-
-class _Engine:
-    """The embedded engine."""
-
-    def __init__(self, engine: EmbeddedEngine, clock: SimulatedClock) -> None:
-        self._engine = engine
-        self._clock = clock
 
     async def evaluate(
         self, action: Action, global_state: GlobalState, *, turn: int | None = None
@@ -248,7 +224,7 @@ def _rule_rate(state: GlobalState, economy: EconomyConfig, rule: TaylorConfig) -
 
 def _requested_change(change: RateChange | None, old: float, asked: float) -> tuple[float, str]:
     if change is None:
-        return 0.0, "The action asks nothing of the interest rate, which it leaves as it is."
+        return 0.0, "The action names no change of the rate that is understood here, so the rate stays as it is."
     if change.level is not None:
         return change.level - old, f"The action names a rate of {change.level:.2f}%, {change.level - old:+.2f} points."
     if change.direction == 0:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from prism.config import EconomyConfig, MacroConfig, TaylorConfig
 from prism.economy import Action, GlobalState
-from prism.economy.embedded import EmbeddedAdviser, EmbeddedEngine, EmbeddedValidator
+from prism.economy.embedded import EmbeddedAdviser, EmbeddedEngine, validated
 from prism.economy.macro import Lags, step
 from prism.economy.rate_change import read_rate_change
 from tests.catalogue import catalogue
@@ -100,7 +100,7 @@ def test_what_the_adviser_writes_the_engine_reads(state: GlobalState, step_size:
     wanted = change.direction * (change.points or 0.0)
     new = EmbeddedEngine(economy).evaluate(action(decision.action), state).new_interest_rate
     assert new - state.interest_rate == pytest.approx(wanted, abs=1e-9)
-    assert EmbeddedValidator().validate(action(decision.action)).is_valid
+    assert validated(action(decision.action)).is_valid
     assert math.isclose(wanted / step_size, round(wanted / step_size), abs_tol=1e-9)
 
 
@@ -128,7 +128,7 @@ def test_confidence_in_no_change_is_the_chance_that_one_step_would_do() -> None:
 
 @catalogue("text", ["Deploy military forces", "Sing", "Build a monument to the founders"])
 def test_what_is_no_economic_policy_is_rejected(text: str) -> None:
-    result = EmbeddedValidator().validate(action(text))
+    result = validated(action(text))
     assert not result.is_valid
     assert result.action_evaluated == text
 
@@ -137,12 +137,12 @@ def test_what_is_no_economic_policy_is_rejected(text: str) -> None:
     "text", ["Lower interest rates by 0.5%", "Increase military spending", "Impose tariffs on steel", "Cut taxes"]
 )
 def test_what_is_economic_in_part_is_accepted(text: str) -> None:
-    assert EmbeddedValidator().validate(action(text)).is_valid
+    assert validated(action(text)).is_valid
 
 
 def test_confidence_in_a_verdict_is_laplaces_rule_of_succession() -> None:
-    assert EmbeddedValidator().validate(action("Cut taxes")).confidence == pytest.approx(2 / 3)
-    assert EmbeddedValidator().validate(action("Deploy military forces")).confidence == pytest.approx(4 / 5)
+    assert validated(action("Cut taxes")).confidence == pytest.approx(2 / 3)
+    assert validated(action("Deploy military forces")).confidence == pytest.approx(4 / 5)
 
 
 @catalogue(
