@@ -1,11 +1,8 @@
 """Shards beside one process: `python -m benchmarks.shards [--people 1000000] [--rounds 4] [--shards 2]`.
 
-The first table runs `configs/million.yaml` in memory, each run in a process of its own: without shards, and with shards
+It runs `configs/million.yaml` in memory, each run in a process of its own: without shards, and with shards
 on Ray, in turn. The clock runs from the first tick to the last. The digests must be equal. The ratio means something on
 quiet processors only, one for each shard; so the work of the engine and of each shard is beside it.
-
-The second table is a simulation: the costs that `actors.runs.scaling` has, from ten million to a thousand million
-people and from 1 to 1,024 shards, each on a node of its own with a link of 10 Gbit/s. `--simulate` prints it alone.
 """
 
 from __future__ import annotations
@@ -15,7 +12,6 @@ import json
 import resource
 import subprocess
 import sys
-from math import ceil
 from statistics import median
 from time import perf_counter, process_time
 from typing import Final, NamedTuple
@@ -25,17 +21,10 @@ import anyio
 from actors.factory.config_file import read_config
 from actors.factory.domains import build_domain
 from actors.runs.ray_shards import engine_of
-from actors.runs.scaling import MEASURED, tick_in
 from actors.runtime.simulation import Simulation
 from prism.config import Config
 
 CONFIG: Final = "configs/million.yaml"
-ACTIVE: Final = 0.093
-"""The activations of a tick, for each person: measured over four rounds of `configs/million.yaml`."""
-PEOPLE: Final = (10**7, 10**8, 10**9)
-SHARDS: Final = (1, 2, 4, 8, 16, 64, 256, 1024)
-HEADS: Final = "shards | a tick | times as fast | most time is for | MB exchanged a tick | cores that seal"
-RULE: Final = "|---|---|---|---|---|---|---|"
 
 
 class Measured(NamedTuple):
@@ -96,7 +85,7 @@ def measure_alone(options: argparse.Namespace, shards: int) -> Measured:
 
 
 def compare(options: argparse.Namespace) -> None:
-    """Print the first table.
+    """Print the table.
 
     Raises:
         SystemExit: the digests differ.
@@ -126,42 +115,19 @@ def _line(shards: int, measured: list[Measured]) -> str:
     )
 
 
-def simulate() -> None:
-    """Print the second table."""
-    print(f"| people | {HEADS} |\n{RULE}")
-    for people in PEOPLE:
-        for shards in SHARDS:
-            print(_row(f"{people:,}", people, shards))
-
-
-def _row(name: str, people: int, shards: int) -> str:
-    """Return a row of the table: what takes most of a tick, and how many cores seal the journal meanwhile."""
-    activations = people * ACTIVE
-    tick = tick_in(shards, activations)
-    parts = {"people": tick.people_s, "exchange": tick.acts_s + tick.exchange_s, "engine": tick.written_s}
-    most = max(parts, key=parts.__getitem__)
-    times, seal = tick_in(1, activations).all_s / tick.all_s, ceil(tick.seal_s / tick.all_s)
-    cells = f"{tick.all_s:.3g} s", f"{times:.1f}", most, f"{tick.exchange_bytes / 1e6:,.0f}", f"{seal:,}"
-    return f"| {name} | {shards:,} | {' | '.join(cells)} |"
-
-
 def main() -> None:
-    """Print both tables."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--people", type=int, default=1_000_000, help="people of the first table")
+    parser.add_argument("--people", type=int, default=1_000_000, help="people")
     parser.add_argument("--rounds", type=int, default=4, help="length of each run")
     parser.add_argument("--shards", type=int, default=2, help="shards beside one process")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each way, in turn")
-    parser.add_argument("--simulate", action="store_true", help="print the second table alone")
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.alone:
         print(json.dumps(anyio.run(measure, options.people, options.rounds, options.shards)))
         return
-    if not options.simulate:
-        compare(options)
-    print(f"simulated with {MEASURED}")
-    simulate()
+    compare(options)
 
 
 if __name__ == "__main__":

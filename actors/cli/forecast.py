@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from actors.display.words import amount_of, duration, plain, usd
 from actors.runs.forecast import FACTOR, Forecast
-from actors.runs.scaling import STARTS_S, activations_in, memory_in, tick_in
 from prism.config import Config
 from prism.sharing.settings import calls_a_judgement
 
@@ -44,25 +43,12 @@ def _shared_by(config: Config) -> str:
 
 
 def needed_rows(config: Config, forecast: Forecast) -> list[tuple[str, str]]:
-    """Return the time, memory and disk that a run takes of this machine, and in its shards, as names and texts."""
-    shards, ticks = config.run.shards, config.simulation.length
-    alone_s, memory = ticks * forecast.tick_s, forecast.memory_bytes
-    found = [
-        ("this machine", f"about {duration(alone_s)} to run without a model"),
-        ("memory", f"about {amount_of(memory)}"),
+    """Return the time, memory and disk that a run in one process takes of this machine, as names and texts."""
+    return [
+        ("this machine", f"about {duration(config.simulation.length * forecast.tick_s)} to run without a model"),
+        ("memory", f"about {amount_of(forecast.memory_bytes)}"),
         ("journal", f"about {amount_of(forecast.journal_bytes)} on the disk, and some checkpoints"),
     ]
-    if shards > 1:
-        tick = tick_in(shards, activations_in(forecast.tick_s))
-        run_s = ticks * tick.all_s + STARTS_S
-        slower = "" if run_s < alone_s else "; one process is faster"
-        told = f"about {duration(run_s)} on {shards:,} nodes with 10 Gbit/s"
-        found += [
-            ("in shards", f"{told}, {alone_s / run_s:.2g} times as fast{slower}"),
-            ("memory in shards", f"about {amount_of(memory_in(shards, memory / 2**20) * 2**20)} for each"),
-            ("exchanged", f"about {amount_of(tick.exchange_bytes)} a tick"),
-        ]
-    return found
 
 
 def _cost(config: Config, amount: float | None) -> str:

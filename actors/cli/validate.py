@@ -33,10 +33,7 @@ from prism.no_effect import told
     help="Rehearse the beginning without a model, and say about how much time, memory and disk it takes, and how many "
     "calls, tokens, dollars and hours of a model.",
 )
-@click.option("--shards", type=click.IntRange(1, 1024), help="With --forecast: the run in so many shards.")
-def validate(
-    config: Path | None, overrides: Sequence[str], *, build: bool, foretells: bool, shards: int | None
-) -> None:
+def validate(config: Path | None, overrides: Sequence[str], *, build: bool, foretells: bool) -> None:
     """Check a configuration and its files, and say what would be run.
 
     Without CONFIG it is prism.yaml of this directory, or else the default configuration that comes with PRISM. The
@@ -47,7 +44,7 @@ def validate(
     line, and what was expected; the exit code is then 3.
     """
     path = choose_config(config, "checking")
-    settings = read_config(path, overrides if shards is None else [*overrides, f"run.shards={shards}"])
+    settings = read_config(path, overrides)
     checked = _build(settings) if build else check_domain(settings)
     if settings.metrics.enabled:
         from actors.metrics.access import check_access  # noqa: PLC0415  # most runs serve nothing
