@@ -12,17 +12,17 @@ from rich.text import Text
 from actors.display.console import SafeConsole
 from actors.display.words import duration
 from actors.factory.domains import BuiltDomain, build_domain
-from actors.factory.input_files import SMALL_BYTES_MAX, locate_input
+from actors.factory.input_files import locate_input
 from actors.logs.output import output, say
 from prism.config import Config, PopulationConfig
 
-SHOWN_FROM = 50_000
-"""The number of people from which the build takes a second or more."""
+SHOWN_FROM, SHOWN_FROM_BYTES = 50_000, 1024**2
+"""The number of people, and the bytes of their file, from which the build takes a second or more."""
 
 
-def build_with_progress(config: Config, *, quiet: bool = False, always: bool = False) -> BuiltDomain:
+def build_with_progress(config: Config, *, quiet: bool = False) -> BuiltDomain:
     """Build the domain of a configuration, and show the steps."""
-    if not quiet and (always or _is_large(config.population)):
+    if not quiet and _is_large(config.population):
         with _step_display() as show_step:
             return build_domain(config, show_step)
     return build_domain(config)
@@ -31,7 +31,7 @@ def build_with_progress(config: Config, *, quiet: bool = False, always: bool = F
 def _is_large(population: PopulationConfig) -> bool:
     """Return whether the build is likely to take long, by the configuration and the size of its files."""
     files = [locate_input(name) for name in (population.profiles, population.graph.path) if name is not None]
-    if any(path.is_file() and path.stat().st_size > SMALL_BYTES_MAX for path in files):
+    if any(path.is_file() and path.stat().st_size > SHOWN_FROM_BYTES for path in files):
         return True
     return population.graph.path is None and population.size >= SHOWN_FROM
 

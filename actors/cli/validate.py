@@ -12,7 +12,7 @@ from actors.cli.forecast import deliberation
 from actors.cli.options import choose_config, with_settings
 from actors.cli.trust import TRUST
 from actors.display.console import echo
-from actors.factory.checks import Checked, check_domain, lines_of_domain, no_effect_of
+from actors.factory.checks import lines_of_domain, no_effect_of
 from actors.factory.config_file import read_config
 from actors.factory.oracle_backends import check_oracle
 from prism.config import Config
@@ -24,46 +24,42 @@ from prism.no_effect import told
 @with_settings
 @TRUST
 @click.option(
-    "--build", is_flag=True, help="Read large files and make the people too: seconds for each million of them."
-)
-@click.option(
     "--forecast",
     "foretells",
     is_flag=True,
     help="Rehearse the beginning without a model, and say about how much time, memory and disk it takes, and how many "
     "calls, tokens, dollars and hours of a model.",
 )
-def validate(config: Path | None, overrides: Sequence[str], *, build: bool, foretells: bool) -> None:
+def validate(config: Path | None, overrides: Sequence[str], *, foretells: bool) -> None:
     """Check a configuration and its files, and say what would be run.
 
-    Without CONFIG it is prism.yaml of this directory, or else the default configuration that comes with PRISM. The
-    check takes less than a second, whatever the size: people are not made, and a file of more than a megabyte is only
-    opened. The last lines name what was not checked; --build checks that too. --forecast takes some seconds.
+    Without CONFIG it is prism.yaml of this directory, or else the default configuration that comes with PRISM. All
+    that a run makes before its first tick is made here, too: seconds for each million people. --forecast takes some
+    seconds more.
 
     Prints one line for each input file with its SHA-256. A mistake is one line that names the file, the key and the
     line, and what was expected; the exit code is then 3.
     """
     path = choose_config(config, "checking")
     settings = read_config(path, overrides)
-    checked = _build(settings) if build else check_domain(settings)
+    built = build_with_progress(settings)
     if settings.metrics.enabled:
         from actors.metrics.access import check_access  # noqa: PLC0415  # most runs serve nothing
 
         check_access(settings.metrics)
     check_oracle(settings)
     simulation = settings.simulation
-    size = "as many agents as the files name" if checked.size is None else f"{checked.size:,} agents"
     echo(
-        f"{path}: ok: {size}, {simulation.rounds:,} rounds of {simulation.ticks_per_round} ticks "
+        f"{path}: ok: {built.domain.size:,} agents, {simulation.rounds:,} rounds of {simulation.ticks_per_round} ticks "
         f"({simulation.length:,} ticks), seed {simulation.seed}, oracle {settings.oracle.backend}"
     )
-    for name, sha256 in checked.inputs.items():
-        echo(f"{name}: can be opened" if sha256 is None else f"{name}: ok: sha256 {sha256}")
-    for line in checked.notes:
+    for name, sha256 in built.inputs.items():
+        echo(f"{name}: ok: sha256 {sha256}")
+    idle = told(no_effect_of(settings, built.domain))
+    for line in (*said_by(built.domain).understood, *lines_of_domain(settings, built.domain), *idle):
         echo(line)
     if (deliberates := deliberation(settings)) is not None:
         echo(deliberates)
-    _print_unchecked(checked)
     if foretells:
         _print_forecast(settings)
 
@@ -79,18 +75,3 @@ def _print_forecast(config: Config) -> None:
         echo("oracle.backend is choice, which asks no model; a model would be asked as follows")
     for name, text in rows(config, expected):
         echo(f"{name}: {text}")
-
-
-def _build(config: Config) -> Checked:
-    built = build_with_progress(config, always=True)
-    idle = told(no_effect_of(config, built.domain))
-    lines = (*said_by(built.domain).understood, *lines_of_domain(config, built.domain), *idle)
-    return Checked(built.domain.size, dict(built.inputs), "", lines)
-
-
-def _print_unchecked(checked: Checked) -> None:
-    unread = [name for name, sha256 in checked.inputs.items() if sha256 is None]
-    if unread:
-        echo(f"not read: {', '.join(unread)}; --build reads every file")
-    if checked.not_built:
-        echo(f"not made: {checked.not_built}; --build makes them")

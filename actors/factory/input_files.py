@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from functools import partial, reduce
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -32,12 +32,12 @@ from prism.config.interventions import with_settings
 from prism.config.load import PlacedConfig
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
-from prism.social.people.hours import Hours, check_hours_format, parse_hours
+from prism.social.people.hours import parse_hours
 from prism.social.people.margins import Margins, MarginTable, parse_margin
 from prism.social.people.population import Population, build_population, ignore_step
-from prism.social.people.profiles import Profiles, check_profile_format, parse_profiles
+from prism.social.people.profiles import parse_profiles
 from prism.social.posts.post_file import GivenPost, parse_posts
-from prism.social.ties.graph import FollowGraph, LateGraph, generate
+from prism.social.ties.graph import LateGraph, generate
 
 PATHS = (
     *("population.profiles", "population.posts.file", "population.graph.path", "population.activity.hours"),
@@ -52,8 +52,6 @@ SOURCE_BYTES_MAX = 1 << 28
 """The most bytes of one file of code."""
 INPUT_BYTES_MAX = 4 * 1024**3
 """The most bytes of one file, unpacked. A small .gz can unpack to more than the memory; public follow graphs fit."""
-SMALL_BYTES_MAX = 1024**2
-"""A file of so many bytes is read and checked in a fraction of a second."""
 UNPACK_RATIO_MAX = 100
 """The most times that a .gz may be larger unpacked. Follow graphs and profiles reach 3 to 20; gzip can do 1,000."""
 UNPACK_FREE_BYTES = 64 * 1024**2
@@ -67,8 +65,6 @@ BRING_ALONG = "bring along the whole directory of the run, or one file of it, wh
 KEPT_MAX, KEPT_BYTES_MAX = 4, 256 * 1024**2
 """The input files whose content is kept by a process that makes many runs, and their bytes, unpacked."""
 
-_NAMED: Mapping[str, Callable[[str], None]] = {PEOPLE: check_profile_format, HOURLY: check_hours_format}
-"""`{taker: refuses the name of a file that is opened and not read}`, where the name says how to read it."""
 _places: dict[str, Path] = {}
 """`{name of a kept input: where it is here}`, for the runs that this process has opened, the latest last."""
 
@@ -87,49 +83,6 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
 
 
-class PopulationFiles(NamedTuple):
-    """The contents of the files that a configuration names, each None without one.
-
-    Args:
-        hashes: `{file, as the user wrote it: SHA-256}`, None for a file that was opened and not read.
-    """
-
-    profiles: Profiles | None
-    graph: FollowGraph | None
-    hours: Hours | None
-    margins: Margins | None
-    posts: tuple[GivenPost, ...] | None
-    hashes: dict[str, str | None]
-
-
-def read_files(
-    config: PopulationConfig, on_step: Callable[[str], None] = ignore_step, *, only_small: bool = False
-) -> PopulationFiles:
-    """Return the contents of the files that people are made from.
-
-    Args:
-        on_step: called with the next step, in words.
-        only_small: large files of profiles, ties and hours are opened and not read.
-
-    Raises:
-        InputError: a file cannot be read, or its content cannot be used.
-    """
-    named = config.activity.hours if isinstance(config.activity.hours, str) else None
-    small = only_small
-    profiles, hashes = _parsed(config.profiles, parse_profiles, config, PEOPLE, "profiles", on_step, only_small=small)
-    ties = config.graph
-    graph, of_graph = _parsed(ties.path, parse_graph, ties, GRAPH, "graph", on_step, only_small=small)
-    hours, of_hours = _parsed(named, parse_hours, config, HOURLY, only_small=small)
-    tables = list[MarginTable]()
-    for name in config.margins:
-        table, of_table = _parsed(name, parse_margin, config, SHARES)
-        tables += [] if table is None else [table]
-        hashes |= of_table
-    posts, of_posts = load_posts(config)
-    hashes |= of_graph | of_hours | of_posts
-    return PopulationFiles(profiles, graph, hours, Margins(tables, config) if tables else None, posts, hashes)
-
-
 def load_population(
     config: PopulationConfig, seed: int, on_step: Callable[[str], None] = ignore_step, *, looks: bool = False
 ) -> tuple[Population, dict[str, str]]:
@@ -142,16 +95,26 @@ def load_population(
         InputError: a file cannot be read, or its content cannot be used.
         ConfigError: the settings contradict each other.
     """
-    profiles, graph, hours, margins, posts, hashes = read_files(config, on_step)
+    profiles, hashes = _parsed(config.profiles, parse_profiles, config, PEOPLE, "profiles", on_step)
+    graph, of_graph = _parsed(config.graph.path, parse_graph, config.graph, GRAPH, "graph", on_step)
+    named = config.activity.hours if isinstance(config.activity.hours, str) else None
+    hours, of_hours = _parsed(named, parse_hours, config, HOURLY)
+    tables = list[MarginTable]()
+    for name in config.margins:
+        table, of_table = _parsed(name, parse_margin, config, SHARES)
+        tables += [] if table is None else [table]
+        hashes |= of_table
+    margins = Margins(tables, config) if tables else None
+    posts, of_posts = load_posts(config)
     if looks and graph is None and not profiles:
         graph = LateGraph(config.size, partial(generate, config.graph, config.size, seed))
     population = build_population(
         config, seed, profiles=profiles, graph=graph, hours=hours, margins=margins, posts=posts, on_step=on_step
     )
-    return population, {name: digest for name, digest in hashes.items() if digest is not None}
+    return population, hashes | of_graph | of_hours | of_posts
 
 
-def load_posts(config: PopulationConfig) -> tuple[tuple[GivenPost, ...] | None, dict[str, str | None]]:
+def load_posts(config: PopulationConfig) -> tuple[tuple[GivenPost, ...] | None, dict[str, str]]:
     """Return the posts in the file that the configuration names, and the hash of the file."""
     return _parsed(config.posts.file, parse_posts, config, POSTS, "posts")
 
@@ -163,9 +126,7 @@ def _parsed(
     taker: str,
     what: str = "",
     on_step: Callable[[str], None] = ignore_step,
-    *,
-    only_small: bool = False,
-) -> tuple[T | None, dict[str, str | None]]:
+) -> tuple[T | None, dict[str, str]]:
     """Return the parsed content of an input file, and `{file: SHA-256}`; None and an empty dict without a file.
 
     Args:
@@ -177,11 +138,8 @@ def _parsed(
         return None, {}
     on_step(f"reading {name}")
     with fitting_memory(name):
-        source = read_if_small(name) if only_small else read_input(name)
+        source = read_input(name)
         with telling_kind(name, taker, locate_input(name)):
-            if source is None:
-                _NAMED.get(taker, ignore_step)(name)
-                return None, {name: None}
             made = _shared(source, lambda: parse(source.data, source.name, config), what, config)
     return made, {name: source.sha256}
 
@@ -193,14 +151,6 @@ def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
     except TooLargeError:
         problem = f"is larger than the {bytes_max:,} bytes that one input file may have"
         raise InputError(str(path), problem) from None
-
-
-def read_if_small(path: str | Path, *, bytes_max: int = SMALL_BYTES_MAX) -> Input | None:
-    """Return the contents of a small file; None for a larger file, which is only opened."""
-    try:
-        return _contents(str(path), bytes_max)
-    except TooLargeError:
-        return None
 
 
 @contextmanager

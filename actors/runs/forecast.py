@@ -17,7 +17,6 @@ import anyio
 import msgspec
 from msgspec.structs import replace
 
-from actors.factory.checks import check_domain
 from actors.factory.domains import build_domain
 from actors.metrics.observation import UNOBSERVED
 from actors.runs.execute import Host, execute_in_memory
@@ -190,11 +189,11 @@ def forecast(config: Config, latency_s: float = LATENCY_S) -> Forecast:
     Raises:
         PrismError: the run cannot be built, or not be rehearsed.
     """
-    size = check_domain(config).size
-    sharing, limits = config.oracle.sharing, config.oracle
+    population, sharing, limits = config.population, config.oracle.sharing, config.oracle
+    is_drawn = config.simulation.domain == "social" and population.profiles is None and population.graph.path is None
+    size = population.size if is_drawn else build_domain(config).domain.size
     rehearsed = _rehearsal_of(config, AGENTS_MAX_SHARING if sharing.by == "archetype" else AGENTS_MAX)
     domain, model = build_domain(rehearsed).domain, MeasuringModel()
-    size = domain.size if size is None else size
     length, ticks = config.simulation.length, rehearsed.simulation.length
     archetype = archetypes_of(config, fields_of(config, domain)).key if sharing.by == "archetype" else None
     oracle = RehearsedOracle(domain, domain.oracle(model), archetype)

@@ -201,13 +201,9 @@ def agents_of(intervention: InterventionConfig) -> Iterator[tuple[str, int | str
         yield f"silence[{index}]", agent
 
 
-def check_agents(
-    interventions: Sequence[InterventionConfig], number_of: Callable[[int | str], int], *, numbers_only: bool = False
-) -> None:
+def check_agents(interventions: Sequence[InterventionConfig], number_of: Callable[[int | str], int]) -> None:
     """Refuse interventions on agents that do not exist."""
     for place, agent in placed_agents(interventions):
-        if numbers_only and isinstance(agent, str):
-            continue
         try:
             number_of(agent)
         except LookupError as error:

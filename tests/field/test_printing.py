@@ -121,7 +121,7 @@ COMMANDS = [
     ("export", "{}/run", "--out", "{}/tables", "--to", "csv"),
     ("report", "{}/run", "--out", "{}/report.html"),
     ("chart", "{}/small.yaml", "--out", "{}/chart.svg"),
-    ("validate", "{}/small.yaml", "--build"),
+    ("validate", "{}/small.yaml"),
     ("doctor", "{}/small.yaml"),
     ("init", "{}/new"),
 ]

@@ -22,28 +22,24 @@ from multiprocessing.util import get_temp_dir
 from pathlib import Path
 
 from actors.core.machine import processors, safe_path
-from actors.factory.checks import check_domain
-from actors.factory.input_files import Kept, inputs_shared, kept_inputs, place_of
+from actors.factory.input_files import Kept, input_paths, inputs_shared, kept_inputs, locate_input, place_of
 from actors.studies.experiments.batch import KILLED, Executor, LostError
 from actors.studies.experiments.cells import Done, Task, cell_path, work
 from actors.studies.experiments.plan import Cell
 from actors.studies.gateway.place import GatewayPlace
 from prism.config import Config
-from prism.errors import PrismError
 
-RUN_BYTES, AGENT_BYTES = 100 * 1024**2, 16 * 1024
-"""The memory of a process with a run, and of each agent: twice what three rounds of a default run took."""
+RUN_BYTES, AGENT_BYTES, FILE_TIMES = 100 * 1024**2, 16 * 1024, 20
+"""The memory of a process with a run and of each agent, twice what three rounds of a default run took; and for each
+byte of an input file: a table of a million ties takes 13 times its bytes while it is read."""
 SOCKET_PLACE_BYTES_MAX, SHORT_PLACE = 75, "/tmp"  # noqa: S108  # the library makes a private directory in it
 """The longest directory for temporary files in which a socket can have a name, and the one that is taken instead."""
 
 
 def cell_bytes(config: Config) -> int:
     """Return the memory that a process with a run of a configuration needs, roughly."""
-    try:
-        agents = check_domain(config).size or 0
-    except PrismError:  # the cell will say so
-        agents = 0
-    return RUN_BYTES + AGENT_BYTES * agents
+    files = [path.stat().st_size for path in map(locate_input, input_paths(config).values()) if path.is_file()]
+    return RUN_BYTES + AGENT_BYTES * config.population.size + FILE_TIMES * sum(files)
 
 
 def room(cells: Sequence[Cell], jobs: int | None) -> int:

@@ -53,13 +53,9 @@ def hour_at(epoch: datetime, seconds: float) -> int:
     return (epoch + timedelta(seconds=seconds)).hour
 
 
-def check_hours_format(source: str) -> None:
-    check_format(source, "counts by hour", TABLES)
-
-
 def parse_hours(data: bytes, source: str, _: object = None) -> Hours:
     """Return the columns h00 to h23 of a table, and the first of the columns that profiles have ids in."""
-    check_hours_format(source)
+    check_format(source, "counts by hour", TABLES)
     text = decode_text(data, source)
     table = read_table(text, source, COLUMNS)
     header = [name.lower() for name in table.header]

@@ -199,15 +199,8 @@ class Margins:
             came_out = drawn.sum(axis=self._axes_but(table)).ravel().tolist()
             yield table, [*zip(rows, target.ravel().tolist(), came_out, strict=True)]
 
-    def lines(self, size: int | None, seed: int) -> Iterator[str]:
-        """Yield a line for each table: the shares that it asks for, beside those that come out.
-
-        Args:
-            size: the number of people; None if it is not known.
-        """
-        if size is None:
-            yield f"population.margins: {counted(len(self.tables), 'table')}; --build counts the people"
-            return
+    def lines(self, size: int, seed: int) -> Iterator[str]:
+        """Yield a line for each table: the shares that it asks for, beside those that come out."""
         for table, outcomes in self.outcomes(size, seed):
             off = max(abs(asked - came_out) for _, asked, came_out in outcomes)
             shown = [f"{row} asked {asked:.1%}, came out {came_out:.1%}" for row, asked, came_out in outcomes]

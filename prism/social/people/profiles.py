@@ -101,7 +101,7 @@ def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -
     Raises:
         InputError: the file cannot be read in full; the message names the line or the profile, counted from 1.
     """
-    check_profile_format(source)
+    check_format(source, "profiles", FORMATS)
     text = decode_text(data, source, config.encoding, "population.encoding")
     if not text.strip():
         raise InputError(source, "is empty: expected at least one profile")
@@ -115,10 +115,6 @@ def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -
     made.keys, made.ids, made.ties = keys, ties.ids, ties.ends
     made.understood = (*_understood(table, key_kind, own), *ties.understood(made))
     return made
-
-
-def check_profile_format(source: str) -> None:
-    check_format(source, "profiles", FORMATS)
 
 
 def personas_from_profiles(cast: Sequence[Profile], seed: int, config: PopulationConfig) -> tuple[Persona, ...]:

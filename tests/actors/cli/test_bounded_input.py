@@ -47,7 +47,7 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
-COMMANDS: Sequence[Sequence[str]] = (["validate", "--build"], ["run", "--quiet"])
+COMMANDS: Sequence[Sequence[str]] = (["validate"], ["run", "--quiet"])
 
 
 @pytest.mark.everyday(1)

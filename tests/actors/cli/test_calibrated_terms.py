@@ -105,7 +105,7 @@ def test_a_run_from_a_checkpoint_is_the_whole_run_and_every_term_counts_in_it(ex
 
 def test_a_cap_that_binds_is_in_the_log_and_in_a_validation_that_builds(prism: Prism, tmp_path: Path) -> None:
     path = study(tmp_path, population={**STUDY["population"], "posts_per_session": 2, "posts_by_followers": 4})
-    built = prism("validate", str(path), "--build").out
+    built = prism("validate", str(path)).out
     capped = ("population.activity.hours: ", "population.posts_per_session: ")
     told = [line for line in built.splitlines() if line.startswith(capped)]
     assert len(told) == 2

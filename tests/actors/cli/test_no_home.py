@@ -39,7 +39,7 @@ def test_no_command_needs_a_home_directory_or_a_known_user(tmp_path: Path) -> No
     assert ended("-c", code).stdout == f"{UID} None\n"
     for arguments in (
         ("run", config, "-q", "--out", "r", *small),
-        ("validate", config, "--build"),
+        ("validate", config),
         ("replay", "r"),
         ("explain", "r", "--agent", "1"),
         ("pack", "r"),

@@ -80,7 +80,7 @@ RUNS_CODE = {
     "shadow": ("shadow", "RUN", "--share", "1"),
     "explain a turn": ("explain", "RUN", "--agent", "0", "--tick", "TURN"),
     "run its configuration": ("run", f"RUN/{CONFIG}", "-q", "--out", "OUT"),
-    "validate its configuration": ("validate", f"RUN/{CONFIG}", "--build"),
+    "validate its configuration": ("validate", f"RUN/{CONFIG}"),
 }
 """`{what is done: the command}` of those that run a run's code, with --trust."""
 ASKS_FIRST = {

@@ -11,7 +11,6 @@ from tests.catalogue import catalogue
 from tests.command import Prism
 
 DELIBERATION = "deliberation: 4 simulated minutes are 4 ticks of 60 s; the embedded oracle answers at once"
-MADE = "not made: the people and who follows whom; --build makes them"
 
 
 @pytest.fixture(autouse=True)
@@ -19,20 +18,19 @@ def _nothing_blocks() -> None:
     """Let a task import a model's client: nothing else is under way that it could hold up."""
 
 
-def test_validate_says_what_would_be_run_and_what_it_did_not_check(prism: Prism) -> None:
+def test_validate_says_what_would_be_run(prism: Prism) -> None:
     ended = prism("validate", "small.yaml")
     assert ended.code == 0
     assert ended.out.splitlines() == [
         "small.yaml: ok: 60 agents, 3 rounds of 24 ticks (72 ticks), seed 5, oracle choice",
         DELIBERATION,
-        MADE,
     ]
 
 
 def test_validate_names_each_input(prism: Prism) -> None:
     Path("ties.txt").write_text("1 2\n2 3\n")
     ended = prism("validate", "small.yaml", "--set", "population.graph.path=ties.txt")
-    first, second, understood, deliberation, third = ended.out.splitlines()
+    first, second, understood, deliberation = ended.out.splitlines()
     assert deliberation == DELIBERATION
     assert understood.startswith("ties.txt: no header; ends are columns 1 and 2; 3 people, 2 ties; first: 1 -> 2")
     assert first == "small.yaml: ok: 3 agents, 3 rounds of 24 ticks (72 ticks), seed 5, oracle choice"
@@ -41,20 +39,6 @@ def test_validate_names_each_input(prism: Prism) -> None:
         "ties.txt: no header; ends are columns 1 and 2; 3 people, 2 ties; first: 1 -> 2; both follow each other "
         "(population.graph.directed: false)"
     )
-    assert third == "not made: the people; --build makes them"
-
-
-def test_build_makes_the_people_and_says_so(prism: Prism) -> None:
-    ended = prism("validate", "small.yaml", "--build")
-    assert (
-        ended.out
-        == "small.yaml: ok: 60 agents, 3 rounds of 24 ticks (72 ticks), seed 5, oracle choice\n" + f"{DELIBERATION}\n"
-    )
-    assert ended.err.splitlines() == [
-        "prism: drawing who of 60 people follows whom",
-        "prism: making 60 people",
-        "prism: preparing the world",
-    ]
 
 
 @catalogue(
