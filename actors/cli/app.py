@@ -9,8 +9,8 @@ from traceback import format_exc
 import click
 from click.exceptions import NoArgsIsHelpError
 
+from actors.cli.command import LazyGroup
 from actors.cli.exit_codes import EXIT_CONFIG, EXIT_FAILED, EXIT_ORACLE, EXIT_SPENT, EXIT_USAGE
-from actors.cli.lazy_group import LazyGroup
 from actors.core.errors import AddressError, InterruptedRunError, PlaceError, RunDirectoryError, UntrustedCodeError
 from actors.core.machine import safe_path
 from actors.logs.output import output, say_json
@@ -23,19 +23,6 @@ from actors.logs.standard_streams import (
 from actors.runs.signals import EXIT_BASE, StopOnSignal, end
 from prism.errors import ConfigError, OracleSpentError, OracleUnavailableError, PrismError
 from prism.quoting import printable_lines
-
-EPILOG = """\b
-Exit codes:
-  0    done
-  1    the run failed
-  2    wrong usage, or a directory, a file or an address that cannot be used;
-       cells of an experiment have no result
-  3    a configuration or input file that cannot be run
-  4    stopped at the spend cap, or because too many choices are fallbacks;
-       an experiment misses a threshold, or a calibration reports no fit
-  5    the oracle's backend cannot be used, or stayed away
-  130  stopped by SIGINT, 143 by SIGTERM, 129 by SIGHUP, after a whole tick
-"""
 
 FAILED, CRASHED = "command_failed", "command_crashed"
 """The names of the JSON objects with which a failed command ends."""
@@ -62,7 +49,6 @@ SECTIONS = {
     },
     "Care": {
         "runs": "List the runs in a directory, the newest first, with their state.",
-        "watch": "Show the progress of runs of other processes.",
         "doctor": "Show what is installed, and whether the oracle answers.",
         "verify": "Check every file of a run, and that the files agree.",
         "pack": "Make one file of a run or an experiment.",
@@ -81,7 +67,6 @@ SECTIONS = {
 @click.group(
     cls=LazyGroup,
     sections=SECTIONS,
-    epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(None, "-V", "--version", package_name="prism-sim", prog_name="prism")
@@ -97,7 +82,7 @@ def cli() -> None:
       prism run my-study/prism.yaml     run it
       prism view                        look at it
 
-    `prism COMMAND --help` explains a command, with its options.
+    `prism COMMAND --help` explains a command, with its options; `prism --help --json` explains all of them to programs.
     """
 
 

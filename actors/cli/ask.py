@@ -9,29 +9,28 @@ from pathlib import Path
 import anyio
 import click
 import msgspec
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from actors.cli.help_sections import LOG, SectionedCommand
+from actors.cli.command import command
 from actors.cli.options import RUN, Directory, set_option, with_log_options
-from actors.cli.progress import Standing, progress_shown
+from actors.cli.render import line, show
 from actors.cli.run_command import logging_trouble, with_progress
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.errors import ungrouped
-from actors.display.console import SafeConsole, echo
+from actors.display.work import Standing, progress_shown
 from actors.logs.output import say
 from actors.results.ask import Asked, Survey
 from actors.runs.signals import ended_by_signals
 from actors.tables.files import FORMATS
-from prism.survey import ItemOutcome
 
 SHOWN_AFTER_S = 2.0
 """The time after which the progress of the re-execution is shown."""
 
 
-@click.command(cls=SectionedCommand, sections=LOG)
+@command()
 @RUN
 @click.option(
     "--questions",
@@ -53,7 +52,6 @@ SHOWN_AFTER_S = 2.0
 @click.option("--out", type=Directory(), metavar="DIR", help="Directory of the answers.  [default: NAME-answers here]")
 @set_option("oracle.backend=ollama")
 @TRUST
-@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON, and show no progress.")
 @with_log_options
 def ask(  # one for each option
     path: Path,
@@ -66,7 +64,6 @@ def ask(  # one for each option
     form: str,
     out: Path | None,
     overrides: Sequence[str],
-    as_json: bool,
 ) -> None:
     """Put a questionnaire to people of a run, as they were at a moment of it.
 
@@ -86,58 +83,54 @@ def ask(  # one for each option
     ask_to_run_code(path, overrides)
     where = out or Path(f"{path.resolve().name}-answers")
     survey = Survey(path, questions, at=at, tick=tick, agents=agents, repeat=repeat, out=where, overrides=overrides)
-    anyio.run(partial(with_progress, survey.gather, quiet=as_json, after_s=SHOWN_AFTER_S))
+    anyio.run(partial(with_progress, survey.gather, after_s=SHOWN_AFTER_S))
 
     def standing() -> Standing:
         words = f"asking: {survey.answers:,} of {survey.wanted:,} answers"
-        return Standing(survey.answers, survey.wanted, words)
+        return Standing(words, survey.answers, survey.wanted)
 
     try:
         with (
             ended_by_signals(),
             survey.kept(form),
-            progress_shown(standing, quiet=as_json),
+            progress_shown(standing),
             logging_trouble(),
             ungrouped(),
         ):
             anyio.run(survey.ask)
     except BaseException:
         if survey.answers:
-            say(f"{survey.answers:,} of {survey.wanted:,} answers are in {where}; the same command goes on with them")
+            say(
+                f"{survey.answers:,} of {survey.wanted:,} answers are in {where}; the same command goes on with them",
+                level="warning",
+            )
         raise
     found = survey.outcome()
-    if as_json:
-        echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
-        return
-    SafeConsole().print(outcome_view(found))
+    show({"directory": where, **msgspec.structs.asdict(found)}, partial(_view, found, where), brief=str(where))
     for note in found.notes:
         say(note)
-    echo(f"oracle: {found.oracle}; answers in {where}")
 
 
 BAR_WIDTH = 24
 
 
-def outcome_view(asked: Asked) -> RenderableType:
-    """Return the outcome of the answers: changes first."""
-    parts: list[RenderableType] = [Text(change.sentence) for each in asked.outcomes for change in each.changes]
+def _view(asked: Asked, where: Path) -> Iterator[RenderableType]:
+    """Yield the outcome of the answers: changes first, then each question with bars for each moment."""
+    yield from (change.sentence for each in asked.outcomes for change in each.changes)
     for each in asked.outcomes:
-        parts += ["", *_question(asked, each)]
+        yield ""
+        yield line(f"{each.id}: {each.text}", "bold")
+        for moment in asked.moments:
+            mean = f", mean {each.means[moment]:.2f}" if moment in each.means else ""
+            yield f"{moment}: {each.answered[moment]:,} of {asked.people:,} people{mean}"
+            if each.counts:
+                yield _bars(each.counts[moment])
+        if each.repeated is not None:
+            yield f"asked again, {each.repeated:.0%} gave the same answer"
     missing = ", ".join(f"{reason} {count:,}" for reason, count in asked.missing.items())
-    line = f"{asked.answered:,} of {asked.wanted:,} answers" + (f"; without an answer: {missing}" if missing else "")
-    return Group(*parts, "", Text(line))
-
-
-def _question(asked: Asked, outcome: ItemOutcome) -> Iterator[RenderableType]:
-    """Yield the lines of a question: its text, counts with bars for each moment, and how often answers repeat."""
-    yield Text(f"{outcome.id}: {outcome.text}", style="bold")
-    for moment in asked.moments:
-        mean = f", mean {outcome.means[moment]:.2f}" if moment in outcome.means else ""
-        yield Text(f"{moment}: {outcome.answered[moment]:,} of {asked.people:,} people{mean}")
-        if outcome.counts:
-            yield _bars(outcome.counts[moment])
-    if outcome.repeated is not None:
-        yield Text(f"asked again, {outcome.repeated:.0%} gave the same answer")
+    without = f"; without an answer: {missing}" if missing else ""
+    yield from ("", f"{asked.answered:,} of {asked.wanted:,} answers{without}")
+    yield f"oracle: {asked.oracle}; answers in {where}"
 
 
 def _bars(counts: dict[str, int]) -> Table:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import click
+from msgspec.structs import asdict
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Markdown, MarkdownElement, TableElement
 from rich.table import Table
@@ -17,14 +18,14 @@ from rich.table import Table
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.experiment_plan import asked_together, run_s
 from actors.cli.options import run_name
-from actors.cli.progress import Standing, is_live, progress_shown
+from actors.cli.render import facts, show
 from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, interruptible, make_directory, out_option
-from actors.cli.tables import facts
 from actors.cli.trust import TRUST
 from actors.core.machine import not_installed, processors
-from actors.display.console import echo, unwrapped_console
+from actors.display.console import unwrapped_console
 from actors.display.words import duration
-from actors.logs.output import say
+from actors.display.work import Standing, live_console, progress_shown
+from actors.logs.output import output, say
 from actors.runs.forecast import forecast
 from actors.store.lock import locked
 from actors.studies.calibration.calibration_plan import (
@@ -79,7 +80,7 @@ def calibrate() -> None:
 def plan(path: Path, out: Path | None, jobs: int | None) -> None:
     """Say what the calibration in FILE would run and how long it takes, and run nothing."""
     made = make_calibration_plan(path)
-    _print_plan(made, out or OUT / run_name(path), jobs or processors())
+    _show_plan(made, out or OUT / run_name(path), jobs or processors())
 
 
 @calibrate.command()
@@ -89,8 +90,7 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
 @ON
 @SHARED
 @TRUST
-@click.option("--quiet", "-q", is_flag=True, help="Show no progress and no tables.")
-def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | None, *, quiet: bool) -> None:
+def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | None) -> None:
     """Run the calibration in FILE, or go on with it."""
     if any(find_spec(name) is None for name in NEEDED):
         raise click.ClickException(not_installed("calibrations need scikit-learn", "calibrate"))
@@ -104,23 +104,20 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | 
         locked(place),
         interruptible(KEPT),
         gateway_of(asking, asking.configs, place) as gateway,
-        _shown(made, quiet=quiet) as on_runs,
+        _shown(made) as on_runs,
         opened(Where(on=on, jobs=jobs, shared=shared, gateway=gateway and gateway.place)) as executor,
     ):
         keep_own(place, made.own)
         result = run_calibration(made, place, executor, on_runs)
         write_result(made, place, result)
-    if not quiet:
-        console, page = unwrapped_console(), page_of(made, result)
-        if console.is_terminal:
-            console.print(WrappedMarkdown(page))
-        else:  # a file has no width to draw tables in
-            echo(page.rstrip())
-        named = [CONFIGURATION, PAGE, RESULT] if result.is_reported else [PAGE, RESULT]
-        echo(f"written to {place}: {', '.join(named)}")
+    named = [CONFIGURATION, PAGE, RESULT] if result.is_reported else [PAGE, RESULT]
+    # A file has no width to draw tables in.
+    page = page_of(made, result)
+    shown = WrappedMarkdown(page) if unwrapped_console().is_terminal else page.rstrip()
+    show({"directory": place, **asdict(result)}, lambda: [shown, f"written to {place}: {', '.join(named)}"])
     if not result.is_reported:
-        why = f": {'; '.join(reasons(result.steps))}" if quiet else "; what it lacks stands above"
-        say(f"{path}: no fit is reported{why}")
+        why = f": {'; '.join(reasons(result.steps))}" if output.is_quiet else "; what it lacks stands above"
+        say(f"{path}: no fit is reported{why}", level="warning")
         sys.exit(EXIT_THRESHOLD)
 
 
@@ -142,20 +139,20 @@ class WrappedMarkdown(Markdown):
 
 
 @contextmanager
-def _shown(made: CalibrationPlan, *, quiet: bool) -> Iterator[OnRuns]:
+def _shown(made: CalibrationPlan) -> Iterator[OnRuns]:
     """Show progress on a terminal, or else a line for each batch of runs."""
     total, done, step_now = sum(planned_runs(made.calibration).values()), 0, "begins"
 
     def on_runs(step: str, count: int, were_done: bool) -> None:
         nonlocal done, step_now
         done, step_now = done + count, step
-        if count and not were_done and not quiet and not is_live():
-            echo(standing().words, err=True)
+        if count and not were_done and live_console() is None:
+            say(standing().words)
 
     def standing() -> Standing:
-        return Standing(done, total, f"{step_now}: run {done:,} of {total:,}")
+        return Standing(f"{step_now}: run {done:,} of {total:,}", done, total)
 
-    with progress_shown(standing, quiet=quiet, has_lines=False):
+    with progress_shown(standing, has_lines=False):
         yield on_runs
 
 
@@ -164,7 +161,7 @@ def _lacks(made: CalibrationPlan) -> list[str]:
     return reasons(required_steps(made.calibration, made.real))
 
 
-def _print_plan(made: CalibrationPlan, out: Path, jobs: int) -> None:
+def _show_plan(made: CalibrationPlan, out: Path, jobs: int) -> None:
     asked = made.calibration
     budget, planned = asked.runs, planned_runs(asked)
     foretold = forecast(cell_of(made, "plan", middle_of(made)).config)
@@ -194,4 +191,4 @@ def _print_plan(made: CalibrationPlan, out: Path, jobs: int) -> None:
         *model.rows,
         ("plan", made.hash[:16]),
     ]
-    unwrapped_console().print(facts(rows))
+    show({name: text for name, text in rows if name}, lambda: [facts(rows)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,18 +11,15 @@ from typing import Any
 import anyio
 import click
 import msgspec
-from rich.console import Group, RenderableType
-from rich.text import Text
+from rich.console import RenderableType
 
-from actors.cli.help_sections import LOG, SectionedCommand
-from actors.cli.json_result import json_option, show_result
+from actors.cli.command import command
 from actors.cli.options import PACKED_RUN, shown, with_log_options
-from actors.cli.progress import futures_shown
-from actors.cli.tables import table
+from actors.cli.render import line, show, table
+from actors.cli.run_command import futures_shown
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.errors import DiskFailedError, RunDirectoryError
 from actors.core.machine import not_installed
-from actors.display.console import SafeConsole
 from actors.logs.output import say
 from actors.studies.causes.oracles import tape_beside
 from actors.studies.causes.record import KINDS, Causes, keep
@@ -48,7 +45,7 @@ class _Outcome(click.ParamType[str]):
         return "Expected an outcome, such as likes, rounds.mean.likes or cascade:POST"
 
 
-@click.command(cls=SectionedCommand, sections=LOG)
+@command()
 @PACKED_RUN
 @click.option(
     "--of", type=_Outcome(), required=True, metavar="MEASURE", help="The outcome: a measure, or cascade:POST."
@@ -102,7 +99,6 @@ class _Outcome(click.ParamType[str]):
     help="Let the run's model answer the first N questions that the run never asked; this may cost money.",
 )
 @TRUST
-@json_option("Write the result to FILE as JSON, too; with - print it in place of tables.")
 @with_log_options
 def cause(  # one for each option
     path: Path,
@@ -115,7 +111,6 @@ def cause(  # one for each option
     draws: int,
     jobs: int,
     ask: int,
-    json_path: Path | None,
 ) -> None:
     """Tell which people, ties and decisions made an outcome of a run.
 
@@ -138,7 +133,9 @@ def cause(  # one for each option
     numbers: dict[str, Any] = {"since": since, "budget": budget, "top": top, "draws": draws, **where}
     found = anyio.run(futures_shown, partial(causes, path, of, by=by, **numbers))
     found = msgspec.structs.replace(found, run=str(shown(path)))
-    show_result(found, json_path, partial(_print, found))
+    show(found, lambda: causes_view(found))
+    for note in found.notes:
+        say(note)
     # Write the causes to the run's directory and print the path; if they cannot be written, print the reason.
     if shown(path) != path:
         say(f"not kept: {shown(path)} is a packed run")
@@ -149,30 +146,22 @@ def cause(  # one for each option
         say(f"not kept: {error}")
 
 
-def _print(found: Causes) -> None:
-    SafeConsole().print(causes_view(found))
-    for note in found.notes:
-        say(note)
-
-
-def causes_view(found: Causes) -> RenderableType:
-    """Return the outcome, what was tried in sentences, and the largest effects."""
-    parts: list[RenderableType] = [
-        Text(f"{found.of}: {number(found.value)} in the run, after {found.ticks:,} ticks", style="bold"),
-        *(Text(f"  {tried_words(each, found.value)}") for each in found.tried),
-        *(Text(f"  {each}") for each in answered_words(found)),
-    ]
+def causes_view(found: Causes) -> Iterator[RenderableType]:
+    """Yield the outcome, what was tried in sentences, and the largest effects."""
+    yield line(f"{found.of}: {number(found.value)} in the run, after {found.ticks:,} ticks", "bold")
+    yield from (f"  {tried_words(each, found.value)}" for each in found.tried)
+    yield from (f"  {each}" for each in answered_words(found))
     if found.causes:
         has_draws = any(each.other_draws is not None for each in found.causes)
         effects = [
             (
-                *(each.kind, each.what, f"{each.tick:,}", signed(each.effect), number(each.value)),
+                *(each.kind, each.what, each.tick, signed(each.effect), number(each.value)),
                 *([interval(each.other_draws)] if has_draws else []),
             )
             for each in found.causes
         ]
         columns = ("kind", "what", ">tick", ">effect", ">without", *(["other draws [95%]"] if has_draws else []))
-        parts.append(table(columns, effects, "what it has added"))
+        yield table(columns, effects, "what it has added")
     elif found.tried:
-        parts.append(Text("  nothing that was undone changes it"))
-    return Group(*parts, Text(f"  {found.futures:,} other futures", style="dim"))
+        yield "  nothing that was undone changes it"
+    yield line(f"  {found.futures:,} other futures", "dim")

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
+from actors.cli.command import command
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.options import PackedOrDirectory, with_settings
+from actors.cli.render import show
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
 from actors.core.machine import not_installed
-from actors.display.console import echo, echo_file
+from actors.display.console import echo_file
 from actors.factory.charts import chart_text
 from actors.factory.config_file import read_config
 from actors.factory.domains import chart_of
+from actors.logs.output import output
 from actors.runs.no_effect import covered_rows
 from actors.store.course import Course, read_course
 from actors.store.manifest import CONFIG as RESOLVED
@@ -48,7 +51,7 @@ def _svg(chart: Outline) -> str:
 FORMATS: dict[str, Callable[[Outline], str]] = {"mermaid": mermaid, "svg": _svg, "scxml": scxml}
 
 
-@click.command()
+@command()
 @with_settings
 @click.option("--format", "shape", type=click.Choice([*FORMATS, YAML]), help="Format.  [default: mermaid]")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write it to FILE.")
@@ -99,11 +102,13 @@ def chart(  # an argument for each option
         text = chart_text(settings)
     else:
         text = FORMATS[form](outline(behaviour, None if done is None else done.activity))
-    if out is None:
-        echo_file(text)
-    else:
+    if out is not None:
         write_file(out, text.encode(), follows=True)
-        echo(f"{out}: written")
+        show({"file": out, "format": form}, lambda: [f"{out}: written"], brief=str(out))
+    elif output.as_json:
+        show({"format": form, "chart": text})
+    else:
+        echo_file(text)
 
 
 def _check_options(
@@ -164,16 +169,19 @@ def _print_findings(config: Config, behaviour: Behaviour[Any] | Statechart[Any])
         found = lint(behaviour)
     notices = sum(each.kind is FindingKind.GAP for each in found)
     faults = counted(len(found) - notices, "fault")
-    echo(f"{rendered(found)}{faults}, {counted(notices, 'notice')}")
+    show(found, lambda: [f"{rendered(found)}{faults}, {counted(notices, 'notice')}"])
     if len(found) > notices:
         raise SystemExit(EXIT_THRESHOLD)
 
 
 def _print_coverage(run: Path, behaviour: Behaviour[Any] | Statechart[Any]) -> None:
     rows = covered_rows(behaviour, _activity(run, behaviour).steps)
-    width = max(len(f"{row.times:,}") for row in rows)
-    for row in rows:
-        shared = "  (counted together with the other rows that go this way)" if row.is_shared else ""
-        echo(f"{row.times:>{width},}  {row.name}{shared}")
-    never = sum(not row.times for row in rows)
-    echo(f"{len(rows) - never} of {len(rows)} rows taken, {never} never")
+    width, never = max(len(f"{row.times:,}") for row in rows), sum(not row.times for row in rows)
+
+    def view() -> Iterator[str]:
+        for row in rows:
+            shared = "  (counted together with the other rows that go this way)" if row.is_shared else ""
+            yield f"{row.times:>{width},}  {row.name}{shared}"
+        yield f"{len(rows) - never} of {len(rows)} rows taken, {never} never"
+
+    show(rows, view)

@@ -17,13 +17,15 @@ import click
 import msgspec
 from msgspec.structs import replace
 
+from actors.cli.command import command
 from actors.cli.forecast import rows as forecast_rows
-from actors.cli.tables import table
+from actors.cli.options import set_option
+from actors.cli.render import show, table
 from actors.cli.trust import TRUST
-from actors.display.console import SafeConsole
 from actors.factory.config_file import read_config, read_settings
 from actors.factory.domains import is_own
 from actors.factory.oracle_backends import check_models, make_model
+from actors.logs.output import output
 from actors.runs.forecast import Asked, first_question, forecast
 from prism.agents import SocialAgent
 from prism.agents.turn import Question, turn
@@ -41,15 +43,9 @@ from prism.statechart import AgentState, Answer
 PACKAGES = ("prism-sim", "anyio", "click", "igraph", "msgspec", "numpy", "ollama", "rich", "structlog", "xxhash")
 
 
-@click.command()
+@command()
 @click.argument("config", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--set",
-    "overrides",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="Override one setting, as in --set oracle.backend=ollama. May be repeated; the last one wins.",
-)
+@set_option("oracle.backend=ollama")
 @TRUST
 def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
     """Show what is installed, and whether the oracle answers.
@@ -62,15 +58,19 @@ def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
     """
     settings = read_settings(overrides) if config is None else read_config(config, overrides)
     overriding = sorted(name for name in os.environ if name.startswith("PRISM_"))
-    console = SafeConsole()
     installed = [
         ("python", f"{platform.python_version()} ({platform.python_implementation()})"),
         ("machine", f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"),
         *((package, version(package)) for package in PACKAGES),
         ("environment", ", ".join(overriding) or "no PRISM_ variables"),
     ]
-    console.print(table(("", ""), installed))
-    console.print(table(("", ""), _rows(settings)))
+    if output.as_json or output.is_quiet:
+        show({"installed": dict(installed), "oracle": dict(_rows(settings))})
+        return
+    # The first table is shown before the oracle is asked, which may take long or fail.
+    show(installed, lambda: [table(("", ""), installed)])
+    found = _rows(settings)
+    show(found, lambda: [table(("", ""), found)])
 
 
 def _rows(settings: Config) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The summary of a run as text for the terminal, within 80 columns."""
+"""The summary of a run as lines and tables."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from actors.cli.tables import table
+from actors.cli.render import line, table
 from actors.core.phase import DONE, DONE_WITH_FALLBACKS
 from actors.display.sparkline import blocks
 from actors.display.words import amount_of, duration, usd
@@ -19,7 +19,6 @@ from actors.runs.summary import Summary
 from actors.store.rounds import ROUNDS
 from prism.distribution import SIZE_TOTALS
 from prism.llm import OracleStatistics
-from prism.quoting import printable
 from prism.sharing.summary import SharingSummary
 from prism.show import Show
 from prism.wording import counted
@@ -38,27 +37,37 @@ WORTH_A_LINE = 0.005
 """The least difference of a share of an option that is shown: half a point."""
 
 
-def render(summary: Summary, directory: str, show: Show, *, details: bool = False) -> RenderableType:
-    """Return the summary as text and tables, with the directory of its files and the names that a domain shows."""
-    parts: list[RenderableType] = [Text(" ".join(summary.in_words)), Text()] if summary.in_words else []
+def parts_of_end(summary: Summary, directory: str, show: Show, *, details: bool = False) -> Iterator[RenderableType]:
+    """Yield the end of a run: how it ended, what was not as configured, totals, the digest and the directory.
+
+    Args:
+        directory: of its files.
+        show: the names that a domain shows.
+        details: all that was counted, too.
+    """
+    if summary.in_words:
+        yield line(" ".join(summary.in_words))
+        yield ""
     if summary.remarks:
-        parts += [*(Text(printable(line), style="bold yellow") for line in summary.remarks), Text()]
-    parts += [_status(summary), *_resumed(summary), Text()]
+        yield from (line(remark, "bold yellow") for remark in summary.remarks)
+        yield ""
+    yield _status(summary)
+    yield from _resumed(summary)
+    yield ""
     numbers = {name: value for name, value in summary.world.items() if isinstance(value, int | float) and value}
     numbers = {name: value for name, value in numbers.items() if name not in TOLD}
     levels = {name: value for name, value in numbers.items() if isinstance(value, float)}
     if details:
-        parts += _details(summary, directory, show, [*levels])
+        yield from _details(summary, directory, show, [*levels])
     else:  # first what the configuration asks to be measured
-        totals = dict([*levels.items(), *((name, n) for name, n in numbers.items() if name not in levels)][:TOTALS_MAX])
-        parts.append(_world(totals, show))
+        totals = [*levels.items(), *((name, n) for name, n in numbers.items() if name not in levels)]
+        yield _world(dict(totals[:TOTALS_MAX]), show)
     if summary.crashes:
         crashes = "1 crash" if summary.crashes == 1 else f"{summary.crashes:,} crashes"
-        parts.append(Text(f"{crashes}, {counted(summary.agents_quarantined, 'agent')} quarantined", style="bold red"))
+        yield line(f"{crashes}, {counted(summary.agents_quarantined, 'agent')} quarantined", "bold red")
     if summary.llm is not None:
-        parts.append(Text("\n".join(_model(summary.llm))))
-    parts += [Text(), Text("\n".join(_end(summary, directory if details else f"{directory}; all figures: --details")))]
-    return Group(*parts)
+        yield from _model(summary.llm)
+    yield from ("", *_end(summary, directory if details else f"{directory}; all figures: --details"))
 
 
 def _status(summary: Summary) -> Text:
@@ -77,27 +86,36 @@ def _status(summary: Summary) -> Text:
     return Text.assemble(status, f": {counted(summary.agents, 'agent')}, {length}{work}")
 
 
-def _resumed(summary: Summary) -> Iterator[Text]:
+def _resumed(summary: Summary) -> Iterator[str]:
     """Yield the work and the time since the last resume; before it there were other processes."""
     if summary.resumes:
         done = counted(summary.wall_activations or 0, "activation")
-        yield Text(f"since resume {summary.resumes:,}: {done} in {duration(summary.wall_s)}")
+        yield f"since resume {summary.resumes:,}: {done} in {duration(summary.wall_s)}"
         if summary.ticks_replayed:
-            yield Text(f"{counted(summary.ticks_replayed, 'tick')} done again")
+            yield f"{counted(summary.ticks_replayed, 'tick')} done again"
 
 
 def _details(summary: Summary, directory: str, show: Show, levels: Sequence[str]) -> Iterator[RenderableType]:
     """Yield the tables of everything that was counted."""
-    yield _counts("agents by state", summary.agents_by_state)
-    yield _counts("transitions by trigger", summary.transitions_by_trigger)
-    yield _counts("decisions by source", summary.decisions_by_source)
-    yield _counts("turns without a transition", summary.unmoved_by_source)
-    yield _counts("fallbacks by reason", summary.fallbacks_by_reason)
-    if summary.sharing is not None:
-        yield sharing_table(summary.sharing)
+    counts: dict[str, Mapping[Any, int]] = {
+        "agents by state": summary.agents_by_state,
+        "transitions by trigger": summary.transitions_by_trigger,
+        "decisions by source": summary.decisions_by_source,
+        "turns without a transition": summary.unmoved_by_source,
+        "fallbacks by reason": summary.fallbacks_by_reason,
+    }
     if summary.llm is not None:
-        yield _counts("decisions by method", summary.decisions_by_method)
-        yield _counts("model calls by outcome", summary.llm.calls)
+        counts |= {"decisions by method": summary.decisions_by_method, "model calls by outcome": summary.llm.calls}
+    for title, each in counts.items():
+        if total := sum(each.values()):
+            shares = [
+                (name, count, f"{count / total:.1%}", Text("█" * round(count / total * BAR_WIDTH), style="cyan"))
+                for name, count in each.items()
+                if count
+            ]
+            yield table(("", ">", ">", ""), shares, title)
+    if summary.sharing is not None:
+        yield from sharing_parts(summary.sharing)
     yield from _realised(summary.world)
     paths = read_paths(Path(directory, ROUNDS), levels)
     told = (*paths, *TOLD)
@@ -117,20 +135,7 @@ def _details(summary: Summary, directory: str, show: Show, levels: Sequence[str]
         ]
         yield table(("", "", ""), rows, "interventions")
         if (more := len(summary.interventions) - INTERVENTIONS_MAX) > 0:
-            yield Text(f" and {more:,} more, in summary.json")
-
-
-def _counts(title: str, counts: Mapping[Any, int]) -> RenderableType:
-    """Return counts above 0 with their shares as bars; nothing if there is none."""
-    total = sum(counts.values())
-    if not total:
-        return Group()
-    rows = [
-        (name, f"{count:,}", f"{count / total:.1%}", Text("█" * round(count / total * BAR_WIDTH), style="cyan"))
-        for name, count in counts.items()
-        if count
-    ]
-    return table(("", ">", ">", ""), rows, title)
+            yield f" and {more:,} more, in summary.json"
 
 
 def _world(world: Mapping[str, Any], show: Show, title: str | None = None) -> RenderableType:
@@ -160,14 +165,12 @@ def _realised(world: Mapping[str, Any]) -> Iterator[RenderableType]:
         ("actions per person and day", f"{behaviour['actions_per_person_day']:.3f}", ""),
     ]
     yield table(("", ">realised", ">configured"), rows, "feeds and people")
-    rows = []
+    stays = []
     for state, spent in behaviour["time_by_state"].items():
         stay = behaviour["dwell"].get(state, {})
-        lengths = [
-            f"{stay[name]:,.1f} min" for name in ("mean_minutes", "median_minutes", "p90_minutes") if name in stay
-        ]
-        rows.append((state, f"{spent:.1%}", *lengths))
-    yield table(("", ">share", ">stay: mean", ">median", ">p90"), rows, "time by state")
+        names = ("mean_minutes", "median_minutes", "p90_minutes")
+        stays.append((state, f"{spent:.1%}", *(f"{stay[name]:,.1f} min" for name in names if name in stay)))
+    yield table(("", ">share", ">stay: mean", ">median", ">p90"), stays, "time by state")
 
 
 def _model(llm: OracleStatistics) -> Iterator[str]:
@@ -195,21 +198,16 @@ def _end(summary: Summary, directory: str) -> Iterator[str]:
     yield f"files in {directory}"
 
 
-def sharing_table(sharing: SharingSummary) -> RenderableType:
-    """Return the counts of shared judgements, and their audited error."""
+def sharing_parts(sharing: SharingSummary) -> Iterator[RenderableType]:
+    """Yield the counts of shared judgements, and their audited error."""
     rows = [
-        ("asked for all", f"{sharing.asked_for_all:,}", counted(sharing.archetypes, "archetype")),
-        ("shared", f"{sharing.shared:,}", f"{sharing.questions_per_call:,.1f} questions a call"),
-        ("audited", f"{sharing.audited:,}", "asked by themselves as well"),
+        ("asked for all", sharing.asked_for_all, counted(sharing.archetypes, "archetype")),
+        ("shared", sharing.shared, f"{sharing.questions_per_call:,.1f} questions a call"),
+        ("audited", sharing.audited, "asked by themselves as well"),
     ]
     if sharing.calls > sharing.asked_for_all + sharing.audited:
-        rows.append(("model calls", f"{sharing.calls:,}", "a judgement is counted from several answers"))
-    lines = [*_error_of_sharing(sharing)]
-    return Group(table(("", ">", ""), rows, "shared judgements"), *map(Text, lines))
-
-
-def _error_of_sharing(sharing: SharingSummary) -> Iterator[str]:
-    """Yield the error of sharing, and the options whose share differs from the right one."""
+        rows.append(("model calls", sharing.calls, "a judgement is counted from several answers"))
+    yield table(("", ">", ""), rows, "shared judgements")
     if sharing.divergence is None:
         yield "  no audits: the error of sharing is not known (oracle.sharing.audit)"
         return
@@ -260,7 +258,10 @@ class Sparklines:
         width = min(max(options.max_width - OTHER_COLUMNS, least), most)
         rows: list[Sequence[str | Text]] = []
         for name, values in self._paths.items():
-            first, *others = map(_format, (values[0], values[-1], min(values), max(values)))
+            first, *others = (
+                f"{number:,.2f}" if abs(number) < 1000 else f"{number:,.0f}"
+                for number in (values[0], values[-1], min(values), max(values))
+            )
             rows.append((name, first, Text(blocks(values, width)), *others))
         if self._marked:
             count = min(width, length := max(map(len, self._paths.values())))
@@ -268,7 +269,3 @@ class Sparklines:
             sign = "^" if options.ascii_only else "▲"
             rows.append(("interventions", "", Text("".join(sign if at in marked else " " for at in range(count)))))
         yield table(("", ">first", "", ">last", ">lowest", ">highest"), rows, "path over the rounds")
-
-
-def _format(number: float) -> str:
-    return f"{number:,.2f}" if abs(number) < 1000 else f"{number:,.0f}"

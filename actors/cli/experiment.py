@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from actors.cli.exit_codes import EXIT_THRESHOLD
-from actors.cli.experiment_plan import print_plan
-from actors.cli.experiment_tables import print_outcome, threshold_said
+from actors.cli.experiment_plan import show_plan
+from actors.cli.experiment_tables import outcome_parts, threshold_said
 from actors.cli.options import run_name
 from actors.cli.predictions import score, seal
-from actors.cli.progress import Standing, is_live, progress_shown
+from actors.cli.render import show
 from actors.cli.study_options import (
     EXPERIMENT_OUT,
     EXPERIMENTS,
@@ -32,9 +32,9 @@ from actors.cli.study_options import (
 )
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
-from actors.display.console import echo
 from actors.display.words import duration
-from actors.logs.output import say
+from actors.display.work import Standing, live_console, progress_shown
+from actors.logs.output import output, say
 from actors.store.lock import locked
 from actors.studies.experiments.cells import CELLS, Done, cell_path, cells_begun, count_done
 from actors.studies.experiments.driver import Where, cells_to_do, opened, run_batches
@@ -97,7 +97,7 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
     refuse_without_packages()
     made = make_plan(path)
     place = out or EXPERIMENTS / run_name(path)
-    print_plan(made, place, room(made.cells, jobs))
+    show_plan(made, place, room(made.cells, jobs))
 
 
 @experiment.command()
@@ -114,7 +114,6 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
     help="Take all answers of models from the tape of an experiment, or of its directory, and ask no server.",
 )
 @TRUST
-@click.option("--quiet", "-q", is_flag=True, help="Show no progress and no tables.")
 def run(  # an option each
     path: Path,
     out: Path | None,
@@ -124,20 +123,18 @@ def run(  # an option each
     metrics_port: int | None,
     *,
     tape: Path | None,
-    quiet: bool,
 ) -> None:
     """Run the experiment in FILE, or go on with it."""
     refuse_without_packages()
     made = make_plan(path)
     place = out or EXPERIMENTS / run_name(path)
-    done = execute(made, place, Where(on=on, jobs=jobs, shared=shared), metrics_port, tape=tape, quiet=quiet)
+    done = execute(made, place, Where(on=on, jobs=jobs, shared=shared), metrics_port, tape=tape)
     outcome = done.outcome
-    if not quiet:
-        print_outcome(outcome, done.plan, place)
+    show({"directory": place, **asdict(outcome)}, lambda: outcome_parts(outcome, done.plan, place))
     refuse_lost(done, place)
     missed = [threshold_said(each) for each in outcome.thresholds if not each.is_met]
-    if missed and quiet:
-        say("; ".join(missed))
+    if missed and output.is_quiet:
+        say("; ".join(missed), level="warning")
     if missed:
         sys.exit(EXIT_THRESHOLD)
 
@@ -159,7 +156,7 @@ class Executed(NamedTuple):
 def refuse_lost(done: Executed, place: Path) -> None:
     """Print each cell without a result, with the reason."""
     for line in _problem_lines(done.problems, place):
-        echo(f"prism: {line}", err=True)
+        say(line, level="error")
     if done.problems:
         lost = f"{len(done.problems):,} of {len(done.plan.cells):,} cells have no result"
         raise RunDirectoryError(f"{place}: {lost}; fix what is named above and run it again: finished cells are kept")
@@ -178,7 +175,7 @@ def _problem_lines(problems: Mapping[str, str], out: Path) -> Iterator[str]:
 
 
 def execute(
-    made: Plan, out: Path, where: Where, metrics_port: int | None = None, *, tape: Path | None = None, quiet: bool
+    made: Plan, out: Path, where: Where, metrics_port: int | None = None, *, tape: Path | None = None
 ) -> Executed:
     """Run the cells that are not done, in the experiment's directory, and write the outcome."""
     make_directory(out)
@@ -205,21 +202,20 @@ def execute(
                 measuring = ["working out the measures"] if is_measuring else []
                 more = [", ".join(parts), *([now.note] if now.note else []), *measuring]
                 words = f"{ended + known:,} of {total:,} cells, {duration(since_s)}{left}"
-                return Standing(ended + known, total, words, tuple(more))
+                return Standing(words, ended + known, total, tuple(more))
 
             def on_done(cell: Cell, done: Done) -> None:
                 nonlocal note
                 if not done.problem and next(is_first, False):  # a misspelt measure is found now, not after all others
                     measured(cell_path(out, cell), made.experiment.measures, made.own)
-                if quiet or is_live():
+                if live_console() is not None:
                     return
                 now = standing()
                 if now.note != note:
                     note = now.note
-                    echo(f"prism: {note}", err=True)
+                    say(note)
                 place = f"{known + now.done + now.failed:,} of {now.total + known:,}"
-                said = f"{place}: {cell.condition}, seed {cell.seed}: {done.problem or duration(done.wall_s)}"
-                echo(said, err=True)
+                say(f"{place}: {cell.condition}, seed {cell.seed}: {done.problem or duration(done.wall_s)}")
 
             if metrics_port is not None:
                 # Imported here, because a server takes 0.3 s to import and few experiments are observed.
@@ -228,7 +224,7 @@ def execute(
                 collector = ExperimentCollector(out.name, where.on.partition(":")[0], known, standing)
                 url = stack.enter_context(served(collector, metrics_port))
                 say(f"metrics at {url}/metrics")
-            stack.enter_context(progress_shown(shown, quiet=quiet, has_lines=False))
+            stack.enter_context(progress_shown(shown, has_lines=False))
 
             def run_cells(part: Plan) -> Mapping[str, str]:
                 nonlocal is_measuring

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from rich.text import Text
 
 from actors.cli.experiment_tables import twins
-from actors.cli.tables import facts
-from actors.display.console import unwrapped_console
+from actors.cli.render import facts, line, show
 from actors.display.words import duration, usd
 from actors.runs.forecast import Forecast, forecast
 from actors.studies.experiments.cells import count_done
@@ -34,8 +33,8 @@ NAMES_SHOWN = 30
 """The most conditions that are listed by name."""
 
 
-def print_plan(made: Plan, out: Path, jobs: int) -> None:
-    """Print what the plan would run, and what it could find."""
+def show_plan(made: Plan, out: Path, jobs: int) -> None:
+    """Show what the plan would run, and what it could find."""
     experiment, rule, begun = made.experiment, made.experiment.sequential, perf_counter()
     # The forecast of each condition. Of many conditions only some are rehearsed; the next ones share theirs.
     firsts = made.cells[:: len(made.experiment.seeds)]
@@ -67,10 +66,8 @@ def print_plan(made: Plan, out: Path, jobs: int) -> None:
         rows.append(("predictions", str(made.sealed)))
     rows.append(("directory", str(out)))
     rows.append(("plan", made.hash[:16]))
-    console = unwrapped_console()
-    console.print(facts(rows))
-    for line in [*_power(made, _together(made, out)), *twins(made)]:
-        console.print(line)
+    power = [*_power(made, _together(made, out)), *twins(made)]
+    show({**dict(rows), "power": list(map(str, power))}, lambda: [facts(rows), *power])
 
 
 def _runs_s(forecasts: Mapping[str, Forecast], left: Sequence[Cell], jobs: int) -> float:
@@ -112,7 +109,7 @@ def _power(made: Plan, together: Sequence[int]) -> Iterator[Text]:
     for (each, tests), seeds in product(zip(experiment.hypotheses, together, strict=True), dict.fromkeys(counts)):
         least = min(1.0, tests * smallest_p(each, seeds))
         if least > experiment.alpha:
-            yield Text(_never(each, seeds, experiment, tests), style="bold yellow")
+            yield line(_never(each, seeds, experiment, tests), "bold yellow")
             continue
         found = effect_found(each, seeds, experiment.alpha / tests)
         among = "" if tests == 1 else f", among {tests:,} hypotheses"
@@ -120,10 +117,10 @@ def _power(made: Plan, together: Sequence[int]) -> Iterator[Text]:
         size = none if found.size is None else f"{what} {found.size:.2g} {found.unit}"
         kind = f"{each.test} with {seeds:,} seeds finds {size} in four of five experiments"
         ties = " Equal pairs lower that." if each.test == "wilcoxon" else ""
-        line = f"{kind} (p <= {experiment.alpha:g}{among}).{ties}"
-        if line not in said:
-            said.add(line)
-            yield Text(line)
+        text = f"{kind} (p <= {experiment.alpha:g}{among}).{ties}"
+        if text not in said:
+            said.add(text)
+            yield line(text)
 
 
 SEEDS_TRIED = 200

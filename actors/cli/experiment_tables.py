@@ -6,28 +6,19 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
-from actors.cli.tables import NONE, interval, table
-from actors.display.console import unwrapped_console
+from actors.cli.render import NONE, interval, line, table
 from actors.display.words import usd
 from actors.studies.experiments.outcome import OUTCOME, RESULTS, Judged, Outcome
 from actors.studies.experiments.plan import Plan
 from actors.studies.experiments.seals import SCORE_COLUMNS, SCORES_SAID, score_cells
 from actors.studies.experiments.shared_oracle import ModelUse
 from prism.experiment import SAMPLED, PredictionScores
-from prism.quoting import printable
 
 ROWS_SHOWN, EFFECTS_SHOWN, ANSWERS_SHOWN = 60, 60, 12
 """The most rows, groups and answers that are shown; the files have all."""
-
-
-def print_outcome(outcome: Outcome, made: Plan, out: Path) -> None:
-    """Print the answers, the means, the comparisons, the effects of factors, and the thresholds."""
-    console = unwrapped_console()
-    for part in _parts(outcome, made, out):
-        console.print(part)
 
 
 def page_command(out: Path) -> str:
@@ -35,58 +26,58 @@ def page_command(out: Path) -> str:
     return f"prism report {shlex.quote(str(out))} --out {shlex.quote(f'{out.name}.html')} --force"
 
 
-def _parts(outcome: Outcome, made: Plan, out: Path) -> Iterator[RenderableType]:
-    yield Text(printable(outcome.question), style="bold")
+def outcome_parts(outcome: Outcome, made: Plan, out: Path) -> Iterator[RenderableType]:
+    """Yield the answers, the means, the comparisons, the effects of factors, and the thresholds."""
+    yield line(outcome.question, "bold")
     # The answers in sentences, each with the number of its hypothesis if there are several, and their limits.
     numbers = {each.with_test: place for place, each in enumerate(made.experiment.hypotheses, start=1)}
     for answer in outcome.answers[:ANSWERS_SHOWN]:
-        yield _line(f"{answer.text} [H{numbers[answer.hypothesis]}]" if len(numbers) > 1 else answer.text)
+        yield line(f"{answer.text} [H{numbers[answer.hypothesis]}]" if len(numbers) > 1 else answer.text)
     if len(outcome.answers) > ANSWERS_SHOWN:
-        yield _line(f"and {len(outcome.answers) - ANSWERS_SHOWN:,} answers more: {OUTCOME}", "dim")
+        yield line(f"and {len(outcome.answers) - ANSWERS_SHOWN:,} answers more: {OUTCOME}", "dim")
     if outcome.predictions is not None:
-        yield _line(outcome.predictions.text)
-    yield _line(" ".join([*outcome.caveats, str(outcome.made_of)]), "dim")
-    yield Text()
+        yield line(outcome.predictions.text)
+    yield line(" ".join([*outcome.caveats, str(outcome.made_of)]), "dim")
+    yield ""
     means = ((row.condition, row.measure, row.over_seeds) for row in outcome.conditions[:ROWS_SHOWN])
     yield table(
         ("condition", "measure", ">mean", ">95% interval", ">sd", ">seeds"),
-        ((*names, f"{n.mean:.4g}", interval(n.low, n.high), f"{n.sd:.3g}", f"{n.count:,}") for *names, n in means),
+        ((*names, f"{n.mean:.4g}", interval(n.low, n.high), f"{n.sd:.3g}", n.count) for *names, n in means),
     )
     if len(outcome.conditions) > ROWS_SHOWN:
-        yield _line(f"and {len(outcome.conditions) - ROWS_SHOWN:,} rows more: {out / OUTCOME}", "dim")
+        yield line(f"and {len(outcome.conditions) - ROWS_SHOWN:,} rows more: {out / OUTCOME}", "dim")
     if outcome.predictions is not None:
-        yield Group(Text(), predictions_table(outcome.predictions))
+        yield from ("", *predictions_parts(outcome.predictions))
     if outcome.comparisons:
-        yield Group(Text(), *_comparisons(outcome, made))
+        yield from ("", *_comparisons(outcome, made))
     if outcome.effects:
-        found = (
+        found = [
             (
-                *(each.measure, each.factor, each.level or each.kind.replace("_", " ")),
-                *(f"{each.value:.4g}", interval(each.low, each.high)),
+                each.measure,
+                each.factor,
+                each.level or each.kind.replace("_", " "),
+                each.value,
+                interval(each.low, each.high),
             )
             for each in outcome.effects[:EFFECTS_SHOWN]
-        )
-        yield Group(Text(), table(("measure", "factor", "effect", ">value", ">95% interval"), found))
+        ]
+        yield from ("", table(("measure", "factor", "effect", ">value", ">95% interval"), found))
     yield from twins(made)
     for judged in outcome.thresholds:
-        yield _line(threshold_said(judged), "green" if judged.is_met else "red")
+        yield line(threshold_said(judged), "green" if judged.is_met else "red")
     if outcome.stopped is not None:
-        yield _line(f"seeds: {outcome.stopped}")
+        yield line(f"seeds: {outcome.stopped}")
     for remark in outcome.remarks:
-        yield _line(f"! {remark}", "bold yellow")
+        yield line(f"! {remark}", "bold yellow")
     for note in [*outcome.notes, *(outcome.predictions.notes if outcome.predictions else ())]:
-        yield _line(f"! {note}", "yellow")
+        yield line(f"! {note}", "yellow")
     if outcome.model is not None:
-        yield _line(_use(outcome.model))
+        yield line(_use(outcome.model))
     if outcome.missing:
         lost = (f"{name}, seeds {', '.join(map(str, seeds))}" for name, seeds in outcome.missing.items())
-        yield _line(f"without a result: {'; '.join(lost)}", "yellow")
-    yield _line(f"table: {out / RESULTS}; outcome: {out / OUTCOME}; plan {made.hash[:16]}", "dim")
-    yield _line(f"as a page: {page_command(out)}, or prism view {shlex.quote(str(out))}", "dim")
-
-
-def _line(text: str, style: str = "") -> Text:
-    return Text(printable(text), style=style)
+        yield line(f"without a result: {'; '.join(lost)}", "yellow")
+    yield line(f"table: {out / RESULTS}; outcome: {out / OUTCOME}; plan {made.hash[:16]}", "dim")
+    yield line(f"as a page: {page_command(out)}, or prism view {shlex.quote(str(out))}", "dim")
 
 
 def threshold_said(judged: Judged) -> str:
@@ -105,21 +96,22 @@ def _comparisons(outcome: Outcome, made: Plan) -> Iterator[RenderableType]:
             continue
         is_exploratory = hypothesis.with_test in outcome.exploratory
         note = ", exploratory: not planned before the first result" if is_exploratory else ""
-        yield _line(f"H{number}  {hypothesis.with_test}{note}")
+        yield line(f"H{number}  {hypothesis.with_test}{note}")
         value = NONE if each.effect_value is None else f"{each.effect_value:.2f}"
         ends = interval(each.effect_low, each.effect_high, ".2f")
-        yield _line(f"    {each.effect} {value}{'' if ends == NONE else f' ({ends})'}, {each.counted}")
+        yield line(f"    {each.effect} {value}{'' if ends == NONE else f' ({ends})'}, {each.counted}")
         between = (f"{each.difference.mean:.4g}", interval(each.difference.low, each.difference.high))
         rows.append((f"H{number}", *between, f"{each.p:.3g}", f"{each.p_holm:.3g}", "yes" if each.supported else "no"))
     yield table(("", ">difference", ">95% interval", ">p", ">p (Holm)", "supported"), rows)
-    yield _line("an interval is for its difference alone; supported follows from p (Holm)", "dim")
+    yield line("an interval is for its difference alone; supported follows from p (Holm)", "dim")
 
 
-def predictions_table(found: PredictionScores) -> RenderableType:
-    """Return the predictions beside their outcomes, with what their scores mean."""
+def predictions_parts(found: PredictionScores) -> Iterator[RenderableType]:
+    """Yield the predictions beside their outcomes, with what their scores mean."""
     first, *others = SCORE_COLUMNS
     rows = map(score_cells, found.scores[:ROWS_SHOWN])
-    return Group(table((first, *(f">{name}" for name in others)), rows), _line(f"{SCORES_SAID}.", "dim"))
+    yield table((first, *(f">{name}" for name in others)), rows)
+    yield line(f"{SCORES_SAID}.", "dim")
 
 
 def twins(made: Plan) -> Iterator[Text]:
@@ -132,15 +124,14 @@ def twins(made: Plan) -> Iterator[Text]:
         distinct = len({cell.key for cell in firsts})
         if distinct < len(firsts):
             said = f"! {distinct:,} of {len(firsts):,} points are distinct: equal ones are the same runs, done once"
-            yield Text(said, style="bold yellow")
+            yield line(said, "bold yellow")
         return
     alike: dict[str, list[str]] = {}
     for cell in made.cells[:: len(made.experiment.seeds)]:
         alike.setdefault(cell.key, []).append(cell.condition)
     for names in alike.values():
         if len(names) > 1:
-            said = f"! {', '.join(names)}: the same runs, because their settings are equal"
-            yield Text(printable(said), style="bold yellow")
+            yield line(f"! {', '.join(names)}: the same runs, because their settings are equal", "bold yellow")
 
 
 def _use(model: ModelUse) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,15 +11,13 @@ from typing import Final
 import anyio
 import click
 
-from actors.cli.help_sections import LOG, SectionedCommand
-from actors.cli.json_result import print_json
+from actors.cli.command import command, option
 from actors.cli.options import PACKED_RUN, with_log_options
-from actors.cli.progress import futures_shown
-from actors.cli.run_command import with_progress
+from actors.cli.render import show
+from actors.cli.run_command import futures_shown, with_progress
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.machine import not_installed
-from actors.display.console import echo
-from actors.display.starting import step_shown
+from actors.display.work import step_shown
 from actors.explain.path import explain_path
 from actors.explain.posts import explain_post, explain_tie
 from actors.explain.quarter import explain_quarter
@@ -32,11 +29,12 @@ from actors.studies.causes.search import causes_of_agent
 
 POST_DIGITS_MAX: Final = 19
 """The digits of the largest number of 64 bits."""
+OTHER = "Another answer"
 SHOWN_AFTER_S = 2.0
 """The time after which a re-execution shows its progress."""
 
 
-@click.command(cls=SectionedCommand, sections={"Another answer": ("--what-if", "--ticks", "--ask"), **LOG})
+@command()
 @PACKED_RUN
 @click.option("--agent", metavar="A", help="Show the path of this agent, by its number or its name.")
 @click.option("--tick", type=click.IntRange(min=0), metavar="T", help="Explain the agent's turns in this tick.")
@@ -51,16 +49,27 @@ SHOWN_AFTER_S = 2.0
 @click.option("--last", type=click.IntRange(min=0), metavar="T", help="Show the path up to this tick.")
 @click.option("--post", metavar="P", help="Show the whole tree of this post, by its number, and why.")
 @click.option("--quarter", type=int, metavar="Q", help="Explain this quarter of an economy, counted from 1.")
-@click.option(
+@option(
     "--what-if",
     "change",
+    section=OTHER,
     metavar="answer=STATE",
     help="With --agent and --tick: show what would have been different with this answer.",
 )
-@click.option("--ticks", type=click.IntRange(min=1), metavar="K", help="Compare K ticks after it.  [default: a round]")
-@click.option("--ask", is_flag=True, help="Let the model answer questions of the other future, which may cost money.")
+@option(
+    "--ticks",
+    section=OTHER,
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Compare K ticks after it.  [default: a round]",
+)
+@option(
+    "--ask",
+    section=OTHER,
+    is_flag=True,
+    help="Let the model answer questions of the other future, which may cost money.",
+)
 @TRUST
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every text as it is.")
 @with_log_options
 def explain(  # one for each option
     path: Path,
@@ -77,7 +86,6 @@ def explain(  # one for each option
     change: str | None,
     ticks: int | None,
     ask: bool,
-    as_json: bool,
 ) -> None:
     """Explain a decision of a run, and what led to it.
 
@@ -113,7 +121,7 @@ def explain(  # one for each option
     if is_cause:
         found = anyio.run(futures_shown, partial(causes_of_agent, path, str(agent), of))
     elif agent is not None and (tick, whom) == (None, None):
-        with nullcontext() if as_json else step_shown("reading the journal"):
+        with step_shown("reading the journal"):
             found = explain_path(path, agent, first, last)
     else:
         if change is not None:
@@ -126,11 +134,8 @@ def explain(  # one for each option
             again = partial(explain_quarter, path, quarter)
         else:
             again = partial(explain_turns, path, str(agent), int(tick or 0), None)
-        found = anyio.run(partial(with_progress, again, quiet=as_json, after_s=SHOWN_AFTER_S))
-    if as_json:
-        print_json(found)
-    else:
-        echo("\n".join(lines(found)))
+        found = anyio.run(partial(with_progress, again, after_s=SHOWN_AFTER_S))
+    show(found, lambda: lines(found))
 
 
 def _refuse_misfits(given: Mapping[str, object]) -> None:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
+from actors.cli.command import command
 from actors.cli.options import Directory, PackedOrDirectory
-from actors.cli.progress import Standing, progress_shown
+from actors.cli.render import show
 from actors.cli.trust import TRUST
-from actors.display.console import echo
-from actors.logs.output import say
+from actors.display.work import Standing, progress_shown
+from actors.logs.output import output, say
 from actors.runs.signals import ended_by_signals
 from actors.store.manifest import read_summary
 from actors.tables.database import QueryError
@@ -21,7 +22,7 @@ from actors.tables.schema import NoTableError
 from prism.no_effect import remarks
 
 
-@click.command(name="export")
+@command(name="export")
 @click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=PackedOrDirectory())
 @click.option("--to", "form", type=click.Choice(FORMATS), help="Format of the files; --sql alone prints.")
 @click.option(
@@ -38,7 +39,6 @@ from prism.no_effect import remarks
 )
 @click.option("--force", is_flag=True, help="Replace an export that is there.")
 @TRUST
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing.")
 def export_command(
     paths: tuple[Path, ...],
     form: str | None,
@@ -47,7 +47,6 @@ def export_command(
     sql: str | None,
     *,
     force: bool,
-    quiet: bool,
 ) -> None:
     """Write what happened in runs as CSV, Parquet or SQLite tables.
 
@@ -65,12 +64,12 @@ def export_command(
     def standing() -> Standing:
         done, whole = latest[0].done, max(1, latest[0].whole)
         words = f"exporting: {done / 1e6:,.0f} of {whole / 1e6:,.0f} MB read ({100 * done // whole}%)"
-        return Standing(done, whole, words)
+        return Standing(words, done, whole)
 
-    with ended_by_signals(), progress_shown(standing, quiet=quiet):
+    with ended_by_signals(), progress_shown(standing):
         try:
             if form is None:
-                answer = answered(paths, sql or "", partial(latest.__setitem__, 0))
+                answer = answered(paths, sql or "", partial(latest.__setitem__, 0), as_rows=output.as_json)
             else:
                 done = export(paths, form, where, names, partial(latest.__setitem__, 0), sql=sql, replaces=force)
         except NoTableError as error:
@@ -78,16 +77,14 @@ def export_command(
         except QueryError as error:
             raise click.BadParameter(str(error), param_hint="'--sql'") from None
     if form is None:
-        echo(answer)
-        return
-    if quiet:
+        show(answer, lambda: [answer])
         return
     for note in done.notes:
         say(note)
-    for path in paths:
+    for path in () if output.is_quiet else paths:
         for line in remarks(read_summary(path)):
             say(f"{path}: {line}", level="warning")
-    echo("\n".join(_lines(done)))
+    show(done, lambda: _lines(done))
 
 
 def _lines(done: Exported) -> list[str]:

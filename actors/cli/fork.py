@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from actors.cli.help_sections import LOG, SectionedCommand
-from actors.cli.options import DETAILS, PACKED_RUN, PREPARE, QUIET, TICKS, out_option, set_option, with_log_options
+from actors.cli.command import command
+from actors.cli.options import DETAILS, PACKED_RUN, PREPARE, TICKS, out_option, set_option, with_log_options
 from actors.cli.run_command import branch_and_report
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.runs.directory import RunDirectory
@@ -17,7 +17,7 @@ from actors.runs.fork import fork as branch_off
 from actors.store.manifest import read_manifest
 
 
-@click.command(cls=SectionedCommand, sections=LOG)
+@command()
 @PACKED_RUN
 @click.option("--at", "tick", type=click.IntRange(min=1), required=True, metavar="TICK", help="Ticks in common.")
 @set_option("feed.algorithm=chronological")
@@ -32,7 +32,6 @@ from actors.store.manifest import read_manifest
 @PREPARE
 @TRUST
 @DETAILS
-@QUIET
 @with_log_options
 def fork(  # one for each option
     path: Path,
@@ -43,7 +42,6 @@ def fork(  # one for each option
     out: Path | None,
     *,
     prepare: bool,
-    quiet: bool,
     details: bool,
 ) -> None:
     """Run another future of a run: the same past, then other settings.
@@ -64,4 +62,4 @@ def fork(  # one for each option
     ask_to_run_code(path, overrides)
     child = RunDirectory.create(out, f"{path.resolve().name}-at-{tick}")
     branching = partial(branch_off, parent, child, tick, overrides, ticks, added=intervene)
-    branch_and_report(child, branching, prepare=prepare, quiet=quiet, details=details)
+    branch_and_report(child, branching, prepare=prepare, details=details)

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import click
 
+from actors.cli.command import command
+from actors.cli.render import show
 from actors.core.errors import RunDirectoryError
-from actors.display.console import echo
 from actors.factory.shipped import (
     TEMPLATE_CONFIG,
     TEMPLATE_PACKAGE,
@@ -23,7 +24,7 @@ from actors.factory.shipped import (
 from prism.config import settings
 
 
-@click.command()
+@command()
 @click.argument("directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--example", metavar="NAME", help="Write a configuration or a study that comes with PRISM, with its files."
@@ -59,31 +60,33 @@ def init(directory: Path | None, example: str | None, template: str | None, word
     """
     if directory is not None and (lists or word is not None):
         raise click.UsageError(f"--list and --settings write nothing, so they take no DIR, got {str(directory)!r}")
+    shipped: dict[str, Example] = {**examples(), **studies()}
+    listed = [f"{name:{max(map(len, shipped))}}  {each.about}" for name, each in shipped.items()]
     if lists:
-        echo(_list())
+        show([{"name": name, "about": each.about} for name, each in shipped.items()], lambda: listed)
         return
     if word is not None:
         named = [each for each in settings() if word.lower() in each.path]
         if not named:
             raise click.UsageError(f"no setting has {word!r} in its name")
-        echo("\n".join(f"{each.path}: {each.default} ({each.type})\n    {each.description}" for each in named))
+        show(named, lambda: (f"{each.path}: {each.default} ({each.type})\n    {each.description}" for each in named))
         return
     if example is not None and template is not None:
         raise click.UsageError("--example and --template exclude each other: each has its own domain")
     if template is not None:
         target = directory or Path(TEMPLATE_PACKAGE)
-        files, config, command = template_files(target, _package_name(target)), target / TEMPLATE_CONFIG, "run"
+        files, config, does = template_files(target, _package_name(target)), target / TEMPLATE_CONFIG, "run"
     else:
-        chosen = {**examples(), **studies()}.get(example or "default")
+        chosen = shipped.get(example or "default")
         if chosen is None:
-            raise click.UsageError(f"no example is called {example!r}; there are:\n{_list()}")
+            raise click.UsageError("\n".join([f"no example is called {example!r}; there are:", *listed]))
         target = directory or Path(Path(chosen.name).name)
-        files, command = chosen.files(target), chosen.command
+        files, does = chosen.files(target), chosen.command
         config = next(iter(files))
     _write(target, files)
-    echo("\n".join(f"wrote {path}" for path in files))
     name = f"./{config}" if str(config).startswith("-") else str(config)
-    echo(f"next: prism {command} {shlex.quote(name)}")
+    going_on = f"prism {does} {shlex.quote(name)}"
+    show({"written": [*files], "next": going_on}, lambda: [*(f"wrote {path}" for path in files), f"next: {going_on}"])
 
 
 def _package_name(directory: Path) -> str:
@@ -94,13 +97,6 @@ def _package_name(directory: Path) -> str:
     if name in sys.stdlib_module_names or (name != TEMPLATE_PACKAGE and find_spec(name) is not None):
         raise click.UsageError(f"DIR names the package: there is a module {name!r} already")
     return name
-
-
-def _list() -> str:
-    """Return a line for each example."""
-    listed: dict[str, Example] = {**examples(), **studies()}
-    width = max(map(len, listed))
-    return "\n".join(f"{name:{width}}  {example.about}" for name, example in listed.items())
 
 
 def _write(directory: Path, files: dict[Path, bytes]) -> None:

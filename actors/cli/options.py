@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from actors.cli.command import OF_RESULTS, Option
 from actors.factory.shipped import FILE_NAME, STUDIES, examples
 from actors.logs.output import FORMATS, LEVELS, Format, output, say
 from actors.logs.standard_streams import protect_standard_output
@@ -89,7 +90,6 @@ SET = set_option("population.size=100")
 OUT = out_option("runs/NAME-001")
 PREPARE = click.option("--prepare", is_flag=True, help="Only write the new run's directory; `prism resume` runs it.")
 DETAILS = click.option("--details", is_flag=True, help="Print everything that was counted at the end of the run.")
-QUIET = click.option("--quiet", "-q", is_flag=True, help="Show no progress and no tables, only the digest at the end.")
 TICKS = click.option(
     "--ticks",
     type=click.IntRange(min=1),
@@ -123,6 +123,8 @@ def _choose_format(_: click.Context, __: click.Parameter, value: Format) -> None
 # Eager, so that an error in the other arguments has the format, too.
 LOG_LEVEL = click.option(
     "--log-level",
+    cls=Option,
+    section=OF_RESULTS,
     type=click.Choice(list(LEVELS)),
     default="info",
     show_default=True,
@@ -135,6 +137,8 @@ LOG_LEVEL = click.option(
 )
 LOG_FORMAT = click.option(
     "--log-format",
+    cls=Option,
+    section=OF_RESULTS,
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
@@ -147,7 +151,7 @@ LOG_FORMAT = click.option(
 )
 
 
-def choose_config(config: Path | None, doing: str, *, default: str = "default", quiet: bool = False) -> Path:
+def choose_config(config: Path | None, doing: str) -> Path:
     """Return the named file, or else `prism.yaml` of this directory, or else a shipped configuration."""
     if config is not None:
         return config
@@ -155,13 +159,9 @@ def choose_config(config: Path | None, doing: str, *, default: str = "default", 
     if local.is_file():
         chosen, description = local, FILE_NAME
     else:
-        example = examples()[default]
-        chosen = example.path
-        description = (
-            f"the shipped {'default ' if default == 'default' else ''}configuration ({default}.yaml: {example.about})"
-        )
-    if not quiet:
-        say(f"no CONFIG given: {doing} {description}")
+        example = examples()["default"]
+        chosen, description = example.path, f"the shipped default configuration (default.yaml: {example.about})"
+    say(f"no CONFIG given: {doing} {description}")
     return chosen
 
 

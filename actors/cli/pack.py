@@ -6,14 +6,15 @@ from pathlib import Path
 
 import click
 
+from actors.cli.command import command
 from actors.cli.options import RUN
-from actors.display.console import echo
+from actors.cli.render import show
 from actors.logs.output import say
 from actors.runs.pack import SUFFIX, pack
 from prism.wording import counted
 
 
-@click.command()
+@command()
 @RUN
 @click.option(
     "--out",
@@ -39,4 +40,4 @@ def pack_command(path: Path, out: Path | None) -> None:
     for each in written.paths:
         say(f"names a place of this machine: {each}")
     size = f"{counted(written.files, 'file')}, {written.bytes:,} bytes, packed to {written.packed_bytes:,}"
-    echo(f"{file}: {size}")
+    show({"file": file, **written._asdict()}, lambda: [f"{file}: {size}"], brief=str(file))

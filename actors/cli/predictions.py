@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from functools import partial
 from pathlib import Path
 
 import click
-from rich.text import Text
+import msgspec
 
-from actors.cli.experiment_tables import predictions_table
-from actors.cli.json_result import json_option, show_result
+from actors.cli.command import command
+from actors.cli.experiment_tables import predictions_parts
 from actors.cli.options import run_name
+from actors.cli.render import line, show
 from actors.cli.study_options import EXPERIMENT_OUT, EXPERIMENTS, refuse_without_packages
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_json
-from actors.display.console import echo, unwrapped_console
 from actors.factory.file_kinds import PREDICTIONS, telling_kind
 from actors.studies.experiments.cells import cells_begun
 from actors.studies.experiments.plan import make_plan, parts_of, text_of
@@ -29,14 +28,13 @@ from actors.studies.experiments.seals import (
     scores_of_runs,
     sealed_now,
 )
-from prism.experiment import PredictionScores, read_predictions
-from prism.quoting import printable
+from prism.experiment import read_predictions
 from prism.wording import counted
 
 SUFFIX = ".sealed.json"
 
 
-@click.command()
+@command()
 @click.argument("path", metavar="EXPERIMENT", type=click.Path(path_type=Path))
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @EXPERIMENT_OUT
@@ -74,17 +72,19 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
     write_json(target, sealed)
     register(place, sealed)
     count = counted(len(predictions.predictions), "prediction")
-    echo(f"{target}: {count} by {predictions.by}, sealed {sealed.at}")
-    echo(f"plan {sealed.plan[:16]}; seal {sealed.seal}")
-    if begun:
-        them = "it" if begun == 1 else "they"
-        echo(f"{place} has {counted(begun, 'run')} already: every score will say that {them} may have been seen")
-    else:
-        echo("give the seal to others now, and they can check later that nothing was changed")
-    echo(f"next: add the line `predictions: {target.name}` to {path}, and prism experiment {shlex.quote(str(path))}")
+    them = "it" if begun == 1 else "they"
+    lines = [
+        f"{target}: {count} by {predictions.by}, sealed {sealed.at}",
+        f"plan {sealed.plan[:16]}; seal {sealed.seal}",
+        f"{place} has {counted(begun, 'run')} already: every score will say that {them} may have been seen"
+        if begun
+        else "give the seal to others now, and they can check later that nothing was changed",
+        f"next: add the line `predictions: {target.name}` to {path}, and prism experiment {shlex.quote(str(path))}",
+    ]
+    show({"file": target, **msgspec.structs.asdict(sealed)}, lambda: lines, brief=str(target))
 
 
-@click.command()
+@command()
 @click.argument("path", metavar="EXPERIMENT", type=click.Path(path_type=Path))
 @click.argument("file", metavar="SEALED", type=click.Path(path_type=Path))
 @EXPERIMENT_OUT
@@ -94,9 +94,8 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
     metavar="FILE",
     help="Score with measured figures: CSV with the columns condition, measure and value.",
 )
-@json_option("Write the scores to FILE as JSON, too; with - print them in place of the table.")
 @TRUST
-def score(path: Path, file: Path, out: Path | None, data: Path | None, json_path: Path | None) -> None:
+def score(path: Path, file: Path, out: Path | None, data: Path | None) -> None:
     """Score the predictions in SEALED with the results of EXPERIMENT, or with measured figures."""
     refuse_without_packages()
     plan, place, sealed = make_plan(path, is_sealed=False), out or EXPERIMENTS / run_name(path), read_sealed(file)
@@ -110,13 +109,5 @@ def score(path: Path, file: Path, out: Path | None, data: Path | None, json_path
             raise RunDirectoryError(f"{place}: has no results of this plan yet: run `prism experiment {plan.path}`")
         seeds = record.plan.experiment.seeds
         found = scores_of_runs(sealed, seeds, record.values, place, cells_begun(place), notes)
-    show_result(found, json_path, partial(_print, found))
-
-
-def _print(found: PredictionScores) -> None:
-    console = unwrapped_console()
-    console.print(Text(printable(found.text)))
-    console.print(Text())
-    console.print(predictions_table(found))
-    for note in found.notes:
-        console.print(Text(printable(f"! {note}"), style="yellow"))
+    notes_said = [line(f"! {note}", "yellow") for note in found.notes]
+    show(found, lambda: [line(found.text), "", *predictions_parts(found), *notes_said])

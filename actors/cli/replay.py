@@ -8,22 +8,21 @@ from pathlib import Path
 import anyio
 import click
 
-from actors.cli.help_sections import LOG, SectionedCommand
-from actors.cli.options import PACKED_RUN, QUIET, shown, with_log_options
+from actors.cli.command import command
+from actors.cli.options import PACKED_RUN, shown, with_log_options
+from actors.cli.render import show
 from actors.cli.run_command import with_progress
 from actors.cli.trust import TRUST, ask_to_run_code
-from actors.display.console import echo
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import replay as run_again
 
 
-@click.command(cls=SectionedCommand, sections=LOG)
+@command()
 @PACKED_RUN
 @click.option("--ticks", type=click.IntRange(min=1), metavar="N", help="Replay only the first N ticks.")
 @TRUST
-@QUIET
 @with_log_options
-def replay(path: Path, ticks: int | None, *, quiet: bool) -> None:
+def replay(path: Path, ticks: int | None) -> None:
     """Do a run again without a model, and compare every tick.
 
     RUN is the run's directory. The oracle's answers come from oracle.log; those of the embedded oracle are computed
@@ -31,9 +30,7 @@ def replay(path: Path, ticks: int | None, *, quiet: bool) -> None:
     and the field.
     """
     ask_to_run_code(path)
-    simulation = anyio.run(partial(with_progress, partial(run_again, RunDirectory(path), ticks), quiet=quiet))
-    digest = simulation.engine.digest.hexdigest()
-    if quiet:
-        echo(digest)
-    else:
-        echo(f"{shown(path)}: {simulation.engine.tick:,} ticks replayed, every one as recorded; digest {digest}")
+    engine = anyio.run(partial(with_progress, partial(run_again, RunDirectory(path), ticks))).engine
+    digest = engine.digest.hexdigest()
+    line = f"{shown(path)}: {engine.tick:,} ticks replayed, every one as recorded; digest {digest}"
+    show({"run": shown(path), "ticks": engine.tick, "digest": digest}, lambda: [line], brief=digest)

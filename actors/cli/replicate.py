@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
+from msgspec.structs import asdict
 from rich.console import RenderableType
 from rich.text import Text
 
+from actors.cli.command import command
 from actors.cli.experiment import execute, refuse_lost
 from actors.cli.options import run_name
+from actors.cli.render import line, show, table
 from actors.cli.study_options import JOBS, out_option, refuse_without_packages
-from actors.cli.tables import table
 from actors.cli.trust import TRUST
 from actors.core.files import write_file
-from actors.display.console import echo, unwrapped_console
 from actors.display.words import duration
 from actors.factory.shipped import replications
 from actors.logs.output import say
@@ -42,7 +43,7 @@ from prism.experiment import Replication
 from prism.quoting import printable
 
 
-@click.command()
+@command()
 @click.argument("name", metavar="[NAME|FILE]", required=False)
 @out_option("experiment", OUT)
 @JOBS
@@ -50,8 +51,7 @@ from prism.quoting import printable
     "--ledger", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the ledger to FILE, too."
 )
 @TRUST
-@click.option("--quiet", "-q", is_flag=True, help="Show no progress and no tables.")
-def replicate(name: str | None, out: Path | None, jobs: int | None, ledger: Path | None, *, quiet: bool) -> None:
+def replicate(name: str | None, out: Path | None, jobs: int | None, ledger: Path | None) -> None:
     """Replicate a published study, and compare its figures with the runs.
 
     \b
@@ -71,15 +71,13 @@ def replicate(name: str | None, out: Path | None, jobs: int | None, ledger: Path
     if name is not None:
         path = _found(name)
         run = path, out or OUT / run_name(path)
-        _run(*run, jobs, quiet=quiet)
-    elif not quiet:
-        console = unwrapped_console()
-        for part in _listed(entries()):
-            console.print(part)
+        _run(*run, jobs)
+    else:
+        every = entries()
+        show({each.name: each.line for each in every}, lambda: _listed(every))
     if ledger is not None:
         write_file(ledger, page_of(entries(run)).encode(), follows=True)
-        if not quiet:
-            echo(f"written to {ledger}")
+        say(f"written to {ledger}")
 
 
 def _found(name: str) -> Path:
@@ -93,32 +91,27 @@ def _found(name: str) -> Path:
     return known[name]
 
 
-def _run(path: Path, place: Path, jobs: int | None, *, quiet: bool) -> None:
+def _run(path: Path, place: Path, jobs: int | None) -> None:
     refuse_without_packages()
     plan = make_replication_plan(path)
-    done = execute(plan.experiment, place, Where(jobs=jobs), quiet=quiet)
+    done = execute(plan.experiment, place, Where(jobs=jobs))
     refuse_lost(done, place)
     keep_own(place, plan.functions)
-    if not quiet:
-        say("comparing with the published figures")
-    line = line_of(plan, place, done.plan, done.values, done.outcome)
-    write_line(place, line)
-    if quiet:
-        echo(line.digest)
-        return
-    console = unwrapped_console()
-    for part in _result(line, plan.replication):
-        console.print(part)
-    for remark in done.outcome.remarks:
-        console.print(Text(printable(f"! {remark}"), style="bold yellow"))
-    echo(f"written to {place}: {LINE}")
+    say("comparing with the published figures")
+    found = line_of(plan, place, done.plan, done.values, done.outcome)
+    write_line(place, found)
+    remarks = done.outcome.remarks
+    record = {"directory": place, **asdict(found), "remarks": remarks}
+    show(
+        record, lambda: [*_result(found, plan.replication, remarks), f"written to {place}: {LINE}"], brief=found.digest
+    )
 
 
-def _result(line: Line, replication: Replication) -> Iterator[RenderableType]:
-    yield Text(printable(replication.claim), style="bold")
-    yield Text(printable(replication.study))
+def _result(found: Line, replication: Replication, remarks: Sequence[str]) -> Iterator[RenderableType]:
+    yield line(replication.claim, "bold")
+    yield line(replication.study)
     for difference in replication.differs:
-        yield Text(printable(f"not as in the study: {difference}"), style="dim")
+        yield line(f"not as in the study: {difference}", "dim")
     yield ""
     rows = [
         (
@@ -126,25 +119,27 @@ def _result(line: Line, replication: Replication) -> Iterator[RenderableType]:
             Text(outcome_of_figure(each), style="green" if each.is_hit else "red"),
             kind_of(each),
         )
-        for each in line.figures
+        for each in found.figures
     ]
     yield table(("figure", "published", "here", "outcome", "kind"), rows)
-    yield Text(HERE_SAID, style="dim")
-    took = f"{line.runs:,} runs, {line.calls:,} calls, {duration(line.seconds)} of runs, digest {line.digest[:16]}"
-    yield Text(f"hits: predicted {hits(line, fitted=False)}, fitted {hits(line, fitted=True)}; {took}")
+    yield line(HERE_SAID, "dim")
+    took = f"{found.runs:,} runs, {found.calls:,} calls, {duration(found.seconds)} of runs, digest {found.digest[:16]}"
+    yield line(f"hits: predicted {hits(found, fitted=False)}, fitted {hits(found, fitted=True)}; {took}")
+    for remark in remarks:
+        yield line(f"! {remark}", "bold yellow")
 
 
 def _listed(every: list[Entry]) -> Iterator[RenderableType]:
     """Yield a line for each replication, and the claim of each."""
     rows = []
     for each in every:
-        line, found = each.line, ["not run", *[NONE] * 4]
-        if line is not None:
-            found = [hits(line, fitted=False), hits(line, fitted=True), f"{line.runs:,}", duration(line.seconds)]
-            found.append("here" if each.is_own else "PRISM")
-        rows.append((each.name, *found))
+        last, cells = each.line, ["not run", *[NONE] * 4]
+        if last is not None:
+            cells = [hits(last, fitted=False), hits(last, fitted=True), f"{last.runs:,}", duration(last.seconds)]
+            cells.append("here" if each.is_own else "PRISM")
+        rows.append((each.name, *cells))
     yield table(("replication", "predicted", "fitted", "runs", "time of runs", "from"), rows)
-    yield Text("from: the runs of this directory (here), or those that come with PRISM", style="dim")
+    yield line("from: the runs of this directory (here), or those that come with PRISM", "dim")
     for each in every:
         yield ""
         yield Text.assemble((each.name, "bold"), f": {printable(load_replication(each.path).claim)}")

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import click
 
+from actors.cli.command import command
 from actors.cli.options import PackedOrDirectory
-from actors.cli.progress import Standing, progress_shown
+from actors.cli.render import show
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
 from actors.core.machine import not_installed
-from actors.display.console import echo
+from actors.display.work import Standing, progress_shown
 from actors.studies.experiments.record import ExperimentRecord, is_experiment, read_experiment_record
 
 OnRead = Callable[[int, int], None]
@@ -24,7 +25,7 @@ OnRead = Callable[[int, int], None]
 NO_PLOTS = not_installed("prism report draws with altair", "plots")
 
 
-@click.command()
+@command()
 @click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=PackedOrDirectory())
 @click.option(
     "--out",
@@ -49,10 +50,7 @@ NO_PLOTS = not_installed("prism report draws with altair", "plots")
 )
 @click.option("--force", is_flag=True, help="Replace FILE, and what is in DIR, if it is there already.")
 @TRUST
-@click.option("--quiet", "-q", is_flag=True, help="Show no progress, only where the file is.")
-def report(
-    paths: tuple[Path, ...], out: Path, files: tuple[str, ...], figures: Path | None, *, force: bool, quiet: bool
-) -> None:
+def report(paths: tuple[Path, ...], out: Path, files: tuple[str, ...], figures: Path | None, *, force: bool) -> None:
     """Write one HTML file about runs: pictures and tables.
 
     RUN is a run's directory. The file needs no network and no script, so it can be sent, archived and printed; it also
@@ -83,7 +81,7 @@ def report(
     def on_read(done: int, of: int) -> None:
         read[:] = done, of
 
-    with progress_shown(lambda: Standing(read[0], read[1], step[0]), quiet=quiet, has_lines=False):
+    with progress_shown(lambda: Standing(step[0], read[0], read[1]), has_lines=False):
         experiment = _experiment(paths, files, on_read)
         if experiment is None:
             runs = read_runs(paths, partial(step.__setitem__, 0), on_read)
@@ -97,7 +95,7 @@ def report(
             for name, picture in pictures(html):
                 on_step(name)
                 write_file(figures / name, picture)
-    echo(f"{out}: {len(content) / 1e6:,.1f} MB" if not quiet else str(out))
+    show({"file": out, "bytes": len(content)}, lambda: [f"{out}: {len(content) / 1e6:,.1f} MB"], brief=str(out))
 
 
 def _experiment(paths: Sequence[Path], files: Sequence[str], on_read: OnRead) -> ExperimentRecord | None:

@@ -3,38 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
-from functools import partial
+from contextlib import ExitStack
 from pathlib import Path
 
-import click
-
 from actors.cli.building import build_with_progress
-from actors.cli.help_sections import LOG, SectionedCommand
-from actors.cli.options import DETAILS, QUIET, RUN, TICKS, set_option, with_log_options
+from actors.cli.command import command, option
+from actors.cli.options import DETAILS, RUN, TICKS, set_option, with_log_options
+from actors.cli.render import show
 from actors.cli.run_command import run_and_report
 from actors.cli.trust import TRUST, ask_to_run_code
-from actors.display.console import echo
-from actors.display.starting import step_shown
+from actors.core.phase import DONE
+from actors.display.work import step_shown
 from actors.logs.output import say
 from actors.metrics.observation import observation
 from actors.runs.resume import Accepted, plan_resume, resume_run
 from actors.store.lock import locked
 from actors.store.manifest import read_manifest
 
+REFUSED = "If it refuses"
 READING = "reading the journal"
 """The step in which a run's files are read before it goes on."""
 
 
-@click.command(cls=SectionedCommand, sections={"If it refuses": ("--accept-settings", "--cut-damage"), **LOG})
+@command()
 @RUN
 @TICKS
 @set_option("metrics.enabled=true")
-@click.option("--accept-settings", is_flag=True, help="Go on with changed settings, if they cannot change the past.")
-@click.option("--cut-damage", is_flag=True, help="Cut off damage that no crash explains, and run the rest again.")
+@option(
+    "--accept-settings",
+    section=REFUSED,
+    is_flag=True,
+    help="Go on with changed settings, if they cannot change the past.",
+)
+@option(
+    "--cut-damage",
+    section=REFUSED,
+    is_flag=True,
+    help="Cut off damage that no crash explains, and run the rest again.",
+)
 @TRUST
 @DETAILS
-@QUIET
 @with_log_options
 def resume(  # one for each option
     path: Path,
@@ -43,7 +51,6 @@ def resume(  # one for each option
     *,
     accept_settings: bool,
     cut_damage: bool,
-    quiet: bool,
     details: bool,
 ) -> None:
     """Continue a run that ended early, or make a run longer.
@@ -59,14 +66,14 @@ def resume(  # one for each option
     ask_to_run_code(path, overrides)
     accepted = Accepted(settings=accept_settings, damage=cut_damage)
     with ExitStack() as served, locked(path):
-        build = partial(build_with_progress, quiet=quiet)
-        plan = plan_resume(path, ticks=ticks, overrides=overrides, accepted=accepted, build=build)
-        with nullcontext() if quiet else step_shown(READING):
+        plan = plan_resume(path, ticks=ticks, overrides=overrides, accepted=accepted, build=build_with_progress)
+        with step_shown(READING):
             run, notes = resume_run(plan)
         for note in notes:
-            say(note)
+            say(note, level="warning")
         if run.is_done:
             text = f"{path}: has all its {run.recorded.ticks:,} ticks; --ticks N makes it longer"
-            echo(run.digest if quiet else text)
+            record = {"directory": path, "status": DONE, "ticks": run.recorded.ticks, "digest": run.digest}
+            show(record, lambda: [text], brief=run.digest)
         else:
-            run_and_report(run, served.enter_context(observation(run.config)), quiet=quiet, details=details)
+            run_and_report(run, served.enter_context(observation(run.config)), details=details)

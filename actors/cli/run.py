@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
-
 from actors.cli.building import build_with_progress
-from actors.cli.help_sections import LOG, SectionedCommand
-from actors.cli.options import DETAILS, OUT, QUIET, TICKS, choose_config, run_name, with_log_options, with_settings
+from actors.cli.command import command
+from actors.cli.options import DETAILS, OUT, TICKS, choose_config, run_name, with_log_options, with_settings
 from actors.cli.run_command import run_and_report
 from actors.cli.trust import TRUST
 from actors.core.errors import ActorError
 from actors.factory.checks import no_effect_of
 from actors.factory.config_file import read_config
-from actors.logs.output import say
+from actors.logs.output import output, say
 from actors.metrics.observation import observation
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import create_run
@@ -25,16 +23,15 @@ from prism.errors import OracleUnavailableError
 from prism.no_effect import told
 
 
-@click.command(cls=SectionedCommand, sections=LOG)
+@command()
 @with_settings
 @TICKS
 @OUT
 @TRUST
 @DETAILS
-@QUIET
 @with_log_options
 def run(  # one for each option
-    config: Path | None, overrides: Sequence[str], ticks: int | None, out: Path | None, *, quiet: bool, details: bool
+    config: Path | None, overrides: Sequence[str], ticks: int | None, out: Path | None, *, details: bool
 ) -> None:
     """Run the simulation that CONFIG describes.
 
@@ -60,18 +57,18 @@ def run(  # one for each option
     """
     if ticks is not None:
         overrides = [*overrides, f"simulation.ticks={ticks}"]
-    path = choose_config(config, "running", quiet=quiet)
+    path = choose_config(config, "running")
     settings = read_config(path, overrides)
-    built = build_with_progress(settings, quiet=quiet)
-    for line in () if quiet else said_by(built.domain).understood:
+    built = build_with_progress(settings)
+    for line in said_by(built.domain).understood:
         say(line)
-    for line in () if quiet else told(no_effect_of(settings, built.domain)):
+    for line in () if output.is_quiet else told(no_effect_of(settings, built.domain)):
         say(line, level="warning")
     with observation(settings) as observed:  # before all else: a port in use must leave no run directory
         directory = RunDirectory.create(out, run_name(path))
         with locked(directory.path):
             try:
-                run_and_report(create_run(directory, settings, built), observed, quiet=quiet, details=details)
+                run_and_report(create_run(directory, settings, built), observed, details=details)
             except (OracleUnavailableError, ActorError):
                 directory.discard_unless_begun()
                 raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
@@ -11,15 +12,17 @@ from pathlib import Path
 from typing import TypeVar
 
 import anyio
+import msgspec
 
 from actors.cli.building import build_with_progress
-from actors.cli.end_of_run import render
+from actors.cli.end_of_run import parts_of_end
 from actors.cli.exit_codes import EXIT_SPENT
+from actors.cli.render import show
 from actors.core.errors import ungrouped
 from actors.core.phase import FALLBACK_SHARE, SPEND_CAP
-from actors.display.console import SafeConsole, echo
 from actors.display.progress import show_progress
-from actors.display.starting import GREETING, PREPARING, step_shown
+from actors.display.words import duration
+from actors.display.work import GREETING, PREPARING, Standing, progress_shown, step_shown
 from actors.factory.domains import show_of
 from actors.logs.output import output, say
 from actors.logs.setup import log_muted_streams, logging_to
@@ -72,20 +75,29 @@ class Terminal(Display):
         await show_progress(progress)
 
 
-def run_and_report(run: Run, observed: Observation, *, quiet: bool, details: bool = False) -> None:
+def run_and_report(run: Run, observed: Observation, *, details: bool = False) -> None:
     """Run, write and show the summary, and exit with the code of the run's end. The caller holds the run's lock."""
     share_one_heap()
-    if observed.address is not None and not quiet:
+    if observed.address is not None:
         say(f"metrics at {observed.address.url}/metrics")
-    host = Host(display=Display() if quiet else Terminal())
+    host = Host(display=Display() if output.is_quiet else Terminal())
     summary = anyio.run(execute_through_losses, run, host, observed)
-    if quiet:
-        echo(summary.digest)
-    else:
-        where = printable(str(run.directory.path))
-        SafeConsole().print(render(summary, where, show_of(run.config), details=details))
-        _print_fallbacks(summary, run.directory.path)
-        _print_resume_command(summary, run.directory.path, run.config.oracle)
+    path, going_on = run.directory.path, None
+    if not summary.is_done:
+        raised = (
+            f" --accept-settings --set oracle.{_cap(run.config.oracle)}=..." if summary.stopped_by == SPEND_CAP else ""
+        )
+        going_on = f"prism resume {path}{raised}"
+    show(
+        {"directory": path, "next": going_on, **msgspec.structs.asdict(summary)},
+        lambda: parts_of_end(summary, printable(str(path)), show_of(run.config), details=details),
+        brief=summary.digest,
+        is_narrow=True,
+    )
+    if not output.is_quiet:
+        _print_fallbacks(summary, path)
+    if going_on is not None:
+        say(f"stopped with a checkpoint; continue with: {going_on}")
     log_muted_streams(run.directory.log)
     if summary.stopped_by in {SPEND_CAP, FALLBACK_SHARE}:
         sys.exit(EXIT_SPENT)
@@ -98,7 +110,6 @@ def branch_and_report(
     branching: Callable[[Callable[[Simulation], None]], Awaitable[list[str]]],
     *,
     prepare: bool,
-    quiet: bool,
     details: bool = False,
 ) -> None:
     """Write a run that branches off another, run it, and report its end as `run_and_report` does.
@@ -111,16 +122,17 @@ def branch_and_report(
     with ExitStack() as served, locked(child.path):
         with ExitStack() as on_failure:
             on_failure.callback(child.discard)
-            notes = anyio.run(partial(with_progress, branching, quiet=quiet))
+            notes = anyio.run(partial(with_progress, branching))
             on_failure.pop_all()
         for note in notes:
-            say(note)
+            say(note, level="warning")
         if prepare:
-            echo(f"{child.path}: ready; run it with: prism resume {child.path}")
+            text = f"{child.path}: ready; run it with: prism resume {child.path}"
+            show({"directory": child.path, "next": f"prism resume {child.path}"}, lambda: [text], brief=text)
             return
-        run, _ = resume_run(plan_resume(child.path, build=partial(build_with_progress, quiet=quiet)))
+        run, _ = resume_run(plan_resume(child.path, build=build_with_progress))
         try:
-            run_and_report(run, served.enter_context(observation(run.config)), quiet=quiet, details=details)
+            run_and_report(run, served.enter_context(observation(run.config)), details=details)
         except OracleUnavailableError:
             if not run.has_new_ticks:
                 child.discard()
@@ -151,12 +163,6 @@ def _cap(oracle: OracleConfig) -> str:
     return "max_tokens" if oracle.max_calls is None else "max_calls"
 
 
-def _print_resume_command(summary: Summary, path: Path, oracle: OracleConfig) -> None:
-    if not summary.is_done:
-        raised = f" --accept-settings --set oracle.{_cap(oracle)}=..." if summary.stopped_by == SPEND_CAP else ""
-        say(f"stopped with a checkpoint; continue with: prism resume {path}{raised}")
-
-
 @contextmanager
 def logging_trouble() -> Iterator[None]:
     """Return a context in which warnings of ticks that are done again go to standard error.
@@ -174,9 +180,7 @@ def logging_trouble() -> Iterator[None]:
         yield
 
 
-async def with_progress(
-    function: Callable[[Callable[[Simulation], None]], Awaitable[T]], *, quiet: bool, after_s: float = 0.0
-) -> T:
+async def with_progress(function: Callable[[Callable[[Simulation], None]], Awaitable[T]], *, after_s: float = 0.0) -> T:
     """Call a function that runs simulations, one after the other, show their progress, and return its result."""
     simulations: list[Simulation] = []
     displays: list[anyio.CancelScope] = []
@@ -192,7 +196,7 @@ async def with_progress(
             def on_begin(simulation: Simulation) -> None:
                 is_anew = not simulations or simulation.tick < simulations[-1].tick  # and so not the next part of a run
                 simulations.append(simulation)
-                if is_anew and not quiet:
+                if is_anew and not output.is_quiet:
                     for before in displays:
                         before.cancel()
                     displays.append(anyio.CancelScope())
@@ -201,3 +205,24 @@ async def with_progress(
             result = await function(on_begin)
             tasks.cancel_scope.cancel()
     return result
+
+
+async def futures_shown(search: Callable[..., Awaitable[T]]) -> T:
+    """Return the result of a search in other futures of a run, and show its progress, with the time left."""
+    done, wanted, begun = 0, 0, time.monotonic()
+
+    def note(done_now: int, wanted_now: int) -> None:
+        nonlocal done, wanted, begun
+        if not done:
+            begun = time.monotonic()
+        done, wanted = done_now, wanted_now
+
+    def standing() -> Standing:
+        if done < 2:
+            return Standing("doing the run again")
+        each_s = (time.monotonic() - begun) / (done - 1)
+        pace = f"{1.0 / max(each_s, 1e-9):,.1f} a second, {duration(each_s * (wanted - done))} left"
+        return Standing(f"{done:,} of {wanted:,} other futures, {pace}", done, wanted)
+
+    with logging_trouble(), ungrouped(), progress_shown(standing):
+        return await search(on_progress=note)

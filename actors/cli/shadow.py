@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 import anyio
 import click
-from rich.console import Group, RenderableType
-from rich.text import Text
+from rich.console import RenderableType
 
-from actors.cli.help_sections import LOG, SectionedCommand
-from actors.cli.json_result import print_json
+from actors.cli.command import command
 from actors.cli.options import RUN, set_option, with_log_options
+from actors.cli.render import show, table
 from actors.cli.run_command import with_progress
-from actors.cli.tables import table
 from actors.cli.trust import TRUST, ask_to_run_code
-from actors.display.console import SafeConsole, echo
 from actors.runs.directory import RunDirectory
 from actors.runs.shadow import shadow
 from actors.store.lock import locked
@@ -36,7 +33,7 @@ def _check_share(_: click.Context, __: click.Parameter, share: float) -> float:
     return share
 
 
-@click.command(name="shadow", cls=SectionedCommand, sections=LOG)
+@command(name="shadow")
 @RUN
 @click.option(
     "--share",
@@ -49,9 +46,8 @@ def _check_share(_: click.Context, __: click.Parameter, share: float) -> float:
 )
 @set_option("oracle.backend=ollama")
 @TRUST
-@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON, and show no progress.")
 @with_log_options
-def shadow_command(path: Path, share: float, overrides: Sequence[str], *, as_json: bool) -> None:
+def shadow_command(path: Path, share: float, overrides: Sequence[str]) -> None:
     """Ask an oracle about turns that rules settled, and compare the two.
 
     It shows whether population.ambiguity leaves a model enough to decide. RUN is the run's directory; the run is
@@ -70,23 +66,21 @@ def shadow_command(path: Path, share: float, overrides: Sequence[str], *, as_jso
     read_manifest(path)
     ask_to_run_code(path, overrides)
     with locked(path):
-        found = anyio.run(partial(with_progress, partial(shadow, directory, share, overrides), quiet=as_json))
-    if as_json:
-        print_json(found)
-        return
-    SafeConsole().print(shadow_table(found))
-    echo(f"oracle: {found.oracle}; figures in {path / SHADOW}")
+        found = anyio.run(partial(with_progress, partial(shadow, directory, share, overrides)))
+    last = f"oracle: {found.oracle}; figures in {path / SHADOW}"
+    show(found, lambda: [*shadow_view(found), last], brief=str(path / SHADOW))
 
 
-def shadow_table(shadow: ShadowSummary) -> RenderableType:
-    """Return the distances of an oracle from rules, and the outcomes of the questions."""
+def shadow_view(shadow: ShadowSummary) -> Iterator[RenderableType]:
+    """Yield the distances of an oracle from rules, and the outcomes of the questions."""
     told = [each for each in shadow.divergence if each.questions]
     outcomes = ", ".join(f"{name} {count:,}" for name, count in shadow.outcomes.items()) or NOTHING_TO_ASK
     if not shadow.outcomes and shadow.share < 1.0:
         outcomes += f", in a share of {shadow.share:g} of such turns"
     line = f"  shadow questions: {outcomes}"
     if not told:
-        return Text(line)
+        yield line
+        return
     agreed = sum(each.agreement * each.questions for each in told) / sum(each.questions for each in told)
     states = Counter(each.trigger for each in told)
     distances, ratios = [], []
@@ -99,12 +93,7 @@ def shadow_table(shadow: ShadowSummary) -> RenderableType:
             shares = (f"{each.choices[who][option] / each.questions:.2%}" for who in (ORACLE, RULE))
             ratios.append((name, option, *shares, f"{ratio.ratio:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"))
     columns = ("trigger", ">questions", ">from rule", ">from embedded choice")
-    return Group(
-        table(columns, distances, "distance of the oracle from rules, on shadow questions, in bits"),
-        table(
-            ("trigger", "option", ">oracle", ">rule", ">ratio [95%]"),
-            ratios,
-            "how often the oracle takes an option, over the rule",
-        ),
-        Text(f"{line}; as the rule did: {agreed:.1%}"),
-    )
+    yield table(columns, distances, "distance of the oracle from rules, on shadow questions, in bits")
+    heads = ("trigger", "option", ">oracle", ">rule", ">ratio [95%]")
+    yield table(heads, ratios, "how often the oracle takes an option, over the rule")
+    yield f"{line}; as the rule did: {agreed:.1%}"

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import click
 
+from actors.cli.command import Group
 from actors.cli.options import Directory
 from actors.core.errors import run_directory_error
 from actors.core.machine import not_installed
@@ -21,7 +22,7 @@ from actors.runs.signals import EXIT_BASE, awaited, exit_at_the_next_one
 from actors.studies.experiments.driver import PROCESSES
 
 
-class FileGroup(click.Group):
+class FileGroup(Group):
     """A group whose first word may be a file: then it is run."""
 
     def resolve_command(
@@ -75,7 +76,7 @@ def interruptible(kept: str) -> Iterator[None]:
     def interrupt(kind: int, _: FrameType | None) -> NoReturn:
         received.append(signal.Signals(kind))
         exit_at_the_next_one()
-        say(f"{received[0].name}: ending; a second signal exits at once. {kept}")
+        say(f"{received[0].name}: ending; a second signal exits at once. {kept}", level="warning")
         raise KeyboardInterrupt
 
     before = {kind: signal.signal(kind, interrupt) for kind in awaited()}

@@ -13,10 +13,12 @@ from types import FrameType
 from typing import Any
 
 import click
-import msgspec
+from rich.console import RenderableType
 
-from actors.cli.help_sections import SectionedCommand
+from actors.cli.command import Group, option
+from actors.cli.render import show, table
 from actors.display.console import echo
+from actors.logs.output import output
 from actors.testing import (
     MEANINGS,
     Exchange,
@@ -77,14 +79,11 @@ def _fault(name: str) -> Fault:
         raise click.BadParameter(f"{name!r} is no fault; there are {', '.join(Fault)}") from None
 
 
-SERVE_SECTIONS = {
-    "Speed": ("--latency", "--p99", "--slots"),
-    "Faults": ("--faults", "--fault", "--fault-at", "--seed"),
-}
-"""The options of `prism testing serve` below titles."""
+SPEED, FAULTS = "Speed", "Faults"
+"""The titles of the options of `prism testing serve`."""
 
 
-@click.group()
+@click.group(cls=Group)
 def testing() -> None:
     """Serve a stand-in for a language model, to try a run with.
 
@@ -92,7 +91,7 @@ def testing() -> None:
     """
 
 
-@testing.command(cls=SectionedCommand, sections=SERVE_SECTIONS)
+@testing.command()
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on; whoever can reach it may ask."
 )
@@ -112,42 +111,53 @@ def testing() -> None:
     metavar="NAME",
     help="Name of a model that is offered; any other gets a 404. May be repeated.",
 )
-@click.option(
+@option(
     "--slots",
+    section=SPEED,
     type=click.IntRange(min=1),
     default=DEFAULT.slots,
     show_default=True,
     help="Calls that run at once; the others wait.",
 )
-@click.option(
-    "--latency", type=SECONDS, default=0.0, show_default=True, metavar="S", help="Seconds a call takes, on average."
+@option(
+    "--latency",
+    section=SPEED,
+    type=SECONDS,
+    default=0.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds a call takes, on average.",
 )
-@click.option(
+@option(
     "--p99",
+    section=SPEED,
     type=SECONDS,
     metavar="S",
     help="Make latencies log-normal, with this 99th percentile in seconds: 1 to 15 times --latency.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of latencies and faults.")
-@click.option(
+@option("--seed", section=FAULTS, type=int, default=0, show_default=True, help="Seed of latencies and faults.")
+@option(
     "--faults",
+    section=FAULTS,
     type=click.FloatRange(0, 1),
     default=0.0,
     show_default=True,
     metavar="SHARE",
     help="Share of the calls that fails, an equal part in each way; 0.05 is one call in twenty.",
 )
-@click.option(
+@option(
     "--fault",
     "shares",
+    section=FAULTS,
     multiple=True,
     callback=_faults,
     metavar="NAME=SHARE",
     help="Share of the calls that fails in this way, as in --fault hang=0.1, whatever --faults says. May be repeated.",
 )
-@click.option(
+@option(
     "--fault-at",
     "at",
+    section=FAULTS,
     multiple=True,
     callback=_faults_at,
     metavar="N=NAME",
@@ -159,7 +169,6 @@ def testing() -> None:
     metavar="FILE",
     help="Append each request to FILE once it has ended, a line of JSON each.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the counts at the end as one line of JSON.")
 def serve(**given: Any) -> None:
     """Serve a stand-in for a model, which fails as told.
 
@@ -178,14 +187,14 @@ def serve(**given: Any) -> None:
             on_exchange = stack.enter_context(_log(given["log"])) if given["log"] else None
             server = ModelServer(_settings(given), host=given["host"], port=given["port"], on_exchange=on_exchange)
             stack.enter_context(server)
-            echo(f"listening on {server.url}")
-            if not given["as_json"]:
+            echo(f"listening on {server.url}", err=output.as_json)
+            if not output.is_quiet:
                 echo(_hint(server))
             _wait_for_signal()
     except ModelServerError as error:
         raise click.ClickException(str(error)) from None
-    counts = server.statistics()
-    echo(msgspec.json.encode(counts).decode() if given["as_json"] else _report(counts, monotonic() - begun))
+    counts, seconds = server.statistics(), monotonic() - begun
+    show(counts, lambda: _report(counts, seconds))
 
 
 @testing.command()
@@ -196,8 +205,7 @@ def faults() -> None:
     to requests for the list of models.
     """
     width = max(map(len, Fault))
-    for fault, meaning in MEANINGS.items():
-        echo(f"{fault:{width}}  {meaning}")
+    show(MEANINGS, lambda: (f"{fault:{width}}  {meaning}" for fault, meaning in MEANINGS.items()))
 
 
 def _settings(given: dict[str, Any]) -> ServerSettings:
@@ -258,7 +266,7 @@ def _wait_for_signal() -> None:
             signal.signal(number, handler)
 
 
-def _report(counts: Statistics, seconds: float) -> str:
+def _report(counts: Statistics, seconds: float) -> list[RenderableType]:
     statuses = [f"{status}: {count:,}" for status, count in sorted(counts.statuses.items())]
     silent = counts.requests - sum(counts.statuses.values())
     rows = {
@@ -269,5 +277,4 @@ def _report(counts: Statistics, seconds: float) -> str:
         "requests by status": ", ".join([*statuses, *([f"none: {silent:,}"] if silent else [])]) or "none",
         "in slots at once": f"{counts.peak_busy:,} at most",
     }
-    width = max(map(len, rows))
-    return "\n" + "\n".join(f"{name:{width}}  {value}" for name, value in rows.items())
+    return ["", table(("", ""), [*rows.items()])]

@@ -38,7 +38,7 @@ def ask_to_run_code(path: Path, overrides: Sequence[str] = ()) -> None:
     if not unknown:
         return
     if known_code.trusts:
-        say(f"{path}: runs code as --trust says: {', '.join(_lines(unknown))}")
+        say(f"{path}: runs code as --trust says: {', '.join(_lines(unknown))}", level="warning")
     elif not _asks(path, unknown):
         raise untrusted(unknown)
     allow(unknown)

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
+from actors.cli.command import command
 from actors.cli.options import Directory
-from actors.display.console import echo
+from actors.cli.render import show
 from actors.runs.pack import unpack
 from prism.wording import counted
 
 
-@click.command()
+@command()
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(
     "--out",
@@ -28,4 +29,6 @@ def unpack_command(file: Path, out: Path | None) -> None:
     Nothing of a run's own code is executed.
     """
     directory, contents = unpack(file, out)
-    echo(f"{directory}: {counted(len(contents.files), 'file')}, each as it was packed by PRISM {contents.prism}")
+    line = f"{directory}: {counted(len(contents.files), 'file')}, each as it was packed by PRISM {contents.prism}"
+    record = {"directory": directory, "files": len(contents.files), "prism": contents.prism}
+    show(record, lambda: [line], brief=str(directory))

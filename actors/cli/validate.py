@@ -8,10 +8,11 @@ from pathlib import Path
 import click
 
 from actors.cli.building import build_with_progress
+from actors.cli.command import command
 from actors.cli.forecast import deliberation
 from actors.cli.options import choose_config, with_settings
+from actors.cli.render import show
 from actors.cli.trust import TRUST
-from actors.display.console import echo
 from actors.factory.checks import lines_of_domain, no_effect_of
 from actors.factory.config_file import read_config
 from actors.factory.oracle_backends import check_oracle
@@ -20,7 +21,7 @@ from prism.domain import said_by
 from prism.no_effect import told
 
 
-@click.command()
+@command()
 @with_settings
 @TRUST
 @click.option(
@@ -48,30 +49,31 @@ def validate(config: Path | None, overrides: Sequence[str], *, foretells: bool) 
 
         check_access(settings.metrics)
     check_oracle(settings)
-    simulation = settings.simulation
-    echo(
-        f"{path}: ok: {built.domain.size:,} agents, {simulation.rounds:,} rounds of {simulation.ticks_per_round} ticks "
-        f"({simulation.length:,} ticks), seed {simulation.seed}, oracle {settings.oracle.backend}"
-    )
-    for name, sha256 in built.inputs.items():
-        echo(f"{name}: ok: sha256 {sha256}")
+    simulation, deliberates = settings.simulation, deliberation(settings)
+    length = f"{simulation.rounds:,} rounds of {simulation.ticks_per_round} ticks ({simulation.length:,} ticks)"
     idle = told(no_effect_of(settings, built.domain))
-    for line in (*said_by(built.domain).understood, *lines_of_domain(settings, built.domain), *idle):
-        echo(line)
-    if (deliberates := deliberation(settings)) is not None:
-        echo(deliberates)
-    if foretells:
-        _print_forecast(settings)
+    notes = [*said_by(built.domain).understood, *lines_of_domain(settings, built.domain), *idle]
+    expected = _forecast(settings) if foretells else {}
+    lines = [
+        f"{path}: ok: {built.domain.size:,} agents, {length}, seed {simulation.seed}, oracle {settings.oracle.backend}",
+        *(f"{name}: ok: sha256 {sha256}" for name, sha256 in built.inputs.items()),
+        *(notes if deliberates is None else [*notes, deliberates]),
+        *(f"{name}: {text}" if name else text for name, text in expected.items()),
+    ]
+    record = {"config": path, "agents": built.domain.size, "ticks": simulation.length, "seed": simulation.seed}
+    record |= {"oracle": settings.oracle.backend, "inputs": built.inputs, "notes": notes, "forecast": expected}
+    show(record, lambda: lines)
 
 
-def _print_forecast(config: Config) -> None:
+def _forecast(config: Config) -> dict[str, str]:
+    """Return what the run needs of this machine and of a model, each in words."""
     from actors.cli.forecast import needed_rows, rows  # noqa: PLC0415  # it runs a simulation, and most checks need none
     from actors.runs.forecast import forecast  # noqa: PLC0415
 
     expected = forecast(config)
-    for name, text in needed_rows(config, expected):
-        echo(f"{name}: {text}")
-    if config.oracle.backend == "choice":
-        echo("oracle.backend is choice, which asks no model; a model would be asked as follows")
-    for name, text in rows(config, expected):
-        echo(f"{name}: {text}")
+    asks_none = {"": "oracle.backend is choice, which asks no model; a model would be asked as follows"}
+    return {
+        **dict(needed_rows(config, expected)),
+        **(asks_none if config.oracle.backend == "choice" else {}),
+        **dict(rows(config, expected)),
+    }

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 from msgspec.structs import asdict
-from rich.console import Group
+from rich.console import RenderableType
 from rich.text import Text
 
+from actors.cli.command import command
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.options import PackedOrDirectory
-from actors.cli.tables import NONE, interval, table
-from actors.core.files import write_json
-from actors.display.console import SafeConsole
+from actors.cli.render import NONE, interval, line, show, table
 from actors.factory.domains import show_of
 from actors.results.observed import Real, observed_configs, observed_economy, observed_feed, read_real, start_quarter
 from prism.config import Config
@@ -29,7 +29,7 @@ STYLES = {Agreement.MET: "green", Agreement.MISSED: "red", Agreement.UNKNOWN: "y
 WITHOUT_FILES = "shapes, minutes to half and hours are not compared: give files of real figures with --against"
 
 
-@click.command(name="validate-world")
+@command(name="validate-world")
 @click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=PackedOrDirectory())
 @click.option(
     "--against",
@@ -38,9 +38,8 @@ WITHOUT_FILES = "shapes, minutes to half and hours are not compared: give files 
     metavar="FILE",
     help="A CSV file of real figures (also .gz); may be given more than once. Its columns say what it is.",
 )
-@click.option("--json", "json_path", type=click.Path(path_type=Path, dir_okay=False), help="Write the facts here, too.")
 @click.option("--strict", is_flag=True, help="End with exit code 4 if a fact is missed or cannot be judged.")
-def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], json_path: Path | None, *, strict: bool) -> None:
+def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], *, strict: bool) -> None:
     """Compare runs with figures of the real world.
 
     RUN is a run's directory. Several runs of one configuration with different seeds are taken together. Each line shows
@@ -61,15 +60,18 @@ def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], json_path: P
     if "quarters" in show_of(config).pictures and not real.quarters:
         raise InputError("--against", "an economy is compared with quarterly figures, such as us-macro-quarterly.csv")
     facts, rule = _facts(configs, real), _scores(real.quarters, config)
-    if json_path is not None:
-        found = {"runs": [str(path) for path in paths], "against": files, "facts": facts}
-        of_rule = [{**asdict(each), "period": str(each.period)} for each in rule]
-        write_json(json_path, {**found, "rule": of_rule} if real.quarters else found, follows=True)
-    SafeConsole().print(_table(facts, paths))
-    if rule:
-        SafeConsole().print(_rule_table(rule))
-    if not files:
-        SafeConsole().print(Text(f"\n{WITHOUT_FILES}", style="dim"))
+    record: dict[str, Any] = {"runs": paths, "against": files, "facts": facts}
+    if real.quarters:
+        record["rule"] = [{**asdict(each), "period": str(each.period)} for each in rule]
+
+    def view() -> Iterator[RenderableType]:
+        yield from _fact_parts(facts, paths)
+        if rule:
+            yield from _rule_parts(rule)
+        if not files:
+            yield from ("", line(WITHOUT_FILES, "dim"))
+
+    show(record, view)
     if strict and any(fact.agreement != Agreement.MET for fact in facts):
         sys.exit(EXIT_THRESHOLD)
 
@@ -91,38 +93,36 @@ def _scores(quarters: Sequence[Figures], config: Config) -> list[Score]:
     return list({found.period: found for found in scores if found is not None}.values())
 
 
-def _rule_table(scores: Sequence[Score]) -> Group:
-    """Return the errors of the policy rule as a table, with an explanation."""
+def _rule_parts(scores: Sequence[Score]) -> Iterator[RenderableType]:
+    """Yield the errors of the policy rule as a table, with an explanation."""
     rows = (
         (
-            str(one.period),
-            f"{one.quarters:,}",
+            *(str(one.period), one.quarters),
             Text(f"{one.rmse:.2f}", style="green" if one.rmse < one.no_change_rmse else "yellow"),
-            f"{one.no_change_rmse:.2f}",
-            f"{one.bias:+.2f}",
-            _told(one.correlation, ".2f"),
-            _told(one.direction_share, ".0%"),
-            _told(one.commoner_direction_share, ".0%"),
+            *(f"{one.no_change_rmse:.2f}", f"{one.bias:+.2f}", _told(one.correlation, ".2f")),
+            *(_told(one.direction_share, ".0%"), _told(one.commoner_direction_share, ".0%")),
         )
         for one in scores
     )
     columns = ("period", ">quarters", ">RMSE", ">no change", ">bias", ">corr.", ">side", ">commoner")
+    yield ""
+    yield table(columns, rows, "the policy rule against the real interest rate")
     beaten = sum(one.rmse < one.no_change_rmse for one in scores)
-    notes = Text(
-        f"\none quarter ahead the rule is nearer than no change in {beaten} of {len(scores)} periods\n"
+    yield ""
+    yield line(f"one quarter ahead the rule is nearer than no change in {beaten} of {len(scores)} periods", "dim")
+    yield line(
         "RMSE, no change, bias: errors of the rule, of the last rate, and the rule's mean error, in points; side: "
         "share of the moves whose direction the rule's rate told; commoner: what always naming the commoner "
         "direction would have told",
-        style="dim",
+        "dim",
     )
-    return Group(table(columns, rows, "\nthe policy rule against the real interest rate"), notes)
 
 
 def _told(value: float | None, form: str) -> str:
     return NONE if value is None else f"{value:{form}}"
 
 
-def _table(facts: Iterable[Fact], paths: Sequence[Path]) -> Group:
+def _fact_parts(facts: Iterable[Fact], paths: Sequence[Path]) -> Iterator[RenderableType]:
     rows, notes = [], dict[str, list[str]]()
     for fact in facts:
         name = fact.name.replace("_", " ")
@@ -131,10 +131,10 @@ def _table(facts: Iterable[Fact], paths: Sequence[Path]) -> Group:
         rows.append((name, *numbers, _told(fact.distance, ".2f"), fact.limit, agrees))
         note = f"{fact.source}{fact.note and '. '}{fact.note[:1].upper()}{fact.note[1:]}"
         notes.setdefault(note, []).append(name)
-    runs = f"{paths[0]}" if len(paths) == 1 else f"{len(paths)} runs, {paths[0]} and others"
-    columns = ("fact", ">real", ">run", ">interval", ">distance", "limit", "agrees")
+    yield line(f"{paths[0]}" if len(paths) == 1 else f"{len(paths)} runs, {paths[0]} and others", "bold")
+    yield table(("fact", ">real", ">run", ">interval", ">distance", "limit", "agrees"), rows)
+    yield ""
     # A note on most facts names no fact.
     most = max(map(len, notes.values()))
-    about = {note: "" if len(names) == most > 1 else f"{', '.join(names)}: " for note, names in notes.items()}
-    lines = (Text(f"{about[note]}{note}", style="dim") for note in notes)
-    return Group(Text(runs, style="bold"), table(columns, rows), Text(), *lines)
+    for note, names in notes.items():
+        yield line(note if len(names) == most > 1 else f"{', '.join(names)}: {note}", "dim")

@@ -9,24 +9,23 @@ from pathlib import Path
 import anyio
 import click
 
+from actors.cli.command import command
+from actors.cli.exit_codes import EXIT_FAILED
 from actors.cli.options import PACKED_RUN, shown
+from actors.cli.render import show
 from actors.cli.run_command import with_progress
 from actors.cli.trust import TRUST, ask_to_run_code
-from actors.display.console import echo
 from actors.runs.directory import RunDirectory
 from actors.runs.verify import recompute, verify_run, without_replay
 
 NOT_DONE = "its numbers were not worked out again (--quick)"
 
-EXIT_DAMAGED = 1
 
-
-@click.command()
+@command()
 @PACKED_RUN
 @click.option("--quick", is_flag=True, help="Check CRCs and hashes only, and run nothing again.")
 @TRUST
-@click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
-def verify(path: Path, *, quick: bool, quiet: bool) -> None:
+def verify(path: Path, *, quick: bool) -> None:
     """Check every file of a run, and that the files agree.
 
     RUN is the run's directory. First the CRCs and hashes in its files are checked. Then the run is done again without a
@@ -43,8 +42,8 @@ def verify(path: Path, *, quick: bool, quiet: bool) -> None:
         checked = without_replay(checked, NOT_DONE)
     else:
         ask_to_run_code(path)
-        checked = anyio.run(partial(with_progress, partial(recompute, directory, checked), quiet=quiet))
-    for finding in checked.findings:
-        echo(f"{shown(path) / finding.file}: {finding.word}: {finding.detail}")
+        checked = anyio.run(partial(with_progress, partial(recompute, directory, checked)))
+    lines = [f"{shown(path) / finding.file}: {finding.word}: {finding.detail}" for finding in checked.findings]
+    show({"run": shown(path), "is_good": checked.is_good, "findings": checked.findings}, lambda: lines)
     if not checked.is_good:
-        sys.exit(EXIT_DAMAGED)
+        sys.exit(EXIT_FAILED)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import click
 
+from actors.cli.command import command
 from actors.cli.options import PackedOrDirectory, shown
+from actors.cli.render import show
 from actors.core.errors import RunDirectoryError
-from actors.display.console import echo
 from actors.store.listing import run_paths
 from actors.store.manifest import refuse_others
 from actors.studies.experiments.record import is_experiment
@@ -23,7 +24,7 @@ EXPLAIN = (sys.executable, "-P", "-m", "actors.cli", "explain")
 people's runs."""
 
 
-@click.command()
+@command()
 @click.argument("root", metavar="[RUN_OR_DIR]", default="runs", type=PackedOrDirectory())
 @click.option(
     "--host", default=HOST, show_default=True, help="Address to listen on; others than this machine need a token."
@@ -53,7 +54,7 @@ def view(root: Path, host: str, port: int, *, opens: bool) -> None:
         raise RunDirectoryError(f"{root}: cannot be listed: {error.strerror}") from None
 
     def ready(address: str) -> None:
-        echo(f"prism view: {address}  (Ctrl-C ends it)")
+        show({"address": address}, lambda: [f"prism view: {address}  (Ctrl-C ends it)"], brief=address)
         if opens:
             webbrowser.open(address)
 

@@ -16,16 +16,16 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.core.phase import WAITING, Phase
-from actors.display.console import SafeConsole, echo
+from actors.display.console import echo
 from actors.display.phase import phase_line, phase_words
 from actors.display.words import duration, share, usd
+from actors.display.work import LINE_EVERY_S, live_console
 from actors.logs.output import output, say_json
 from actors.runtime.simulation import Progress
 from prism.palette import Style, state_styles
 from prism.quoting import printable
 
 REFRESH_S = 0.25
-LINE_EVERY_S = 5.0
 REPLAYING = "doing recorded ticks again"
 WINDOW_S = 5.0
 """Rates are over this time."""
@@ -108,10 +108,8 @@ class Pace:
 
 async def show_progress(read: Callable[[], Progress]) -> None:
     """Show progress on standard error until cancelled."""
-    console = SafeConsole(stderr=True)
-    pace = Pace(read)
-    # A live table needs a terminal that can move the cursor.
-    if not console.is_terminal or console.is_dumb_terminal or output.is_json:
+    console, pace = live_console(), Pace(read)
+    if console is None:
         pace.now()  # otherwise the first line would have no rates
         while True:
             await anyio.sleep(LINE_EVERY_S)

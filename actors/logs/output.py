@@ -1,6 +1,7 @@
 """The log level and format of a process, and its messages on standard error: text, or a JSON object a line.
 
 Standard error is all text or all JSON. So `say` prints everything that a command writes there beside its log.
+Standard output has the result of a command alone: for a person, or as JSON.
 """
 
 from __future__ import annotations
@@ -20,18 +21,26 @@ LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNI
 
 
 class Output:
-    """The level and the format of everything on standard error. There is one for the process: `output`.
+    """The looks of everything that a process prints. There is one for the process: `output`.
 
-    Neither is a setting of a run, because equal runs may be looked at in different ways.
+    None of it is a setting of a run, because equal runs may be looked at in different ways.
     """
 
     def __init__(self) -> None:
-        self.level = logging.INFO
-        self.format: Format = "text"
+        self.reset()
 
     def reset(self) -> None:
         """Return to the defaults, for another command in the same process."""
-        self.level, self.format = logging.INFO, "text"
+        self.level = logging.INFO
+        self.format: Format = "text"
+        self.show_results()
+
+    def show_results(self) -> None:
+        """Return to results for a person, with progress."""
+        self.is_quiet = False
+        """True if no progress and no message below a warning is shown: with `--quiet`, and with `--json`."""
+        self.as_json = False
+        """True if the result is JSON: with `--json`."""
 
     @property
     def is_json(self) -> bool:
@@ -44,8 +53,10 @@ output = Output()
 def say(message: str, *, level: str = "info") -> None:
     """Print a message to the user on standard error: a line of text after `prism: `, or the JSON object `message`.
 
-    Text shows messages of every level: they are about the command, and `--quiet` leaves them out.
+    Text shows messages of every level: they are about the command, and `--quiet` leaves out those of level info.
     """
+    if output.is_quiet and level == "info":
+        return
     if output.is_json:
         say_json(level, "message", message=message)
     else:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import duckdb
 import msgspec
@@ -89,12 +89,20 @@ def export(
     return Exported(out, rows, left_out, size, notes)
 
 
-def answered(paths: Sequence[Path], sql: str, on_progress: Callable[[Progress], None] = lambda _: None) -> str:
-    """Return the result of a query as text. The arguments and errors are as for `export`."""
+def answered(
+    paths: Sequence[Path], sql: str, on_progress: Callable[[Progress], None] = lambda _: None, *, as_rows: bool = False
+) -> Any:
+    """Return the result of a query as text, or as a list with a mapping for each row.
+
+    The other arguments and errors are as for `export`.
+    """
     runs = [Recorded(path, name) for path, name in zip(paths, names_of(paths), strict=True)]
     whole = sum(run.journal_bytes for run in runs)
     with Tables(runs, lambda read: on_progress(Progress(read, whole))) as tables, tables.reading(QUERY):
-        return str(with_texts(tables.query(sql))).rstrip()
+        found = with_texts(tables.query(sql))
+        if as_rows:
+            return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+        return str(found).rstrip()
 
 
 def _facts(tables: Tables, names: Sequence[str]) -> dict[str, str]:

@@ -114,4 +114,4 @@ def test_every_prism_command_is_understood() -> None:
                 found, command, rest = command.resolve_command(click.Context(command), words[1:])
                 words = [found or "", *rest]
             assert command is not None, line
-            command.make_context(words[0], words[1:])
+            command.make_context(words[0], words[1:]).close()

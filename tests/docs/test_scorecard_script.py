@@ -39,8 +39,10 @@ def real_cascades() -> str:
 def test_the_script_and_the_command_have_the_same_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def run(*arguments: str) -> None:
-        assert run_prism(monkeypatch, capsys, *arguments).code == 0
+    def run(*arguments: str) -> str:
+        ended = run_prism(monkeypatch, capsys, *arguments)
+        assert ended.code == 0
+        return ended.out
 
     monkeypatch.setattr(concentration, "MONTH_RESAMPLES", 4)  # the script has no intervals
     monkeypatch.chdir(tmp_path)
@@ -52,8 +54,8 @@ def test_the_script_and_the_command_have_the_same_numbers(
         run("run", "run.yaml", "--set", seeded, "--out", name, "--quiet")
     tables = ["--to", "csv", "--out", "tables", "--tables", "runs,agents,posts,rounds"]
     run("export", *names, *tables)
-    run("validate-world", *names, "--against", "real.csv", "--json", "facts.json")
-    ours = {fact["name"]: fact for fact in json.loads(Path("facts.json").read_text())["facts"]}
+    printed = run("validate-world", *names, "--against", "real.csv", "--json")
+    ours = {fact["name"]: fact for fact in json.loads(printed)["facts"]}
     monkeypatch.setattr(sys, "argv", [str(SCRIPT), "tables", "real.csv"])
     runpy.run_path(str(SCRIPT), run_name="__main__")
     theirs = json.loads(capsys.readouterr().out)

@@ -9,6 +9,8 @@ from rich.console import Console
 
 from actors.cli import building
 from actors.cli.building import build_with_progress
+from actors.display import work
+from actors.logs.output import output
 from prism.config import Config, PopulationConfig
 
 SMALL = Config(population=PopulationConfig(size=20))
@@ -25,13 +27,14 @@ def test_a_large_one_is_announced_and_a_quiet_one_is_not(
     monkeypatch.setattr(building, "SHOWN_FROM", 20)
     build_with_progress(SMALL)
     assert capsys.readouterr().err.startswith("prism: drawing who of 20 people follows whom\n")
-    build_with_progress(SMALL, quiet=True)
+    monkeypatch.setattr(output, "is_quiet", True)
+    build_with_progress(SMALL)
     assert capsys.readouterr().err == ""
 
 
 def test_a_terminal_shows_the_step_and_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.StringIO()
-    monkeypatch.setattr(building, "SafeConsole", lambda **_: Console(file=screen, force_terminal=True, width=80))
+    monkeypatch.setattr(work, "SafeConsole", lambda **_: Console(file=screen, force_terminal=True, width=80))
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(building, "SHOWN_FROM", 20)
     build_with_progress(SMALL)

@@ -1,15 +1,95 @@
-"""`prism doctor` and `--help`."""
+"""`prism --help`, for people and for programs, and `prism doctor`. The help imports no command."""
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 
 import click
 import pytest
 
 from actors.cli.app import SECTIONS, cli
+from actors.cli.command import Command
+from actors.cli.exit_codes import EXIT_CODES
 from tests.catalogue import catalogue
 from tests.command import Prism
+from tests.paths import ROOT
+
+HEAVY = {
+    *(
+        "altair",
+        "anyio",
+        "httpx",
+        "igraph",
+        "msgspec",
+        "numpy",
+        "ollama",
+        "prometheus_client",
+        "rich",
+        "vl_convert",
+        "yaml",
+    ),
+}
+UNUSED_BY_A_RUN_OF_PEOPLE = {"altair", "httpx", "igraph", "ollama", "prism.economy.domain", "prometheus_client"}
+
+
+COMMANDS = {name: named for commands in SECTIONS.values() for name, named in commands.items()}
+
+
+def modules_after(*arguments: str) -> set[str]:
+    """What a process of its own has imported when the command has ended."""
+    script = """
+import sys
+from actors.cli.app import cli
+try:
+    cli.main(sys.argv[1:], standalone_mode=False)
+finally:
+    print("\\nIMPORTED", *sys.modules)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", script, *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return set(ended.stdout.rpartition("IMPORTED")[2].split())
+
+
+def command(name: str) -> click.Command:
+    found = cli.get_command(click.Context(cli), name)
+    assert found is not None
+    return found
+
+
+@catalogue("name", COMMANDS)
+def test_the_help_lists_a_command_as_it_describes_itself(name: str) -> None:
+    assert command(name).name == name
+    assert COMMANDS[name] == command(name).get_short_help_str(limit=1000)
+
+
+def test_the_help_lists_every_command_in_its_section(prism: Prism) -> None:
+    shown = " ".join(prism("--help").out.split())
+    for title, commands in SECTIONS.items():
+        assert f" {title}: {' '.join(f'{name} {line}' for name, line in commands.items())} " in shown
+
+
+def test_a_name_that_is_nearly_a_command_is_answered_with_it(prism: Prism) -> None:
+    ended = prism("rnu")
+    assert ended.code == 2
+    assert "No such command 'rnu'" in ended.err
+    assert "Did you mean 'run'?" in ended.err
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_import_nothing_that_only_a_command_needs(option: str) -> None:
+    assert modules_after(option) & HEAVY == set()
+
+
+@pytest.mark.slow
+def test_a_run_of_people_imports_no_client_no_metrics_and_no_plotting(tmp_path_factory: pytest.TempPathFactory) -> None:
+    out = tmp_path_factory.mktemp("run") / "out"
+    imported = modules_after("run", "configs/friends.yaml", "--ticks", "1", "--quiet", "--out", str(out))
+    assert "prism.social.domain" in imported
+    assert imported & UNUSED_BY_A_RUN_OF_PEOPLE == set()
 
 
 def test_doctor_shows_versions_and_asks_the_oracle(prism: Prism) -> None:
@@ -19,20 +99,34 @@ def test_doctor_shows_versions_and_asks_the_oracle(prism: Prism) -> None:
     assert re.search(r"oracle choice +embedded, no server; answered '\w+' in \d+ us", ended.out)
 
 
-def test_each_command_is_in_one_section() -> None:
-    names = [name for commands in SECTIONS.values() for name in commands]
-    assert len(names) == len(set(names))
-    assert names == cli.list_commands(click.Context(cli))
-
-
-@catalogue("name", cli.list_commands(click.Context(cli)))
-def test_every_command_and_option_has_help(name: str) -> None:
-    command = cli.get_command(click.Context(cli), name)
-    assert command is not None
-    for each in [command, *(command.commands.values() if isinstance(command, click.Group) else ())]:
+@catalogue("name", COMMANDS)
+def test_every_command_has_help_and_its_result_as_json(name: str) -> None:
+    found = command(name)
+    for each in found.commands.values() if isinstance(found, click.Group) else [found]:
+        assert isinstance(each, Command)
         assert each.help, f"prism {name} {each.name} has no help"
-        options = [one for one in each.params if isinstance(one, click.Option) and not one.hidden]
+        options = [one for one in each.params if isinstance(one, click.Option)]
         assert [one.name for one in options if one.name != "help" and not one.help] == []
+
+
+def test_the_help_for_programs_has_every_command_option_and_exit_code(prism: Prism) -> None:
+    told = json.loads(prism("--help", "--json").out)
+    assert told["exit_codes"] == EXIT_CODES
+    assert list(told["commands"]) == list(COMMANDS)
+    options = {tuple(each.get("option", ())): each for each in told["commands"]["cause"]["parameters"]}
+    assert options["--budget",] == {
+        "option": ["--budget"],
+        "type": "integer range",
+        "min": 1,
+        "default": 500,
+        "help": "Undo at most N things, each in a future; of more, a sample. The futures of --draws are besides these.",
+    }
+    assert json.loads(prism("experiment", "plan", "--help", "--json").out)["command"] == "prism experiment plan"
+    assert told["commands"]["experiment"]["commands"]["plan"]["parameters"][0] == {
+        "argument": "FILE",
+        "type": "path",
+        "required": True,
+    }
 
 
 def test_an_error_of_the_system_that_names_no_file_has_its_kind_in_front(

@@ -16,7 +16,7 @@ design: {conditions: {small: {feed.size: 2}, large: {feed.size: 9}}}
 seeds: 2
 measures: {likes: likes}
 """
-COMMANDS = (("verify",), ("watch",), ("export", "--to=csv", "--out=tables"))
+COMMANDS = (("verify",), ("export", "--to=csv", "--out=tables"))
 
 
 def test_commands_for_runs_say_what_else_a_directory_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

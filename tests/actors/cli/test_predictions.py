@@ -111,12 +111,12 @@ def test_a_changed_plan_is_refused_in_one_line_that_names_the_part(
 @pytest.mark.usefixtures("sealed")
 def test_measured_figures_are_scored(prism: Prism) -> None:
     Path("first.csv").write_text("condition,measure,value\nchronological,likes,30\nrandom,likes,35\nrandom,likes,37\n")
-    first = json.loads(prism(*SCORE, "--data", "first.csv", "--json", "-").out)
+    first = json.loads(prism(*SCORE, "--data", "first.csv", "--json").out)
     assert [each["observed"] for each in first["scores"]] == [30.0, 6.0]
     assert [each["score"]["holds"] for each in first["scores"]] == [[True, True], [False, True]]
     assert first["notes"] == []
     Path("second.csv").write_text("measure,condition,minus,value,source\nlikes,random,chronological,-70,survey\n")
-    second = json.loads(prism(*SCORE, "--data", "second.csv", "--json", "-").out)
+    second = json.loads(prism(*SCORE, "--data", "second.csv", "--json").out)
     assert [each["observed"] for each in second["scores"]] == [None, -70.0]
     assert second["scores"][1]["score"]["holds"] == [False, False]
     assert second["notes"] == ["predicted, and without an outcome: likes: chronological"]
@@ -133,12 +133,12 @@ def test_an_experiment_scores_the_predictions_that_its_file_names(prism: Prism) 
     assert ", before the first run by this machine's clock and files, " in found["text"]
     assert "Lower bits and CRPS are better" in ran.out
     assert (found["text"] in ran.out, found["notes"]) == (True, [])
-    scored = prism(*SCORE, "--json", "-")
+    scored = prism(*SCORE, "--json")
     assert json.loads(scored.out) == found
     assert prism("report", "experiments/e").code == 0
     assert found["seal"] in Path("report.html").read_text()
     assert prism(*SEAL, "--to", "late.json", "--seen").code == 0
-    late = json.loads(prism("experiment", "score", "e.yaml", "late.json", "--json", "-").out)
+    late = json.loads(prism("experiment", "score", "e.yaml", "late.json", "--json").out)
     assert late["notes"] == [
         "sealed when 6 runs of the experiment could be seen: this is no prediction",
         "A. Author has sealed 1 other file of predictions of this experiment, which are in seals",
@@ -160,7 +160,7 @@ def test_runs_that_were_moved_away_while_predictions_were_sealed_are_noticed(pri
     cells.rename("away")
     assert prism(*SEAL).code == 0
     Path("away").rename(cells)
-    scored = json.loads(prism(*SCORE, "--json", "-").out)
+    scored = json.loads(prism(*SCORE, "--json").out)
     assert "not known to be from before the runs" in scored["text"]
     assert "a run of it was begun at" in scored["notes"][0]
 

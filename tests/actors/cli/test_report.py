@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from actors.cli.end_of_run import render
+from actors.cli.end_of_run import parts_of_end
 from actors.runs.summary import Summary, summarise
 from prism.config import Config
 from prism.llm import OracleStatistics
@@ -21,7 +21,8 @@ from tests.schedules import run_scheduled
 
 def shown(summary: Summary, width: int, *, details: bool = True) -> list[str]:
     console = Console(file=io.StringIO(), width=width, force_terminal=False)
-    console.print(render(summary, "runs/soak-001", Show(Config()), details=details))
+    for part in parts_of_end(summary, "runs/soak-001", Show(Config()), details=details):
+        console.print(part)
     assert isinstance(console.file, io.StringIO)
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
 

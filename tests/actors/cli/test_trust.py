@@ -98,7 +98,6 @@ LOOKS = {
     "chart --coverage": ("chart", "--coverage", "RUN"),
     "runs": ("runs", "."),
     "verify --quick": ("verify", "RUN", "--quick"),
-    "watch": ("watch", "RUN", "--once"),
     "validate-world": ("validate-world", "RUN"),
     "pack": ("pack", "RUN", "--out", "OUT"),
     "doctor its configuration": ("doctor", f"RUN/{CONFIG}"),
@@ -111,7 +110,6 @@ NAME_TRUST = {
 """Those that cannot show all, because only the code of a domain could tell: they say so, and name --trust."""
 FAIL = {
     *(NAME_TRUST - {("export", "domain")}),
-    *((name, kind) for name in ("watch",) for kind in ("chart", "domain")),
     ("validate-world", "domain"),
 }
 """Those that have nothing to show."""

@@ -15,7 +15,7 @@ from tests.command import prism_alone
 from tests.recorded import LIVE, content, make_run
 from tests.standin import ModelServer
 
-FEW = ("--of", "likes", "--by", "people", "--budget", "4", "--draws", "0", "--json", "-")
+FEW = ("--of", "likes", "--by", "people", "--budget", "4", "--draws", "0", "--json")
 
 
 @pytest.fixture(scope="module")

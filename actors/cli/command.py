@@ -1,0 +1,179 @@
+"""The classes of commands: a lazy group, help in sections, `--json`, and `--help --json`.
+
+A command is declared with `@command()`. It computes one record and gives it to `actors.cli.render.show`, which prints
+it for a person, or as JSON with `--json`. Nothing of this is repeated in the command.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from importlib import import_module
+from inspect import cleandoc
+from typing import Any
+
+import click
+
+from actors.cli.exit_codes import EXIT_CODES
+from actors.logs.output import output
+
+HELP = {"-h", "--help"}
+KEPT = ("required", "multiple", "default", "envvar", "help")
+"""The facts on a parameter that `--help --json` has, beside its names and its type."""
+
+
+class Option(click.Option):
+    """An option whose help stands below a title.
+
+    Args:
+        section: the title; options without one come first.
+    """
+
+    def __init__(self, *arguments: Any, section: str = "Options", **given: Any) -> None:
+        super().__init__(*arguments, **given)
+        self.section = section
+
+
+def _choose(ctx: click.Context, chosen: click.Parameter, value: bool) -> None:
+    """Note that the result is to be JSON, or one line at most."""
+    if value:
+        output.is_quiet = True
+        output.as_json |= chosen.name == "as_json"
+        ctx.call_on_close(output.show_results)
+
+
+OF_RESULTS = "Output"
+"""The section of the options that say what is printed."""
+QUIET = Option(
+    ["--quiet", "-q", "is_quiet"],
+    section=OF_RESULTS,
+    is_flag=True,
+    expose_value=False,
+    callback=_choose,
+    help="Show no progress, and of the result one line at most: a digest, a path.",
+)
+JSON = Option(
+    ["--json", "as_json"],
+    section=OF_RESULTS,
+    is_flag=True,
+    expose_value=False,
+    callback=_choose,
+    help="Print the result as JSON, or with --help the help; show no progress.",
+)
+
+
+class Described(click.Command):
+    """A command that describes itself as JSON, with `--help --json`, and its options by section."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments, or print the description and end."""
+        given = set(args)
+        if "--json" in given and given & HELP and (given <= {"--json", *HELP} or not isinstance(self, click.Group)):
+            told = {**description(self, ctx), "exit_codes": EXIT_CODES}
+            from actors.display.console import echo  # noqa: PLC0415  # the help for people needs no rich
+
+            echo(json.dumps(told, indent=1, default=str))
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options by section."""
+        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for each in self.get_params(ctx):
+            if isinstance(each, click.Option) and (record := each.get_help_record(ctx)) is not None:
+                sections.setdefault(getattr(each, "section", "Options"), []).append(record)
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+class Command(Described):
+    """A command with a result: it has `--quiet` and `--json`."""
+
+    def __init__(self, *arguments: Any, **given: Any) -> None:
+        super().__init__(*arguments, **given)
+        self.params += [QUIET, JSON]
+
+
+class Group(Described, click.Group):
+    """A group of commands with results."""
+
+    command_class = Command
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, and then the commands."""
+        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+command = partial(click.command, cls=Command)
+option = partial(click.option, cls=Option)
+
+
+class LazyGroup(Group):
+    """A group that knows the help line of each command, so that `--help` imports none of them.
+
+    Args:
+        sections: `{title: {name: its help line}}`, as the help lists them. The command NAME is `NAME_command`, or else
+            `NAME`, in the module `actors.cli.NAME`, with `_` for `-`. A test compares its line with its own help.
+    """
+
+    def __init__(self, *, sections: Mapping[str, Mapping[str, str]], **given: Any) -> None:
+        self.sections = sections
+        self.named = {name: line for commands in sections.values() for name, line in commands.items()}
+        # Placeholders: click suggests their names for a name that does not exist.
+        super().__init__(commands={name: click.Command(name) for name in self.named}, **given)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
+        """Return the names in the order of the help."""
+        return list(self.named)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import and return the command of this name; None if there is none."""
+        if cmd_name not in self.named:
+            return None
+        word = cmd_name.replace("-", "_")
+        found = vars(import_module(f"actors.cli.{word}"))
+        result: click.Command = found.get(f"{word}_command") or found[word]
+        return result
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except EOFError as error:  # Click would take it for the end of a person's input, as after an interruption
+            raise RuntimeError("a file ended early") from error
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write a table of commands for each section, without importing them."""
+        width = max(map(len, self.named))
+        for title, commands in self.sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), line) for name, line in commands.items()])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the exit codes."""
+        with formatter.section("Exit codes"):
+            formatter.write_dl([*EXIT_CODES.items()])
+
+
+def description(of: click.Command, ctx: click.Context) -> dict[str, Any]:
+    """Return everything that the help of a command says, and of a group that of all its commands, as a tree."""
+    parameters: list[dict[str, Any]] = []
+    for each in of.get_params(ctx):
+        told = each.to_info_dict()
+        is_option = isinstance(each, click.Option)
+        name = {"option": each.opts} if is_option else {"argument": each.human_readable_name.strip("[]")}
+        kind = {fact: told["type"][fact] for fact in ("choices", "min", "max") if told["type"].get(fact) is not None}
+        typed = {"flag": True} if told.get("is_flag") else {"type": told["type"]["name"], **kind}
+        many = {"many": True} if each.nargs == -1 else {}
+        facts = {fact: told[fact] for fact in KEPT if told.get(fact) not in (None, False)}
+        parameters.append({**name, **typed, **many, **facts})
+    text = cleandoc(of.help or "").replace("\b\n", "")
+    found: dict[str, Any] = {"command": ctx.command_path, "help": text, "parameters": parameters}
+    if isinstance(of, click.Group):
+        inner = ((name, of.get_command(ctx, name)) for name in of.list_commands(ctx))
+        found["commands"] = {
+            name: description(each, click.Context(each, parent=ctx, info_name=name)) for name, each in inner if each
+        }
+    return found

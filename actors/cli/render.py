@@ -1,0 +1,169 @@
+"""The one renderer of results: a command computes a record, and `show` prints it.
+
+With `--json` a record is printed as JSON. For a person it is printed as the parts of its view: lines and tables. A
+command without a view of its own gets one from the names of the record's fields, of which the last word is the unit.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from actors.display.console import SafeConsole, echo, unwrapped_console
+from actors.display.words import amount_of, duration, usd
+from actors.logs.output import output
+from prism.quoting import printable
+
+NONE: Final = "-"
+"""The cell of a value that there is not."""
+UNITS: Final[Mapping[str, Callable[[float], str]]] = {
+    "s": duration,
+    "bytes": amount_of,
+    "usd": usd,
+    "share": "{:.1%}".format,
+}
+"""`{last word of a name: how its numbers are shown}`."""
+
+View = Callable[[], Iterable[RenderableType]]
+
+
+def show(record: Any, view: View | None = None, *, brief: str = "", is_narrow: bool = False) -> None:
+    """Print the result of a command.
+
+    Args:
+        record: a tree of structs, dataclasses, mappings, sequences and plain values.
+        view: returns its lines and tables; without it they follow from the record. A text is printed as it is, and a
+            `line` is wrapped to the width of a terminal.
+        brief: the line that `--quiet` leaves of them, if any.
+        is_narrow: lay it out in 80 columns where there is no terminal; otherwise nothing is wrapped there.
+    """
+    if output.as_json:
+        print_json(record)
+    elif output.is_quiet:
+        if brief:
+            echo(brief)
+    else:
+        console = SafeConsole() if is_narrow else unwrapped_console()
+        for part in parts_of(_tree(record)) if view is None else view():
+            if isinstance(part, str):
+                echo(part)
+            else:
+                console.print(part)
+
+
+def print_json(record: Any) -> None:
+    """Print a record as JSON that holds no character which is not printable; and only ASCII, on other than UTF-8."""
+    text = msgspec.json.format(msgspec.json.encode(_tree(record)), indent=2).decode()
+    is_plain = str.isprintable if (sys.stdout.encoding or "utf-8").lower().startswith("utf") else str.isascii
+
+    def escaped(character: str) -> str:  # above 16 bits, as the two halves of UTF-16
+        halves = character.encode("utf-16-be").hex()
+        return "".join(f"\\u{halves[at : at + 4]}" for at in range(0, len(halves), 4))
+
+    # Outside its strings, JSON has only printable ASCII and line ends, so all other characters may be escaped.
+    echo("".join(each if is_plain(each) or each == "\n" else escaped(each) for each in text))
+
+
+def _tree(record: Any) -> Any:
+    """Return a record as mappings, lists and plain values."""
+    if isinstance(record, tuple) and hasattr(record, "_asdict"):
+        record = record._asdict()
+    if isinstance(record, Mapping):
+        return {str(name): _tree(value) for name, value in record.items()}
+    if isinstance(record, list | tuple):
+        return [_tree(value) for value in record]
+    return msgspec.json.decode(msgspec.json.encode(record, enc_hook=str))
+
+
+def parts_of(record: Any, title: str | None = None) -> Iterator[RenderableType]:
+    """Yield the lines and tables of a tree: names with their values, then a table for each list of records."""
+    if not isinstance(record, Mapping):
+        rows = record if isinstance(record, list) else [record]
+        if rows and all(isinstance(row, Mapping) for row in rows):
+            names = list(dict.fromkeys(name for row in rows for name in row))
+            are_numbers = {name: all(isinstance(row.get(name), int | float | None) for row in rows) for name in names}
+            columns = [f"{'>' if are_numbers[name] else ''}{_words(name)}" for name in names]
+            yield table(columns, [[told(row.get(name), name) for name in names] for row in rows], title)
+        else:
+            yield from map(told, rows)
+        return
+    nested = {name: value for name, value in record.items() if isinstance(value, Mapping | list) and value}
+    listed = {name for name, value in nested.items() if isinstance(value, list) and not isinstance(value[0], Mapping)}
+    plain = {name: value for name, value in record.items() if name not in nested or name in listed}
+    if title:
+        yield Text(title, style="bold")
+    if plain:
+        yield facts((_words(name), told(value, name)) for name, value in plain.items())
+    for name, value in nested.items():
+        if name not in listed:
+            yield from parts_of(value, _words(name))
+
+
+def _words(name: str) -> str:
+    """Return a field's name in words, without its unit."""
+    *words, last = name.split("_")
+    return " ".join(words if words and last in UNITS and last != "share" else [*words, last])
+
+
+def told(value: Any, name: str = "") -> str:
+    """Return a value as a text, a number in the unit that is the last word of its name."""
+    if value is None or value == []:
+        return NONE
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float) and (unit := UNITS.get(name.rpartition("_")[2])) is not None:
+        return unit(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:z.4g}"
+    return ", ".join(told(each, name) for each in value) if isinstance(value, list) else str(value)
+
+
+def line(text: str, style: str = "") -> Text:
+    """Return a line in a style."""
+    return Text(printable(text), style=style)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> RenderableType:
+    """Return a table whose texts are data.
+
+    Args:
+        columns: their names, `>` before that of a column of numbers, which is to the right and never broken. Without
+            any name the table has no head.
+        rows: texts, or values that are shown as `told` shows them.
+    """
+    made = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        header_style="bold",
+        pad_edge=False,
+        show_header=any(name.strip(">") for name in columns),
+    )
+    for name in columns:
+        is_number = name.startswith(">")
+        made.add_column(name.lstrip(">"), justify="right" if is_number else "left", no_wrap=is_number, overflow="fold")
+    for row in rows:
+        made.add_row(*(cell if isinstance(cell, Text) else Text(printable(told(cell))) for cell in row))
+    return made
+
+
+def facts(rows: Iterable[tuple[str, str]]) -> Table:
+    """Return names in bold, each with its text."""
+    made = Table.grid(padding=(0, 2))
+    for name, text in rows:
+        made.add_row(Text(name, style="bold"), Text(printable(text), overflow="fold"))
+    return made
+
+
+def interval(low: float | None, high: float | None, form: str = ".4g") -> str:
+    """Return an interval in words; `-` if there is none."""
+    return NONE if low is None or high is None else f"{low:z{form}} to {high:z{form}}"
