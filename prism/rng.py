@@ -102,6 +102,7 @@ class Draw(IntEnum):
     SURVEY_NORMAL = 1012
     CAUSE_SAMPLE = 1013
     OTHER_DRAWS = 1014
+    OPTION_ORDER = 1015
 
 
 def uniform(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> float:

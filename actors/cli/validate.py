@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import anyio
 import click
 
 from actors.cli.building import build_with_progress
@@ -18,6 +19,7 @@ from actors.factory.config_file import read_config
 from actors.factory.oracle_backends import check_oracle
 from prism.config import Config
 from prism.domain import said_by
+from prism.llm.prompt import NEEDED
 from prism.no_effect import told
 
 
@@ -31,12 +33,15 @@ from prism.no_effect import told
     help="Rehearse the beginning without a model, and say about how much time, memory and disk it takes, and how many "
     "calls, tokens, dollars and hours of a model.",
 )
-def validate(config: Path | None, overrides: Sequence[str], *, foretells: bool) -> None:
+@click.option(
+    "--prompt", "prompts", is_flag=True, help="Show the prompt of the run's first question, and what was filled in."
+)
+def validate(config: Path | None, overrides: Sequence[str], *, foretells: bool, prompts: bool) -> None:
     """Check a configuration and its files, and say what would be run.
 
     Without CONFIG it is prism.yaml of this directory, or else the default configuration that comes with PRISM. All
     that a run makes before its first tick is made here, too: seconds for each million people. --forecast takes some
-    seconds more.
+    seconds more. --prompt asks no model: it shows what one would be asked.
 
     Prints one line for each input file with its SHA-256. A mistake is one line that names the file, the key and the
     line, and what was expected; the exit code is then 3.
@@ -54,15 +59,37 @@ def validate(config: Path | None, overrides: Sequence[str], *, foretells: bool) 
     idle = told(no_effect_of(settings, built.domain))
     notes = [*said_by(built.domain).understood, *lines_of_domain(settings, built.domain), *idle]
     expected = _forecast(settings) if foretells else {}
+    prompt = _prompt(settings) if prompts else []
     lines = [
         f"{path}: ok: {built.domain.size:,} agents, {length}, seed {simulation.seed}, oracle {settings.oracle.backend}",
         *(f"{name}: ok: sha256 {sha256}" for name, sha256 in built.inputs.items()),
         *(notes if deliberates is None else [*notes, deliberates]),
         *(f"{name}: {text}" if name else text for name, text in expected.items()),
+        *(line for part, text in prompt for line in (f"--- {part}", text)),
     ]
     record = {"config": path, "agents": built.domain.size, "ticks": simulation.length, "seed": simulation.seed}
     record |= {"oracle": settings.oracle.backend, "inputs": built.inputs, "notes": notes, "forecast": expected}
+    record["prompt"] = [{"part": part, "text": text} for part, text in prompt]
     show(record, lambda: lines)
+
+
+def _prompt(config: Config) -> list[tuple[str, str]]:
+    """Return the roles and texts of the first prompt of a run, and last the texts that were filled in."""
+    from actors.runs.forecast import MeasuringModel, first_question  # noqa: PLC0415  # as in `_forecast`
+    from prism.llm.oracle import SocialModelOracle  # noqa: PLC0415
+
+    asked = first_question(config)
+    if asked is None:
+        return [("prompt", "the beginning of the run has no question")]
+    oracle = asked.domain.oracle(model := MeasuringModel())
+    anyio.run(asked.put_to, oracle)
+    parts: list[tuple[str, str]] = [(message.role, message.content) for message in model.messages]
+    if not isinstance(oracle, SocialModelOracle):
+        return parts
+    prompt = oracle.prompt(*asked.question)
+    texts = {name: prompt.value(name) for name in prompt.template.placeholders if name not in NEEDED}
+    filled = [f"{{{name}}}: {text}" for name, text in texts.items() if text]
+    return [*parts, (f"filled in: template {prompt.template.sha256[:12]}", "\n".join(filled))]
 
 
 def _forecast(config: Config) -> dict[str, str]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from actors.core.errors import ActorError
 from actors.factory.charts import check_choices, code_of_chart, load_chart, look_at_chart
 from actors.factory.file_kinds import FIGURES_OF_QUARTERS, telling_kind
-from actors.factory.input_files import fitting_memory, is_kept, load_population, locate_input, read_input
+from actors.factory.input_files import fitting_memory, is_kept, load_population, locate_input, read_input, with_prompt
 from actors.factory.own_code import OwnCode, allow, locate_code
 from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_domain, show_of_own
 from prism.config import Config
@@ -131,9 +131,10 @@ def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -
         InputError: an input file cannot be used.
         UntrustedCodeError: it names the user's own code, which its user has not allowed.
     """
-    built = DOMAINS.get(config.simulation.domain, _own)(config, on_step)
+    prompted, inputs = with_prompt(config)
+    built = DOMAINS.get(config.simulation.domain, _own)(prompted, on_step)
     check_sharing(config, lambda: fields_of(config, built.domain))
-    return built
+    return built._replace(inputs={**built.inputs, **inputs})
 
 
 def look_at_domain(config: Config) -> BuiltDomain:
@@ -144,7 +145,7 @@ def look_at_domain(config: Config) -> BuiltDomain:
     A user's own domain is code, so it is built only if its user has allowed that.
     """
     if config.simulation.domain == "social":
-        return _social(config, ignore_step, looks=True)
+        return _social(with_prompt(config)[0], ignore_step, looks=True)
     return build_domain(config)
 
 

@@ -22,26 +22,30 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from actors.core.files import CHUNK_BYTES, NotRegularError, TooLargeError, read_regular
 from actors.factory.file_kinds import GRAPH, HOURLY, PEOPLE, POSTS, SHARES, telling_kind
 from actors.factory.graph_files import parse_graph
 from actors.factory.shipped import find_shipped
-from prism.config import Config
+from prism.config import Config, LLMConfig
 from prism.config.interventions import with_settings
 from prism.config.load import PlacedConfig
 from prism.config.model import PopulationConfig
-from prism.errors import InputError
+from prism.errors import ConfigError, InputError
+from prism.llm.prompt import PATH as PROMPT
+from prism.llm.prompt import SHIPPED, Template, template_file
 from prism.social.people.hours import parse_hours
 from prism.social.people.margins import Margins, MarginTable, parse_margin
 from prism.social.people.population import Population, build_population, ignore_step
 from prism.social.people.profiles import parse_profiles
 from prism.social.posts.post_file import GivenPost, parse_posts
 from prism.social.ties.graph import LateGraph, generate
+from prism.text_files import decode_text
 
 PATHS = (
     *("population.profiles", "population.posts.file", "population.graph.path", "population.activity.hours"),
-    *("statechart.file", "economy.initial.path"),
+    *("statechart.file", "economy.initial.path", PROMPT),
 )
 """The settings that name an input file, as the margins and the tape do."""
 TAPE_PATH = "oracle.tape_path"
@@ -52,6 +56,8 @@ SOURCE_BYTES_MAX = 1 << 28
 """The most bytes of one file of code."""
 INPUT_BYTES_MAX = 4 * 1024**3
 """The most bytes of one file, unpacked. A small .gz can unpack to more than the memory; public follow graphs fit."""
+PROMPT_BYTES_MAX = 256 * 1024
+"""The most bytes of a template."""
 UNPACK_RATIO_MAX = 100
 """The most times that a .gz may be larger unpacked. Follow graphs and profiles reach 3 to 20; gzip can do 1,000."""
 UNPACK_FREE_BYTES = 64 * 1024**2
@@ -112,6 +118,32 @@ def load_population(
         config, seed, profiles=profiles, graph=graph, hours=hours, margins=margins, posts=posts, on_step=on_step
     )
     return population, hashes | of_graph | of_hours | of_posts
+
+
+def with_prompt(config: Config) -> tuple[Config, dict[str, str]]:
+    """Return the configuration with the text of its template in `llm.prompt`, and `{its file or name: SHA-256}`.
+
+    Raises:
+        InputError: the template's file cannot be read.
+        ConfigError: the template cannot be filled, or the domain takes none.
+    """
+    name, asks = config.llm.prompt, config.oracle.backend != "choice"
+    if config.simulation.domain == "economy":
+        if asks and name != LLMConfig().prompt:
+            problem = "an economy takes no template: its components write their prompts, see docs/economy.md"
+            raise ConfigError("configuration", problem, key=PROMPT)
+        return config, {}
+    if not asks and "\n" not in name and not locate_input(name).is_file():  # nobody needs it
+        return config, {}
+    text, hashes = name, dict[str, str]()
+    if "\n" not in name:
+        source = read_input(name, bytes_max=PROMPT_BYTES_MAX)
+        text = decode_text(source.data, name)
+        text = text if "\n" in text else f"{text}\n"
+        hashes = {name: source.sha256} if asks else {}
+    attributes = config.population.attributes if config.simulation.domain == "social" else None
+    Template(text, PROMPT if "\n" in name else name).check(attributes)
+    return replace(config, llm=replace(config.llm, prompt=text)), hashes
 
 
 def load_posts(config: PopulationConfig) -> tuple[tuple[GivenPost, ...] | None, dict[str, str]]:
@@ -232,6 +264,8 @@ def locate_input(name: str) -> Path:
     """Return where a file is: in the run that keeps it, else from the current directory, or among PRISM's own."""
     if is_kept(name):
         return place_of(name)
+    if name in SHIPPED:
+        return Path(str(template_file(name)))
     path = Path(name)
     return path if path.exists() else find_shipped(name) or path
 
@@ -243,7 +277,7 @@ def with_inputs_beside(config: Config, directory: Path) -> Config:
     """
 
     def find(name: str) -> str:
-        is_here = is_kept(name) or Path(name).exists() or not (directory / name).exists()
+        is_here = is_kept(name) or name in SHIPPED or Path(name).exists() or not (directory / name).exists()
         return name if is_here else str(directory / name)
 
     return with_inputs(config, find, lambda name: name)
@@ -259,7 +293,7 @@ def with_inputs(config: Config, rename: Callable[[str], str], rename_own: Callab
     }
     for path in (*PATHS, *([TAPE_PATH] if replays_tape(config) else ())):
         named = reduce(getattr, path.split("."), config)
-        new |= {path: rename(named)} if isinstance(named, str) else {}
+        new |= {path: rename(named)} if isinstance(named, str) and "\n" not in named else {}
     return with_settings(config, new)
 
 
@@ -291,10 +325,13 @@ def kept_inputs(config: Config) -> list[str]:
 def input_paths(config: Config) -> dict[str, str]:
     """Return `{dotted path of a setting: the input file that it names}` for the files that the domain reads."""
     domain = config.simulation.domain
-    found = {}
+    found = dict[str, str]()
     for path in PATHS:
-        named = reduce(getattr, path.split("."), config)
-        if isinstance(named, str) and domain == ("economy" if path.startswith("economy.") else "social"):
+        named: object = reduce(getattr, path.split("."), config)
+        if path == PROMPT:
+            if domain != "economy" and config.oracle.backend != "choice" and "\n" not in config.llm.prompt:
+                found[path] = config.llm.prompt
+        elif isinstance(named, str) and domain == ("economy" if path.startswith("economy.") else "social"):
             found[path] = named
     margins = enumerate(config.population.margins if domain == "social" else ())
     return {**found, **{f"population.margins[{place}]": name for place, name in margins}}

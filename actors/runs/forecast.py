@@ -23,7 +23,7 @@ from actors.runs.execute import Host, execute_in_memory
 from actors.runtime.activation import MANY
 from prism.config import Config, OracleConfig
 from prism.domain import Domain, HasTurns
-from prism.llm import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity
+from prism.llm import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message
 from prism.llm.spending import Spent, cost_usd
 from prism.sharing.settings import archetypes_of, calls_a_judgement, fields_of
 from prism.statechart import Answer, Oracle
@@ -98,10 +98,13 @@ class MeasuringModel:
 
     def __init__(self) -> None:
         self.calls = self.prompt_bytes = self.answer_bytes = 0
+        self.messages: tuple[Message, ...] = ()
+        """The latest chat."""
 
     async def complete(self, request: ChatRequest) -> Completion:
         text = "" if request.schema is None else msgspec.json.encode(example_of(request.schema)).decode()
         self.calls += 1
+        self.messages = request.messages
         self.prompt_bytes += sum(len(message.content.encode()) for message in request.messages)
         self.answer_bytes += len(text.encode())
         return Completion(text=text, model=self.name, prompt_tokens=0, completion_tokens=0, latency_s=0.0)

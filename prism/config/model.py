@@ -500,6 +500,12 @@ class LLMConfig(Section):
     method: Literal["auto", "probabilities", "json"] = setting(
         "auto", "auto: probabilities of the options where they are sound, else JSON"
     )
+    prompt: str = setting(
+        "prose", "template of the prompt: prose or list, which ship; a file; or a text of several lines", min_length=1
+    )
+    order: Literal["drawn", "fixed"] = setting(
+        "drawn", "drawn: each question shows its options in an order of its own, from the seed; fixed: the chart's"
+    )
     writes: bool = setting(False, "let the model write replies and comments, with a reason; asked as JSON")
     memory: int = setting(0, "most lines of a prompt about what the person lately saw, did and got", ge=0, le=100)
     systemone: Literal["auto", "off"] = setting("auto", "auto: use ollama's `/v1/systemone` for probabilities if there")

@@ -209,7 +209,8 @@ def lettered_chat(request: ChoiceRequest, *, seed: int, max_tokens: int) -> Chat
     rules = f"{request.instructions} The options are:\n\n" + "\n".join(lines)
     rules += "\n\nAnswer with the letter of one option and with nothing else."
     return ChatRequest(
-        messages=(Message(role="system", content=rules), Message(role="user", content=request.state)),
+        messages=request.lettered
+        or (Message(role="system", content=rules), Message(role="user", content=request.state)),
         seed=seed,
         max_tokens=max_tokens,
         asked_by=request.asked_by,

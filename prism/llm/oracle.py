@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -32,6 +33,7 @@ from prism.llm.port import (
     Message,
     Undecided,
 )
+from prism.llm.prompt import CHOICE, ChoicePrompt, order_of, template_of, words_enum
 from prism.llm.startup_check import SELF_TEST, follows_schema
 from prism.llm.tape import RecordedFallback
 from prism.llm.taped_model import TapedModel
@@ -39,17 +41,17 @@ from prism.rng import Draw, integer, pick, uniform
 from prism.statechart.oracle import (
     ATTEMPT,
     NEXT_STATE,
-    UNTRUSTED,
     Answer,
     Asker,
     Judgement,
     Oracle,
-    StatechartOracle,
     described,
     options_schema,
     parse_oracle_response,
 )
-from prism.statechart.states import AgentState, S
+from prism.statechart.statechart import Statechart
+from prism.statechart.states import STATE_DESCRIPTIONS, AgentState, S
+from prism.statechart.transitions import labels_of
 from prism.statechart.writing import parse_written, writing_form, writing_schema
 
 T = TypeVar("T")
@@ -149,19 +151,9 @@ class ModelOracle(Oracle[S]):
             self.counters.count("cancelled", perf_counter() - begun_s)
             raise
 
-    async def _told(self, request: ChatRequest, prompt: str, schema: dict[str, Any], read: Callable[[str], T]) -> T:
-        """Return what is read from the model's answer, which is counted as unreadable if nothing can be read.
-
-        Args:
-            request: the request, but for its messages and its schema.
-        """
-        # The text that is the same for all people comes first, as the system message, so that a server reads it once.
-        rules, _, situation = prompt.partition(UNTRUSTED)
-        messages = (
-            Message(role="system", content=f"{rules}{UNTRUSTED}"),
-            Message(role="user", content=situation.strip()),
-        )
-        said = await self._model.complete(replace(request, messages=messages, schema=schema))
+    async def _told(self, request: ChatRequest, read: Callable[[str], T]) -> T:
+        """Return what is read from the model's answer, which is counted as unreadable if nothing can be read."""
+        said = await self._model.complete(request)
         outcome: Outcome = "invalid_response"
         try:
             found = read(said.text)
@@ -176,16 +168,17 @@ class ModelOracle(Oracle[S]):
         """Return the `asked_by` of the requests that a question leads to."""
 
 
-class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
+class SocialModelOracle(ModelOracle[AgentState]):
     """An oracle that decides ambiguous transitions of people by asking a model: for probabilities, else for a choice.
 
     At temperature 0 equal questions are one question. Above it, each agent in each tick draws its own answer, from a
     seed that is a function of the settings, the agent and the tick. So the same answer can be asked for again.
 
     Args:
-        config: its settings: temperature and seed.
-        seed: the run's seed, for draws from probabilities.
-        descriptions: what the model reads of each state; by default, of the social states.
+        config: its settings: template, temperature and seed.
+        seed: the run's seed, for draws from probabilities and for the order of options.
+        chart: the chart, whose labels are the words for options.
+        descriptions: the words for options without a label; by default, of the social states.
         writers: the states to which a text belongs, if the model writes texts: `llm.writes`.
         tick_s: simulated seconds a tick.
     """
@@ -198,19 +191,41 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         config: LLMConfig,
         seed: int,
         *,
-        descriptions: Mapping[Any, str] | None = None,
+        chart: Statechart[Any] | None = None,
+        descriptions: Mapping[Any, str] = STATE_DESCRIPTIONS,
         writers: Collection[Any] = (),
         tick_s: float = 60.0,
     ) -> None:
         super().__init__(model)
         self.tick_s = tick_s
+        self.template = template_of(config.prompt)
         self._writers = writers
-        if descriptions is not None:
-            self._descriptions = descriptions
+        self._labels: dict[Any, str] = {} if chart is None else labels_of(chart.transitions)
+        self._descriptions = descriptions
         self._config = config
         self._seed = seed
         self._draws: dict[str, bool] = {}
         """`{model: whether each agent draws from its probabilities}`, of models that have answered."""
+
+    def prompt(
+        self,
+        agent: Any,
+        current_state: AgentState,
+        trigger: str,
+        options: Sequence[AgentState],
+        context: Any = None,
+    ) -> ChoicePrompt:
+        """Return a question as it is put to the model: with the template and the order of the settings."""
+        order = tuple(range(len(options)))
+        if self._config.order == "drawn":
+            order = order_of(self._seed, agent.agent_id, agent.tick, len(options))
+        words = words_enum(
+            tuple(
+                (state.value, self._labels.get((current_state, trigger, state)) or described(state, self._descriptions))
+                for state in options
+            )
+        )
+        return ChoicePrompt(self.template, agent, current_state, trigger, context, tuple(words), order, self.tick_s)
 
     def key(self, agent: Asker, trigger: str, options: Sequence[str], context: Any = None) -> Hashable | None:
         """Return the prompt if one answer may serve all who ask it: at temperature 0, except by systemone.
@@ -221,7 +236,8 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         if self._config.temperature > 0.0 or self._draws.get(model, True):
             return None
         states: type[AgentState] = type(agent.state)
-        return model, self.prompt(agent, agent.state, trigger, [states(option) for option in options], context)
+        prompt = self.prompt(agent, agent.state, trigger, [states(option) for option in options], context)
+        return model, *(message.content for message in prompt.messages())
 
     async def ask(
         self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
@@ -240,12 +256,12 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
             OracleResponseError: the answer names no option.
             OracleUnavailableError: a tape is replayed that has no answer to this.
         """
-        writers = [option for option in options if option in self._writers]
+        prompt = self.prompt(agent, current_state, trigger, options, context)
+        writers = [words for option, words in zip(options, prompt.options, strict=True) if option in self._writers]
         with self._counting_failures():
             if writers:
-                prompt = self.prompt(agent, current_state, trigger, options, context, writing_form(writers))
-                return await self._written(agent, prompt, options, writers)
-            return await self._chosen(agent, self.prompt(agent, current_state, trigger, options, context), options)
+                return await self._written(prompt, options, writers)
+            return await self._chosen(prompt, options)
 
     async def judge(
         self,
@@ -260,25 +276,26 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
 
         It raises as `answer`.
         """
-        prompt = self.prompt(agent, current_state, trigger, options, context)
+        return await self.judgement(self.prompt(agent, current_state, trigger, options, context), samples)
+
+    async def judgement(self, prompt: ChoicePrompt, samples: int = 1) -> Judgement:
+        """Return the probability of each option of a question, in its order, as `judge` does. It raises as `answer`."""
         with self._counting_failures():
-            found = await self._choose(agent, prompt, options)
+            found = await self._choose(prompt)
             if isinstance(found, Distribution):
                 self.counters.count("ok", found.latency_s, found.usage)
-                weights = [found.probabilities[option.value] for option in options]
+                weights = [found.probabilities[words] for words in prompt.options]
                 total = math.fsum(weights)
                 return Judgement(tuple(weight / total for weight in weights), found.method)
             if isinstance(found, Undecided):
                 self.counters.count("invalid_response", found.latency_s, found.usage)
-            return await self._sampled(agent, prompt, options, 1 if self._config.temperature == 0.0 else samples)
-
-    async def _sampled(self, agent: Asker, prompt: str, options: Sequence[AgentState], samples: int) -> Judgement:
-        """Return the shares of the options among so many answers; at temperature 0, of the only answer."""
-        counts = dict.fromkeys(options, 0)
-        for number in range(samples):
-            counts[(await self._named(agent, prompt, options, number))[0]] += 1
-        shares = tuple(count / samples for count in counts.values())
-        return Judgement(shares, self.method, 0 if self._config.temperature == 0.0 else samples)
+            # The shares of the options among so many answers; at temperature 0 there is only one answer.
+            is_certain = self._config.temperature == 0.0
+            counts = [0] * len(prompt.options)
+            for number in range(1 if is_certain else samples):
+                counts[(await self._named(prompt, number))[0]] += 1
+            shares = tuple(count / sum(counts) for count in counts)
+            return Judgement(shares, self.method, 0 if is_certain else samples)
 
     def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:  # noqa: ARG002  # of the agent and the tick alone
         """Return the number of the option that the agent draws: of equal probabilities, the one that `answer` takes."""
@@ -290,88 +307,83 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
             return {}
         return {name: self._answers["" if name == self._config.model else name] for name in self._config.models}
 
-    async def _chosen(self, agent: Asker, prompt: str, options: Sequence[AgentState]) -> Answer:
+    async def _chosen(self, prompt: ChoicePrompt, options: Sequence[AgentState]) -> Answer:
         """Return an option drawn from probabilities if the model gives sound ones, else the one that it names."""
-        found = await self._choose(agent, prompt, options)
-        self._draws[self._model_of(agent)] = isinstance(found, Distribution) and not self._is_certain(found)
+        agent, found = prompt.agent, await self._choose(prompt)
+        # At temperature 0 one letter has all of the probability, so the draw is the same for all.
+        is_certain = isinstance(found, Distribution) and found.method == METHOD and self._config.temperature == 0.0
+        self._draws[self._model_of(agent)] = isinstance(found, Distribution) and not is_certain
         if isinstance(found, Distribution):
-            return self._drawn(agent, found, options)
+            self.counters.count("ok", found.latency_s, found.usage)
+            # In the order of the question, not in that in which they were shown: equal probabilities give equal draws.
+            weights = [found.probabilities[words] for words in prompt.options]
+            return Answer(options[self.drawn(weights, agent.agent_id, agent.tick)], method=found.method)
         if isinstance(found, Undecided):
             self.counters.count("invalid_response", found.latency_s, found.usage)
-        state, method = await self._named(agent, prompt, options)
-        return Answer(state, method=method)
+        number, method = await self._named(prompt)
+        return Answer(options[number], method=method)
 
-    async def _named(
-        self, agent: Asker, prompt: str, options: Sequence[AgentState], number: int = 0
-    ) -> tuple[AgentState, str]:
-        """Return the option that the model names, and the method; `number` as in `_request`."""
-        request = self._request(agent, number=number)
-        return await self._told(request, prompt, options_schema(options), lambda said: read_choice(said, options))
+    async def _choose(self, prompt: ChoicePrompt) -> Distribution | Undecided | None:
+        """Return the probabilities of the options by their words, if the agent's model gives any."""
+        instructions, situation = prompt.without_options()
+        request = ChoiceRequest(
+            state=situation,
+            instructions=instructions,
+            options={words.value: None for words in prompt.shown},
+            lettered=prompt.lettered(),
+            asked_by=_asked_by(prompt.agent),
+            model=self._model_of(prompt.agent),
+        )
+        found = await self._model.choose(request)
+        self._answers[request.model] += found is not None
+        return found
 
-    async def _written(
-        self, agent: Asker, prompt: str, options: Sequence[AgentState], writers: Sequence[AgentState]
-    ) -> Answer:
-        def read(said: str) -> tuple[tuple[AgentState, Any], str]:
-            return _read(said, options, lambda part: parse_written(part, options, writers))
+    async def _named(self, prompt: ChoicePrompt, number: int = 0) -> tuple[int, str]:
+        """Return the number of the option that the model names, and the method; `number` as in `_request`."""
+        request = self._request(prompt.agent, prompt.messages(), options_schema(prompt.shown, CHOICE), number=number)
+        words, method = await self._told(request, lambda said: read_choice(said, prompt.options, CHOICE))
+        return prompt.options.index(words), method
 
-        request = self._request(agent, max(self._config.num_predict, WRITING_TOKENS))
-        (state, written), method = await self._told(request, prompt, writing_schema(options), read)
+    async def _written(self, prompt: ChoicePrompt, options: Sequence[AgentState], writers: Sequence[StrEnum]) -> Answer:
+        def read(said: str) -> tuple[tuple[StrEnum, Any], str]:
+            return _read(
+                said, prompt.options, lambda part: parse_written(part, prompt.options, writers, CHOICE), CHOICE
+            )
+
+        messages = prompt.messages(f"Answer with JSON only:\n{writing_form(writers, CHOICE)}")
+        schema, most = writing_schema(prompt.shown, CHOICE), max(self._config.num_predict, WRITING_TOKENS)
+        (words, written), method = await self._told(self._request(prompt.agent, messages, schema, most), read)
+        state = options[prompt.options.index(words)]
         return Answer(state, msgspec.json.encode(written).decode(), method=method)
 
     def asker_name(self, agent: Asker, trigger: str, context: Any) -> str:  # noqa: ARG002  # one question a tick
         return _asked_by(agent)
 
-    async def _choose(
-        self, agent: Asker, prompt: str, options: Sequence[AgentState]
-    ) -> Distribution | Undecided | None:
-        """Return the probabilities of the options, if the agent's model gives any."""
-        found = await self._model.choose(self._choice(agent, prompt, options))
-        self._answers[self._model_of(agent)] += found is not None
-        return found
-
-    def _choice(self, agent: Asker, prompt: str, options: Sequence[AgentState]) -> ChoiceRequest:
-        return ChoiceRequest(
-            state=prompt.partition(UNTRUSTED)[2].strip(),
-            instructions=f"Choose the person's next state. {UNTRUSTED}",
-            options={option.value: described(option, self._descriptions) for option in options},
-            asked_by=_asked_by(agent),
-            model=self._model_of(agent),
-        )
-
     def _model_of(self, agent: Asker) -> str:
         """Return the name of the model that is asked about an agent; empty for `llm.model`."""
         return model_named(self._config, getattr(agent, "attributes", {}))
 
-    def _is_certain(self, found: Distribution) -> bool:
-        """Return whether the draw is the same for all: at temperature 0 one letter has all of the probability."""
-        return found.method == METHOD and self._config.temperature == 0.0
-
-    def _drawn(self, agent: Asker, found: Distribution, options: Sequence[AgentState]) -> Answer:
-        """Return an option drawn by its probability, with the agent's own random numbers."""
-        self.counters.count("ok", found.latency_s, found.usage)
-        weights = [found.probabilities[option.value] for option in options]
-        return Answer(options[self.drawn(weights, agent.agent_id, agent.tick)], method=found.method)
-
-    def _request(self, agent: Asker, max_tokens: int | None = None, number: int = 0) -> ChatRequest:
-        """Return the request of one question, but for its messages and its schema.
-
-        Args:
-            number: of the answer, among several to one question.
-        """
+    def _request(
+        self,
+        agent: Asker,
+        messages: tuple[Message, ...],
+        schema: dict[str, Any],
+        max_tokens: int | None = None,
+        number: int = 0,
+    ) -> ChatRequest:
+        """Return the request of one question; `number` is that of the answer, among several to one question."""
+        is_certain = self._config.temperature == 0.0
+        seed = self._config.seed
         return ChatRequest(
-            messages=(),
-            seed=self._request_seed(agent, number),
-            sample=0 if self._config.temperature == 0.0 else (agent.tick << 32) | agent.agent_id,
+            messages=messages,
+            schema=schema,
+            seed=seed if is_certain else integer(SEEDS, seed, agent.agent_id, agent.tick, Draw.SERVER_SEED, number),
+            sample=0 if is_certain else (agent.tick << 32) | agent.agent_id,
             max_tokens=max_tokens,
             asked_by=_asked_by(agent),
             attempt=ATTEMPT.get(),
             model=self._model_of(agent),
         )
-
-    def _request_seed(self, agent: Asker, number: int) -> int:
-        if self._config.temperature == 0.0:
-            return self._config.seed
-        return integer(SEEDS, self._config.seed, agent.agent_id, agent.tick, Draw.SERVER_SEED, number)
 
 
 def model_named(config: LLMConfig, attributes: Mapping[str, Any]) -> str:

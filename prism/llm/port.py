@@ -74,12 +74,14 @@ class ChoiceRequest(msgspec.Struct, frozen=True, kw_only=True, tag="choice"):
         state: the situation, in words.
         instructions: the question.
         options: the meaning of each option, by its name; None if the name says enough.
+        lettered: the chat that asks the same by letters, A for the first option; empty if it is made of the others.
         sample, asked_by, model: as in `ChatRequest`.
     """
 
     state: str
     instructions: str
     options: dict[str, str | None]
+    lettered: tuple[Message, ...] = ()
     sample: int = 0
     asked_by: str = ""
     model: str = ""

@@ -6,7 +6,7 @@ even if two equal questions were under way at once and the model answered them d
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from hashlib import blake2b
 from typing import Literal
 
@@ -23,6 +23,7 @@ from prism.llm.port import (
     HostState,
     Identity,
     LanguageModel,
+    Message,
     SpreadModel,
     Undecided,
 )
@@ -50,11 +51,17 @@ def key_of(request: _Request, identity: Identity) -> bytes:
     """
     match request:
         case ChatRequest():
-            messages = [(message.role, message.content) for message in request.messages]
-            asked: tuple[object, ...] = ("chat", messages, request.schema, request.seed, request.max_tokens)
+            asked: tuple[object, ...] = (
+                "chat",
+                _texts(request.messages),
+                request.schema,
+                request.seed,
+                request.max_tokens,
+            )
         case ChoiceRequest():
             # As pairs: the order of the options is part of the question.
             asked = ("choice", request.state, request.instructions, list(request.options.items()))
+            asked += (_texts(request.lettered),) if request.lettered else ()
             if identity.method:
                 asked += (identity.method,)
     options = sorted((name, float(value)) for name, value in identity.options.items())
@@ -69,6 +76,10 @@ def key_of(request: _Request, identity: Identity) -> bytes:
     if identity.extra_body:
         parts = (*parts, [], identity.extra_body)
     return blake2b(msgspec.json.encode(parts), digest_size=16).digest()
+
+
+def _texts(messages: Sequence[Message]) -> list[tuple[str, str]]:
+    return [(message.role, message.content) for message in messages]
 
 
 class TapedModel:

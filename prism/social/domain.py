@@ -219,6 +219,7 @@ class SocialDomain:
                 model,
                 self.config.llm,
                 self.config.simulation.seed,
+                chart=self.chart,
                 descriptions=self.behaviour.descriptions,
                 writers=writing_states(self.behaviour) if self.config.llm.writes else (),
                 tick_s=self.config.simulation.tick_seconds,

@@ -340,7 +340,7 @@ def build_oracle_prompt(
     Args:
         facts: what else is known of the person, such as `{"age": 40}`; texts are quoted as data.
     """
-    choices = "\n".join(f"- {option.value}: {_inline(described(option, descriptions))}" for option in options)
+    choices = "\n".join(f"- {option.value}: {in_one_line(described(option, descriptions))}" for option in options)
     return f"""Choose your next state from these options:
 {choices}
 
@@ -363,11 +363,11 @@ def person_lines(name: str, interests: Sequence[str], personality: str, facts: M
         name, interests, personality: quoted already, where they come from people.
         facts: as for `build_oracle_prompt`.
     """
-    known = "".join(f"Your {_inline(fact)}: {_fact(value)}\n" for fact, value in facts.items())
-    return f"""You are {_inline(name)}, a social media user.
+    known = "".join(f"Your {in_one_line(fact)}: {plain_value(value)}\n" for fact, value in facts.items())
+    return f"""You are {in_one_line(name)}, a social media user.
 
-Your interests: {", ".join(_inline(interest) for interest in interests)}
-Your personality: {_inline(personality)}
+Your interests: {", ".join(in_one_line(interest) for interest in interests)}
+Your personality: {in_one_line(personality)}
 {known}"""
 
 
@@ -377,7 +377,7 @@ def memory_lines(lines: Sequence[str]) -> str:
     Args:
         lines: a line for each thing, in which all that people wrote is quoted already.
     """
-    return "\nYou remember:\n" + "".join(f"- {_inline(line)}\n" for line in lines) if lines else ""
+    return "\nYou remember:\n" + "".join(f"- {in_one_line(line)}\n" for line in lines) if lines else ""
 
 
 def format_context(context: Any, tick_s: float = 60.0) -> str:
@@ -389,16 +389,21 @@ def format_context(context: Any, tick_s: float = 60.0) -> str:
     Args:
         tick_s: simulated seconds a tick: `Ticks` are shown as time.
     """
+    return "\n".join(f"{name}: {value}" for name, value in fields_of(context, tick_s).items())
+
+
+def fields_of(context: Any, tick_s: float = 60.0) -> dict[str, str]:
+    """Return `{field: its value as JSON}` of what `format_context` shows; empty for None."""
     if context is None:
-        return ""
+        return {}
     describe = getattr(context, "prompt_fields", None)
     fields = _builtins(context) if describe is None else describe()
     if not isinstance(fields, dict):
         fields = _named(context, fields)
-    return "\n".join(
-        f"{_inline(str(name))}: {quoted(ago(value * tick_s) if isinstance(value, Ticks) else value)}"
+    return {
+        in_one_line(str(name)): quoted(ago(value * tick_s) if isinstance(value, Ticks) else value)
         for name, value in fields.items()
-    )
+    }
 
 
 def _memory_of(context: Any) -> str:
@@ -425,7 +430,7 @@ def facts_of(agent: Any) -> Mapping[str, float | str]:
     return facts
 
 
-def _fact(value: float | str) -> str:
+def plain_value(value: float | str) -> str:
     """Return a value as a prompt states it: a text as data, a number without digits that say nothing to a reader."""
     if not isinstance(value, float):
         return quoted(value)
@@ -437,7 +442,7 @@ def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _inline(text: str) -> str:
+def in_one_line(text: str) -> str:
     """Return the text on one line: a profile must not be able to add lines to a prompt either."""
     return " ".join(text.split())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import partial
@@ -79,6 +79,15 @@ class Transition(msgspec.Struct, Generic[S], frozen=True):
         """The label, or the row in one line: `evaluating --decides--> scrolling`."""
         target = "as the oracle decides" if self.target is None else _worded(self.target)
         return self.label or f"{_worded(self.source)} --{self.trigger}--> {target}"
+
+
+def labels_of(rows: Iterable[Transition[S]]) -> dict[tuple[S, str, S], str]:
+    """Return `{(source, trigger, target): label}` of the rows that the oracle may take, if they have a label."""
+    found = dict[tuple[S, str, S], str]()
+    for row in rows:
+        if row.label and row.target is not None and row.oracle is not False:
+            found.setdefault((row.source, row.trigger, row.target), row.label)
+    return found
 
 
 class Choice(msgspec.Struct, Generic[S], frozen=True):

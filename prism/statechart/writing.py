@@ -32,16 +32,16 @@ def one_line(text: str, most: int) -> str:
     return line[:most].strip()
 
 
-def writing_form(writers: Sequence[StrEnum]) -> str:
-    """Return the part of a prompt about the form of an answer with a text."""
-    names = ", ".join(state.value for state in writers)
-    return f"""{{"next_state": "<state_value>", "text": "<your post>", "reason": "<why you choose this>"}}
+def writing_form(writers: Sequence[StrEnum], key: str) -> str:
+    """Return the part of a prompt about the form of an answer with a text; `key` is where it names an option."""
+    names = " or ".join(f"{option.value!r}" for option in writers)
+    return f"""{{"{key}": "<one of these>", "text": "<what you write>", "reason": "<why you do this>"}}
 
-The text is for {names} only: what you post, on one line of at most {TEXT_CHARS} characters. For others it is empty.
+The text is for {names} only: what you write, on one line of at most {TEXT_CHARS} characters. Otherwise it is empty.
 The reason is one line of at most {REASON_CHARS} characters."""
 
 
-def writing_schema(options: Sequence[StrEnum]) -> dict[str, Any]:
+def writing_schema(options: Sequence[StrEnum], key: str) -> dict[str, Any]:
     """Return the JSON schema of an answer with a text.
 
     The lengths are not in it: servers that turn a schema into a grammar unroll them character by character.
@@ -50,22 +50,22 @@ def writing_schema(options: Sequence[StrEnum]) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {
-            "next_state": {"type": "string", "enum": [option.value for option in options]},
+            key: {"type": "string", "enum": [option.value for option in options]},
             "text": text,
             "reason": text,
         },
-        "required": ["next_state", "text", "reason"],
+        "required": [key, "text", "reason"],
         "additionalProperties": False,
     }
 
 
-def parse_written(response_text: str, options: Sequence[S], writers: Sequence[S]) -> tuple[S, Written]:
+def parse_written(response_text: str, options: Sequence[S], writers: Sequence[S], key: str) -> tuple[S, Written]:
     """Return the option that a response names, and what is written in it. A text of another option is left out.
 
     Raises:
         OracleResponseError: the response names no option. A response whose text is missing or no text has an empty one.
     """
-    state = parse_oracle_response(response_text, options)
+    state = parse_oracle_response(response_text, options, key)
     said = json.loads(response_text)
     text = _line(said.get("text"), TEXT_CHARS) if state in writers else ""
     return state, Written(text=text, reason=_line(said.get("reason"), REASON_CHARS))

@@ -13,7 +13,7 @@ from prism.config.model import LLMConfig
 from prism.errors import OracleResponseError
 from prism.llm.json_object import read_answer
 from prism.llm.oracle import WRITING_TOKENS, ModelOracle, model_named, read_choice
-from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, Distribution, LanguageModel, Undecided
+from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, Distribution, LanguageModel, Message, Undecided
 from prism.llm.tape import TapeMissError
 from prism.quoting import quoted
 from prism.rng import Draw, integer, pick, uniform
@@ -112,27 +112,24 @@ class SurveyOracle(ModelOracle[Any]):
                 return Answer(options[pick(weights, unit)], method=found.method)
             if isinstance(found, Undecided):
                 self.counters.count("invalid_response", found.latency_s, found.usage)
-        request, prompt = self._request(agent, attempt, is_open=is_open), prompt_of(agent)
+        request = self._request(agent, attempt, _TEXT_SCHEMA if is_open else options_schema(options, KEY))
         if is_open:
-            text = await self._told(
-                request, prompt, _TEXT_SCHEMA, lambda said: read_answer(said, _text, (OracleResponseError,))
-            )
+            text = await self._told(request, lambda said: read_answer(said, _text, (OracleResponseError,)))
             return Answer(options[0], text)
-        chosen, method = await self._told(
-            request, prompt, options_schema(options, KEY), lambda said: read_choice(said, options, KEY)
-        )
+        chosen, method = await self._told(request, lambda said: read_choice(said, options, KEY))
         return Answer(chosen, method=method)
 
-    def _request(self, agent: Interview, attempt: int, *, is_open: bool) -> ChatRequest:
+    def _request(self, agent: Interview, attempt: int, schema: dict[str, Any]) -> ChatRequest:
         seed = self._config.seed
         if self._config.temperature > 0.0:
             key = agent.item.key(agent.repeat)
             seed = integer(SEEDS, self._seed ^ seed, agent.agent_id, 0, Draw.SURVEY, key)
         return ChatRequest(
-            messages=(),
+            messages=messages_of(agent),
+            schema=schema,
             seed=seed,
             sample=agent.repeat,
-            max_tokens=max(self._config.num_predict, WRITING_TOKENS) if is_open else None,
+            max_tokens=max(self._config.num_predict, WRITING_TOKENS) if schema is _TEXT_SCHEMA else None,
             asked_by=self.asker_name(agent, "", None),
             attempt=attempt,
             model=model_named(self._config, agent.respondent.attributes),
@@ -149,9 +146,9 @@ class SurveyOracle(ModelOracle[Any]):
         )
 
 
-def prompt_of(agent: Interview) -> str:
-    """Return the prompt of one asking: what is the same for all people first, then the person."""
-    return f"""{_TASK}
+def messages_of(agent: Interview) -> tuple[Message, Message]:
+    """Return the chat of one asking: what is the same for all people first, then the person."""
+    rules = f"""{_TASK}
 
 {agent.item.text}
 
@@ -160,10 +157,8 @@ def prompt_of(agent: Interview) -> str:
 Respond with JSON only:
 {{"{KEY}": "{PLACEHOLDER}"}}
 
-{UNTRUSTED}
-
-{agent.respondent.situation()}
-"""
+{UNTRUSTED}"""
+    return Message(role="system", content=rules), Message(role="user", content=agent.respondent.situation())
 
 
 def _form(item: Item) -> str:

@@ -73,6 +73,19 @@ UNCLEAR = {
 }
 
 
+WORDED = {
+    "engaging_like": "like_the_post",
+    "Engaging Like": "Like The Post",
+    "Engaging like": "Like the post",
+    "ENGAGING_LIKE": "LIKE_THE_POST",
+    "engagingLike": "likeThePost",
+    "next_state": "choice",
+    "NEXT_STATE": "CHOICE",
+    "nextState": "Choice",
+}
+"""`{text in an answer about states: the same about the words for them}`."""
+
+
 def own(names: Sequence[str]) -> list[StrEnum]:
     """Return options with these names."""
     kind: Any = StrEnum
@@ -175,6 +188,13 @@ def test_the_longest_text_is_read(piece: str) -> None:
     assert repaired(piece * MOST_CHARS + "\na", "next_state", ["a", "b"]) is None
 
 
+def in_words(text: str) -> str:
+    """Return an answer about states as one about the words for them."""
+    for name, words in WORDED.items():
+        text = text.replace(name, words)
+    return text
+
+
 def saying(*texts: str) -> ServerSettings:
     """Return the settings of a server that keeps no format, and says these texts in turn when a person is asked."""
     turn = iter(range(10**6))
@@ -188,7 +208,7 @@ def saying(*texts: str) -> ServerSettings:
 
 
 async def test_a_model_that_words_its_choices_loosely_is_counted_as_repaired(tmp_path: Path) -> None:
-    with ModelServer(saying(*LOOSE.values())) as server:
+    with ModelServer(saying(*map(in_words, LOOSE.values()))) as server:
         summary = await run(config(server.url, oracle={"backend": "openai"}, population={"size": 150}), tmp_path)
     assert summary.oracle_questions > len(LOOSE)
     assert summary.decisions_by_method == {"repaired": summary.oracle_questions}
@@ -198,8 +218,8 @@ async def test_a_model_that_words_its_choices_loosely_is_counted_as_repaired(tmp
 async def test_an_unclear_answer_is_asked_again_and_the_repaired_ones_are_counted_beside_the_others(
     tmp_path: Path,
 ) -> None:
-    exact = json.dumps({"next_state": LIKE})
-    with ModelServer(saying("not engaging_like", exact, "Engaging Like.", exact)) as server:
+    exact = json.dumps({"choice": "like the post"})
+    with ModelServer(saying("not like the post", exact, "Like The Post.", exact)) as server:
         oracle = {"backend": "openai", "max_concurrency": 1, "max_attempts": 3}
         summary = await run(config(server.url, oracle=oracle, population={"size": 40}), tmp_path)
     methods = summary.decisions_by_method
@@ -209,7 +229,7 @@ async def test_an_unclear_answer_is_asked_again_and_the_repaired_ones_are_counte
 
 
 async def test_a_loosely_worded_answer_with_a_text_keeps_its_text() -> None:
-    said = "{'next_state': 'Composing', 'text': 'It's a long line', 'reason': 'trains',}"
+    said = "{'choice': 'Write a Response or Original-Content', 'text': 'It's a long line', 'reason': 'trains',}"
     settings = ServerSettings(reply=lambda *_: said, quirks=("format_ignored",))
     async with ModelServer(settings) as server, aclosing(OpenAICompatClient(config_for(server), {})) as model:
         oracle = SocialModelOracle(model, config_for(server), 1, writers=[AgentState.COMPOSING])

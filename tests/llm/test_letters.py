@@ -206,7 +206,7 @@ async def test_a_replay_draws_from_the_taped_distribution_without_a_server(path:
     people = [Person(agent_id=number) for number in range(20)]
 
     async def decide(model: Any) -> list[str]:
-        oracle = SocialModelOracle(model, LLMConfig(), 1)
+        oracle = SocialModelOracle(model, LLMConfig(order="fixed"), 1)
         return [(await oracle.answer(one, AgentState.EVALUATING, "decides", OPTIONS)).state for one in people]
 
     async with serving("openai", lists(Logprobs.GRAMMAR)) as (server, model):
@@ -245,7 +245,7 @@ def test_a_question_by_letters_is_another_question_than_one_by_systemone() -> No
 async def test_at_temperature_0_the_likeliest_option_is_taken_by_everyone() -> None:
     async with serving("openai", lists(Logprobs.CHOICE), temperature=0.0) as (_, model):
         await model.check()
-        oracle = SocialModelOracle(model, LLMConfig(temperature=0.0), 1)
+        oracle = SocialModelOracle(model, LLMConfig(temperature=0.0, order="fixed"), 1)
         taken = {
             (await oracle.answer(Person(tick=tick), AgentState.EVALUATING, "decides", OPTIONS)).state
             for tick in range(20)

@@ -132,7 +132,7 @@ HELPS: dict[str, dict[str, Any]] = {
 def right_answer(messages: Any, _options: Any, form: Any) -> str:
     """Say what the question asks for: yes to the check, and to like to a person."""
     is_check = "sky" in str(messages[-1]["content"])
-    wanted = '{"answer": "yes"}' if is_check else '{"next_state": "engaging_like"}'
+    wanted = '{"answer": "yes"}' if is_check else '{"choice": "Like this post"}'
     quoted = any("JSON schema" in str(message["content"]) for message in messages)
     if not form:
         return f"I would say: {wanted}" if quoted else "Yes, I do."

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from actors.runs.forecast import MeasuringModel
 from prism.agents import Question
 from prism.config import Config, LLMConfig
 from prism.config.interventions import InterventionConfig, PublishConfig
@@ -176,18 +177,20 @@ async def test_the_prompt_has_the_memory_and_is_what_it_was_without() -> None:
     prompts = {}
     for places in (0, 4):
         run = await Run(remembering(places)).advance(80)
-        oracle: Any = SocialModelOracle.__new__(SocialModelOracle)
+        oracle = SocialModelOracle(MeasuringModel(), run.config.llm, 1)
         prompts[places] = [
             oracle.prompt(person := run.domain.asker(each), person.state, each.trigger, [person.state], each.context)
+            .messages()[-1]
+            .content
             for each in run.questions
         ]
     assert len(prompts[0]) == len(prompts[4]) > 50
     assert not any("remember" in prompt for prompt in prompts[0])
     differing = 0
     for without, prompt in zip(prompts[0], prompts[4], strict=True):
-        head, found, rest = prompt.partition("\nYou remember:\n")
+        head, found, rest = prompt.partition("\n\nYou remember:\n")
         block, _, tail = rest.partition("\n\n")
-        assert (f"{head}\n{tail}" if found else head) == without
+        assert (f"{head}\n\n{tail}" if found else head) == without
         assert not found or 1 <= len(block.splitlines()) <= 4
         differing += bool(found)
     assert differing > 50

@@ -67,7 +67,7 @@ def asked(server: ModelServer) -> list[tuple[str, str]]:
     """Return the party of the person, and the model, of each request about a person."""
     found = []
     for each in server.calls:
-        party = re.search(r'Your party: \\+"(\w+)', json.dumps(each.body))
+        party = re.search(r'Your party is \\+"(\w+)', json.dumps(each.body))
         if party is not None:
             found.append((party[1], each.body["model"]))
     return found

@@ -46,7 +46,7 @@ def figures(run: str) -> dict[str, Any]:
 def test_the_oracle_of_the_run_is_asked_and_each_answer_is_paid_once(prism: Prism, command: Command) -> None:
     with ModelServer() as server:
         assert prism(server.url, **SECTIONS).code == 0
-        before = {path.name: path.read_bytes() for path in Path("run").iterdir()}
+        before = {path.name: path.read_bytes() for path in Path("run").iterdir() if path.is_file()}
         calls = len(server.calls)
         assert command("shadow", "run", "--share", "0.3").code == 0
         asked, found = len(server.calls) - calls, figures("run")
@@ -54,7 +54,7 @@ def test_the_oracle_of_the_run_is_asked_and_each_answer_is_paid_once(prism: Pris
         assert found["outcomes"] == {"answered": found["questions"]}
         assert found["divergence"][0]["against"].keys() == {"rule", "embedded"}
         assert found["questions"] <= asked < found["questions"] + CHECKS
-        after = {path.name: path.read_bytes() for path in Path("run").iterdir()}
+        after = {path.name: path.read_bytes() for path in Path("run").iterdir() if path.is_file()}
         assert after.keys() - before.keys() == {"shadow.json", "shadow.sqlite"}
         assert {name: after[name] for name in before} == before
         calls = len(server.calls)

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from prism.config.attributes import Value
+from prism.quoting import quoted
 from prism.rng import Draw, integer, uniform
-from prism.wording import Ticks
+from prism.wording import Ticks, ago, counted
 
 EXPOSURE_TICKS: Final = 1 << 31
 """More ticks than a post can be in view: draws of another exposure begin there."""
@@ -120,6 +121,20 @@ class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
             "reshares": self.reshares,
             "you follow the author": "yes" if self.followed else "no",
         }
+
+    def prompt_text(self, tick_s: float) -> str:
+        """Return the same in sentences, with all text that people wrote in quotes.
+
+        Args:
+            tick_s: simulated seconds a tick.
+        """
+        author = f"{quoted(self.author_name)}, whom you {'follow' if self.followed else 'do not follow'}"
+        about = f" It is about {', '.join(map(quoted, self.topics))}." if self.topics else ""
+        counts = (counted(self.likes, "like"), counted(self.replies, "reply", "replies"))
+        return (
+            f"You see a post by {author}, written {ago(self.age_ticks * tick_s)}: {quoted(self.text)}.{about} "
+            f"It has {', '.join(counts)} and {counted(self.reshares, 'reshare')}."
+        )
 
 
 class AttributeView(PostView, frozen=True, array_like=True, gc=False):

@@ -10,6 +10,7 @@ from actors.factory.domains import build_domain
 from actors.factory.input_files import read_input, with_inputs_beside
 from actors.factory.shipped import FOLDER, examples
 from prism.config import Config, load_config
+from prism.llm.prompt import SHIPPED
 from tests.catalogue import catalogue
 from tests.paths import ROOT
 
@@ -46,7 +47,7 @@ def test_an_example_written_elsewhere_means_the_same_and_has_its_data_beside_it(
     beside = {*files} - {Path("study/prism.yaml"), Path("study/schema.json")}
     assert named <= beside
     if named:
-        assert build_domain(written).inputs.keys() == {str(path) for path in named}
+        assert build_domain(written).inputs.keys() - SHIPPED == {str(path) for path in named}
         assert list(build_domain(written).inputs.values()) == list(build_domain(original).inputs.values())
     else:
         assert written == original
