@@ -85,7 +85,7 @@ def _rows(settings: Config) -> list[tuple[str, str]]:
     asked = first_question(settings) if is_own(settings) else None
     health, proposed, decided = anyio.run(_check_model, settings, asked)
     rows = [
-        ("oracle", f"{health.server} at {settings.llm.places}"),
+        ("oracle", f"{health.server} at {settings.llm.host}"),
         ("model", health.model),
         *((f"model for {settings.llm.by.attribute} {value}", name) for value, name in settings.llm.by.models.items()),
         ("answers by", health.dialect),
@@ -142,7 +142,7 @@ async def _check_model(settings: Config, asked: Asked | None) -> tuple[Health, P
         except LLMFailureException as error:
             whose = "an economy's question" if asked is None else "the first question of the run"
             raise OracleUnavailableError(
-                f"{health.server} at {settings.llm.places} is there, but {health.model} gives no usable answer to "
+                f"{health.server} at {settings.llm.host} is there, but {health.model} gives no usable answer to "
                 f"{whose}: {error.reason}: {error.detail}; a run would end there"
             ) from error
 

@@ -10,7 +10,7 @@ import msgspec
 
 from actors.core.mailbox import MailboxStatistics
 from prism.errors import OracleError
-from prism.llm import REASONS, HostState
+from prism.llm import REASONS
 from prism.llm.spending import USEFUL
 from prism.statechart import Statechart
 
@@ -83,7 +83,6 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
             them.
         budgets: `{cap: (used in the whole run, the most)}`, for each spend cap that is set.
         tick_s: the least seconds between the beginnings of two ticks.
-        hosts: the state of each of several servers of the model; empty for one server, or none.
         models: `{model: its answers}` of the models of different people; empty if they have one.
         interventions: `{kind: interventions carried out}`, for every kind.
         sharing: `{part of a question that shares: questions with an answer}`, for every part.
@@ -122,7 +121,6 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     wasted_usd: float
     budgets: Mapping[str, tuple[float, float]]
     tick_s: float
-    hosts: tuple[HostState, ...]
     models: Mapping[str, int]
     interventions: Mapping[str, int]
     sharing: Mapping[str, int]

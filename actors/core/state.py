@@ -81,7 +81,6 @@ class OracleState(msgspec.Struct, frozen=True, kw_only=True):
 
     answered: int = 0
     calls: int = 0
-    coalesced: int = 0
     fallbacks: dict[str, int] = {}
     retries: dict[str, int] = {}
     methods: dict[str, int] = {}

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple, Protocol
 
 import anyio
 import structlog
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from actors.core.files import sha256_of
 from actors.factory.input_files import BRING_ALONG, kept_sha256, locate_input
-from actors.oracle.host_pool import Host, HostPool, difference
 from prism.config import Config, ModelsConfig, calibration_label
 from prism.config.calibrated import UNCALIBRATED
 from prism.errors import ConfigError, OracleUnavailableError
@@ -54,7 +53,7 @@ class OpenOracle(NamedTuple):
 
 
 def make_model(config: Config) -> LanguageModel:
-    """Return a client of the model that the configuration names, on all of its hosts. It sends nothing yet.
+    """Return a client of the model that the configuration names. It sends nothing yet.
 
     The API key comes from the environment, unless the model is asked through a gateway.
     """
@@ -62,17 +61,10 @@ def make_model(config: Config) -> LanguageModel:
         from prism.llm.gateway_model import GatewayModel  # noqa: PLC0415  # an HTTP client takes 0.2 s to import
 
         return GatewayModel(config.llm, config.oracle.backend, gateway)
-    if config.llm.hosts and config.oracle.backend != "choice":
-        return HostPool([Host(each, make_model(_at(config, each))) for each in config.llm.hosts])
     llm = config.llm
     if config.simulation.domain == "economy":
         llm = replace(llm, method="json")  # its answers are no options, so nobody would ask for probabilities
     return make_backend(config.oracle.backend, llm, os.environ)
-
-
-def _at(config: Config, address: str) -> Config:
-    llm = replace(config.llm, host=address, hosts=())
-    return replace(config, llm=llm)
 
 
 def check_oracle(config: Config) -> None:
@@ -82,8 +74,7 @@ def check_oracle(config: Config) -> None:
     if GATEWAY.get() is None:
         from prism.llm.address import address_of  # noqa: PLC0415  # see make_model
 
-        for address in config.llm.addresses:
-            address_of(_at(config, address).llm, os.environ)
+        address_of(config.llm, os.environ)
     if config.oracle.tape_path is None:
         return
     path = tape_path(config, None)
@@ -134,10 +125,15 @@ async def check_models(config: Config, model: LanguageModel) -> Health:
         alone = replace(config, llm=replace(config.llm, model=name, by=ModelsConfig()))
         async with aclosing(make_model(alone)) as other:
             note = (await other.check()).note
-            mine, theirs = (replace(model.identity, model=name), health.note), (other.identity, note)
-            if mine[0] != theirs[0] or not health.note.startswith(note):  # recording on a tape adds to its note
+            mine, theirs = asdict(replace(model.identity, model=name)), asdict(other.identity)
+            if not health.note.startswith(note):  # recording on a tape adds to its note
+                mine["note"], theirs["note"] = health.note, note
+            if mine != theirs:
+                differing = ", ".join(
+                    f"{key} is {theirs[key]!r}, not {own!r}" for key, own in mine.items() if theirs[key] != own
+                )
                 raise OracleUnavailableError(
-                    f"llm.by.models: {name} is asked otherwise than {config.llm.model}: {difference(mine, theirs)}; "
+                    f"llm.by.models: {name} is asked otherwise than {config.llm.model}: {differing}; "
                     "all models of a run need to be asked in the same way: llm.method=json leaves out probabilities"
                 )
     return health
@@ -181,7 +177,7 @@ def _labelled(description: str, config: Config) -> str:
 
 def _describe(config: Config, health: Health) -> str:
     """Return the description for the start-up line: the model, its server and how it is asked."""
-    where = f"from tape {config.oracle.tape_path}" if config.oracle.tape == "replay" else f"at {config.llm.places}"
+    where = f"from tape {config.oracle.tape_path}" if config.oracle.tape == "replay" else f"at {config.llm.host}"
     recording = ", recorded" if config.oracle.tape == "record" else ""
     asked = f"{health.dialect}{recording}"
     models = ", ".join((health.model, *config.llm.models[1:]))

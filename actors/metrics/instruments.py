@@ -17,7 +17,6 @@ from actors.metrics.snapshot import Snapshot
 from actors.oracle.circuit_breaker import BreakerState
 from prism.agents import Source
 from prism.config import Config
-from prism.llm import HostState
 
 TIMED = ("engine", "decisions", "oracle")
 """The mailboxes with many senders, whose waits are timed."""
@@ -119,10 +118,6 @@ def _one_committed(read: Callable[[RunSnapshot], float]) -> Read:
 
 def _each_committed(read: Callable[[RunSnapshot], Mapping[str, float]]) -> Read:
     return _committed(lambda run: {(label,): value for label, value in read(run).items()})
-
-
-def _of_hosts(read: Callable[[HostState], float]) -> Callable[[Snapshot], Series]:
-    return lambda now: {(host.address,): read(host) for host in now.run.hosts}
 
 
 def _transitions(run: RunSnapshot) -> Series:
@@ -320,18 +315,6 @@ INSTRUMENTS: tuple[Instrument, ...] = (
         _each(lambda now: now.run.models),
         "Answers of each model, from its server or a tape; only with llm.by.",
         ("model",),
-    ),
-    _gauge(
-        "prism_llm_host_up",
-        _of_hosts(lambda host: host.is_up),
-        "1 while the host is asked, 0 while it is away; only with llm.hosts.",
-        ("host",),
-    ),
-    _gauge(
-        "prism_llm_host_requests_in_flight",
-        _of_hosts(lambda host: host.in_flight),
-        "Calls to the host under way; only with llm.hosts.",
-        ("host",),
     ),
     _gauge("prism_oracle_queue_depth", _one(lambda now: now.run.waiting), "Questions in the queue of the oracle."),
     _counter(

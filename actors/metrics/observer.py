@@ -166,7 +166,7 @@ class Metrics(Observer):
         self._published_at = self._clock()
         try:
             now = run.snapshot(self._mailbox_statistics())
-        except Exception as error:  # noqa: BLE001  # an oracle's hosts are foreign code: an error there must not end the run
+        except Exception as error:  # noqa: BLE001  # an oracle's counts are foreign code: an error there must not end the run
             log_failure("snapshot_failed", error)
             return
         if not now.is_in_tick and now.tick >= self._ticks_recorded:

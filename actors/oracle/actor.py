@@ -12,7 +12,7 @@ import asyncio
 import math
 import secrets
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -94,9 +94,8 @@ class OracleActor:
         self._asker, self._codec = asker, codec
         self._config = config
         self._answers = answers or Record()
-        self._has_keys = type(oracle).key is not Oracle.key
         is_unlimited = config.rate_per_s is None and not caps_of(config) and sharing is None
-        self._computes = is_unlimited and not (oracle.waits or oracle.replays or self._has_keys)
+        self._computes = is_unlimited and not (oracle.waits or oracle.replays)
         """True if many questions may be answered at once: the oracle computes its answers, and there is no limit."""
         self._ticks = ticks
         self._is_awaited = is_awaited
@@ -105,8 +104,6 @@ class OracleActor:
         self._process = secrets.token_hex(3)
         """A name of this process: it keeps the requests of two processes apart, and nothing else depends on it."""
         self._waiting: FairQueue[WaitingQuestion] = FairQueue()
-        self._followers: dict[Hashable, list[WaitingQuestion]] = {}
-        """`{key of a question under way: identical questions that wait for its answer}`."""
         # A built-in choice fails only at a spend cap: without one, its answers are not counted one by one.
         is_bound = self.admission.holds or (not oracle.waits and bool(caps_of(config)))
         share = FallbackShare(config.max_fallback_share if is_bound else None, on_spoilt)
@@ -220,7 +217,7 @@ class OracleActor:
             OracleUnavailableError: there is no oracle to ask, now or later.
             JournalError: an answer cannot be recorded.
         """
-        self._waiting, self._followers, self._calling, self._begun = FairQueue(), {}, 0, set()
+        self._waiting, self._calling, self._begun = FairQueue(), 0, set()
         self._has_ended = False
         self.admission.breaker.abandoned()
         if self.sharing is not None:
@@ -271,7 +268,7 @@ class OracleActor:
             if self.oracle.replays:
                 self._tasks.start_soon(self._replay, waiting)
             else:
-                self._queue(waiting)
+                self._waiting.put(waiting, waiting.kind)
         self._start_calls()
 
     def _unrecorded(self, arrived: list[WaitingQuestion]) -> list[WaitingQuestion]:
@@ -320,20 +317,6 @@ class OracleActor:
         else:
             answer = await self._ask(waiting, math.inf)
         await self._deliver(waiting, answer)
-
-    def _queue(self, waiting: WaitingQuestion) -> None:
-        """Queue a question, or let it wait for the answer to an identical one, where the oracle lets them share it."""
-        question = waiting.question
-        if self._has_keys and self.sharing is None:
-            key = self.oracle.key(self._asker(question), question.trigger, question.options, question.context)
-            waiting = waiting._replace(key=key)
-        if waiting.key is not None and waiting.key in self._followers:
-            self._followers[waiting.key].append(waiting)
-            self.statistics.count_shared(waiting.name)
-            return
-        if waiting.key is not None:
-            self._followers[waiting.key] = []
-        self._waiting.put(waiting, waiting.kind)
 
     def _start_calls(self) -> None:
         now, admission, begun = anyio.current_time(), self.admission, list[tuple[WaitingQuestion, Call]]()
@@ -462,7 +445,7 @@ class OracleActor:
         await self._deliver(waiting, answer)
 
     async def _retry(self, waiting: WaitingQuestion, answer: Answer, pause_s: float) -> None:
-        """Put a question back into the queue after a pause. Its key and those that wait for its answer stay."""
+        """Put a question back into the queue after a pause."""
         waiting = waiting._replace(failed_at=anyio.current_time())
         self._delivery.open[waiting.name] = waiting  # a crash of the actor must not forget the attempts
         spent = self.statistics.count_retry(waiting.name, answer.reason)
@@ -485,14 +468,8 @@ class OracleActor:
         if answer.source in FALLBACKS and not self.oracle.falls_back:
             agent, tick, trigger = waiting.name
             raise OracleFailedError(agent, tick, trigger, answer.reason, answer.detail, waiting.tries)
-        followers = [] if waiting.key is None else self._followers.pop(waiting.key, [])
-        if answer.source == Source.TIMEOUT:
-            for follower in followers:  # these questions arrived later, so their deadlines may not have passed
-                self._queue(follower)
-            followers = []
-        batch = [waiting, *followers]
-        for same in batch if answer.reason else ():
-            await self.oracle.record_fallback(self._codec.encode(same.question), answer.source, answer.reason)
-        released = await self._delivery.settle(Route.CALLED, batch, [answer] * len(batch))
+        if answer.reason:
+            await self.oracle.record_fallback(self._codec.encode(waiting.question), answer.source, answer.reason)
+        released = await self._delivery.settle(Route.CALLED, [waiting], [answer])
         self._begun.discard(waiting.name)
         self._accept(released)

@@ -135,8 +135,7 @@ class Delivery:
         """Count, record and send the answers to questions, in their order.
 
         Args:
-            answers: the answers to the questions; recorded questions have theirs already. Of a call, the first question
-                was asked, and the others are identical to it.
+            answers: the answers to the questions; recorded questions have theirs already. Of a call there is one.
 
         Returns:
             The open questions that waited for one of these and need not wait any longer.

@@ -60,8 +60,6 @@ class OracleCounters:
         self.answered = 0
         self.calls = 0
         """Calls to the oracle."""
-        self.coalesced = 0
-        """Questions that shared the answer of an identical one."""
         self.fallbacks: Counter[str] = Counter()
         """`{reason: count}`."""
         self.methods: Counter[str] = Counter()
@@ -94,11 +92,6 @@ class OracleCounters:
         """Count a question that is put to the oracle."""
         self.calls += 1
         self._add(name, "calls")
-
-    def count_shared(self, name: QuestionName) -> None:
-        """Count a question that waits for the answer to an identical one."""
-        self.coalesced += 1
-        self._add(name, "coalesced")
 
     def count_retry(self, name: QuestionName, reason: str) -> Spending:
         """Count a question that is asked again, because a call failed for this reason.
@@ -188,7 +181,6 @@ class OracleCounters:
         return OracleState(
             answered=self.answered - open_counts["answered", ""],
             calls=self.calls - open_counts["calls", ""],
-            coalesced=self.coalesced - open_counts["coalesced", ""],
             fallbacks={reason: count for reason, count in fallbacks.items() if count},
             retries=dict(self.retries),
             methods={method: count for method, count in methods.items() if count},
@@ -198,7 +190,7 @@ class OracleCounters:
 
     def restore(self, state: OracleState) -> None:
         """Set the counts to those of a checkpoint."""
-        self.answered, self.calls, self.coalesced = state.answered, state.calls, state.coalesced
+        self.answered, self.calls = state.answered, state.calls
         self.fallbacks, self.retries = Counter(state.fallbacks), Counter(state.retries)
         self.methods = Counter(state.methods)
         self.tokens_before = state.tokens

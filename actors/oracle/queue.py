@@ -18,7 +18,6 @@ class WaitingQuestion(NamedTuple):
     """A question that has arrived, and the state of its way to an answer.
 
     Args:
-        key: the key that identical questions share.
         decided: its answer, while that is being sent.
         tries: the times that it was asked; `attempts`: those of them that count; `unreadable`: those of them with an
             answer that could not be used.
@@ -28,7 +27,6 @@ class WaitingQuestion(NamedTuple):
 
     question: Question[Any]
     arrived: float
-    key: Hashable | None = None
     decided: Decided | None = None
     tries: int = 0
     attempts: int = 0

@@ -39,8 +39,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         status: `done`; `done_with_fallbacks` if some choices were made without the oracle; or `stopped` before the
             last tick, as `stopped_by` says.
         activations: triggers answered by agents.
-        oracle_questions: ambiguous choices. Some shared the answer of an identical one (`oracle_coalesced`), came from
-            a tape, or were not asked.
+        oracle_questions: ambiguous choices. Some came from a tape, or were not asked.
         oracle_calls: calls to the oracle, those made again after a failure included.
         decisions_by_source: transitions by what decided them: rule, oracle, llm, fallback, timeout.
         decisions_by_method: the oracle's own decisions by how they were found: embedded, json, repaired, logprobs,
@@ -82,7 +81,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     unmoved_by_source: dict[str, int]
     oracle_questions: int
     oracle_calls: int
-    oracle_coalesced: int
     oracle_calls_per_1000_activations: float
     oracle_retries: int
     retries_by_reason: dict[str, int]
@@ -180,7 +178,6 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         unmoved_by_source=counters.unmoved_by_source(),
         oracle_questions=counters.questions,
         oracle_calls=oracle.calls,
-        oracle_coalesced=oracle.coalesced,
         oracle_calls_per_1000_activations=_ratio(1000 * oracle.calls, counters.activations),
         oracle_retries=sum(oracle.retries.values()),
         retries_by_reason=dict(sorted(oracle.retries.items())),

@@ -176,7 +176,6 @@ NOT_COMPARED = frozenset(
         # these count calls and crashes, which a replay does not have
         "llm",
         "oracle_calls",
-        "oracle_coalesced",
         "oracle_calls_per_1000_activations",
         "oracle_retries",
         "retries_by_reason",

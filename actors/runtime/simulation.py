@@ -247,7 +247,6 @@ class Simulation:
             wasted_usd=cost_usd(wasted(written), self.config.llm.prices) or 0.0,
             budgets=oracle.budgets,
             tick_s=self.config.run.tick_s,
-            hosts=getattr(oracle.oracle, "hosts", tuple)(),  # of a model that is on several servers
             models=getattr(oracle.oracle, "answers_by_model", dict)(),
             interventions=engine.interventions(),
             sharing=roles_of(oracle.sharing),

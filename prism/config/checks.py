@@ -300,7 +300,6 @@ def _llm(config: Config) -> Iterator[Conflict]:
             "oracle.max_usd llm.prices.input",
             "a cap in US dollars needs the model's prices in llm.prices.input and llm.prices.output, got null",
         )
-    yield from _repeated("llm.hosts", llm.hosts, "addresses")
     if config.simulation.domain == "economy" and llm.method == "probabilities":
         yield _of(
             "llm.method simulation.domain",

@@ -487,10 +487,9 @@ class LLMConfig(Section):
     """The language model behind the oracle: its server and its sampling. See docs/language-models.md."""
 
     host: str = setting("http://127.0.0.1:11434", "address of the server, such as http://127.0.0.1:8000", min_length=1)
-    hosts: tuple[Text, ...] = setting((), "addresses of several servers of one model, in place of llm.host")
     ca_file: str | None = setting(None, "PEM file of certificates to trust besides the public ones")
     model: str = setting("llama3.2", "name of the model, as the server lists it", min_length=1)
-    temperature: float = setting(0.7, "spread of the answers; at 0 equal questions share one answer", ge=0, le=2)
+    temperature: float = setting(0.7, "spread of the answers; at 0 always the likeliest", ge=0, le=2)
     seed: int = setting(0, "the seeds of all calls follow from it", ge=0, le=2**31 - 1)
     num_predict: int = setting(64, "most tokens of an answer", ge=1, le=131_072)
     num_ctx: int = setting(2048, "tokens of prompt and answer together, for ollama", ge=256, le=2**20)
@@ -515,25 +514,13 @@ class LLMConfig(Section):
 
     @classmethod
     def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
-        for index, text in enumerate(value if isinstance(value, tuple) else (value,)) if name in TEXT_SETTINGS else ():
-            problem = text_problem(name, text) if isinstance(text, str) else None
-            if problem is not None:
-                yield f"{name}[{index}]" if isinstance(value, tuple) else name, problem
+        if name in TEXT_SETTINGS and isinstance(value, str) and (problem := text_problem(name, value)) is not None:
+            yield name, problem
 
     @property
     def models(self) -> tuple[str, ...]:
         """The names of all models that are asked, each once: `model` first."""
         return tuple(dict.fromkeys((self.model, *self.by.models.values())))
-
-    @property
-    def addresses(self) -> tuple[str, ...]:
-        """The addresses of all servers."""
-        return self.hosts or (self.host,)
-
-    @property
-    def places(self) -> str:
-        """The addresses of all servers, as part of a message."""
-        return ", ".join(self.addresses)
 
 
 class TaylorConfig(Section):

@@ -13,7 +13,7 @@ import msgspec
 from prism.credentials import is_secret_name, is_variable_name, looks_like_key, names_variable, secrets_in
 from prism.expectations import found
 
-TEXT_SETTINGS = ("host", "hosts", "model", "keep_alive", "api_key_env")
+TEXT_SETTINGS = ("host", "model", "keep_alive", "api_key_env")
 """The settings of section `llm` that are texts, so that somebody may put a key there."""
 
 OWN_FIELDS = ("messages", "model")
@@ -74,7 +74,7 @@ def text_problem(name: str, text: str) -> str | None:
             "itself; what stands here is not shown, since it may be one"
         )
         return None if is_variable_name(text) else problem
-    if name in ("host", "hosts"):
+    if name == "host":
         if "@" in text:
             return f"must not carry a user or password, {_KEPT}; put the key in the environment (llm.api_key_env)"
         if "?" in text or "#" in text:

@@ -6,7 +6,7 @@ import json
 import math
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from time import perf_counter
@@ -21,14 +21,12 @@ from prism.errors import OracleResponseError
 from prism.llm.call_counters import CallCounters, OracleStatistics, Outcome
 from prism.llm.failure import LLMFailureException
 from prism.llm.json_object import json_objects, read_answer, without_reasoning
-from prism.llm.letters import METHOD
 from prism.llm.loose_choice import REPAIRED, contradicts, repaired
 from prism.llm.port import (
     SEEDS,
     ChatRequest,
     ChoiceRequest,
     Distribution,
-    HostState,
     LanguageModel,
     Message,
     Undecided,
@@ -89,10 +87,6 @@ class ModelOracle(Oracle[S]):
 
     def statistics(self) -> OracleStatistics:
         return self.counters.statistics()
-
-    def hosts(self) -> tuple[HostState, ...]:
-        """Return the counts of each of several servers; empty for one."""
-        return () if self._tape is None else self._tape.hosts()
 
     @property
     def replays(self) -> bool:
@@ -204,8 +198,6 @@ class SocialModelOracle(ModelOracle[AgentState]):
         self._descriptions = descriptions
         self._config = config
         self._seed = seed
-        self._draws: dict[str, bool] = {}
-        """`{model: whether each agent draws from its probabilities}`, of models that have answered."""
 
     def prompt(
         self,
@@ -226,18 +218,6 @@ class SocialModelOracle(ModelOracle[AgentState]):
             )
         )
         return ChoicePrompt(self.template, agent, current_state, trigger, context, tuple(words), order, self.tick_s)
-
-    def key(self, agent: Asker, trigger: str, options: Sequence[str], context: Any = None) -> Hashable | None:
-        """Return the prompt if one answer may serve all who ask it: at temperature 0, except by systemone.
-
-        From its probabilities each agent draws for itself, so a shared answer would give other results.
-        """
-        model = self._model_of(agent)
-        if self._config.temperature > 0.0 or self._draws.get(model, True):
-            return None
-        states: type[AgentState] = type(agent.state)
-        prompt = self.prompt(agent, agent.state, trigger, [states(option) for option in options], context)
-        return model, *(message.content for message in prompt.messages())
 
     async def ask(
         self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
@@ -310,9 +290,6 @@ class SocialModelOracle(ModelOracle[AgentState]):
     async def _chosen(self, prompt: ChoicePrompt, options: Sequence[AgentState]) -> Answer:
         """Return an option drawn from probabilities if the model gives sound ones, else the one that it names."""
         agent, found = prompt.agent, await self._choose(prompt)
-        # At temperature 0 one letter has all of the probability, so the draw is the same for all.
-        is_certain = isinstance(found, Distribution) and found.method == METHOD and self._config.temperature == 0.0
-        self._draws[self._model_of(agent)] = isinstance(found, Distribution) and not is_certain
         if isinstance(found, Distribution):
             self.counters.count("ok", found.latency_s, found.usage)
             # In the order of the question, not in that in which they were shown: equal probabilities give equal draws.

@@ -5,7 +5,7 @@ Adapters, the tape, and anything that limits or observes calls have this interfa
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -171,23 +171,6 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.backend} {self.version}".rstrip()
 
 
-class HostState(msgspec.Struct, frozen=True, kw_only=True):
-    """The counts of one of several servers of a model.
-
-    Args:
-        address: its address.
-        is_up: False while it is not asked, because it is away.
-        in_flight: calls under way on it.
-        calls: calls so far; `failures`: those that failed.
-    """
-
-    address: str
-    is_up: bool
-    in_flight: int
-    calls: int
-    failures: int
-
-
 class LanguageModel(Protocol):
     """A model that can be asked.
 
@@ -221,11 +204,3 @@ class LanguageModel(Protocol):
 
     async def aclose(self) -> None:
         """Close every connection."""
-
-
-@runtime_checkable
-class SpreadModel(LanguageModel, Protocol):
-    """A model on several servers."""
-
-    def hosts(self) -> tuple[HostState, ...]:
-        """Return the counts of each server, in the order of the configuration."""

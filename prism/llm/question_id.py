@@ -77,7 +77,7 @@ class Asked(msgspec.Struct):
         attempt: the number of this call among those of the question, from 1.
         process: a text that no other process has. A server may refuse a name that another request has just now, and
             two equal runs ask equal questions.
-        requests: requests of this call so far: it may take one for probabilities and one for text, or several hosts.
+        requests: requests of this call so far: it may take one for probabilities and one for text.
     """
 
     question: str

@@ -20,11 +20,9 @@ from prism.llm.port import (
     Completion,
     Distribution,
     Health,
-    HostState,
     Identity,
     LanguageModel,
     Message,
-    SpreadModel,
     Undecided,
 )
 from prism.llm.tape import (
@@ -124,10 +122,6 @@ class TapedModel:
         if recorded is None or recorded.backend != asked.backend:
             return asked
         return msgspec.structs.replace(asked, dialect=recorded.dialect, method=recorded.method)
-
-    def hosts(self) -> tuple[HostState, ...]:
-        """Return the counts of each of several servers; empty for one."""
-        return self.model.hosts() if isinstance(self.model, SpreadModel) else ()
 
     @property
     def _required_model(self) -> LanguageModel:

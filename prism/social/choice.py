@@ -335,7 +335,7 @@ class ChoiceOracle(Oracle[AgentState]):
 _OWN_ANSWERS: Final[Mapping[str, Any]] = MappingProxyType(
     {
         name: getattr(ChoiceOracle, name)
-        for name in ("ask", "answer", "checked_answer", "key", "distribution", "source", "method")
+        for name in ("ask", "answer", "checked_answer", "distribution", "source", "method")
     }
 )
 """The methods that `answer_all` replaces. An oracle that overrides one of these answers each question by itself."""

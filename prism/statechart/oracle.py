@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from enum import StrEnum
 from types import MappingProxyType
@@ -200,16 +200,6 @@ class Oracle(ABC, Generic[S]):
     @property
     def tokens(self) -> int:
         return 0
-
-    def key(
-        self,
-        agent: Any,  # noqa: ARG002  # a subclass may use it, as all arguments
-        trigger: str,  # noqa: ARG002
-        options: Sequence[str],  # noqa: ARG002
-        context: Any = None,  # noqa: ARG002
-    ) -> Hashable | None:
-        """Return a value that is equal for questions that may share an answer; None if each needs its own."""
-        return None
 
     @property
     def replays(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import anyio
@@ -19,12 +19,10 @@ class ScriptedOracle(Oracle[Any]):
 
     Args:
         answer: `(agent, options)` -> the answer; by default the last option, at once.
-        coalesces: whether all questions are one and the same.
     """
 
-    def __init__(self, answer: Answer | None = None, *, coalesces: bool = False) -> None:
+    def __init__(self, answer: Answer | None = None) -> None:
         self._answer = answer or last_option
-        self._coalesces = coalesces
         self.asked: list[tuple[float, int]] = []
         """`(time, agent)` of every call."""
         self.under_way = self.under_way_max = 0
@@ -37,9 +35,6 @@ class ScriptedOracle(Oracle[Any]):
             return await self._answer(agent, options)
         finally:
             self.under_way -= 1
-
-    def key(self, agent: Any, trigger: str, options: Sequence[str], context: Any = None) -> Hashable | None:
-        return trigger if self._coalesces else None
 
 
 class SlowOracle(Oracle[Any]):

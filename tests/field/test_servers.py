@@ -15,7 +15,6 @@ import yaml
 from prism.llm.failure import meaning_of
 from tests.catalogue import catalogue
 from tests.command import Prism
-from tests.llm.support import ADDRESS_IN_USE_BY_NOBODY
 from tests.standin import ApiError, Exchange, ModelServer, ServerSettings
 from tests.wire.support import settings
 
@@ -178,21 +177,6 @@ def test_a_server_that_loads_its_model_at_the_start_is_waited_for(
     assert stopped.code == 5
     assert "loading: Loading model" in stopped.err
     assert not Path("stopped").exists()
-
-
-def test_a_host_that_loads_its_model_is_waited_for_although_another_is_absent(
-    prism: Prism, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("actors.factory.oracle_backends.LOADING_EVERY_S", 0.01)
-
-    def load(exchange: Exchange) -> None:
-        if exchange.call == 12:
-            server.settings = ServerSettings(reply=Refusing(FILTERED, most=0))
-
-    with ModelServer(ServerSettings(reply=_loading), on_exchange=load) as server:
-        configure(server.url, "openai", people=20)
-        ended = prism("run", "wire.yaml", "--quiet", "--set", f"llm.hosts=[{ADDRESS_IN_USE_BY_NOBODY}, {server.url}]")
-    assert ended.code == 0, ended.err
 
 
 @pytest.mark.everyday(1)

@@ -250,6 +250,4 @@ async def test_at_temperature_0_the_likeliest_option_is_taken_by_everyone() -> N
             (await oracle.answer(Person(tick=tick), AgentState.EVALUATING, "decides", OPTIONS)).state
             for tick in range(20)
         }
-        shared = oracle.key(Asking(), "decides", OPTIONS)
     assert len(taken) == 1
-    assert shared is not None, "one answer may serve all who ask the same"

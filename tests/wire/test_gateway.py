@@ -158,21 +158,3 @@ def test_a_key_that_the_server_repeats_is_on_no_tape_and_in_no_cell(
             problem = run_cell(plan.cells[0], tmp_path, place).problem
     assert problem == f"{server.url} refuses the key in $PRISM_LLM_API_KEY; set another one"
     assert b"another secret" not in (tmp_path / "tape").read_bytes()
-
-
-@pytest.mark.slow
-def test_several_servers_of_a_model_are_one_behind_the_gateway(tmp_path: Path) -> None:
-    with ModelServer() as first, ModelServer() as second:
-        plan = planned(tmp_path, first.url)
-        text = (tmp_path / "base.yaml").read_text()
-        assert f"host: {first.url}" in text
-        hosts = f"hosts: [{first.url}, {second.url}]"
-        (tmp_path / "base.yaml").write_text(text.replace(f"host: {first.url}", hosts))
-        both = make_plan(plan.path)
-        run_cells(both, tmp_path / "direct", None)
-        calls = first.statistics().calls, second.statistics().calls
-        with gateway(both, tmp_path / "tape") as place:
-            assert [done.problem for done in run_cells(both, tmp_path / "two", place)] == ["", ""]
-        assert first.statistics().calls > calls[0]
-        assert second.statistics().calls > calls[1]
-    assert journals(both, tmp_path / "two") == journals(both, tmp_path / "direct")

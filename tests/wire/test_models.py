@@ -91,7 +91,7 @@ def test_everybody_is_asked_about_with_their_own_model_and_the_tape_gives_the_sa
     assert "no answer to the question from agent" in swapped.err
 
 
-async def test_equal_prompts_of_people_with_different_models_share_no_answer() -> None:
+async def test_people_whose_value_names_no_model_are_asked_about_with_the_first() -> None:
     by = ModelsConfig(attribute="party", models={"red": "mistral", "blue": "llama3.2"})
     llm = LLMConfig(temperature=0.0, method="json", systemone="off", by=by)
     options = [AgentState.SCROLLING, AgentState.ENGAGING_LIKE]
@@ -105,9 +105,6 @@ async def test_equal_prompts_of_people_with_different_models_share_no_answer() -
             oracle = SocialModelOracle(model, config, 1)
             for person in people.values():
                 await oracle.answer(person, AgentState.EVALUATING, "decides", options)
-    keys = {party: oracle.key(person, "decides", [*map(str, options)]) for party, person in people.items()}
-    assert keys["blue"] == keys["none"] == keys["green"] is not None, "three are asked about with llm.model"
-    assert keys["red"] not in (None, keys["none"])
     assert oracle.answers_by_model() == {"llama3.2": 3, "mistral": 1}
 
 

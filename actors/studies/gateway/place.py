@@ -53,5 +53,5 @@ def service_name(config: Config) -> str:
 def servers_key(config: Config) -> str:
     """Return a hash of the servers that a configuration asks, for the keys of the tape: no price changes it."""
     llm = config.llm
-    named = [config.oracle.backend, list(llm.addresses), llm.api_key_env, llm.request.headers, llm.request.query]
+    named = [config.oracle.backend, llm.host, llm.api_key_env, llm.request.headers, llm.request.query]
     return content_hash(named)[:16]

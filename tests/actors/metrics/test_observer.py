@@ -13,7 +13,7 @@ from actors.runs.summary import summarise
 from actors.runtime.sharded_engine import ShardedEngine
 from deploy.scrape import Scrape
 from prism.config import Config, SimulationConfig
-from prism.llm import HostState, OracleStatistics
+from prism.llm import OracleStatistics
 from prism.llm.call_counters import CallCounters
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
@@ -31,11 +31,6 @@ DOCUMENTED: dict[str, str] = dict(
     )
 )
 """`{metric: its labels}`, as the table of docs/operations.md has them."""
-OF_HOSTS = {
-    "prism_llm_host_up": "host",
-    "prism_llm_host_requests_in_flight": "host",
-}
-"""The metrics of a model on several servers."""
 OF_MODELS = {"prism_llm_answers_total": "model"}
 """The metrics of a run in which people have different models."""
 OF_CHANGES = {"prism_tie_changes_total": "kind", "prism_attribute_changes_total": ""}
@@ -53,7 +48,7 @@ MEASURES = {
     for measure in build_domain(Config(simulation=SimulationConfig(domain="economy"))).domain.world.measures()
 }
 """The measures of an economy."""
-OTHERS = OF_HOSTS | OF_MODELS | OF_CHANGES | OF_CAPS | OF_SHARDS | MEASURES
+OTHERS = OF_MODELS | OF_CHANGES | OF_CAPS | OF_SHARDS | MEASURES
 EXPECTED = {name: labels for name, labels in DOCUMENTED.items() if name not in OTHERS}
 """The metrics of a run of people with the embedded oracle."""
 
@@ -70,21 +65,6 @@ def families(scrape: Scrape) -> dict[str, set[str]]:
 def test_a_run_shows_exactly_these_metrics_with_these_labels() -> None:
     expected = {name: {label for label in labels.split(",") if label} for name, labels in EXPECTED.items()}
     assert families(Watched().scrape()) == expected
-
-
-def test_a_model_on_several_servers_shows_each() -> None:
-    class Spread(ScriptedOracle):
-        def statistics(self) -> OracleStatistics:
-            return CallCounters().statistics()
-
-        def hosts(self) -> tuple[HostState, ...]:
-            here = HostState(address="http://a", is_up=True, in_flight=3, calls=5, failures=0)
-            return here, msgspec.structs.replace(here, address="http://b", is_up=False, in_flight=0)
-
-    shown = Watched(oracle=Spread()).scrape()
-    assert families(shown).keys() == EXPECTED.keys() | OF_HOSTS.keys()
-    assert [shown.value("prism_llm_host_up", host=host) for host in ("http://a", "http://b")] == [1, 0]
-    assert shown.value("prism_llm_host_requests_in_flight", host="http://a") == 3
 
 
 def test_models_of_different_people_have_a_series_each() -> None:

@@ -9,7 +9,6 @@ from structlog.typing import EventDict
 
 from actors.core.snapshot import FALLBACK_REASONS
 from prism.errors import OracleError
-from prism.llm import HostState
 from prism.measure import Measure
 from tests.actors.metrics.support import Watched, finished
 from tests.actors.oracles import ScriptedOracle, failing
@@ -53,14 +52,14 @@ def test_a_world_that_cannot_be_measured_does_not_end_its_run(logged: list[Event
     assert {event["event"] for event in logged} == {"measures_failed"}
 
 
-def test_an_oracle_that_cannot_tell_its_hosts_does_not_end_its_run(logged: list[EventDict]) -> None:
+def test_an_oracle_that_cannot_tell_its_counts_does_not_end_its_run(logged: list[EventDict]) -> None:
     class Lost(ScriptedOracle):
         is_lost = False
 
-        def hosts(self) -> tuple[HostState, ...]:
+        def answers_by_model(self) -> dict[str, int]:
             if self.is_lost:
                 raise ValueError("who knows")
-            return ()
+            return {}
 
     oracle = Lost()
     watched = Watched(oracle=oracle)

@@ -134,14 +134,6 @@ async def test_a_full_mailbox_of_the_engine_holds_answers_back_and_loses_none() 
     assert [each.agent for each in await bench.ask(*map(question, range(20)))] == list(range(20))
 
 
-@in_schedules(20)
-async def test_identical_questions_share_one_call_and_its_answer() -> None:
-    oracle = ScriptedOracle(after(1.0), coalesces=True)
-    bench = Bench(oracle)
-    assert [outcome(each) for each in await bench.ask(*map(question, range(5)))] == [("green", "oracle", "")] * 5
-    assert (len(oracle.asked), bench.actor.statistics.coalesced) == (1, 4)
-
-
 @in_schedules(5)
 async def test_past_the_spend_cap_there_are_fallbacks_if_so_configured() -> None:
     bench = Bench(ScriptedOracle(after(1.0)), OracleConfig(max_calls=2, when_spent="fallback"))

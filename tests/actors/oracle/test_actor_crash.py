@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Sequence
 from typing import Any
 
 import anyio
@@ -20,21 +19,6 @@ from tests.domains import TrafficDomain, TrafficLight
 from tests.schedules import in_schedules
 
 pytestmark = pytest.mark.usefixtures("logged")
-
-
-class FaultyKey(ScriptedOracle):
-    """Stumbles over one agent's question, as often as told."""
-
-    def __init__(self, agent: int, times: int) -> None:
-        super().__init__(after(1.0))
-        self.agent = agent
-        self.times = times
-
-    def key(self, agent: Any, trigger: str, options: Sequence[str], context: Any = None) -> Hashable | None:
-        if agent.agent_id == self.agent and self.times:
-            self.times -= 1
-            raise RuntimeError("this oracle has a bug")
-        return None
 
 
 class FaultyAsker:
@@ -86,13 +70,13 @@ async def test_a_crash_does_not_forget_how_often_a_question_was_asked() -> None:
 
 @in_schedules(30)
 async def test_a_crash_over_one_question_of_a_batch_loses_none_of_the_others() -> None:
-    bench = Bench(FaultyKey(agent=1, times=2))
+    bench = Bench(ScriptedOracle(after(1.0)), asker=FaultyAsker(1, times=2, known=0))
     assert await supervise(bench, 3, *map(question, range(4))) == list(range(4))
 
 
 @in_schedules(10)
 async def test_an_actor_that_keeps_crashing_ends_with_a_restart_limit_and_its_last_error() -> None:
-    bench = Bench(FaultyKey(agent=0, times=1000))
+    bench = Bench(ScriptedOracle(after(1.0)), asker=FaultyAsker(0, times=1000, known=0))
     with pytest.raises(ExceptionGroup) as caught:
         await supervise(bench, 3, question(0))
     assert caught.group_contains(ActorError, match="'oracle' crashed 4 times within 100 ticks")

@@ -55,13 +55,6 @@ class Metered(Oracle[Any]):
         return options[1]
 
 
-class Sharing(Metered):
-    """The same, with one answer for all."""
-
-    def key(self, agent: Any, trigger: str, options: Any, context: Any = None) -> str:
-        return "all"
-
-
 def never(_: QuestionName) -> bool:
     return False
 
@@ -119,12 +112,6 @@ def test_wherever_a_run_is_killed_its_calls_and_retries_are_counted_once(written
     assert (counters.retries.total(), counters.calls) == (retries, written)
     assert (counters.spent_written.total, counters.retries_written) == (counters.spent.total, counters.retries)
     assert counters.state(counters.tokens_before, never, has_ended=False).spent == counters.spent.total
-
-
-def test_of_identical_questions_one_names_the_call() -> None:
-    bench = Bench(Sharing())
-    decided = run_scheduled(0, lambda: bench.ask(question(0), question(1), question(2)))
-    assert sorted(each.spent for each in decided) == [(), (), (ONE,)]
 
 
 def test_a_cap_in_dollars_stops_the_run_whatever_is_to_follow_other_caps() -> None:

@@ -20,7 +20,7 @@ def line(level: str, event: str) -> str:
         (line("info", "run_started") + line("debug", "llm_exchange"), False),
         (line("info", 'a text with "level": "warning" in it'), False),
         (line("info", "run_started") + '{"event": "cut", "level": "warn', False),
-        (line("warning", "host_away"), True),
+        (line("warning", "oracle_away"), True),
         ("no object\n", False),
         (json.dumps({"level": "error", "event": {"level": "info"}}) + "\n", True),
         ('{"level":"warning","event":"without blanks"}\n', True),
