@@ -26,7 +26,7 @@ from prism.divergence import ComparedChoices, Distance, Ratio, Reference, jensen
 from prism.experiment import Design, Hypothesis, compared, described, effects_on
 from prism.experiment.design import Range
 from prism.experiment.sampling import sampled_conditions, unit_points
-from prism.scorecard import Feed, Matching, Tree, social_facts
+from prism.scorecard import Feed, Matching, Shapes, social_facts
 from prism.scorecard.concentration import month_interval, top_share
 from prism.scorecard.facts import interval_of_runs
 from prism.scorecard.matched import Comparison, distance, weighted_median
@@ -267,12 +267,12 @@ def originals() -> Iterator[Case]:
 
 def _feed(authors: Ints, sizes: Floats) -> Feed:
     """Return a run with stars of these sizes."""
-    stars = {size: Tree((-1, *[0] * (int(size) - 1)), (0.0,) * int(size)) for size in set(sizes)}
+    nothing = np.zeros(len(sizes))
     return Feed(
-        trees=tuple(stars[size] for size in sizes),
-        authors=tuple(authors.tolist()),
-        posts_by_person=(),
-        ticks=(),
+        shapes=Shapes(sizes.astype(np.int64), nothing.astype(np.int64), nothing.astype(np.int64), nothing, nothing),
+        authors=authors,
+        posts_by_person=np.empty(0, np.int64),
+        ticks=np.empty(0, np.int64),
         epoch=datetime(2025, 1, 1, tzinfo=UTC),
         tick_seconds=3600.0,
         length=24,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -15,14 +14,23 @@ from actors.pages.groups import group_name
 from actors.pages.html import tag
 from actors.pages.words import count, listed, plural, share
 from actors.pages.words import figure as digits
-from actors.plots.cascades import DOTS_MAX, cascade, cascade_depths, cascade_sizes, cascade_virality, reach, reactions
+from actors.plots.cascades import (
+    DOTS_MAX,
+    cascade,
+    cascade_depths,
+    cascade_sizes,
+    cascade_virality,
+    of_shapes,
+    reach,
+    reactions,
+)
 from actors.plots.theme import TEXT, color_of
 from actors.results.run_record import Audience, RunGroup, RunRecord
 from actors.store.posts import MadePost
 from prism.columns import Floats
 from prism.config import Config
 from prism.quoting import visible
-from prism.scorecard import Feed, Tree, TreeShape, shape_of
+from prism.scorecard import Feed, Shapes, shapes_in, together
 from prism.scorecard.social import rank_correlation
 
 REAL: Final = "real cascades"
@@ -41,17 +49,19 @@ _SHAPES: Final[Mapping[str, tuple[str, Any]]] = {
 }
 
 
-def shape_charts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], real: Sequence[Tree]) -> list[Chart]:
+def shape_charts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], real: Shapes | None) -> list[Chart]:
     """Return the distributions of sizes, depths and virality, beside real ones if there are any."""
-    found = [[shape_of(tree) for feed in group for tree in feed.trees] for group in feeds]
-    theirs = [shape_of(tree) for tree in real]
-    least = min((shape.size for shape in theirs), default=1)
-    comparable = [[shape for shape in shapes if shape.size >= least] for shapes in found]
-    is_cut = bool(theirs) and least > 1 and all(len(shapes) >= FEW for shapes in comparable)
-    kept = comparable if is_cut else found
-    note = _young_note(groups, feeds) + _real_note(least, len(theirs), kept if is_cut else None)
+    kept, note = [together(feed.shapes for feed in group) for group in feeds], _young_note(groups, feeds)
+    if real is not None:
+        least = int(real.size.min())
+        comparable = [shapes.where(shapes.size >= least) for shapes in kept]
+        is_cut = least > 1 and all(len(shapes.size) >= FEW for shapes in comparable)
+        kept = comparable if is_cut else kept
+        note += _real_note(least, len(real.size), kept if is_cut else None)
     return [
-        _shape(groups, kept, theirs, name, note) for name in _SHAPES if any(_values(name, shapes) for shapes in kept)
+        _shape(groups, kept, real, name, note)
+        for name in _SHAPES
+        if any(len(of_shapes(shapes, name)) for shapes in kept)
     ]
 
 
@@ -66,33 +76,31 @@ def _young_note(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]]) -> 
     return f" Left out: {listed(told)} of the last rounds, which may still grow."
 
 
-def _real_note(least: int, count_real: int, kept: Sequence[Sequence[TreeShape]] | None) -> str:
-    if not count_real:
-        return ""
+def _real_note(least: int, count_real: int, kept: Sequence[Shapes] | None) -> str:
     if kept is None:
         return f" The {plural(count_real, 'real cascade')} have {least} posts and more; the run's have any size."
-    ours = plural(sum(map(len, kept)), "simulated cascade")
+    ours = plural(sum(len(shapes.size) for shapes in kept), "simulated cascade")
     return f" Only cascades of {least} posts and more: {ours} and {plural(count_real, 'real one')}."
 
 
 def _shape(
     groups: Sequence[RunGroup],
-    found: Sequence[Sequence[TreeShape]],
-    real: Sequence[TreeShape],
+    found: Sequence[Shapes],
+    real: Shapes | None,
     name: str,
     note: str,
 ) -> Chart:
     """Return for each size, depth or virality the share of cascades that reach it."""
     title, draw = _SHAPES[name]
-    series = {group_name(group): _values(name, shapes) for group, shapes in zip(groups, found, strict=True)}
+    series = {group_name(group): of_shapes(shapes, name) for group, shapes in zip(groups, found, strict=True)}
     colors = [color_of(place) for place in range(len(series))]
     labels = [group.label or group_name(group) for group in groups]
-    if real:
-        series[REAL] = _values(name, real)
+    if real is not None:
+        series[REAL] = of_shapes(real, name)
         colors, labels = [*colors, TEXT], [*labels, REAL]
     rows = []
     for who, values in zip(labels, series.values(), strict=True):
-        if values:
+        if len(values):
             marks = [float(np.quantile(values, part)) for part in (0.5, 0.9, 0.99)]
             shown_as = digits if name == "virality" else count
             rows.append((who, count(len(values)), *map(shown_as, marks), shown_as(float(max(values)))))
@@ -101,20 +109,15 @@ def _shape(
     return chart_of(draw(series, title, reading, colors=colors), table)
 
 
-def _values(name: str, shapes: Sequence[TreeShape]) -> list[float]:
-    """Return the sizes, depths or viralities of cascades; only those with a reaction have a depth and a virality."""
-    return [getattr(shape, name) for shape in shapes if shape.size > 1 or name == "size"]
-
-
 def _several(number: str, noun: str) -> str:
     return f"{number} {noun}{'' if number == '1' else 's'}"
 
 
-def _reading(name: str, row: Sequence[str], shapes: Sequence[TreeShape]) -> str:
+def _reading(name: str, row: Sequence[str], shapes: Shapes) -> str:
     """Return a sentence about a distribution, without its full stop."""
     if name == "size":
-        alone = sum(shape.size == 1 for shape in shapes)
-        single = f"{share(alone, len(shapes))} of the originals stayed alone; " if alone else ""
+        alone = int((shapes.size == 1).sum())
+        single = f"{share(alone, len(shapes.size))} of the originals stayed alone; " if alone else ""
         return f"{single}{'one' if alone else 'One'} cascade in a hundred has {_several(row[4], 'post')} or more"
     if name == "depth":
         steps = _several(row[3], "step")
@@ -175,8 +178,9 @@ def tree_charts(run: RunRecord, people: Audience | None, causes: Mapping[int, st
     `causes`: `{original: the HTML id of the part with the causes of its cascade}`.
     """
     largest = [run.course.posts.tree(post.post) for post, _ in run.course.posts.largest(DRAWN)]
+    likes = run.course.likes_of(np.array([each.post for posts in largest for each in posts], np.int64))
     return [
-        tree_chart(posts, run.config, title, partial(name_of, people), run.course.likes, causes.get(posts[0].post))
+        tree_chart(posts, run.config, title, partial(name_of, people), likes, causes.get(posts[0].post))
         for title, posts in zip(ORDINALS, largest, strict=False)
     ]
 
@@ -186,24 +190,25 @@ def tree_chart(
     config: Config,
     title: str,
     called: Callable[[int], str],
-    likes: Counter[int] | None = None,
+    likes: Mapping[int, int] | None = None,
     causes: str | None = None,
 ) -> Chart:
     """Return one cascade: time to the right, each post joined to the one that it answers or reshares.
 
     Args:
         called: returns what a person is called.
-        likes: of each post of the run; None if they are not shown.
+        likes: of each post; None if they are not shown.
         causes: the HTML id of the part with its causes; None without one.
     """
     at = {post.post: index for index, post in enumerate(posts)}
-    parents = tuple(-1 if post.parent is None else at[post.parent] for post in posts)
-    shape = shape_of(Tree(parents, tuple(float(post.tick - posts[0].tick) for post in posts)))
+    shape = shapes_in(
+        np.array([-1 if post.parent is None else at[post.parent] for post in posts]), np.zeros(len(posts))
+    )
     first, number = posts[0], posts[0].tick // config.simulation.ticks_per_round + 1
     liked = "" if likes is None else f", {plural(sum(likes[post.post] for post in posts), 'like')}"
     reading = (
         f"By {called(first.author)}, tick {first.tick:,} (round {number:,}): {plural(len(posts), 'post')} with the "
-        f"original, depth {shape.depth}, structural virality {shape.virality:.2f}{liked}."
+        f"original, depth {shape.depth[0]}, structural virality {shape.virality[0]:.2f}{liked}."
         + (f" The first {NODES_MAX} posts are drawn." if len(posts) > NODES_MAX else "")
     )
     rows = [

@@ -281,7 +281,7 @@ def _causes(groups: Sequence[RunGroup]) -> Section | None:
 
 
 def _facts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], real: Real) -> list[Node]:
-    if not (real.cascades or real.hours):
+    if real.cascades is None and not real.hours:
         return []
     parts: list[Node] = []
     for group, found in zip(groups, feeds, strict=True):

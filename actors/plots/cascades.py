@@ -12,7 +12,7 @@ from actors.plots.lines import Course, curves
 from actors.plots.theme import LINE, above, axis, columns, data, fitted, floats, key, themed
 from prism.columns import Floats
 from prism.palette import BLUE, GREEN, VERMILION
-from prism.scorecard import Tree, TreeShape, shape_of
+from prism.scorecard import Shapes, shapes_in
 from prism.social.ties.graph_library import load_igraph
 
 POINTS_MAX: Final = 150
@@ -26,20 +26,16 @@ VIRALITY: Final = "mean steps between two posts"
 SHARE: Final = "% of cascades that have at least so much"
 
 
-def cascades(posts: Any) -> list[TreeShape]:
+def cascades(posts: Any) -> Shapes:
     """Return size, depth and structural virality of each cascade.
 
     `posts`: a table of posts, such as `result.table("posts")`.
     """
-    trees: dict[Any, dict[Any, int]] = {}
-    parents: dict[Any, list[int]] = {}
     ids = "_id" if "post_id" in posts.columns else ""  # two people may have the same name
-    names = [f"{name}{ids}" for name in ("post", "parent", "root")]
-    for post, parent, root in zip(*(list(posts[name]) for name in names), strict=True):
-        places = trees.setdefault(root, {})
-        parents.setdefault(root, []).append(-1 if post == root else places[parent])
-        places[post] = len(places)
-    return [shape_of(Tree(tuple(each), (0.0,) * len(each))) for each in parents.values()]
+    own, parents = (list(posts[f"{name}{ids}"]) for name in ("post", "parent"))
+    places = {post: place for place, post in enumerate(own)}
+    above = np.array([places.get(parent, -1) for parent in parents], np.int64)
+    return shapes_in(above, np.zeros(len(above)))
 
 
 def cascade_sizes(
@@ -68,12 +64,13 @@ def cascade_virality(
 
 def _measured(given: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return a measure of cascades, of tables of posts; only those with a reaction have a depth and a virality."""
-    return {
-        series: [getattr(each, name) for each in cascades(values) if each.size > 1 or name == "size"]
-        if hasattr(values, "columns")
-        else values
-        for series, values in given.items()
-    }
+    shapes = {series: cascades(values) for series, values in given.items() if hasattr(values, "columns")}
+    return {**given, **{series: of_shapes(each, name) for series, each in shapes.items()}}
+
+
+def of_shapes(shapes: Shapes, name: str) -> Any:
+    """Return the sizes, depths or viralities of cascades; only those with a reaction have a depth and a virality."""
+    return getattr(shapes if name == "size" else shapes.where(shapes.size > 1), name)
 
 
 def tails(

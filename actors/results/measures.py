@@ -22,7 +22,7 @@ import numpy as np
 
 from actors.core.errors import NoMeasureError, RunDirectoryError
 from actors.factory.domains import build_domain
-from actors.results.observed import trees_in
+from actors.results.observed import shapes_of_posts
 from actors.store.course import read_course
 from actors.store.manifest import CONFIG, read_summary
 from actors.store.posts import Posts
@@ -34,7 +34,7 @@ from prism.distribution import IN_WORDS, is_statistic, share_of_at_least, spread
 from prism.domain import Domain
 from prism.events import MADE
 from prism.expectations import guess
-from prism.scorecard import TreeShape, shape_of
+from prism.scorecard import Shapes
 
 ROUNDS_PREFIX, CASCADES, BY = "rounds.", "cascades.", "by."
 MEAN, GROWTH = "mean", "growth"
@@ -167,17 +167,14 @@ class RunNumbers:
                 return 1.0 - share_of_at_least(sizes, 2) if sizes else 0.0
             if name == "at_least":
                 return share_of_at_least(sizes, int(rest))
-            values: Sequence[float]
-            match name:
-                case "size":
-                    values = spread_out(sizes).tolist()
-                case "depth":
-                    values = [float(each.depth) for each in self._trees]
-                case "breadth":
-                    values = [round(each.breadth_share * each.size) for each in self._trees]
-                case _:
-                    values = [each.virality for each in self._trees if each.size > 1]
-            return statistic(values, rest) if values else 0.0
+            values: Any
+            if name == "size":
+                values = spread_out(sizes)
+            elif name == "virality":
+                values = self._shapes.virality[self._shapes.size > 1]
+            else:
+                values = getattr(self._shapes, name)
+            return statistic(values.tolist(), rest) if len(values) else 0.0
         if place.startswith(BY) and "cascade_sizes" in self._summary:
             if self._feed is None:
                 path = self._directory("totals by attribute")
@@ -234,8 +231,8 @@ class RunNumbers:
         return value
 
     @cached_property
-    def _trees(self) -> list[TreeShape]:
-        return [*map(shape_of, trees_in(self._posts_and_likers[0], 1.0).values())]
+    def _shapes(self) -> Shapes:
+        return shapes_of_posts(self._posts_and_likers[0])
 
     @cached_property
     def _posts_and_likers(self) -> tuple[Posts, Ints]:

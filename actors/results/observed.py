@@ -23,11 +23,10 @@ from prism.economy.series import YEAR_QUARTERS, Figures
 from prism.economy.series_file import EXPECTED, is_series, parse_series
 from prism.errors import InputError
 from prism.quarter import Quarter
-from prism.scorecard import ALONE, Feed, Tree, parse_cascades, trees_of
+from prism.scorecard import Feed, Shapes, parse_cascades, shapes_in, shapes_of
 from prism.scorecard.real_data import CASCADE_COLUMNS, columns_in
 from prism.social.people.hours import COLUMNS as HOUR_COLUMNS
 from prism.social.people.hours import parse_hours
-from prism.social.posts.post import author_of
 
 SECONDS_A_MINUTE = 60.0
 COMPARED = tuple(name for name in Config.__struct_fields__ if name not in ("run", "metrics"))
@@ -86,28 +85,25 @@ def feed_of(course: Course, engagement_per_post_seen: float | None, config: Conf
     rounds = config.feed.horizon_rounds * config.simulation.ticks_per_round
     last = course.ticks - min(rounds, course.ticks // 2)
     posts = course.posts
-    trees = trees_in(posts, config.simulation.tick_seconds / SECONDS_A_MINUTE)
-    is_old = posts.ticks[posts.parents < 0] < last
-    done = {root: tree for (root, tree), is_kept in zip(trees.items(), is_old.tolist(), strict=True) if is_kept}
+    originals = np.flatnonzero(posts.above < 0)
+    is_old = posts.ticks[originals] < last
     return Feed(
-        trees=tuple(done.values()),
-        authors=tuple(map(author_of, done)),
-        posts_by_person=tuple(np.bincount(course.posts.authors, minlength=course.header.agents).tolist()),
-        ticks=tuple(course.activity_ticks.tolist()),
+        shapes=shapes_of_posts(posts, config.simulation.tick_seconds / SECONDS_A_MINUTE).where(is_old),
+        authors=posts.authors[originals[is_old]],
+        posts_by_person=np.bincount(posts.authors, minlength=course.header.agents),
+        ticks=course.activity_ticks,
         epoch=config.simulation.epoch,
         tick_seconds=config.simulation.tick_seconds,
         length=course.ticks,
         engagement_per_post_seen=engagement_per_post_seen,
-        left_out=len(trees) - len(done),
+        left_out=int((~is_old).sum()),
     )
 
 
-def trees_in(posts: Posts, tick_minutes: float) -> dict[int, Tree]:
-    """Return `{original: its tree}`, in the order of making. No object is made for a post that nobody answered."""
-    is_answered = np.bincount(posts.roots, minlength=len(posts.ids))[posts.roots] > 1
-    answered = posts.at(np.flatnonzero(is_answered))
-    trees = trees_of([(each.post, each.tick, each.parent) for each in answered], tick_minutes)
-    return {root: trees.get(root, ALONE) for root in posts.ids[posts.parents < 0].tolist()}
+def shapes_of_posts(posts: Posts, tick_minutes: float = 1.0) -> Shapes:
+    """Return the shapes of the cascades of posts, in the order of their originals."""
+    minutes = np.asarray((posts.ticks - posts.ticks[posts.roots]) * tick_minutes, np.float64)
+    return shapes_in(posts.above, minutes)
 
 
 def engagement_in(summary: Mapping[str, Any]) -> float | None:
@@ -147,7 +143,7 @@ KINDS = (
 class Real(NamedTuple):
     """The real figures of the files."""
 
-    cascades: tuple[Tree, ...] = ()
+    cascades: Shapes | None = None
     hours: Sequence[Sequence[float]] = ()
     quarters: tuple[Figures, ...] = ()
     source: str = ""
@@ -161,7 +157,7 @@ def read_real(files: Sequence[str], config: Config) -> Real:
             source = read_input(file)
             columns = columns_in(source.data, source.name)
             if set(CASCADE_COLUMNS) <= {*columns}:
-                kind, real = "cascades", real._replace(cascades=parse_cascades(source.data, source.name))
+                kind, real = "cascades", real._replace(cascades=shapes_of(parse_cascades(source.data, source.name)))
             elif set(HOUR_COLUMNS) <= {*columns}:
                 kind, real = "cascades", real._replace(hours=parse_hours(source.data, source.name).counts.tolist())
             elif is_series(columns):

@@ -11,6 +11,7 @@ from actors.store.record import Record, tick_of_rows
 from actors.store.segments import TableRows
 from prism.columns import Ints, places_among
 from prism.events import MADE
+from prism.social.posts.post import NUMBER_BITS
 
 COLUMNS: Final = ("agent", "what", "post", "parent")
 """The columns of the table of posts that are read."""
@@ -32,6 +33,7 @@ class Posts(NamedTuple):
     Args:
         kinds: the place of each post's kind in `MADE`.
         parents: the post that it answers or reshares; -1 for none.
+        above: the place of the parent; -1 for none.
         roots: the place of the original of its cascade.
         order: the places of the posts by ascending id.
     """
@@ -41,6 +43,7 @@ class Posts(NamedTuple):
     authors: Ints
     kinds: Ints
     parents: Ints
+    above: Ints
     roots: Ints
     order: Ints
 
@@ -55,13 +58,13 @@ class Posts(NamedTuple):
             np.concatenate([old, *each]).astype(np.int64, copy=False)
             for old, each in zip(own, zip(*added, strict=True), strict=True)
         )
-        found = Posts(ids, ticks, authors, kinds, parents, self.roots, np.argsort(ids, kind="stable"))
+        found = Posts(ids, ticks, authors, kinds, parents, self.above, self.roots, np.argsort(ids, kind="stable"))
         # A step towards the original from each new post, then from there another one, until none is left.
         above = found.places(parents[before:])
         roots = np.concatenate([self.roots, np.where(above < 0, np.arange(before, len(ids)), above)])
         while not np.array_equal(nearer := roots[roots], roots):
             roots = nearer
-        return found._replace(roots=roots)
+        return found._replace(above=np.append(self.above, above), roots=roots)
 
     def at(self, places: Ints | slice) -> list[MadePost]:
         """Return the posts at some places."""
@@ -73,7 +76,17 @@ class Posts(NamedTuple):
 
     def places(self, ids: Ints) -> Ints:
         """Return the place of each post; -1 for one that is not there."""
-        found = places_among(self.ids[self.order], ids)
+        if not len(self.ids):
+            return np.full(len(ids), -1)
+        # Those of an author have numbers that follow each other, so a post is as far from the first of them as its
+        # number says. Searching takes ten times as long for millions.
+        ordered, known = self.ids[self.order], (ids >= 0) & (ids <= self.ids.max())
+        firsts = np.searchsorted(ordered, np.arange((int(self.ids.max()) >> NUMBER_BITS) + 1) << NUMBER_BITS)
+        numbers = firsts[np.where(known, ids, 0) >> NUMBER_BITS] + (ids & ((1 << NUMBER_BITS) - 1))
+        numbers = np.minimum(numbers, len(ordered) - 1)
+        found = np.where(known & (ordered[numbers] == ids), numbers, -1)
+        others = np.flatnonzero(known & (found < 0))
+        found[others] = places_among(ordered, ids[others])
         return np.where(found < 0, -1, np.append(self.order, -1)[found])
 
     def tree(self, post: int) -> list[MadePost]:
@@ -82,8 +95,9 @@ class Posts(NamedTuple):
         if place < 0:
             return []
         inside = np.flatnonzero(self.roots == self.roots[place])
-        above, is_below = self.places(self.parents[inside]), set[int]()
-        for each, parent in zip(inside.tolist(), above.tolist(), strict=True):  # a parent comes before its children
+        is_below = set[int]()
+        # A parent comes before its children.
+        for each, parent in zip(inside.tolist(), self.above[inside].tolist(), strict=True):
             if each == place or parent in is_below:
                 is_below.add(each)
         return self.at(np.array(sorted(is_below)))
@@ -99,7 +113,7 @@ class Posts(NamedTuple):
         return list(zip(self.at(chosen), sizes[chosen].tolist(), strict=True))
 
 
-NO_POSTS: Final = Posts(*[np.empty(0, np.int64)] * 7)
+NO_POSTS: Final = Posts(*[np.empty(0, np.int64)] * 8)
 
 
 def posts_until(record: Record, until: int) -> Posts:

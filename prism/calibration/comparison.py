@@ -13,7 +13,7 @@ import numpy as np
 from prism.calibration.calibration_file import GOALS, SHAPES, SIZE, Target
 from prism.calibration.posterior import Datum
 from prism.columns import Floats
-from prism.scorecard import Matching, Tree, shape_of
+from prism.scorecard import Matching, Shapes, Tree, shapes_of
 from prism.scorecard.matched import distance as distance_of
 
 CASCADES_LEAST = 5  # the fewest cascades of comparable sizes from which a run has a shape
@@ -36,9 +36,13 @@ class Real(msgspec.Struct, frozen=True, kw_only=True):
     holdout: tuple[tuple[float, ...], ...] = ()
 
 
-def rows_of(trees: Iterable[Tree]) -> tuple[tuple[float, ...], ...]:
-    """Return the size and the shape of trees, a row each."""
-    return tuple(tuple(float(getattr(each, name)) for name in SHAPES) for each in map(shape_of, trees))
+def table_of(shapes: Shapes) -> Floats:
+    """Return the `SHAPES` of cascades, a row each."""
+    return np.column_stack([getattr(shapes, name) for name in SHAPES]).astype(np.float64)
+
+
+def rows_in(table: Floats) -> tuple[tuple[float, ...], ...]:
+    return tuple(map(tuple, table.tolist()))
 
 
 def parted(trees: Sequence[Tree], holdout: float) -> Real:
@@ -47,7 +51,7 @@ def parted(trees: Sequence[Tree], holdout: float) -> Real:
     Args:
         holdout: the share that is not fitted, about; 0 to 1.
     """
-    rows = rows_of(trees)
+    rows = rows_in(table_of(shapes_of(trees)))
     shares = [int.from_bytes(sha256(msgspec.json.encode(tree)).digest()[:8]) / 2**64 for tree in trees]
     is_out = [share < holdout for share in shares]
     return Real(
@@ -111,7 +115,7 @@ class Comparer:
 
     def wanted(self) -> list[Datum]:
         """Return the same statistics of the data. For a limit, only the side of the number is known."""
-        own, found = _Beside(Observed(cascades=tuple(map(tuple, self._real.tolist()))), self._real), list[Datum]()
+        own, found = _Beside(Observed(cascades=rows_in(self._real)), self._real), list[Datum]()
         for target in self.targets.values():
             if target.shape is not None:
                 found += [Datum(value=each) for each in _of_ranks(own.ranks(target.shape))]

@@ -6,19 +6,20 @@ from prism.scorecard.facts import Agreement, Fact, macro_facts
 from prism.scorecard.matched import Matching
 from prism.scorecard.real_data import parse_cascades
 from prism.scorecard.social import Feed, social_facts
-from prism.scorecard.trees import ALONE, Tree, TreeShape, shape_of, trees_of
+from prism.scorecard.trees import Shapes, Tree, above_all, shapes_in, shapes_of, together
 
 __all__ = [
-    "ALONE",
     "Agreement",
     "Fact",
     "Feed",
     "Matching",
+    "Shapes",
     "Tree",
-    "TreeShape",
+    "above_all",
     "macro_facts",
     "parse_cascades",
-    "shape_of",
+    "shapes_in",
+    "shapes_of",
     "social_facts",
-    "trees_of",
+    "together",
 ]

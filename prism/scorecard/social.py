@@ -11,13 +11,13 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from prism.columns import Floats
+from prism.columns import Floats, Ints
 from prism.config.model import DAY_HOURS
 from prism.distribution import effective_number, student
 from prism.scorecard.concentration import MONTH_DAYS, TOP_SHARE, month_interval, month_share, top_share
 from prism.scorecard.facts import Agreement, Fact, agreement_of
 from prism.scorecard.matched import FEWEST, INTERVAL, NEIGHBOURS, RESAMPLES, Comparison, Matching
-from prism.scorecard.trees import Tree, TreeShape, shape_of
+from prism.scorecard.trees import Shapes, together
 from prism.social.people.hours import hour_at
 
 SHAPE_LIMIT: Final = 0.25  # the largest distance of two distributions of shapes that counts as agreement
@@ -59,10 +59,10 @@ _ENGAGEMENT: Final = "order of magnitude of published engagement rates; not one 
 
 
 class Feed(msgspec.Struct, frozen=True, kw_only=True):
-    trees: tuple[Tree, ...]  # the cascades whose originals are old enough to be done
-    authors: tuple[int, ...]  # who wrote the original of each
-    posts_by_person: tuple[int, ...]  # posts of any kind that each person made
-    ticks: tuple[int, ...]  # the tick of every post and like
+    shapes: Shapes  # the cascades whose originals are old enough to be done
+    authors: Ints  # who wrote the original of each
+    posts_by_person: Ints  # posts of any kind that each person made
+    ticks: Ints  # the tick of every post and like
     epoch: datetime  # the simulated time of tick 0
     tick_seconds: float  # simulated seconds of a tick
     length: int  # ticks of the run
@@ -76,12 +76,12 @@ class Feed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def social_facts(
-    feeds: Sequence[Feed], cascades: Sequence[Tree] = (), hours: Sequence[Sequence[float]] = (), seed: int = 0
+    feeds: Sequence[Feed], cascades: Shapes | None = None, hours: Sequence[Sequence[float]] = (), seed: int = 0
 ) -> list[Fact]:
     """Return every fact that the figures at hand allow."""
     random = np.random.default_rng(seed)
     ours = _Cascades(feeds)
-    facts = _cascade_facts(ours, [shape_of(tree) for tree in cascades], _doubt(feeds), seed) if cascades else []
+    facts = [] if cascades is None else _cascade_facts(ours, cascades, _doubt(feeds), seed)
     facts += [_single_posts(ours, sum(feed.left_out for feed in feeds)), _large_cascades(ours)]
     facts.append(_engagement([feed.engagement_per_post_seen for feed in feeds]))
     facts.append(_concentration(feeds, random))
@@ -94,10 +94,10 @@ class _Cascades:
     """The shapes of the cascades of runs, and a number for each author; authors of different runs are different."""
 
     def __init__(self, feeds: Sequence[Feed]) -> None:
-        self.shapes = [shape_of(tree) for feed in feeds for tree in feed.trees]
-        names = [(place, author) for place, feed in enumerate(feeds) for author in feed.authors]
-        numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-        self.authors = np.array([numbers[name] for name in names], dtype=np.int64)
+        self.shapes = together(feed.shapes for feed in feeds)
+        names = np.concatenate([feed.authors + (place << 40) for place, feed in enumerate(feeds)])
+        _, firsts, numbers = np.unique(names, return_index=True, return_inverse=True)
+        self.authors = np.argsort(np.argsort(firsts))[numbers]  # in the order in which they first wrote
 
     def share_interval(self, is_counted: Floats) -> tuple[float, float] | None:
         """Return the 95% interval of the share of the cascades that are counted; None without an interval.
@@ -135,20 +135,20 @@ def _doubt(feeds: Sequence[Feed]) -> str:
     return f"{of}; shapes need {PEOPLE_MIN:,} people and {SEEDS_MIN} seeds"
 
 
-def _cascade_facts(ours: _Cascades, real: list[TreeShape], doubt: str, seed: int) -> list[Fact]:
+def _cascade_facts(ours: _Cascades, real: Shapes, doubt: str, seed: int) -> list[Fact]:
     """Compare the shapes of cascades at equal sizes, if enough cascades have real ones of their size."""
-    sizes, real_sizes = _column(ours.shapes, "size"), _column(real, "size")
+    sizes, real_sizes = (each.size.astype(np.float64) for each in (ours.shapes, real))
     matching = Matching(sizes, real_sizes, ours.authors, seed=seed)
     few = f"{len(matching)} cascades have {NEIGHBOURS} real ones of their size; {CASCADES_MIN} needed"
     is_few = len(matching) < CASCADES_MIN
     note = "; ".join(filter(None, (doubt, few if is_few else "")))
     facts = []
     for name, label in _SHAPES:
-        simulated, theirs = _column(ours.shapes, name), _column(real, name)
+        simulated, theirs = (getattr(each, name).astype(np.float64) for each in (ours.shapes, real))
         limit, source = f"distance <= {SHAPE_LIMIT}", _SHAPE_SOURCES[name] + _MATCHED
         fact = Fact(name=label, real=float(np.median(theirs)), limit=limit, source=source, note=note)
         facts.append(fact if is_few else _shape_fact(fact, matching.compare(simulated, theirs)))
-    virality, real_virality = _column(ours.shapes, "virality"), _column(real, "virality")
+    virality, real_virality = ours.shapes.virality, real.virality
     weights = None if is_few else matching.real_weights(np.ones(len(matching)))
     theirs_together = rank_correlation(real_sizes, real_virality, weights)
     limit = f"real +- {CORRELATION_LIMIT}"
@@ -197,10 +197,10 @@ def _single_posts(ours: _Cascades, left_out: int) -> Fact:
         source=_SYSOMOS,
         note=_TOO_YOUNG,
     )
-    if not ours.shapes:
+    if not (count := len(ours.authors)):
         return fact
-    is_single = (_column(ours.shapes, "size") == 1.0).astype(np.float64)
-    share, count = float(is_single.mean()), len(ours.shapes)
+    is_single = (ours.shapes.size == 1).astype(np.float64)
+    share = float(is_single.mean())
     low, high = ours.share_interval(is_single) or (None, None)
     agreement = agreement_of(abs(share - SINGLE_REAL) <= SINGLE_LIMIT)
     note = f"of {count:,} originals; {left_out:,} too young to count" if left_out else f"of {count:,}"
@@ -212,10 +212,10 @@ def _large_cascades(ours: _Cascades) -> Fact:
     least, most = LARGE_REAL / LARGE_TIMES, LARGE_REAL * LARGE_TIMES
     name, limit = f"{LARGE_POSTS}+ posts, of {LARGE_PER:,}", f"{least:.2g} to {most:.2g}"
     fact = Fact(name=name, real=LARGE_REAL, limit=limit, source=_LARGE, note=_TOO_YOUNG)
-    count, needed = len(ours.shapes), LARGE_TIMES * LARGE_PER / LARGE_REAL
+    count, needed = len(ours.authors), LARGE_TIMES * LARGE_PER / LARGE_REAL
     if not count:
         return fact
-    is_large = (_column(ours.shapes, "size") >= LARGE_POSTS).astype(np.float64)
+    is_large = (ours.shapes.size >= LARGE_POSTS).astype(np.float64)
     is_few = not is_large.any() and count < needed
     share, interval = LARGE_PER * float(is_large.mean()), ours.share_interval(is_large)
     low, high = (None, None) if interval is None else (LARGE_PER * each for each in interval)
@@ -236,7 +236,7 @@ def _engagement(values: Sequence[float | None]) -> Fact:
 
 def _concentration(feeds: Sequence[Feed], random: np.random.Generator) -> Fact:
     fact = Fact(name="posts of the top tenth", real=TOP_REAL, limit=f"real +- {TOP_LIMIT}", source=_PEW)
-    posts = np.array([count for feed in feeds for count in feed.posts_by_person], dtype=np.float64)
+    posts = np.concatenate([feed.posts_by_person for feed in feeds]).astype(np.float64)
     if not posts.sum():
         return replace(fact, note="nobody has posted")
     days = max(feed.days for feed in feeds)
@@ -275,9 +275,8 @@ def _counts_by_hour(feed: Feed) -> Floats:
     counts = np.zeros(DAY_HOURS)
     day_ticks = DAY_HOURS * SECONDS_AN_HOUR / feed.tick_seconds
     end = int(feed.length // day_ticks * day_ticks)
-    for tick in feed.ticks:
-        if tick < end:
-            counts[hour_at(feed.epoch, tick * feed.tick_seconds)] += 1.0
+    for tick, times in zip(*np.unique(feed.ticks[feed.ticks < end], return_counts=True), strict=True):
+        counts[hour_at(feed.epoch, float(tick) * feed.tick_seconds)] += times
     return counts
 
 
@@ -305,7 +304,3 @@ def _ranks(values: Floats, weights: Floats) -> Floats:
 def _busiest(shares: Floats) -> float:
     """Return the busiest hour over the quietest; infinity if nothing happens in some hour."""
     return float(shares.max() / shares.min()) if shares.min() > 0.0 else float("inf")
-
-
-def _column(shapes: Sequence[TreeShape], name: str) -> Floats:
-    return np.array([getattr(shape, name) for shape in shapes], dtype=np.float64)

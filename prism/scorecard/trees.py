@@ -1,4 +1,4 @@
-"""The shape of a cascade's tree.
+"""The shapes of cascades: trees of posts with the replies and reshares below them.
 
 Sources: Goel, Anderson, Hofman & Watts (2016) for structural virality; Vosoughi, Roy & Aral (2018) for depth and the
 largest breadth.
@@ -6,13 +6,16 @@ largest breadth.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
+import numpy as np
 
-ROOT = -1  # the parent of a root
+from prism.columns import Floats, Ints
+
+ROOT: Final = -1
+"""The parent of a root."""
 
 
 class Tree(msgspec.Struct, frozen=True, gc=False):
@@ -23,70 +26,86 @@ class Tree(msgspec.Struct, frozen=True, gc=False):
     parents: tuple[int, ...]
     minutes: tuple[float, ...]  # minutes from the original to each post; may be negative in real data
 
-    @property
-    def size(self) -> int:
-        """The posts of the tree, with the original."""
-        return len(self.parents)
 
+class Shapes(NamedTuple):
+    """The shapes of cascades, in columns of shape (cascades,)."""
 
-ALONE: Final = Tree((ROOT,), (0.0,))
-"""The tree of a post without replies and reshares, as most posts are."""
-
-
-class TreeShape(NamedTuple):
-    size: int  # posts, with the original
-    depth: int  # steps from the original to the farthest post
-    breadth_share: float  # posts at the most common depth, as a share of all posts
+    size: Ints  # posts, with the original
+    depth: Ints  # steps from the original to the farthest post
+    breadth: Ints  # posts at the most common depth
     # structural virality: the mean number of steps between two posts; 0 for a single post. It is just below 2 for a
     # star, and grows with the size for a chain.
-    virality: float
-    half_minutes: float  # minutes until half of the posts were there
+    virality: Floats
+    half_minutes: Floats  # minutes until half of the posts were there
+
+    @property
+    def breadth_share(self) -> Floats:
+        """The posts at the most common depth, as a share of all posts."""
+        return self.breadth / self.size
+
+    def where(self, is_kept: Any) -> Shapes:
+        """Return the cascades for which a column of truth values is true."""
+        return Shapes(*(each[is_kept] for each in self))
 
 
-def shape_of(tree: Tree) -> TreeShape:
-    """Return the shape of a tree, in one pass up and one down."""
-    parents, size = tree.parents, tree.size
-    if tree is ALONE:
-        return _SHAPE_ALONE
-    depths, below = [0] * size, [1] * size
-    for place in range(1, size):
-        parent = parents[place]
-        if not 0 <= parent < place:
-            raise ValueError(f"expected a parent before post {place} of the tree, got {parent}")
-        depths[place] = depths[parent] + 1
-    steps = 0
-    for place in range(size - 1, 0, -1):
-        below[parents[place]] += below[place]
-        steps += below[place] * (size - below[place])  # every pair on the two sides of this tie steps over it
-    return TreeShape(
-        size=size,
-        depth=max(depths),
-        breadth_share=max(Counter(depths).values()) / size,
-        virality=2.0 * steps / (size * (size - 1)) if size > 1 else 0.0,
-        half_minutes=sorted(tree.minutes)[(size - 1) // 2],
-    )
+def above_all(parents: Ints) -> tuple[Ints, Ints]:
+    """Return the place of each post's original, and its steps from there. `parents`: as for `shapes_in`."""
+    is_root = parents < 0
+    roots, depths = np.where(is_root, np.arange(len(parents)), parents), (~is_root).astype(np.int64)
+    while not np.array_equal(nearer := roots[roots], roots):  # each turn doubles the steps that are taken at once
+        depths += depths[roots]
+        roots = nearer
+    return roots, depths
 
 
-_SHAPE_ALONE: Final = TreeShape(size=1, depth=0, breadth_share=1.0, virality=0.0, half_minutes=0.0)
+def shapes_in(parents: Ints, minutes: Floats) -> Shapes:
+    """Return the shape of each cascade, in the order of their originals.
+
+    Args:
+        parents: the place of each post's parent, `ROOT` for an original; no post is below itself.
+        minutes: minutes from the original to each post.
+    """
+    roots, depths = above_all(parents)
+    sizes = np.bincount(roots, minlength=len(roots))
+    originals = np.flatnonzero(parents < 0)
+    size, count = sizes[originals], len(originals)
+    found = Shapes(size, np.zeros(count, np.int64), np.ones(count, np.int64), np.zeros(count), minutes[originals])
+    # Most posts are alone: the rest is about the others.
+    inside = np.flatnonzero(sizes[roots] > 1)
+    if not len(inside):
+        return found
+    several = np.flatnonzero(size > 1)
+    # 1. The posts at and below each post, from the deepest ones up.
+    below, by_depth = np.ones(len(roots), np.int64), inside[np.argsort(depths[inside], kind="stable")]
+    ends = np.cumsum(np.bincount(depths[inside]))
+    for level in range(len(ends) - 1, 0, -1):
+        posts = by_depth[ends[level - 1] : ends[level]]
+        np.add.at(below, parents[posts], below[posts])
+    # 2. Every pair on the two sides of a post's tie with its parent steps over it.
+    by_root = inside[np.lexsort((minutes[inside], roots[inside]))]
+    starts = np.cumsum(size[several]) - size[several]
+    steps = np.add.reduceat((below * (sizes[roots] - below))[by_root], starts)
+    found.virality[several] = 2.0 * steps / (size[several] * (size[several] - 1))
+    found.half_minutes[several] = minutes[by_root[starts + (size[several] - 1) // 2]]
+    # 3. The posts at each depth of each cascade.
+    found.depth[several] = np.maximum.reduceat(depths[by_root], starts)
+    levels, posts_at = np.unique(roots[inside] * len(ends) + depths[inside], return_counts=True)
+    firsts = np.flatnonzero(np.diff(levels // len(ends), prepend=ROOT))
+    found.breadth[several] = np.maximum.reduceat(posts_at, firsts)
+    return found
 
 
-def trees_of(posts: Sequence[tuple[int, int, int | None]], tick_minutes: float) -> dict[int, Tree]:
-    """Return `{root: its tree}` of posts in the order in which they were made."""
-    places: dict[int, tuple[int, int]] = {}
-    parents: dict[int, list[int]] = {}
-    ticks: dict[int, list[int]] = {}
-    for post, tick, parent in posts:
-        if parent is None:
-            root, at = post, ROOT
-            parents[root], ticks[root] = [], []
-        elif parent in places:
-            root, at = places[parent]
-        else:
-            raise ValueError(f"post {post} has the parent {parent}, which is not among the posts before it")
-        places[post] = root, len(parents[root])
-        parents[root].append(at)
-        ticks[root].append(tick)
-    return {
-        root: Tree(tuple(each), tuple((tick - ticks[root][0]) * tick_minutes for tick in ticks[root]))
-        for root, each in parents.items()
-    }
+def shapes_of(trees: Sequence[Tree]) -> Shapes:
+    """Return the shapes of trees."""
+    parents, before = list[Ints](), 0
+    for tree in trees:
+        own = np.array(tree.parents)
+        parents.append(np.where(own < 0, ROOT, own + before))
+        before += len(own)
+    minutes = [np.array(tree.minutes) for tree in trees]
+    return shapes_in(np.concatenate([np.empty(0, np.int64), *parents]), np.concatenate([np.empty(0), *minutes]))
+
+
+def together(shapes: Iterable[Shapes]) -> Shapes:
+    """Return the cascades of several runs one after the other."""
+    return Shapes(*map(np.concatenate, zip(shapes_of(()), *shapes, strict=True)))

@@ -8,8 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from prism.scorecard import Agreement, Feed, concentration, social_facts
-from prism.scorecard.trees import Tree
+from prism.scorecard import Agreement, Feed, Tree, concentration, shapes_of, social_facts
 
 
 @pytest.fixture(autouse=True)
@@ -22,10 +21,10 @@ def feed_with(ticks: tuple[int, ...] = (), length: int = 48, seen: float | None 
     """Return a run with rounds of an hour, two originals and one reply."""
     trees = (Tree((-1,), (0.0,)), Tree((-1, 0), (0.0, 60.0)))
     return Feed(
-        trees=trees,
-        authors=(0, 0),
-        posts_by_person=(3, *[0] * 9),
-        ticks=ticks,
+        shapes=shapes_of(trees),
+        authors=np.zeros(2, np.int64),
+        posts_by_person=np.array([3, *[0] * 9]),
+        ticks=np.array(ticks, np.int64),
         epoch=datetime(2025, 1, 1, tzinfo=UTC),
         tick_seconds=3600.0,
         length=length,
@@ -48,9 +47,9 @@ def feed_of_stars(people: int, large: int, small: int) -> Feed:
     """Return a run in which person 0 wrote every original: so many of 100 posts, and so many of one."""
     return msgspec.structs.replace(
         feed_with(),
-        trees=(*[star(100)] * large, *[star(1)] * small),
-        authors=(0,) * (large + small),
-        posts_by_person=(1,) * people,
+        shapes=shapes_of([*[star(100)] * large, *[star(1)] * small]),
+        authors=np.zeros(large + small, np.int64),
+        posts_by_person=np.ones(people, np.int64),
     )
 
 
@@ -63,8 +62,9 @@ def test_shares_of_few_authors_have_intervals_that_hold_the_truth() -> None:
         authors = np.repeat(np.arange(20), 1 + random.poisson(rates))
         levels = (0.5 * np.log(rates) + random.normal(0.0, 0.8, size=20))[authors]
         is_alone = random.random(len(authors)) < 1.0 / (1.0 + np.exp(0.8 * levels - 1.2))
-        trees = tuple(star(1 if each else 2) for each in is_alone)
-        feed = msgspec.structs.replace(feed_with(), trees=trees, authors=tuple(authors.tolist()), posts_by_person=())
+        shapes = shapes_of([star(1 if each else 2) for each in is_alone])
+        nobody = np.empty(0, np.int64)
+        feed = msgspec.structs.replace(feed_with(), shapes=shapes, authors=authors, posts_by_person=nobody)
         found = {fact.name: fact for fact in social_facts([feed])}["posts without reaction"]
         assert found.low is not None
         assert found.high is not None
@@ -74,7 +74,7 @@ def test_shares_of_few_authors_have_intervals_that_hold_the_truth() -> None:
 
 
 def test_shapes_are_judged_of_three_runs_of_5000_people_and_shown_of_fewer() -> None:
-    real = [star(100)] * 20
+    real = shapes_of([star(100)] * 20)
     for people, runs, agreement in ((5000, 3, "met"), (4999, 2, "unknown")):
         facts = {fact.name: fact for fact in social_facts([feed_of_stars(people, 40, 0)] * runs, real)}
         assert facts["depth"].distance == 0.0

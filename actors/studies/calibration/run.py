@@ -17,7 +17,7 @@ from actors.studies.experiments.batch import Executor
 from actors.studies.experiments.cells import CELLS, cell_path, is_done
 from actors.studies.experiments.plan import Cell
 from actors.studies.experiments.run_measures import measured
-from prism.calibration import SHAPES, Observed, Point, Result, calibrated, rows_of
+from prism.calibration import SHAPES, Observed, Point, Result, calibrated, rows_in, table_of
 from prism.config import Config
 from prism.scorecard.concentration import month_share
 from prism.scorecard.social import rank_correlation
@@ -76,17 +76,17 @@ def _observed(plan: CalibrationPlan, path: Path, config: Config) -> Observed:
     if len(plain) == len(places) and all(each.shape is None for each in compared):
         return Observed(numbers=numbers)
     feed = observed_feed(path, config)
-    table = np.array(rows_of(feed.trees)).reshape(-1, len(SHAPES))
+    table = table_of(feed.shapes)
     rows = table[table[:, 0] >= SMALLER * _least_size(plan)]
     found = {
         "feed.posts_without_reaction": float((table[:, 0] == 1.0).mean()) if len(table) else 1.0,
-        "feed.posts_of_top_tenth": month_share(np.array(feed.posts_by_person, dtype=np.float64), feed.days),
+        "feed.posts_of_top_tenth": month_share(feed.posts_by_person.astype(np.float64), feed.days),
         "feed.size_and_virality": (
             rank_correlation(rows[:, 0], rows[:, SHAPES.index("virality")]) if len(rows) > 1 else 0.0
         ),
     }
     numbers |= {name: found[name] for name in places if name.startswith(FEED)}
-    return Observed(numbers=numbers, cascades=tuple(tuple(map(float, row)) for row in rows))
+    return Observed(numbers=numbers, cascades=rows_in(rows))
 
 
 def _least_size(plan: CalibrationPlan) -> float:

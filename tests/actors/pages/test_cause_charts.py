@@ -31,12 +31,14 @@ POSTS = [
     MadePost(6, 5, 5, "reply", 2),
 ]
 TREE = [POSTS[0], *POSTS[2:5]]
+PLACES = {post.post: place for place, post in enumerate(POSTS)}
 COLUMNS = Posts(
     ids=np.array([post.post for post in POSTS]),
     ticks=np.array([post.tick for post in POSTS]),
     authors=np.array([post.author for post in POSTS]),
     kinds=np.array([MADE.index(post.kind) for post in POSTS]),
     parents=np.array([-1 if post.parent is None else post.parent for post in POSTS]),
+    above=np.array([-1 if post.parent is None else PLACES[post.parent] for post in POSTS]),
     roots=np.array([0, 1, 0, 0, 0, 1]),
     order=np.arange(len(POSTS)),
 )

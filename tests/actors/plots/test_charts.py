@@ -49,7 +49,7 @@ def texts_of(svg: str) -> list[str]:
 def test_a_chart_of_a_run_is_changed_in_a_line_and_saved(small_run: Path, tmp_path: Path) -> None:
     result = read_result(small_run)
     chart = cascade_sizes({"mine": result.table("posts")})
-    sizes = [each.size for each in cascades(result.table("posts"))]
+    sizes = cascades(result.table("posts")).size.tolist()
     lines = [row for row in rows_of(chart) if row["kind"] == "line"]
     assert [row["x"] for row in lines] == sorted({*map(float, sizes)})
     assert sum(sizes) == len(result.table("posts"))
