@@ -286,7 +286,7 @@ class ChoicePrompt(msgspec.Struct, frozen=True):
 
     def _seen(self) -> str:
         say = getattr(self.context, "prompt_text", None)
-        return self._seen_list() if say is None else in_one_line(say(self.tick_s))
+        return self._seen_list() if say is None else str(say(self.tick_s))
 
     def _seen_list(self) -> str:
         return "\n".join(f"- {field}: {value}" for field, value in fields_of(self.context, self.tick_s).items())
