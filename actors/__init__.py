@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     )
     from actors.core.ports import Observer
     from actors.factory.config_file import read_config
+    from actors.playground.notebook import play
     from actors.results.api import build_domain, resume, resume_async, run, run_async
     from actors.results.result import RunResult, read_result
     from actors.runs.summary import Summary
@@ -34,6 +35,7 @@ __all__ = [
     "Summary",
     "UntrustedCodeError",
     "build_domain",
+    "play",
     "query",
     "read_config",
     "read_result",
@@ -57,6 +59,7 @@ if not TYPE_CHECKING:
             ),
             "actors.core.ports": ("Observer",),
             "actors.factory.config_file": ("read_config",),
+            "actors.playground.notebook": ("play",),
             "actors.results.api": ("build_domain", "resume", "resume_async", "run", "run_async"),
             "actors.results.result": ("RunResult", "read_result"),
             "actors.runs.summary": ("Summary",),

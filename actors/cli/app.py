@@ -32,6 +32,7 @@ SECTIONS = {
         "init": "Write a configuration to start from: DIR/prism.yaml.",
         "run": "Run the simulation that CONFIG describes.",
         "resume": "Continue a run that ended early, or make a run longer.",
+        "play": "Change a setting on a local page, and see the whole world answer.",
         "view": "Serve a local web page that shows runs and experiments.",
         "report": "Write one HTML file about runs: pictures and tables.",
         "explain": "Explain a decision of a run, and what led to it.",

@@ -8,8 +8,8 @@ import ipaddress
 import secrets
 import signal
 import socket
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from http.cookies import CookieError, SimpleCookie
 from threading import Event
 from typing import Final
@@ -26,16 +26,16 @@ from actors.view.app import Site
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; style-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "base-uri 'none'; form-action 'none'"
 )
 HEADERS: Final = {
-    "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+READING: Final = ("GET", "HEAD")
 FOREIGN: Final = frozenset({"cross-site", "same-site"})
 """The words by which a browser says that the page of another site asks. It cannot read the answer, but asking may
 begin work, such as that on an explanation; so it may only follow a link to the page."""
@@ -59,10 +59,23 @@ class Guard:
     Args:
         port: its port; a cookie belongs to one port, though browsers share cookies among the ports of a host.
         token: the token that every client must show; empty if no other machine can reach the address.
+        methods: those that are passed on.
+        frame: the pages that may show this one inside of them, as `frame-ancestors` has it.
     """
 
-    def __init__(self, app: ASGIApp, *, host: str, port: int, token: str = "") -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        host: str,
+        port: int,
+        token: str = "",
+        methods: tuple[str, ...] = READING,
+        frame: str = "'none'",
+    ) -> None:
         self._app = app
+        self._methods = methods
+        self._headers = {**HEADERS, "Content-Security-Policy": f"{POLICY}; frame-ancestors {frame}"}
         self._names = LOOPBACK | {host.lower()} | (set() if is_loopback(host) else {socket.gethostname().lower()})
         self._is_open = not is_loopback(host)
         self._token = token
@@ -80,7 +93,7 @@ class Guard:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in self._headers.items():
                     headers[name] = value
             await send(message)
 
@@ -91,8 +104,10 @@ class Guard:
         headers = Headers(scope=scope)
         if not self._is_own(headers.get("host", "")):
             return PlainTextResponse("prism view: this name is not that of this machine\n", 421)
-        if scope["method"] not in {"GET", "HEAD"}:
-            return PlainTextResponse("prism view: nothing can be changed here\n", 405, {"Allow": "GET, HEAD"})
+        if scope["method"] not in self._methods:
+            return PlainTextResponse(
+                "prism view: nothing can be changed here\n", 405, {"Allow": ", ".join(self._methods)}
+            )
         if headers.get("sec-fetch-site") in FOREIGN and scope["path"] != "/":
             return PlainTextResponse("prism view: another site may not ask\n", 403)
         return self._unknown(scope, headers) if self._token else None
@@ -139,23 +154,34 @@ OPTIONS: Final = ServerOptions(name="view", workers=8, answer_max_s=600.0)
 """A browser asks for six files at once; the numbers of a large run over a slow line take minutes."""
 
 
-def serve(site: Site, host: str, port: int, token: str, on_ready: Callable[[str], None]) -> None:
-    """Serve the page until the process is interrupted.
+@contextmanager
+def served(site: Site, host: str, port: int, token: str) -> Iterator[str]:
+    """Serve the page in a thread during the block, and close it at the end; yield the address, its token included.
 
     Args:
         port: 0 for any that is free.
         token: the token for an address that others can reach; empty for a random token.
-        on_ready: called with the address, its token included, once it is listened on.
     """
-    listener = listen(host, port, "view", ("--host", "--port"))
-    taken = listener.getsockname()[1]
-    secret = "" if is_loopback(host) else token or secrets.token_urlsafe(TOKEN_BYTES)
-    guard = Guard(site.app(), host=host, port=taken, token=secret)
+    with closing(site):
+        listener = listen(host, port, "view", ("--host", "--port"))
+        taken = listener.getsockname()[1]
+        secret = "" if is_loopback(host) else token or secrets.token_urlsafe(TOKEN_BYTES)
+        guard = Guard(site.app(), host=host, port=taken, token=secret, methods=site.methods, frame=site.frame)
+        query = f"?{TOKEN}={quote(secret, safe='', errors='surrogateescape')}" if secret else ""
+        with closing(Server(guard, listener, OPTIONS)):
+            yield f"{address_of(host, taken, socket.gethostname())}/{query}"
+
+
+def serve(site: Site, host: str, port: int, token: str, on_ready: Callable[[str], None]) -> None:
+    """Serve the page until the process is interrupted.
+
+    Args:
+        on_ready: called with the address once it is listened on; the others are those of `served`.
+    """
     terminated = Event()
     before = signal.signal(signal.SIGTERM, lambda *_: terminated.set())
-    with logging_to(None), closing(site.explainer), closing(Server(guard, listener, OPTIONS)):
-        query = f"?{TOKEN}={quote(secret, safe='', errors='surrogateescape')}" if secret else ""
-        on_ready(f"{address_of(host, taken, socket.gethostname())}/{query}")
+    with logging_to(None), served(site, host, port, token) as address:
+        on_ready(address)
         terminated.wait()
     signal.signal(signal.SIGTERM, before)
     signal.raise_signal(signal.SIGTERM)

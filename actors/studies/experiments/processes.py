@@ -51,10 +51,13 @@ def room(cells: Sequence[Cell], jobs: int | None) -> int:
     return processors() if left is None else max(1, min(processors(), left // needed))
 
 
-def forkserver() -> ForkServerContext:
-    """Return the context of all processes: they are forked from a server that has imported what a cell needs."""
+def forkserver(*modules: str) -> ForkServerContext:
+    """Return the context of all processes: they are forked from a server that has imported what a cell needs.
+
+    `modules`: imported there, too, if the server is not running yet.
+    """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["actors.studies.experiments.processes", "prism.social.domain"])
+    context.set_forkserver_preload(["actors.studies.experiments.processes", "prism.social.domain", *modules])
     temporary = tempfile.gettempdir()
     if len(os.fsencode(temporary)) > SOCKET_PLACE_BYTES_MAX:
         tempfile.tempdir = SHORT_PLACE

@@ -1,7 +1,7 @@
 // The page: its address after the # says what is shown.
 
 import { showComparison, showHome, showList } from "./lists.js";
-import { el, put, trouble } from "./page.js";
+import { beginTheme, el, put, trouble } from "./page.js";
 import { showRun } from "./run.js";
 
 const main = document.getElementById("main");
@@ -40,22 +40,6 @@ function open(parts, query) {
   if (!kind) return showHome(main);
   put(main, trouble(`There is no page ${parts.join("/")}.`));
   return showList(main);
-}
-
-function beginTheme() {
-  const choice = document.getElementById("theme");
-  const set = (value) => {
-    if (value) document.documentElement.dataset.theme = value;
-    else delete document.documentElement.dataset.theme;
-    dispatchEvent(new Event("themechange"));
-  };
-  choice.value = localStorage.getItem("prism-theme") ?? "";
-  set(choice.value);
-  choice.addEventListener("change", () => {
-    localStorage.setItem("prism-theme", choice.value);
-    set(choice.value);
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dispatchEvent(new Event("themechange")));
 }
 
 beginTheme();

@@ -184,7 +184,7 @@ export function networkPanel(session, ends) {
         put(busy, el("span", {}, `No picture: ${now.problem}.`));
         return;
       }
-      if (now.words) {
+      if (now.people) {
         const places = await bytes(ofRun(session.name, "places"));
         if (closed) return;
         picture.load(unpack(places));
@@ -196,7 +196,7 @@ export function networkPanel(session, ends) {
         session.tell("people");
         return;
       }
-      put(busy, el("span", {}, `${now.step} …`), el("progress", { max: 1, value: now.share, "aria-label": now.step }));
+      if (!picture.data) put(busy, el("span", {}, `${now.step} …`), el("progress", { max: 1, value: now.share, "aria-label": now.step }));
     } catch (error) {
       put(busy, el("span", {}, error.message));
     }
@@ -262,6 +262,10 @@ export function networkPanel(session, ends) {
     if (!closed) showPart(tree, card);
   }
 
+  session.on("run", () => {
+    clearTimeout(timer);
+    look();
+  });
   for (const event of ["states", "agent"]) session.on(event, show);
   session.on("grown", list);
   const recolor = () => {

@@ -120,3 +120,20 @@ export function following(node, look) {
     clearTimeout(timer);
   };
 }
+
+/** Let the reader choose the colours, and remember the choice. */
+export function beginTheme() {
+  const choice = document.getElementById("theme");
+  const set = (value) => {
+    if (value) document.documentElement.dataset.theme = value;
+    else delete document.documentElement.dataset.theme;
+    dispatchEvent(new Event("themechange"));
+  };
+  choice.value = localStorage.getItem("prism-theme") ?? "";
+  set(choice.value);
+  choice.addEventListener("change", () => {
+    localStorage.setItem("prism-theme", choice.value);
+    set(choice.value);
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dispatchEvent(new Event("themechange")));
+}

@@ -11,8 +11,9 @@ const SPEEDS = [1, 2, 5, 10, 30, 60];
 
 /** The state of the page: what is known of the run, and the tick that is shown. Panels listen to it. */
 class Session {
-  constructor(name, query) {
+  constructor(name, query, keep = null) {
     this.name = name;
+    this.kept = keep; // keeps tick and agent in an address that is not of this page
     this.page = null;
     const given = (key) => (query.has(key) ? Number(query.get(key)) : null);
     this.tick = given("tick");
@@ -57,6 +58,10 @@ class Session {
   }
 
   keep() {
+    if (this.kept) {
+      this.kept();
+      return;
+    }
     const query = new URLSearchParams();
     for (const key of ["tick", "agent"]) if (this[key] !== null) query.set(key, this[key]);
     clearTimeout(this.keeping);
@@ -76,11 +81,7 @@ export function showRun(main, name, query) {
 
   function build() {
     isBuilt = true;
-    const { pictures } = session.page, agent = agentPanel(session), moment = momentPanel(session);
-    const centre = el("div", { class: "column" }, pictures.includes("network") ? networkPanel(session, ends) : moment);
-    const side = el("div", { class: "column" }, pictures.includes("network") ? moment : null, agent);
-    put(body, clock(session, ends), el("div", { class: "grid two" }, centre, side));
-    whyPanel(session, centre, agent, ends);
+    showPanels(session, body, ends);
   }
 
   /** Set the tick: that of the address, once it has been read; else the one with which a run opens. */
@@ -143,6 +144,35 @@ export function showRun(main, name, query) {
     clearTimeout(session.keeping);
     for (const end of ends) end();
   };
+}
+
+/** Show the clock of a run, and the panels that follow it. */
+function showPanels(session, body, ends) {
+  const { pictures } = session.page, agent = agentPanel(session), moment = momentPanel(session);
+  const centre = el("div", { class: "column" }, pictures.includes("network") ? networkPanel(session, ends) : moment);
+  const side = el("div", { class: "column" }, pictures.includes("network") ? moment : null, agent);
+  put(body, clock(session, ends), el("div", { class: "grid two" }, centre, side));
+  whyPanel(session, centre, agent, ends);
+}
+
+/** Show the panels of a run without its head and its report; `turn` shows another run at the same tick. */
+export function showInside(body, query, keep) {
+  const session = new Session("", query, keep);
+  let wanted = "";
+
+  async function turn(name) {
+    wanted = name;
+    let page;
+    do page = await read(ofRun(name));
+    while (wanted === name && page.is_reading && (await new Promise((done) => setTimeout(done, READING_MS / 4, true))));
+    if (wanted !== name) return;
+    const isFirst = !session.page;
+    Object.assign(session, { name, page, why: null, tick: Math.min(session.tick ?? page.opens_at, Math.max(page.read_ticks - 1, 0)) });
+    if (isFirst) showPanels(session, body, []);
+    for (const event of ["run", "grown", "tick", "agent"]) session.tell(event);
+  }
+
+  return { session, turn: (name) => turn(name).catch((error) => session.page ?? put(body, note(error.message, "problem"))) };
 }
 
 /** Draw the line of a chart over time at the tick that is shown. */

@@ -1,0 +1,65 @@
+"""`prism play`: serves a local page on which a changed setting reruns the world at once."""
+
+from __future__ import annotations
+
+import os
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from actors.cli.command import command
+from actors.cli.options import Directory, choose_config, run_name, with_settings
+from actors.cli.render import show
+from actors.cli.trust import TRUST
+from actors.cli.view import EXPLAIN, HOST, TOKEN
+from actors.factory.config_file import read_config
+from actors.store.manifest import CONFIG
+
+PORT = 8481
+
+
+@command()
+@with_settings
+@click.option(
+    "--tape",
+    type=Directory(),
+    metavar="RUN",
+    help="Let the recorded answers of a run's model decide; a choice without one is counted.",
+)
+@click.option(
+    "--host", default=HOST, show_default=True, help="Address to listen on; others than this machine need a token."
+)
+@click.option("--port", default=PORT, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 for a free one.")
+@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+@TRUST
+def play(
+    config: Path | None, overrides: Sequence[str], tape: Path | None, host: str, port: int, *, opens: bool
+) -> None:
+    """Change a setting on a local page, and see the whole world answer.
+
+    CONFIG is chosen as for `prism run`. The page has its settings as sliders and choices. Each move reruns the world
+    in another process, with the same people and the same draws, then under other seeds. Nothing is written but what
+    you keep: a run, whose digest `prism run` gives again, or an experiment. No model is asked: the embedded choice
+    decides. Ctrl-C ends it, with all its processes.
+
+    An address that others can reach demands a token: that in PRISM_VIEW_TOKEN, or a random one, which is printed.
+    """
+    if tape is not None:
+        overrides = [*overrides, "oracle.tape=replay", f"oracle.tape_path={tape / 'tape.sqlite'}"]
+        config = tape / CONFIG if config is None else config
+    path = choose_config(config, "playing with")
+    settings = read_config(path, overrides)
+    from actors.playground.app import PlaySite  # noqa: PLC0415  # it takes half a second to import
+    from actors.view.server import serve  # noqa: PLC0415
+
+    def ready(address: str) -> None:
+        show({"address": address}, lambda: [f"prism play: {address}  (Ctrl-C ends it)"], brief=address)
+        if opens:
+            webbrowser.open(address)
+
+    try:
+        serve(PlaySite(settings, run_name(path), EXPLAIN), host, port, os.environ.get(TOKEN, ""), ready)
+    except KeyboardInterrupt:
+        return
