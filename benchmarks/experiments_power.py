@@ -1,8 +1,8 @@
-"""The tests of experiments on worlds whose truth is known: false alarms and power, and what repeated looks do.
+"""The tests of experiments on worlds whose truth is known: false alarms and power.
 
-Values are drawn for each condition and seed instead of run, and go through the real `outcome_of`, and through the real
-rule of sequential seeds. A seed has a part that all its conditions share, as matched pairs have. Printed are shares of
-simulated experiments, with the standard error of the simulation. Intervals: `benchmarks.coverage`.
+Values are drawn for each condition and seed instead of run, and go through the real `outcome_of`. A seed has a part
+that all its conditions share, as matched pairs have. Printed are shares of simulated experiments, with the standard
+error of the simulation. Intervals: `benchmarks.coverage`.
 
     nice python -m benchmarks.experiments_power [--experiments 2000] [--seeds 20] [--only alarms power]
 
@@ -24,11 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from actors.studies.experiments.driver import first_seeds, look
 from actors.studies.experiments.outcome import Outcome, outcome_of
 from actors.studies.experiments.plan import Plan, make_plan
 from prism.experiment import (
-    Stopped,
     effect_found,
 )
 
@@ -145,51 +143,12 @@ def power(directory: Path, experiments: int, seeds: int) -> Iterator[str]:
     yield from counts.lines()
 
 
-def sequential(directory: Path, experiments: int) -> Iterator[str]:
-    """Yield what looking repeatedly does: coverage and false alarms at the end, and the seeds that it took."""
-    rules = {
-        "a mean": "{measure: value, half_width: 0.4, least: 10, most: 200, step: 10}",
-        "a difference": "{measure: value, half_width: 0.4, contrast: [a, b], least: 10, most: 200, step: 10}",
-        "a difference, looks at each seed": (
-            "{measure: value, half_width: 0.4, contrast: [a, b], least: 10, most: 200, step: 1}"
-        ),
-    }
-    for name, rule in rules.items():
-        for is_skewed in (False, True):
-            plan, rng, counts = planned(directory, rule, ["t", "wilcoxon"]), np.random.default_rng(14), Counts()
-            taken = []
-            for _ in range(experiments):
-                table = drawn([0.0] * 3, skewed=is_skewed)(rng, len(plan.experiment.seeds))
-                part, end = _until_stopped(plan, table)
-                taken.append(end.seeds)
-                outcome = outcome_of(part, values_of(part, table))
-                count_tests(counts, outcome)
-                first, difference = outcome.conditions[0].over_seeds, outcome.comparisons[0].difference
-                counts.add("95% interval of a mean holds it", hit=covers(first.low, first.high, 0.0))
-                counts.add("95% interval of the difference holds it", hit=covers(difference.low, difference.high, 0.0))
-                counts.add("stopped because it was narrow", hit=end.reason == "narrow")
-            kind = "skewed" if is_skewed else "normal"
-            yield f"Sequential seeds until {name} is within 0.4, {kind}: {np.mean(taken):.0f} seeds on average"
-            yield from counts.lines()
-
-
-def _until_stopped(plan: Plan, table: np.ndarray[Any, Any]) -> tuple[Plan, Stopped]:
-    rule = plan.experiment.sequential
-    assert rule is not None, "the plan has sequential seeds"
-    for count in rule.counts():
-        part = first_seeds(plan, count)
-        end = look(part, rule, values_of(part, table))
-        if end is not None:
-            return part, end
-    raise AssertionError("the last look always stops")
-
-
 def main() -> None:
     """Simulate, and print each part when it is done."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--experiments", type=int, default=2000)
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--only", nargs="*", default=["alarms", "power", "sequential"])
+    parser.add_argument("--only", nargs="*", default=["alarms", "power"])
     given = parser.parse_args()
     importlib.import_module("statsmodels.stats.multitest")
     gc.freeze()  # statsmodels collects garbage in each correction, which takes longer than the rest
@@ -198,7 +157,6 @@ def main() -> None:
         parts = {
             "alarms": lambda: alarms(directory, given.experiments, given.seeds),
             "power": lambda: power(directory, given.experiments, given.seeds),
-            "sequential": lambda: sequential(directory, max(1, given.experiments // 2)),
         }
         for part in given.only:
             for line in parts[part]():

@@ -170,8 +170,8 @@ def _show_plan(made: CalibrationPlan, out: Path, jobs: int) -> None:
     of_budget = "" if runs == budget.runs else f" of a budget of {budget.runs:,}"
     left = max(0, runs - done)
     asking = asking_of_calibration(made)
-    model = asked_together(asking, out, [[foretold] * left if asking.configs else []])
-    least_s = max(model.least_s[0], run_s(foretold, made.config) * left / jobs)
+    model = asked_together(asking, out, [foretold] * left if asking.configs else [])
+    least_s = max(model.least_s, run_s(foretold, made.config) * left / jobs)
     rows = [
         ("question", asked.question or "-"),
         ("base", str(made.base)),

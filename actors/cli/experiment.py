@@ -37,12 +37,13 @@ from actors.display.work import Standing, live_console, progress_shown
 from actors.logs.output import output, say
 from actors.store.lock import locked
 from actors.studies.experiments.cells import CELLS, Done, cell_path, cells_begun, count_done
-from actors.studies.experiments.driver import Where, cells_to_do, opened, run_batches
+from actors.studies.experiments.driver import Where, cells_to_do, opened
 from actors.studies.experiments.outcome import (
     OUTCOME,
     Outcome,
     Values,
     outcome_of,
+    read_values,
     write_outcome,
 )
 from actors.studies.experiments.plan import Cell, Plan, make_plan
@@ -226,22 +227,18 @@ def execute(
                 say(f"metrics at {url}/metrics")
             stack.enter_context(progress_shown(shown, has_lines=False))
 
-            def run_cells(part: Plan) -> Mapping[str, str]:
-                nonlocal is_measuring
-                is_measuring = False
-                failed = executor.run(cells_to_do(part, out), out, on_done)
-                is_measuring = True
-                return failed
-
-            part, values, problems, stopped = run_batches(made, out, run_cells)
+            failed = executor.run(cells_to_do(made, out), out, on_done)
+            is_measuring = True
+            values, unread = read_values(made, out, failed)
+            problems = {**failed, **unread}
             counted = gateway and gateway.statistics()
-        use = use_of_model(part, out, counted, is_replay=tape is not None)
-        outcome = outcome_of(part, values, promised, out)
+        use = use_of_model(made, out, counted, is_replay=tape is not None)
+        outcome = outcome_of(made, values, promised, out)
         scores = (
             None
             if made.sealed is None
-            else scores_of_runs(made.sealed, part.experiment.seeds, values, out, cells_begun(out), part.notes)
+            else scores_of_runs(made.sealed, made.experiment.seeds, values, out, cells_begun(out), made.notes)
         )
-        outcome = replace(outcome, model=use, stopped=stopped, predictions=scores)
-        write_outcome(out, part, values, outcome)
-        return Executed(part, outcome, values, problems)
+        outcome = replace(outcome, model=use, predictions=scores)
+        write_outcome(out, made, values, outcome)
+        return Executed(made, outcome, values, problems)

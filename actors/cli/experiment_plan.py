@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -16,7 +15,7 @@ from actors.cli.render import facts, line, show
 from actors.display.words import duration, usd
 from actors.runs.forecast import Forecast, forecast
 from actors.studies.experiments.cells import count_done
-from actors.studies.experiments.driver import cells_to_do, first_seeds
+from actors.studies.experiments.driver import cells_to_do
 from actors.studies.experiments.plan import Cell, Plan
 from actors.studies.experiments.plan_record import promised_so_far
 from actors.studies.experiments.shared_oracle import Asking, asking_of, asks_model, limits_of, used_so_far
@@ -35,31 +34,23 @@ NAMES_SHOWN = 30
 
 def show_plan(made: Plan, out: Path, jobs: int) -> None:
     """Show what the plan would run, and what it could find."""
-    experiment, rule, begun = made.experiment, made.experiment.sequential, perf_counter()
+    experiment, begun = made.experiment, perf_counter()
     # The forecast of each condition. Of many conditions only some are rehearsed; the next ones share theirs.
     firsts = made.cells[:: len(made.experiment.seeds)]
     stride = -(-len(firsts) // REHEARSED_MAX)
     rehearsed = [forecast(cell.config) for cell in firsts[::stride]]
     forecasts = {cell.condition: rehearsed[place // stride] for place, cell in enumerate(firsts)}
-    parts = [made] if rule is None else [first_seeds(made, rule.least), made]
-    lefts = [cells_to_do(part, out) for part in parts]
-    totals = [f"{len({cell.key for cell in part.cells}):,}" for part in parts]
+    left = cells_to_do(made, out)
     asked = asked_together(
-        asking_of(made),
-        out,
-        [[forecasts[cell.condition] for cell in left if asks_model(cell.config)] for left in lefts],
+        asking_of(made), out, [forecasts[cell.condition] for cell in left if asks_model(cell.config)]
     )
-    times = [
-        duration(max(least_s, _runs_s(forecasts, left, jobs)))
-        for left, least_s in zip(lefts, asked.least_s, strict=True)
-    ]
-    seeds = f"{len(experiment.seeds):,}" if rule is None else f"{rule.least:,} to {rule.most:,}, {rule}"
+    total, time = len({cell.key for cell in made.cells}), duration(max(asked.least_s, _runs_s(forecasts, left, jobs)))
     rows = [
         ("question", experiment.question),
         ("conditions", f"{len(experiment.conditions):,}: {_named(experiment)}"),
-        ("seeds", f"{seeds}, the same for every condition"),
-        ("cells", f"{to(totals)}, {to([f'{len(left):,}' for left in lefts])} of them to do, {jobs:,} at once"),
-        ("time", f"about {to(times)} (a rehearsal of {duration(perf_counter() - begun)})"),
+        ("seeds", f"{len(experiment.seeds):,}, the same for every condition"),
+        ("cells", f"{total:,}, {len(left):,} of them to do, {jobs:,} at once"),
+        ("time", f"about {time} (a rehearsal of {duration(perf_counter() - begun)})"),
     ]
     rows += asked.rows
     if made.sealed is not None:
@@ -104,9 +95,8 @@ def _power(made: Plan, together: Sequence[int]) -> Iterator[Text]:
         together: the number of hypotheses that each one is corrected for.
     """
     experiment, said = made.experiment, set[str]()
-    rule = experiment.sequential
-    counts = [len(experiment.seeds)] if rule is None else [rule.least, rule.most]
-    for (each, tests), seeds in product(zip(experiment.hypotheses, together, strict=True), dict.fromkeys(counts)):
+    seeds = len(experiment.seeds)
+    for each, tests in zip(experiment.hypotheses, together, strict=True):
         least = min(1.0, tests * smallest_p(each, seeds))
         if least > experiment.alpha:
             yield line(_never(each, seeds, experiment, tests), "bold yellow")
@@ -151,55 +141,41 @@ class Asked(NamedTuple):
 
     Args:
         rows: `(name, text)` on calls and budget; none without a model.
-        least_s: the time that the calls take, within the limits over all cells, for the least and the most seeds.
+        least_s: the time that the calls take, within the limits over all cells.
     """
 
     rows: list[tuple[str, str]]
-    least_s: list[float]
+    least_s: float
 
 
-def asked_together(asking: Asking, out: Path, forecasts: Sequence[Sequence[Forecast]]) -> Asked:
+def asked_together(asking: Asking, out: Path, forecasts: Sequence[Forecast]) -> Asked:
     """Return the calls that cells will make to a model together, and whether the budget is enough for them."""
-    if not any(forecasts):
-        return Asked([], [0.0 for _ in forecasts])
+    if not forecasts:
+        return Asked([], 0.0)
     limits, used = limits_of(asking), used_so_far(out)
-    calls = [sum(each.calls for each in part) for part in forecasts]
-    amounts = [_sum(part) for part in forecasts]
-    shown = ["cost unknown: set llm.prices" if each is None else usd(each) for each in amounts]
+    calls, costs = sum(each.calls for each in forecasts), [each.usd for each in forecasts]
+    amount = None if None in costs else sum(each or 0.0 for each in costs)
+    shown = "cost unknown: set llm.prices" if amount is None else usd(amount)
     about = "at most about" if limits.ask_once else "about"
     why = ", fewer as equal questions are asked once" if limits.ask_once else ""
-    text = f"{about} {to([f'{each:,}' for each in calls])} to a model, {to(shown)}{why}"
+    text = f"{about} {calls:,} to a model, {shown}{why}"
     rows = [("calls", f"{text}; {limits.max_concurrency:,} at once over all cells")]
-    tokens = sum(each.prompt_tokens + each.completion_tokens for each in forecasts[-1])
+    tokens = sum(each.prompt_tokens + each.completion_tokens for each in forecasts)
     budgets = [
-        _budget("calls", limits.max_calls, used.calls, calls[-1]),
+        _budget("calls", limits.max_calls, used.calls, calls),
         _budget("tokens", limits.max_tokens, used.prompt_tokens + used.completion_tokens, tokens),
-        _budget("usd", limits.max_usd, used.usd, amounts[-1] or 0.0),
+        _budget("usd", limits.max_usd, used.usd, amount or 0.0),
     ]
     rows += [("budget", text) for text in budgets if text]
     rate = limits.rate_per_s
-    return Asked(
-        rows,
-        [
-            max(
-                sum(each.calls * each.latency_s for each in part) / limits.max_concurrency,
-                0.0 if rate is None else count / rate,
-            )
-            for part, count in zip(forecasts, calls, strict=True)
-        ],
-    )
+    called_s = sum(each.calls * each.latency_s for each in forecasts) / limits.max_concurrency
+    return Asked(rows, max(called_s, 0.0 if rate is None else calls / rate))
 
 
 def run_s(forecast: Forecast, config: Config) -> float:
     """Return the seconds that a run takes: the time of its ticks, or of its model calls if these take longer."""
     hours = forecast.hours if config.oracle.backend != "choice" else 0.0
     return max(forecast.tick_s * config.simulation.length, hours * 3600)
-
-
-def _sum(part: Sequence[Forecast]) -> float | None:
-    """Return the total cost of calls; None if a price is unknown."""
-    costs = [each.usd for each in part]
-    return None if None in costs else sum(each or 0.0 for each in costs)
 
 
 def _budget(name: str, most: float | None, used: float, needed: float) -> str:
@@ -209,8 +185,3 @@ def _budget(name: str, most: float | None, used: float, needed: float) -> str:
     unit = "" if name == "usd" else f" {name}"
     said = "enough" if used + needed <= most else f"not enough: cells stop there; raise oracle.max_{name}"
     return f"{amounts[0]}{unit} for all cells, {amounts[1]} used so far; {said}"
-
-
-def to(texts: Sequence[str]) -> str:
-    """Return the texts of the least and of the most seeds, joined by `to`; equal texts once."""
-    return " to ".join(dict.fromkeys(texts))

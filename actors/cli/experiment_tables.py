@@ -65,8 +65,6 @@ def outcome_parts(outcome: Outcome, made: Plan, out: Path) -> Iterator[Renderabl
     yield from twins(made)
     for judged in outcome.thresholds:
         yield line(threshold_said(judged), "green" if judged.is_met else "red")
-    if outcome.stopped is not None:
-        yield line(f"seeds: {outcome.stopped}")
     for remark in outcome.remarks:
         yield line(f"! {remark}", "bold yellow")
     for note in [*outcome.notes, *(outcome.predictions.notes if outcome.predictions else ())]:

@@ -98,8 +98,6 @@ def _notices(record: ExperimentRecord, states: Counter[CellState]) -> Iterator[s
         )
     elif not record.is_final:
         yield "All cells are done, but the outcome is not written yet: run the experiment again to have it."
-    elif record.outcome.stopped is not None:
-        yield f"The number of seeds was found on the way: {record.outcome.stopped}."
     if record.is_final and record.outcome.missing:
         lost = sum(map(len, record.outcome.missing.values()))
         yield f"{plural(lost, 'cell')} of {len(record.cells):,} {'has' if lost == 1 else 'have'} no result."

@@ -41,7 +41,6 @@ from prism.experiment.replication import (
     read_replication,
 )
 from prism.experiment.scoring import SHARES
-from prism.experiment.sequential import Sequential, Stopped, stopped
 
 __all__ = [
     "FEW_SEEDS",
@@ -66,10 +65,8 @@ __all__ = [
     "Range",
     "Replication",
     "ScoredPrediction",
-    "Sequential",
     "SharedOracle",
     "Side",
-    "Stopped",
     "Threshold",
     "answered",
     "check_answers",
@@ -93,5 +90,4 @@ __all__ = [
     "scored_predictions",
     "scores_in_words",
     "smallest_p",
-    "stopped",
 ]

@@ -22,7 +22,6 @@ from prism.experiment.design import (
 )
 from prism.experiment.hypothesis import Hypothesis, check_hypothesis
 from prism.experiment.sampling import sampled_conditions
-from prism.experiment.sequential import Sequential, check_sequential
 
 SEED_KEY = "simulation.seed"
 SEEDS_MIN = 2
@@ -84,7 +83,7 @@ class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     base: str
     set: dict[str, Any] = {}
     design: Design
-    seeds: Annotated[int, Meta(ge=SEEDS_MIN, le=100_000)] | list[Annotated[int, Meta(ge=0, le=2**63 - 1)]] | Sequential
+    seeds: Annotated[int, Meta(ge=SEEDS_MIN, le=100_000)] | list[Annotated[int, Meta(ge=0, le=2**63 - 1)]]
     measures: dict[str, str]
     hypotheses: list[Hypothesis] = []
     thresholds: list[Threshold] = []
@@ -100,15 +99,12 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, Any]  # `{dotted path: value}` for all conditions
     design: Design
     conditions: tuple[Condition, ...]  # what is compared
-    # the seeds under which each condition is run; equal seeds are a matched pair. All that may be run, if they are
-    # sequential.
-    seeds: tuple[int, ...]
+    seeds: tuple[int, ...]  # under which each condition is run; equal seeds are a matched pair
     measures: dict[str, str]  # `{name: where the value is found}`
     hypotheses: tuple[Hypothesis, ...]
     thresholds: tuple[Threshold, ...]
     alpha: float  # the share of false alarms that is accepted over all hypotheses together
     oracle: SharedOracle = SharedOracle()  # the limits on what all cells ask of a model together
-    sequential: Sequential | None = None  # the rule by which their number is found; None if it is fixed
     predictions: str | None = None  # the sealed file with predictions of the outcomes, as the file names it
 
 
@@ -127,8 +123,7 @@ def read_experiment(text: str, source: str, read_table: ReadTable = _no_tables) 
             conditions = table_conditions(*read_table(file.design.file or ""))
         else:
             conditions = conditions_of(file.design)
-        given = file.seeds.most if isinstance(file.seeds, Sequential) else file.seeds
-        seeds = tuple(given) if isinstance(given, list) else tuple(range(1, given + 1))
+        seeds = tuple(file.seeds) if isinstance(file.seeds, list) else tuple(range(1, file.seeds + 1))
         _check(file, conditions, seeds)
         return file, conditions, seeds
 
@@ -146,7 +141,6 @@ def read_experiment(text: str, source: str, read_table: ReadTable = _no_tables) 
         thresholds=tuple(file.thresholds),
         alpha=file.alpha,
         oracle=file.oracle,
-        sequential=file.seeds if isinstance(file.seeds, Sequential) else None,
         predictions=file.predictions,
     )
 
@@ -175,9 +169,6 @@ def _check(file: _File, conditions: tuple[Condition, ...], seeds: tuple[int, ...
         raise SettingError("design", f"two conditions have the name {twice[0]}", keys=["design"])
     if not file.measures:
         raise SettingError("measures", "expected one measure or more", keys=["measures"])
-    if isinstance(file.seeds, Sequential):
-        check_known(file.seeds.measure, list(file.measures), "measures", "seeds.measure")
-        check_sequential(file.seeds, names)
     given = next((each for each in conditions if SEED_KEY in each.settings), None)
     if given is not None or SEED_KEY in file.set:
         key = f"set.{SEED_KEY}" if given is None else key_of_setting(file.design, given, SEED_KEY)

@@ -7,6 +7,7 @@ others.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Annotated
@@ -17,7 +18,7 @@ from msgspec.structs import replace
 
 from prism.answers import figure
 from prism.config.yaml_text import read_as
-from prism.errors import ConfigError, SettingError
+from prism.errors import SettingError
 from prism.experiment.design import check_contrast, check_known
 from prism.experiment.experiment_file import Experiment
 from prism.experiment.scoring import SHARES, Forecast, Score, naive, scored
@@ -60,12 +61,7 @@ class Predictions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 def read_predictions(text: str, source: str, experiment: Experiment) -> Predictions:
     """Return the predictions of an experiment that a YAML text describes."""
-    try:
-        return read_as(text, source, Predictions, lambda found: _checked(found, experiment))[0]
-    except ConfigError as error:
-        if error.key != "predictions.quantiles":  # else a level is no text
-            raise
-        raise ConfigError(source, f"{error.problem}; levels are q01 to q99", key=error.key, line=error.line) from None
+    return read_as(text, source, Predictions, lambda found: _checked(found, experiment))[0]
 
 
 def _checked(found: Predictions, experiment: Experiment) -> Predictions:
@@ -78,8 +74,8 @@ def _checked(found: Predictions, experiment: Experiment) -> Predictions:
         if (each.condition is None) == (each.contrast is None):
             raise SettingError("predictions", "expected a condition, or a contrast of two", keys=[key])
         check_contrast(each.names, conditions, f"{key}.{'condition' if each.condition else 'contrast'}")
-        if each.problem:
-            raise SettingError("predictions", each.problem, keys=[key])
+        if not (math.isfinite(each.mean) and math.isfinite(each.sd) and each.sd > 0.0):
+            raise SettingError("predictions", "expected a finite mean, and a finite sd above 0", keys=[key])
         if any((each.measure, each.names) == (other.measure, other.names) for other in found.predictions[:place]):
             raise SettingError("predictions", f"{each} is predicted twice", keys=[f"predictions[{place}]"])
     return found

@@ -23,8 +23,9 @@ HEAD = "by: A. Author\npredictions:\n"
         ("{measure: likes, condition: c, mean: 1, sd: 1}", "no 'c' among the conditions: expected one of a, b"),
         ("{measure: likes, mean: 1, sd: 1}", "expected a condition, or a contrast of two"),
         ("{measure: likes, contrast: [a, a], mean: 1, sd: 1}", "expected two different conditions"),
-        ("{measure: likes, condition: a, mean: 1}", "expected mean and sd, or quantiles"),
-        ("{measure: likes, condition: a, mean: x, sd: 1}", "expected float or none, got 'x'"),
+        ("{measure: likes, condition: a, mean: 1}", "predictions[1].sd: is missing"),
+        ("{measure: likes, condition: a, mean: 1, sd: 0}", "expected a finite mean, and a finite sd above 0"),
+        ("{measure: likes, condition: a, mean: x, sd: 1}", "expected float, got 'x'"),
         ("{measure: likes, condition: b, mean: 1, sd: 1}", "likes: b is predicted twice"),
         ("{condition: a, mean: 1, sd: 1}", "predictions[1].measure: is missing; expected a measure of the experiment"),
     ],
@@ -35,15 +36,6 @@ def test_a_wrong_prediction_is_named_with_its_line(line: str, problem: str) -> N
         read_predictions(text, "guess.yaml", EXPERIMENT)
     assert str(error.value).startswith("guess.yaml:4: predictions[1]")
     assert problem in str(error.value)
-
-
-def test_a_level_that_is_a_number_is_refused_with_the_names_of_levels() -> None:
-    text = f"{HEAD}  - {{measure: likes, condition: b, quantiles: {{50: 1, q90: 2}}}}\n"
-    with pytest.raises(ConfigError) as error:
-        read_predictions(text, "g.yaml", EXPERIMENT)
-    assert str(error.value) == (
-        "g.yaml:3: predictions.quantiles: expected a name as key, got 50; levels are q01 to q99"
-    )
 
 
 def test_predictions_are_scored_beside_a_forecast_that_knows_the_reference() -> None:

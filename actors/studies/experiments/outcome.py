@@ -33,7 +33,6 @@ from prism.experiment import (
     Hypothesis,
     Interval,
     PredictionScores,
-    Stopped,
     Threshold,
     compared,
     corrected,
@@ -81,7 +80,6 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     model: ModelUse | None = None  # the use of a model; None if no cell asks a model
     effects: list[Effect] = []  # of the factors of a design, on each measure
     notes: list[str] = []  # remarks on the outcome, in words
-    stopped: Stopped | None = None  # the end of sequential seeds; None if their number was fixed
     predictions: PredictionScores | None = None  # the scores of the predictions that the file names; None without any
 
 

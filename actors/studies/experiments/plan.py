@@ -77,7 +77,7 @@ def make_plan(path: Path, *, is_sealed: bool = True) -> Plan:
     names = [[cell.condition, cell.seed, cell.key] for cell in cells]
     planned = {
         name: msgspec.to_builtins(getattr(experiment, name))
-        for name in ("question", "measures", "hypotheses", "thresholds", "alpha", "sequential")
+        for name in ("question", "measures", "hypotheses", "thresholds", "alpha")
     }
     own_code = {name: code_of_own(experiment.measures[name]) for name in own}
     hashed = sha256(msgspec.json.encode([planned, own_code, names])).hexdigest()
@@ -97,7 +97,7 @@ def parts_of(plan: Plan) -> dict[str, str]:
     experiment = plan.experiment
     parts: dict[str, Any] = {
         "question": experiment.question,
-        "list of seeds": [experiment.seeds, experiment.sequential],
+        "list of seeds": experiment.seeds,
         **{f"measure {name}": [place, plan.own_code.get(name)] for name, place in experiment.measures.items()},
         **{f"condition {name}": meaning for name, meaning in plan.meanings.items()},
         "hypotheses": [experiment.hypotheses, experiment.alpha],

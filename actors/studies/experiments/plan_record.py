@@ -95,7 +95,7 @@ def promised(plans: Sequence[PlanFile], now: PlanFile) -> Promised:
             counts = ", then ".join(str(len({*each.experiment.seeds})) for each in plans)
             notes.append(
                 f"seeds were added after there were results ({counts}): p values hold for a number that was fixed "
-                "before. Take sequential seeds, or give a replication another directory"
+                "before. Give a replication another directory"
             )
         known.update(plan.experiment.seeds)
     notes += [

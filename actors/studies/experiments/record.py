@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
 from actors.core.files import read_json, read_regular
@@ -78,10 +77,6 @@ def is_experiment(path: Path) -> bool:
 def read_experiment_record(path: Path, on_cell: Callable[[int, int], None] = lambda _, __: None) -> ExperimentRecord:
     """Return the record of the experiment in a directory, also of one that is going on or was interrupted."""
     plans, plan, raw = _chosen(path)
-    if isinstance(stopped := raw.get("stopped"), dict):  # the seeds that were run
-        seeds = plan.experiment.seeds[: int(stopped.get("seeds", len(plan.cells)))]
-        cells_run = [cell for cell in plan.cells if cell.seed in seeds]
-        plan = replace(plan, experiment=replace(plan.experiment, seeds=seeds), cells=cells_run)
     cells = []
     for number, each in enumerate(plan.cells, start=1):
         cells.append(CellLine(each.condition, each.seed, each.key, cell_state(path, each.key)))

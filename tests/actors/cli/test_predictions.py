@@ -18,7 +18,7 @@ GUESS = """\
 by: A. Author
 predictions:
   - {measure: likes, condition: chronological, mean: 40, sd: 20}
-  - {measure: likes, contrast: [random, chronological], quantiles: {q10: -10, q50: 0, q90: 10}}
+  - {measure: likes, contrast: [random, chronological], mean: 0, sd: 8}
 """
 SEAL = ("experiment", "seal", "e.yaml", "guess.yaml")
 SCORE = ("experiment", "score", "e.yaml", "guess.sealed.json")

@@ -147,19 +147,17 @@ def test_one_without_any_cell_has_a_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_indices_notes_and_the_end_of_sequential_seeds_are_shown(tmp_path: Path) -> None:
+def test_indices_and_notes_are_shown(tmp_path: Path) -> None:
     path = write_experiment_directory(tmp_path / "e")
     index = {"measure": "likes", "factor": "feed.size", "value": 0.75, "low": 0.5, "high": 0.875}
     write_end(
         path,
         effects=[{**index, "kind": "total"}, {**index, "kind": "first_order", "value": 0.25}],
         notes=["likes: take more seeds"],
-        stopped={"reason": "most", "seeds": 8, "looks": 2, "widest": "x", "half_width": 3.0, "wanted": 2.0},
     )
     html = experiment_report(read_experiment_record(path))
     assert "What likes depends on" in html
     assert "Likes: take more seeds." in html
-    assert "stopped at 8 seeds after 2 looks" in html[: html.index("<nav")]
 
 
 FOUR: Mapping[str, Mapping[str, Any]] = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -118,21 +117,3 @@ def test_a_plan_says_what_it_would_run_and_that_few_pairs_find_nothing(prism: Pr
         "0.25" in said
     )
     assert not Path("experiments").exists()
-
-
-@pytest.mark.slow
-def test_sequential_seeds_end_with_the_same_table_after_an_interruption(prism: Prism, tmp_path: Path) -> None:
-    rule = "seeds: {measure: likes, relative: 0.5, least: 5, most: 9, step: 2}"
-    write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", rule))
-    ended = prism("experiment", "e.yaml")
-    assert ended.code == 0, ended.err
-    stopped = outcome()["stopped"]
-    assert stopped["reason"] == "narrow"
-    assert len(ended.err.splitlines()) == 2 * stopped["seeds"], "no cell beyond what was needed"
-    assert f"seeds: stopped at {stopped['seeds']} seeds after" in " ".join(ended.out.split())
-    files = ("results.csv", "outcome.json")
-    before = [Path("experiments/e", name).read_bytes() for name in files]
-    for lost in sorted(Path("experiments/e/cells").iterdir())[::3]:
-        shutil.rmtree(lost)
-    assert prism("experiment", "e.yaml", "--quiet").code == 0
-    assert [Path("experiments/e", name).read_bytes() for name in files] == before

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 from actors.core.errors import RunDirectoryError
-from actors.studies.experiments.driver import run_batches
 from actors.studies.experiments.outcome import outcome_of
 from actors.studies.experiments.plan import Plan, make_plan
 from actors.studies.experiments.plan_record import promised_so_far, record_plan
@@ -200,35 +197,3 @@ def test_seeds_that_were_added_after_results_are_said_and_fewer_seeds_are_no_oth
     (tmp_path / "plans" / "005-abababababababab.json").write_text('{"a":' * 100_000)
     with pytest.raises(RunDirectoryError, match="holds a file that is no plan: is not what PRISM writes: it is nested"):
         promised_so_far(tmp_path, plan)
-
-
-def test_sequential_seeds_stop_at_the_same_seed_whatever_was_done_before(tmp_path: Path) -> None:
-    text = EXPERIMENT.replace("seeds: 3", "seeds: {measure: likes, half_width: 0.8, least: 10, most: 60, step: 10}")
-    made = make_plan(write_experiment(tmp_path, text))
-    rng, ran = np.random.default_rng(3), list[int]()
-    drawn = {
-        (cell.condition, cell.seed): float(each) for cell, each in zip(made.cells, rng.normal(size=120), strict=True)
-    }
-
-    def run(part: Plan) -> dict[str, str]:
-        ran.append(len(part.cells))
-        return {}
-
-    def read(part: Plan, _out: Path, _failed: object) -> tuple[Any, dict[str, str]]:
-        cells = [(cell.condition, cell.seed) for cell in part.cells]
-        return {cell: {"likes": drawn[cell], "engagement": 0.5, "posts": 1.0} for cell in cells}, {}
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("actors.studies.experiments.driver.read_values", read)
-        part, values, problems, end = run_batches(made, tmp_path, run)
-        again, _, _, _ = run_batches(made, tmp_path, lambda _: {})
-    assert end is not None
-    assert end.reason == "narrow"
-    assert ran == [20 * look for look in range(1, end.looks + 1)]
-    assert len(values) == 2 * end.seeds == len(part.cells) < len(made.cells)
-    assert again == part
-    assert part.hash == made.hash
-    assert problems == {}
-    outcome = outcome_of(part, values)
-    assert outcome.missing == {}
-    assert {each.over_seeds.count for each in outcome.conditions} == {end.seeds}

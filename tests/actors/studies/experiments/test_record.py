@@ -15,7 +15,6 @@ from tests.actors.studies.experiments.files import write_experiment
 from tests.actors.studies.experiments.written import (
     CONDITIONS,
     SEEDS,
-    write_cell,
     write_end,
     write_experiment_directory,
 )
@@ -58,19 +57,6 @@ def test_at_its_end_it_says_what_the_command_wrote(tmp_path: Path) -> None:
     assert not again.is_final
     assert again.values == record.values
     assert again.outcome.comparisons == record.outcome.comparisons
-
-
-@pytest.mark.slow
-def test_of_sequential_seeds_the_cells_are_those_that_were_run(tmp_path: Path) -> None:
-    path = write_experiment_directory(tmp_path / "e", done=0)
-    for cell in read_experiment_record(path).cells:
-        if cell.seed <= 3:
-            write_cell(path / "cells" / cell.key, likes=cell.seed)
-    stopped = {"reason": "narrow", "seeds": 3, "looks": 1, "widest": "x", "half_width": 1.0, "wanted": 2.0}
-    write_end(path, stopped=stopped, missing={})
-    record = read_experiment_record(path)
-    assert record.is_final
-    assert [cell.seed for cell in record.cells] == [1, 2, 3, 1, 2, 3]
 
 
 @pytest.mark.slow
