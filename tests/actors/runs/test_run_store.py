@@ -268,14 +268,6 @@ async def test_an_answer_is_in_the_log_before_anybody_acts_on_it() -> None:
             assert harness.disk.visible(ANSWERS).count(b"clock") == agent + 1
 
 
-async def test_answers_are_on_the_medium_before_the_frame_that_follows_from_them_is_written() -> None:
-    harness = StoreHarness(empty_run())
-    async with harness.running():
-        await harness.keep(0)
-        await harness.commit(0, 1)
-    assert harness.changes() == [("append", ANSWERS), ("sync", ANSWERS), ("append", JOURNAL), ("sync", JOURNAL)]
-
-
 def test_answers_of_an_earlier_life_are_known_and_a_lost_one_is_told() -> None:
     disk, _ = run_of(6, answers=2)
     store = RunStore(disk, history_of(disk), keeps_answers=True, answered_after=2)
@@ -311,19 +303,6 @@ async def test_answers_that_have_taken_effect_lie_before_a_later_checkpoint() ->
         assert at(0).answers_bytes == len(MAGIC)
         assert at(1).answers_bytes == length
         assert at(2).answers_bytes == harness.disk.size(ANSWERS)
-
-
-async def test_a_checkpoint_follows_the_frames_before_it() -> None:
-    harness = StoreHarness(empty_run(), keeps_answers=False)
-    async with harness.running():
-        await harness.commit(0, 4)
-        harness.checkpoint(4)
-    done = harness.disk.operations
-    assert done.index(("sync", JOURNAL)) < done.index(("rename", f".{checkpoint_at(4, 0).name}.tmp"))
-    assert harness.disk.durable(JOURNAL) == harness.disk.visible(JOURNAL)
-    recovered = recover(harness.disk)
-    assert recovered.checkpoint is not None
-    assert recovered.checkpoint.position.tick == 4
 
 
 async def test_a_checkpoint_that_still_waits_is_left_out_for_a_later_one() -> None:
@@ -395,18 +374,6 @@ async def test_what_is_copied_for_a_checkpoint_waits_for_the_disk(monkeypatch: p
     assert checkpoint_names(harness.disk) == [made.name]
 
 
-async def test_lines_are_on_the_medium_before_a_checkpoint_that_has_their_ticks_behind_it() -> None:
-    harness = StoreHarness(empty_run(), keeps_answers=False)
-    async with harness.running():
-        harness.store.append_line("rounds.csv", "round,tick")
-        harness.store.append_line("rounds.csv", "1,1")
-        await harness.commit(0, 1)
-        harness.checkpoint(1)
-    assert harness.disk.visible("rounds.csv") == b"round,tick\n1,1\n"
-    done = harness.disk.operations
-    assert done.index(("sync", "rounds.csv")) < done.index(("rename", f".{checkpoint_at(1, 0).name}.tmp"))
-
-
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
 async def test_a_disk_that_fails_wakes_everybody_who_waits_for_it(code: int) -> None:
     gate = Gate()
@@ -434,55 +401,3 @@ async def test_a_disk_that_fails_wakes_everybody_who_waits_for_it(code: int) -> 
     assert "cannot be written: " in told[0]
     mended = "free some space" if code == errno.ENOSPC else "repair the disk"
     assert f"what was committed is safe: {mended}, then continue with `prism resume`" in told[0]
-
-
-@pytest.mark.parametrize("file", ["the journal", "the checkpoint"])
-async def test_on_a_full_disk_half_a_checkpoint_does_not_take_up_what_room_is_left(
-    file: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("prism.bundles.BUNDLE_BYTES", 1)
-    harness, half = StoreHarness(empty_run(), keeps_answers=False), f".{checkpoint_at(1, 0).name}.tmp"
-    checkpoint = checkpoint_at(1, harness.ticks[0].end, harness.ticks[0].link)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(harness.store.run)
-        await harness.commit(0, 1)
-        with CheckpointWriter(checkpoint.position, checkpoint.state) as draft:
-            harness.store.checkpoint(draft)
-            draft.add(next(iter(checkpoint.columns)))
-            await anyio.wait_all_tasks_blocked()
-            assert half in harness.disk.names()
-            harness.disk.fault = DiskFault(at=1, code=errno.ENOSPC, lasts=True)
-            if file == "the journal":
-                await harness.commit(1, 2)
-            else:
-                draft.add([*checkpoint.columns][-1])
-            await anyio.wait_all_tasks_blocked()
-        with pytest.raises(JournalError, match="No space left"):
-            await harness.store.close()
-    assert half not in harness.disk.names()
-    assert checkpoint_names(harness.disk) == []
-
-
-async def test_after_an_error_nothing_is_taken_any_more() -> None:
-    harness = StoreHarness(empty_run(), keeps_answers=False)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(harness.store.run)
-        await harness.commit(0, 1)
-        await anyio.wait_all_tasks_blocked()
-        harness.disk.fault = DiskFault(at=len(harness.disk.operations) + 1, lasts=True)
-        await harness.commit(1, 2)
-        await anyio.wait_all_tasks_blocked()
-        with pytest.raises(JournalError):
-            await harness.commit(2, 3)
-        with pytest.raises(JournalError):
-            harness.checkpoint(1)
-        for _ in range(2):
-            with pytest.raises(JournalError):
-                await harness.store.close()
-    assert harness.store.statistics.ticks == 1
-    assert len(list(read_ticks_of(harness.disk))) == 1
-
-
-def read_ticks_of(disk: SimulatedDisk) -> list[object]:
-    disk.fault = None
-    return list(read_ticks(disk, read_header(disk)[1]))

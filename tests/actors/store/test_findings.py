@@ -11,7 +11,6 @@ from actors.store.oracle_log import ANSWERS, AnswersScan, scan_answers
 from actors.store.rounds import ROUNDS
 from prism.config import Config
 from tests.actors.store.files import checkpoint_at, run_of
-from tests.catalogue import catalogue
 from tests.crash.disk import DiskFault, SimulatedDisk
 
 
@@ -35,39 +34,11 @@ def bad(verified: Verification) -> list[str]:
     return [finding.file for finding in verified.findings if not finding.is_good]
 
 
-def test_files_as_they_were_written_are_good_and_unchanged() -> None:
-    disk = whole()
-    before = {name: disk.visible(name) for name in disk.names()}
-    found = verify_files(disk)
-    assert found.is_good
-    assert found.ticks == 6
-    assert [finding.file for finding in found.findings] == [
-        JOURNAL,
-        ANSWERS,
-        checkpoint_at(4, 0).name,
-        checkpoint_at(2, 0).name,
-    ]
-    assert found.findings[1].detail == "3 answers"
-    assert {name: disk.visible(name) for name in disk.names()} == before
-
-
 def test_every_flipped_byte_of_every_file_is_found() -> None:
     for name in whole().names():
         for place in range(0, len(whole().visible(name)), 13):
             found = verify_files(flipped(name, place))
             assert name in bad(found), (name, place)
-
-
-def test_damage_in_the_journal_is_told_by_byte_and_tick() -> None:
-    _, ticks = run_of(6)
-    found = verify_files(flipped(JOURNAL, ticks[2].end + 60))
-    what = found.findings[0].detail
-    assert found.ticks == 3
-    assert what.startswith(f"damaged at byte {ticks[2].end}, in tick 3: a frame's CRC32 does not match its content")
-    assert bad(found) == [JOURNAL]
-    told = {finding.file: finding.detail for finding in found.findings}
-    assert told[checkpoint_at(2, 0).name] == "after 2 ticks"
-    assert told[checkpoint_at(4, 0).name].startswith("after 4 ticks; its place in the journal lies behind the damage")
 
 
 def test_a_file_that_cannot_be_read_is_told_and_the_others_are_looked_at() -> None:
@@ -126,12 +97,3 @@ def test_rows_of_a_run_at_work_are_not_ahead_of_its_journal_because_they_came_wh
     monkeypatch.setattr("actors.store.findings.scan_answers", meanwhile)
     assert verify_files(disk, forks=()).is_good
     assert bad(verify_files(disk, forks=())) == [ROUNDS]
-
-
-@catalogue(
-    ("fork", "is_good"), [(0, False), (2 * PER_ROUND - 1, False), (2 * PER_ROUND, True), (3 * PER_ROUND - 1, True)]
-)
-def test_a_series_may_begin_at_a_fork(fork: int, is_good: bool) -> None:
-    disk = with_rows(3 * PER_ROUND + 1, 3)
-    assert verify_files(disk, forks=(fork,)).is_good is is_good
-    assert not verify_files(disk, forks=()).is_good
