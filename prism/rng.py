@@ -103,6 +103,9 @@ class Draw(IntEnum):
     CAUSE_SAMPLE = 1013
     OTHER_DRAWS = 1014
     OPTION_ORDER = 1015
+    AUDIT_SAMPLE = 1016
+    AUDIT_ORDER = 1017
+    AUDIT_PARTNER = 1018
 
 
 def uniform(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> float:

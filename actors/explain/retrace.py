@@ -125,7 +125,7 @@ class TracedTurn:
         self.outcomes = outcomes
         self.chosen = chosen
         self.question = question
-        self.asker = None if question is None else _fixed(domain.asker(question))
+        self.asker = None if question is None else fixed(domain.asker(question))
         self.reference = NO_REFERENCE if question is None else said_by(domain).reference(question)
         self.values = [_values_of(each.row.guard, agent, trigger.context) for each in outcomes]
         self.changes = domain.changes(trigger.agent, trigger.tick, trigger.name) if isinstance(domain, Changes) else {}
@@ -145,7 +145,7 @@ class Changes(Protocol):
         """Return the changes of an agent's attributes that a turn would make now, by the state after it."""
 
 
-def _fixed(agent: StatefulAgent[Any]) -> StatefulAgent[Any]:
+def fixed(agent: StatefulAgent[Any]) -> StatefulAgent[Any]:
     """Return an agent whose persona stays as it is now: the persona of people who change is live."""
     persona = getattr(agent, "persona", None)
     if isinstance(persona, Persona) and not isinstance(persona.attributes, dict):

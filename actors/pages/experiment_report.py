@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from actors.factory.shipped import replications
+from actors.pages.audit_section import audit_section
 from actors.pages.card import Table, table_of
 from actors.pages.experiment_charts import (
     LINES_MAX,
@@ -116,6 +117,7 @@ def experiment_sections(record: ExperimentRecord, on_step: Callable[[str], None]
     line = read_line(record.path / LINE)
     makers: list[Callable[[], Section | None]] = [
         lambda: None if line is None else _published(line),
+        lambda: audit_section(record.path),
         lambda: Section("statistics", "Statistics", list(_statistics(record))),
         lambda: _comparisons(record),
         lambda: _means(record, chosen),

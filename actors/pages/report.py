@@ -9,6 +9,7 @@ from pathlib import Path
 from actors.core.errors import RunDirectoryError
 from actors.pages import run_tables
 from actors.pages.attribute_charts import attribute_charts, attributes_in_words
+from actors.pages.audit_section import audit_section
 from actors.pages.card import Table, table_of
 from actors.pages.cascade_charts import reach_chart, shape_charts, tree_charts
 from actors.pages.cause_charts import Shown, anchor, cause_parts
@@ -149,6 +150,7 @@ def _sections(
         lambda: _economy(groups, real),
         lambda: _world(groups),
         lambda: _causes(groups),
+        lambda: audit_section(runs[0].path, [runs[0].listed.digest]) if len(runs) == 1 else None,
         lambda: _states(groups),
         lambda: _decisions(runs, groups),
         lambda: _again(runs),

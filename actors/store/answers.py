@@ -6,7 +6,7 @@ Each function raises a JournalError if the log cannot be read.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -145,6 +145,10 @@ class KeptAnswers:
 
     def __len__(self) -> int:
         return len(self._of)
+
+    @property
+    def names(self) -> Collection[QuestionName]:
+        return self._of.keys()
 
     def named(self, name: QuestionName) -> Decided | None:
         return self._of.get(name, (b"", None))[1]

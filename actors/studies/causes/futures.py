@@ -137,7 +137,7 @@ class Futures:
             draws: the seed of all draws from tick `drawn_at` on; None for the run's own draws.
         """
         track = at.track.copy()
-        record = _Departed(self.run.length, self.known, change, track)
+        record = Departed(self.run.length, self.known, change, track)
         parts = self._parts_between(at.tick, self.run.length, change, draws, drawn_at)
         oracles: list[Substitute] = []
         # Another option for a question without a recorded answer is taken by the oracle itself.
@@ -193,10 +193,10 @@ class Futures:
         return found
 
 
-class _Departed(Record):
+class Departed(Record):
     """The record of a future: nothing is kept, and questions that are the same as in the run keep their answers."""
 
-    def __init__(self, ticks: int, known: KeptAnswers, change: Change, track: Track) -> None:
+    def __init__(self, ticks: int, known: KeptAnswers | None, change: Change, track: Track | Any) -> None:
         self.track, self.shapes = track, track.record.shapes
         self.kept = self.computed = 0
         self._ticks, self._known = ticks, known
@@ -217,14 +217,14 @@ class _Departed(Record):
         if name == self._asked:
             self._asked = None
             return self._decided
-        found = self._known.of(question)
+        found = None if self._known is None else self._known.of(question)
         self.kept += found is not None
         self.computed += found is None
         return found
 
     def has_answers(self) -> bool:
         """Return whether questions must be asked one by one: without recorded answers, only up to the one changed."""
-        return len(self._known) > 0 or self._asked is not None
+        return bool(self._known) or self._asked is not None
 
     async def keep(self, *records: bytes) -> None: ...
 

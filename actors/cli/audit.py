@@ -1,0 +1,136 @@
+"""`prism audit`: puts a recorded study to the test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from textwrap import fill
+
+import anyio
+import click
+from rich.console import RenderableType
+
+from actors.cli.command import command
+from actors.cli.options import Directory, set_option, with_log_options
+from actors.cli.render import show, table
+from actors.cli.trust import TRUST, ask_to_run_code
+from actors.core.machine import not_installed
+from actors.logs.output import say
+from actors.store.lock import locked
+from actors.studies.audit.audit import DRAWS, LEAST, Auditing, Options
+from actors.studies.audit.record import keep_audit
+from prism.audit import Audit, Claim, findings_of
+from prism.audit.words import interval
+
+WIDTH = 100
+
+
+@command()
+@click.argument("path", metavar="RUN|EXPERIMENT", type=Directory())
+@click.option("--calls", type=click.IntRange(min=1), metavar="N", help="Make at most N calls, and do not ask first.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask before the first call.")
+@click.option(
+    "--other",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of another model or host that is asked, too, such as --other llm.model=qwen3:4b. May be repeated.",
+)
+@click.option("--about", default="", metavar="TEXT", help="What is studied, besides the question of the experiment.")
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.csv",
+    help="Choices of real people: the columns agent and choice, and tick for those about a recorded question.",
+)
+@click.option(
+    "--of", "measures", multiple=True, metavar="MEASURE", help="A measure of a run to follow; may be repeated."
+)
+@click.option(
+    "--least",
+    type=click.FloatRange(min=0.0, max=100.0),
+    default=LEAST,
+    show_default=True,
+    metavar="POINTS",
+    help="A shift of an option's share matters from so many percentage points on.",
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(min=0),
+    default=DRAWS,
+    show_default=True,
+    metavar="K",
+    help="Carry each shift to the outcome under K draws of a run, or K seeds of an experiment; 0 runs no futures.",
+)
+@set_option("oracle.max_concurrency=4")
+@TRUST
+@with_log_options
+def audit(  # one for each option
+    path: Path,
+    *,
+    calls: int | None,
+    yes: bool,
+    other: tuple[str, ...],
+    about: str,
+    against: Path | None,
+    measures: tuple[str, ...],
+    least: float,
+    draws: int,
+    overrides: tuple[str, ...],
+) -> None:
+    """Ask a study's recorded questions again in other ways, and tell whether its claims survive.
+
+    \b
+      prism audit runs/feed --calls 400
+      prism audit experiments/feed --other llm.model=qwen3:4b --yes
+
+    A sample of the questions is asked again with another wording, persona format, order of the options, seed and
+    temperature, and with what another person saw; the model is also asked what is being studied. The shifts are carried
+    to the outcome in other futures of the runs. It says how many calls that takes, and asks before the first one.
+
+    Answers are kept as they arrive, in the directory audit of the run or the experiment, with the result: after Ctrl-C,
+    or if the server goes away, the same command goes on. No other file changes.
+    """
+    if find_spec("scipy") is None:
+        raise click.ClickException(not_installed("prism audit has intervals by scipy", "experiments"))
+    ask_to_run_code(path, overrides)
+    with locked(path):
+        auditing = Auditing(path, Options(calls, other, about, against, measures, least, overrides, draws))
+        say(auditing.plan)
+        if not yes and calls is None:
+            click.confirm("Ask now?", default=True, abort=True, err=True)
+        found = anyio.run(partial(auditing.audit, say))
+        kept = keep_audit(path, found)
+    show(found, lambda: audit_view(found))
+    for note in found.notes:
+        say(note)
+    say(f"kept in {kept}; prism report and prism view show it")
+
+
+def audit_view(found: Audit) -> Iterator[RenderableType]:
+    """Yield the findings, the shifts and the claims of an audit, and the paragraph for a paper."""
+    findings = [*findings_of(found)]
+    yield from (f"  {each}" for each in findings or ["Nothing was found against the study."])
+    shifts = []
+    for each in found.shifts:
+        largest = each.largest
+        option, points = ("-", "-") if largest is None else (largest.option, interval(largest.points))
+        shifts.append((each.what, option, points, interval(each.turned), f"{each.p_holm:.3f}", each.finding))
+    columns = ("another", "option", ">shift, points [95%]", ">turned, points [95%]", ">p", "answers")
+    yield table(columns, shifts, "shifts of the answers")
+    if found.claims:
+        rows = [row for each in found.claims for row in _claim_rows(each)]
+        yield table(("claim", "another", ">effect", ">change", "verdict"), rows, "carried to the outcome")
+    yield ""
+    yield fill(found.paragraph, WIDTH)
+
+
+def _claim_rows(claim: Claim) -> Iterator[tuple[str, ...]]:
+    number: Callable[[float], str] = "{:.4g}".format
+    yield claim.claim, "as the study has it", number(claim.effect), "", claim.verdict
+    for each in claim.carried:
+        ends = "" if each.change.low is None else f" [{each.change.low:.3g}, {each.change.high:.3g}]"
+        yield "", each.way, number(each.effect.value), f"{number(each.change.value)}{ends}", each.verdict
+    for name, effect in claim.without.items():
+        yield "", f"without the model: {name}", number(effect), number(effect - claim.effect), ""

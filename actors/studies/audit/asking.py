@@ -1,0 +1,217 @@
+"""Recorded questions asked again in other ways, within their oracle's limits. Each answer is kept as it arrives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final, NamedTuple
+
+import anyio
+import anyio.lowlevel
+import numpy as np
+from msgspec.structs import replace
+
+from actors.core.errors import ungrouped
+from actors.factory.domains import build_domain
+from actors.factory.oracle_backends import open_oracle
+from actors.oracle.call import Answer
+from actors.oracle.single_calls import SingleCalls
+from actors.store.manifest import CONFIG
+from actors.store.run import read_resolved
+from actors.studies.audit.questions import Asking, Study
+from prism.agents import Question
+from prism.columns import Floats, Ints
+from prism.config import Config
+from prism.domain import Domain
+from prism.llm import OracleStatistics
+from prism.llm.prompt import ChoicePrompt, order_of, shipped
+from prism.rng import Draw, integer
+from prism.statechart import Judgement, Oracle
+
+AGAIN: Final = "again"
+EXCHANGED: Final = "exchanged"
+Change = Callable[[ChoicePrompt], ChoicePrompt]
+
+
+class Way(NamedTuple):
+    """A way to ask recorded questions."""
+
+    name: str
+    what: str  # what is another than in the run, in words
+    overrides: tuple[str, ...] = ()  # settings of the oracle
+    change: Change | None = None  # of the prompt
+
+
+def ways_of(config: Config, other: Sequence[str]) -> list[Way]:
+    """Return the ways in which a run's questions are asked again: the first one is its own way with another seed.
+
+    Args:
+        other: `a.b=value` each: the settings of another model or host.
+    """
+    llm, seed = config.llm, config.simulation.seed
+
+    def in_order(prompt: ChoicePrompt) -> ChoicePrompt:
+        anew = integer(1 << 31, seed, prompt.agent.agent_id, prompt.agent.tick, Draw.AUDIT_ORDER)
+        return replace(prompt, order=order_of(anew, prompt.agent.agent_id, prompt.agent.tick, len(prompt.order)))
+
+    def worded(prompt: ChoicePrompt) -> ChoicePrompt:
+        return replace(prompt, template=shipped(_other_template(prompt)), persona=_persona(prompt))
+
+    temperature = 0.0 if llm.temperature >= 0.5 else 1.0
+    found = [
+        Way(AGAIN, "seed", (f"llm.seed={llm.seed + 1}",)),
+        Way("wording", "wording", change=worded),
+        Way("persona", "persona format", change=lambda each: replace(each, persona=_other_persona(each))),
+        Way("order", "order of the options", change=in_order),
+        Way("temperature", f"temperature ({temperature:g})", (f"llm.temperature={temperature:g}",)),
+    ]
+    if other:
+        found.append(Way("model", f"model ({', '.join(each.partition('=')[2] for each in other)})", tuple(other)))
+    return found
+
+
+def _persona(prompt: ChoicePrompt) -> Any:
+    """Return the format in which a prompt describes the person."""
+    return prompt.persona or ("list" if "{person_list}" in prompt.template.text else "prose")
+
+
+def _other_persona(prompt: ChoicePrompt) -> Any:
+    return "prose" if _persona(prompt) == "list" else "list"
+
+
+def _other_template(prompt: ChoicePrompt) -> str:
+    return "list" if prompt.template.text.strip() == shipped("prose").text.strip() else "prose"
+
+
+class Otherwise(Oracle[Any]):
+    """An oracle that puts its questions to a model in another way. It notes the order in which options were shown."""
+
+    judges = True
+
+    def __init__(self, inner: Any, change: Change | None) -> None:
+        self._inner, self._change = inner, change
+        self.source, self.method = inner.source, inner.method
+        self.orders: dict[tuple[int, int, str], tuple[int, ...]] = {}
+
+    @property
+    def tokens(self) -> int:
+        return int(self._inner.tokens)
+
+    @property
+    def has_test(self) -> bool:
+        return bool(self._inner.has_test)
+
+    def statistics(self) -> OracleStatistics:
+        found: OracleStatistics = self._inner.statistics()
+        return found
+
+    async def test(self, agent: Any, number: int) -> None:
+        await self._inner.test(agent, number)
+
+    async def before_retry(self, agent: Any, trigger: str, context: Any, reason: str) -> None:
+        await self._inner.before_retry(agent, trigger, context, reason)
+
+    async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
+        found = await self.judge(agent, current_state, trigger, options, context)
+        return options[int(np.argmax(found.probabilities))]
+
+    async def judge(
+        self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None, samples: int = 1
+    ) -> Judgement:
+        prompt = self._inner.prompt(agent, current_state, trigger, options, context)
+        if self._change is not None:
+            prompt = self._change(prompt)
+        self.orders[agent.agent_id, agent.tick, trigger] = prompt.order
+        found: Judgement = await self._inner.judgement(prompt, samples)
+        return found
+
+    def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:
+        return int(self._inner.drawn(probabilities, agent, tick, context))
+
+
+class Answers(NamedTuple):
+    """The answers to a sample of questions in one way."""
+
+    rows: Ints  # the numbers of the questions that were answered, ascending
+    probabilities: Floats  # shape (rows, options of the study)
+    orders: Mapping[int, tuple[int, ...]]  # `{question: the numbers of its options as they were shown}`
+    missing: dict[str, int]  # `{reason: questions without an answer}`
+    oracle: str
+    calls: int
+
+
+class Asker:
+    """Asks the questions of a study.
+
+    Args:
+        place: the directory of the tapes: an answer that is on one is not asked for again.
+        overrides: `a.b=value` each: settings of the oracle that hold for all ways.
+    """
+
+    def __init__(self, study: Study, place: Path, overrides: Sequence[str] = ()) -> None:
+        self._study, self._place, self._overrides = study, place, overrides
+
+    def config(self, cell: int, way: str, overrides: Sequence[str] = ()) -> Config:
+        config = read_resolved(self._study.cells[cell].path / CONFIG, [*self._overrides, *overrides])
+        tape = str(self._place / f"{way}.sqlite")
+        return replace(config, oracle=replace(config.oracle.unshared, tape="record", tape_path=tape))
+
+    async def answers(
+        self, way: Way, exchanged: Mapping[int, Asking] | None = None, on_answer: Callable[[], None] = lambda: None
+    ) -> Answers:
+        """Ask the sample in one way.
+
+        Args:
+            exchanged: `{question: the one whose context it gets instead}`; None for none.
+
+        Raises:
+            OracleUnavailableError: the model cannot be asked, or stayed away.
+        """
+        study, options = self._study, self._study.options
+        found: dict[int, Floats] = {}
+        orders: dict[int, tuple[int, ...]] = {}
+        missing, oracle, calls = Counter[str](), "", 0
+        for cell in dict.fromkeys(study.askings[row].cell for row in study.sample.tolist()):
+            rows = [row for row in study.sample.tolist() if study.askings[row].cell == cell]
+            rows = [row for row in rows if exchanged is None or row in exchanged]
+            config = self.config(cell, way.name, way.overrides)
+            domain = build_domain(config).domain
+            made: list[Otherwise] = []
+
+            def make(model: Any, way: Way = way, domain: Domain = domain, made: list[Otherwise] = made) -> Otherwise:
+                made.append(Otherwise(domain.oracle(model), way.change))
+                return made[-1]
+
+            maker: Any = SimpleNamespace(oracle=make)
+            with ungrouped():
+                async with open_oracle(config, maker, None) as opened, anyio.create_task_group() as tasks:
+                    oracle = opened.description
+                    single = SingleCalls(opened.oracle, config.oracle, config.llm.prices, tasks, samples=1)
+                    for row in rows:
+                        asking = study.askings[row]
+                        question = asking.question
+                        if exchanged is not None:
+                            question = replace(question, context=exchanged[row].question.context)
+
+                        def note(answer: Answer, row: int = row, question: Question[Any] = question) -> None:
+                            on_answer()
+                            if answer.judgement is None:
+                                missing[answer.reason or "no probabilities"] += 1
+                                return
+                            line = np.zeros(len(options))
+                            for option, share in zip(question.options, answer.judgement.probabilities, strict=True):
+                                line[options.index(option)] = share
+                            found[row] = line
+
+                        await single.ask(asking.agent, question, note)
+                        await anyio.lowlevel.checkpoint()
+            calls += sum(made[-1].statistics().calls.values())
+            for row in rows:
+                asked = study.askings[row].question
+                if (order := made[-1].orders.get((asked.agent, asked.tick, asked.trigger))) is not None:
+                    orders[row] = order
+        kept = np.array(sorted(found), dtype=np.int64)
+        table = np.array([found[row] for row in kept.tolist()]).reshape(len(kept), len(options))
+        return Answers(kept, table, orders, dict(sorted(missing.items())), oracle, calls)

@@ -1,0 +1,593 @@
+"""The audit of a run or of an experiment: its plan with the calls that it takes, and its course."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final, NamedTuple
+
+import anyio
+import anyio.to_thread
+import numpy as np
+from msgspec.structs import replace
+
+from actors.core.errors import RunDirectoryError, ungrouped
+from actors.factory.domains import build_domain
+from actors.factory.input_files import with_prompt
+from actors.factory.oracle_backends import open_oracle
+from actors.oracle.call import Answer
+from actors.oracle.single_calls import SingleCalls
+from actors.runs.shadow import refuse_other_settings
+from actors.store.listing import list_run
+from actors.studies.audit.asking import AGAIN, EXCHANGED, Answers, Asker, Way, ways_of
+from actors.studies.audit.carried import FixedChoices, MakeOracle, ModelledChoices, Outcomes
+from actors.studies.audit.questions import Asking, Cell, Study
+from actors.studies.audit.record import directory_of
+from actors.studies.experiments.cells import cell_path
+from actors.studies.experiments.record import CellState, ExperimentRecord, is_experiment, read_experiment_record
+from prism.agents import Question
+from prism.audit import (
+    Asked,
+    Audit,
+    ChoiceModel,
+    Claim,
+    Decider,
+    Exchange,
+    Known,
+    Position,
+    Recorded,
+    Shift,
+    Variety,
+    calibration_of,
+    carried,
+    exchange_of,
+    fitted,
+    judged,
+    known_of,
+    paragraph_of,
+    positions_of,
+    shift_of,
+    stems,
+    tilted,
+    variety_of,
+)
+from prism.audit.oracle import Informant, InformantOracle, Text
+from prism.columns import Floats, Ints
+from prism.domain import HasFutures
+from prism.errors import ConfigError
+
+INFORMANTS: Final = 24  # the questions in which the model is asked to name the study
+CHECKS: Final = 2  # the calls that look at a server before it is asked
+CALLS: Final = 1000  # the calls of an audit by default, and at most twice those of the study
+LEAST: Final = 10.0  # the points from which on a shift matters, by default
+FEWEST: Final = 8  # the fewest questions that are asked again
+CELLS_OF_CONDITION: Final = 2  # the cells of each condition whose questions are asked again
+DRAWS: Final = 8  # the draws of a run, or the seeds of an experiment, at which shifts are carried, by default
+
+OnProgress = Callable[[str], None]  # called with what has been done, in words
+
+
+class Options(NamedTuple):
+    """What an audit is told.
+
+    Args:
+        calls: the most calls; None for the default.
+        other: `a.b=value` each: the settings of another model or host.
+        about: what the study is about, in words, besides the question of an experiment.
+        against: a CSV file with choices of real people.
+        measures: those of a run whose change counts; none for those by which runs of its domain are compared.
+        least: the points from which on a shift matters.
+        overrides: `a.b=value` each: settings of the oracle that hold for all that is asked.
+        draws: the draws of a run, or the most seeds of an experiment, at which shifts are carried to the outcome, and
+            the resamples of each shift; 0 carries none.
+    """
+
+    calls: int | None = None
+    other: tuple[str, ...] = ()
+    about: str = ""
+    against: Path | None = None
+    measures: tuple[str, ...] = ()
+    least: float = LEAST
+    overrides: tuple[str, ...] = ()
+    draws: int = DRAWS
+
+
+class Auditing:
+    """An audit that has been planned. Opening it reads the study, and blocks; nothing is asked yet."""
+
+    def __init__(self, path: Path, options: Options) -> None:
+        self.path, self._options = path, options
+        own = dict.fromkeys(("oracle.tape", "oracle.tape_path"), "answers are kept in the directory of the audit")
+        why = "the questions are those of the recorded runs"
+        refuse_other_settings(path, [*options.overrides, *options.other], own, why)
+        self._experiment = read_experiment_record(path) if is_experiment(path) else None
+        cells, asked = _cells_of(path, self._experiment)
+        self._study = Study(cells, asked)
+        run = self._study.run(0)
+        if not hasattr(run.domain.oracle(), "judge") or run.domain_name == "economy":
+            raise RunDirectoryError(f"{path}: only choices among options can be audited; this domain's are none")
+        text = with_prompt(run.config)[0].llm.prompt
+        self._ways = [
+            each for each in ways_of(run.config, options.other) if each.name != "persona" or "{person" in text
+        ]
+        most = min(CALLS, 2 * self._study.calls) if options.calls is None else options.calls
+        self._fixed = INFORMANTS + 1 + CHECKS * asked * (len(self._ways) + 2)
+        questions = (most - self._fixed) // (len(self._ways) + 1)
+        self.questions = min(questions, self._study.recorded)
+        if self.questions < FEWEST:
+            least = (len(self._ways) + 1) * FEWEST + self._fixed
+            told = f"--calls {most:,}" if options.calls is not None else f"a study of {self._study.calls:,} calls"
+            problem = f"an audit takes {least:,} calls or more, and {told} leaves it {most:,}"
+            raise RunDirectoryError(f"{path}: {problem}; set --calls to {least} or more")
+        self._notes = list[str]()
+
+    @property
+    def calls(self) -> int:
+        """The calls that it takes at most."""
+        return self.questions * (len(self._ways) + 1) + self._fixed
+
+    @property
+    def plan(self) -> str:
+        ways = ", ".join(each.what for each in self._ways)
+        return (
+            f"{self.questions:,} of {self._study.recorded:,} recorded questions are asked again with another {ways}, "
+            f"and with what another person saw; {INFORMANTS} ask what is studied: at most {self.calls:,} calls, "
+            f"the study took {self._study.calls:,}"
+        )
+
+    async def audit(self, on_progress: OnProgress = lambda _: None) -> Audit:
+        """Ask, carry the answers to the outcome, and return what was found.
+
+        Raises:
+            OracleUnavailableError: the model cannot be asked, or stayed away. Answers that came are kept.
+        """
+        study, options = self._study, self._options
+        seed = study.run(0).config.simulation.seed
+        on_progress("replaying the recorded questions")
+        await study.gather(self.questions, seed)
+        recorded, rows = study.in_columns(), study.sample
+        asker, answers = Asker(study, directory_of(self.path), options.overrides), dict[str, Answers]()
+        for way in self._ways:
+            on_progress(f"asking {len(rows):,} questions with another {way.what}")
+            answers[way.name] = await asker.answers(way)
+        on_progress(f"asking {len(rows):,} questions with what another person saw")
+        partners = _partners(study, rows)
+        exchanged = await asker.answers(Way(EXCHANGED, "what was seen"), partners)
+        on_progress("asking what is being studied")
+        known, plain, extra = await self._informed(asker)
+        compared = _Compared(study, recorded, answers[AGAIN])
+        shifts = judged([compared.shift(way, answers[way.name], seed) for way in self._ways], options.least)
+        self._notes += _gaps([*answers.values(), exchanged])
+        model = fitted(recorded)
+        outcomes = _Carrying(self, recorded, model, seed, on_progress)
+        moved = [(way.what, compared.differences(answers[way.name])) for way in self._ways if way.name != AGAIN]
+        claims = await outcomes.claims(moved, plain)
+        found = Audit(
+            study=self.path.resolve().name,
+            digests=tuple(list_run(each.path).digest for each in study.cells),
+            oracle=answers[AGAIN].oracle,
+            least=options.least,
+            recorded=len(study.askings),
+            sampled=len(rows),
+            calls=sum(each.calls for each in (*answers.values(), exchanged)) + extra,
+            calls_of_study=study.calls,
+            fallbacks=study.fallbacks,
+            shifts=tuple(shifts),
+            positions=self._positions(answers),
+            claims=tuple(claims),
+            futures=outcomes.futures,
+            known=known,
+            exchange=compared.exchange(exchanged, partners, seed),
+            variety=self._variety(recorded, model, seed),
+            deciders=tuple(_deciders(study, recorded, plain)),
+            notes=tuple(self._notes),
+        )
+        return replace(found, paragraph=paragraph_of(found))
+
+    async def _informed(self, asker: Asker) -> tuple[Known, dict[str, float], int]:
+        """Ask what is being studied, and the plain question; return the shares by it, and the calls."""
+        study = self._study
+        cell = study.askings[int(study.sample[0])].cell
+        rows = [row for row in study.sample.tolist() if study.askings[row].cell == cell][:INFORMANTS]
+        config = asker.config(cell, "informed")
+        domain = build_domain(config).domain
+        oracles: list[Any] = []
+
+        def make(model: Any) -> InformantOracle:
+            informed = InformantOracle(model, config.llm.seed)
+            oracles.extend((domain.oracle(model), informed))
+            return informed
+
+        said, shares, maker = list[tuple[str, str]](), dict[str, float](), SimpleNamespace(oracle=make)
+        missing = dict[str, int]()
+        with ungrouped():
+            async with open_oracle(config, maker, None) as opened, anyio.create_task_group() as tasks:
+                single = SingleCalls(opened.oracle, config.oracle, config.llm.prices, tasks)
+                for place, row in enumerate([rows[0], *rows]):
+                    asking = study.askings[row]
+                    question, agent = asking.question, asking.agent
+                    states = [type(agent.state)(option) for option in question.options]
+                    prompt = oracles[0].prompt(agent, agent.state, question.trigger, states, question.context)
+                    informant = Informant(prompt=prompt, is_plain=not place)
+
+                    def note(answer: Answer, informant: Informant = informant, options: Any = question.options) -> None:
+                        if answer.reason:
+                            missing[answer.reason] = missing.get(answer.reason, 0) + 1
+                        elif informant.is_plain:
+                            shares.update(zip(options, json.loads(answer.content), strict=True))
+                        else:
+                            said.append((answer.content, informant.told))
+
+                    asked: Any = informant
+                    put = Question(asked.tick, asked.agent_id, "study", Text.TEXT, (Text.TEXT,), place)
+                    await single.ask(asked, put, note)
+        words = [self._options.about]
+        if self._experiment is not None:
+            plan = self._experiment.plan.experiment
+            factors = [name for each in plan.conditions for name in (*each.factors, *each.settings)]
+            words += [plan.question, *map(str, plan.hypotheses), *plan.measures, *plan.measures.values(), *factors]
+        calls = sum(oracles[-1].statistics().calls.values())
+        found = known_of(said, stems(" ".join(words).replace("_", " ").replace(".", " ")))
+        return replace(found, missing=missing), shares, calls
+
+    def _positions(self, answers: Mapping[str, Answers]) -> tuple[Position, ...]:
+        """Return the effects of places: of the recorded answers, and of those in another order."""
+        study = self._study
+        if study.run(0).config.llm.order == "fixed":
+            found = answers.get("order")
+            if found is None:
+                return ()
+            rows = found.rows.tolist()
+            tables = [(row, found.probabilities[place], found.orders[row]) for place, row in enumerate(rows)]
+        else:
+            shown = answers[AGAIN]
+            tables = [
+                (row, table[place], each.orders[row])
+                for each, table in ((shown, shown.probabilities), (answers["order"], answers["order"].probabilities))
+                for place, row in enumerate(each.rows.tolist())
+            ]
+        first, last, counts, of = [], [], [], []
+        for row, shares, order in tables:
+            names = study.askings[row].question.options
+            by_place = [shares[study.options.index(names[number])] for number in order]
+            first.append(by_place[0])
+            last.append(by_place[-1])
+            counts.append(len(order))
+            of.append(row)
+        shown_at = np.array([first, last], dtype=np.float64)
+        return positions_of(study.people(of), shown_at, np.array(counts), self._options.least)
+
+    def _variety(self, recorded: Recorded, model: ChoiceModel, seed: int) -> Variety:
+        study = self._study
+        people = study.people(range(len(study.askings)))
+        firsts = [each.question.options[0] for each in study.askings]
+        acts = np.array([each.chosen != first for each, first in zip(study.askings, firsts, strict=True)], np.float64)
+        embedded = None
+        if all(each.embedded is not None for each in study.askings):
+            embedded = np.array([1.0 - each.embedded[0] for each in study.askings if each.embedded is not None])
+        if self._options.against is None:
+            return variety_of(people, acts, embedded, seed=seed)
+        real = _real_choices(self._options.against)
+        first = recorded.options[0]
+        who = np.array([agent for agent, _, _ in real], dtype=np.int64)
+        did = np.array([choice != first for _, _, choice in real], dtype=np.float64)
+        found = variety_of(people, acts, embedded, (who, did), seed)
+        places = {(each.question.agent, each.question.tick): row for row, each in enumerate(study.askings)}
+        pairs = [(places[agent, tick], choice) for agent, tick, choice in real if (agent, tick) in places]
+        pairs = [(row, choice) for row, choice in pairs if choice in study.askings[row].question.options]
+        if not pairs:
+            self._notes.append(f"{self._options.against.name}: no row has the agent and the tick of a question")
+            return found
+        table = np.zeros((len(pairs), len(recorded.options)))
+        for line, (row, _) in enumerate(pairs):
+            asking = study.askings[row]
+            for option, share in zip(
+                asking.question.options, model.probabilities(asking.question.options, asking.features), strict=True
+            ):
+                table[line, recorded.options.index(option)] = share
+        chosen = np.array([recorded.options.index(choice) for _, choice in pairs])
+        calibration = calibration_of(study.people([row for row, _ in pairs]), table, chosen, 1.0 - table[:, 0])
+        return replace(found, calibration=calibration)
+
+    def replicates(self) -> list[dict[str, tuple[int, int | None]]]:
+        """Return `{condition: (run, draw)}` of each replicate: of a seed of an experiment, or of a draw of one run."""
+        cells = self._study.cells
+        if self._experiment is None:
+            draws = self._options.draws if isinstance(self._study.run(0).domain, HasFutures) else 1
+            return [{"": (0, draw or None)} for draw in range(draws)]
+        by_seed: dict[int, dict[str, tuple[int, int | None]]] = {}
+        for place, each in enumerate(cells):
+            by_seed.setdefault(each.seed, {})[each.condition] = place, None
+        whole = [each for _, each in sorted(by_seed.items()) if len(each) == len(self._study.conditions)]
+        return whole[: self._options.draws]
+
+    def claims(self) -> tuple[list[Claim], dict[str, str]]:
+        """Return the claims of the study, and `{measure: where it is found}`."""
+        if self._experiment is None:
+            run = self._study.run(0)
+            names = self._options.measures or tuple(run.show.compared)
+            return [Claim(claim=each, measure=each, kind="measure", effect=0.0) for each in names], {
+                each: each for each in names
+            }
+        plan, found = self._experiment.plan.experiment, list[Claim]()
+        for each in self._experiment.outcome.comparisons:
+            hypothesis = each.hypothesis
+            if ":" in plan.measures[hypothesis.measure]:
+                self._notes.append(f"{hypothesis}: its measure is a function of the user's own, and is not carried")
+                continue
+            is_equal = hypothesis.margin is not None and not each.refuted
+            found.append(
+                Claim(
+                    claim=str(hypothesis),
+                    measure=hypothesis.measure,
+                    kind="equivalence" if is_equal else "difference",
+                    effect=each.difference.mean,
+                    margin=hypothesis.margin if is_equal else None,
+                    is_supported=each.supported or each.refuted,
+                    contrast=hypothesis.contrast,
+                )
+            )
+        wanted = {each.measure for each in found}
+        return found, {name: place for name, place in plan.measures.items() if name in wanted}
+
+    @property
+    def draws(self) -> int:
+        return self._options.draws
+
+    @property
+    def study(self) -> Study:
+        return self._study
+
+    @property
+    def recorded_values(self) -> Mapping[tuple[str, int], Mapping[str, float]]:
+        return {} if self._experiment is None else self._experiment.values
+
+
+class _Compared:
+    """The askings of the sample side by side."""
+
+    def __init__(self, study: Study, recorded: Recorded, again: Answers) -> None:
+        self._study, self._recorded, self._again = study, recorded, again
+        self._taken = np.eye(len(recorded.options))[recorded.chosen]
+        run = study.run(0).config
+        shares = again.probabilities
+        # Recorded and repeated answers are alike, unless the model gives probabilities, or the run shared judgements
+        # or wrote texts.
+        self._is_alike = run.oracle.sharing.by == "none" and not run.llm.writes
+        self._is_alike &= not bool(((shares > 0.0) & (shares < 1.0)).any())
+
+    def _asked(self, found: Answers) -> tuple[Ints, Asked]:
+        rows = np.intersect1d(found.rows, self._again.rows)
+        other, again = (each.probabilities[np.searchsorted(each.rows, rows)] for each in (found, self._again))
+        if found is self._again:
+            same = self._taken[rows][None]
+        else:
+            same = np.stack([self._taken[rows], again]) if self._is_alike else again[None]
+        return rows, Asked(self._study.people(rows), self._recorded.options, other, same)
+
+    def shift(self, way: Way, found: Answers, seed: int) -> Shift:
+        rows, asked = self._asked(found)
+        seen, is_random = self._study.seen(rows), way.name in (AGAIN, "temperature")
+        shift = shift_of(way.name, way.what, asked, seen, seed, is_random=is_random)
+        return replace(shift, missing=found.missing)
+
+    def differences(self, found: Answers) -> tuple[Ints, Floats]:
+        rows, asked = self._asked(found)
+        return rows, asked.other - asked.same.mean(axis=0)
+
+    def exchange(self, found: Answers, partners: Mapping[int, Asking], seed: int) -> Exchange:
+        rows, asked = self._asked(found)
+        leaning = np.zeros_like(asked.other)
+        for line, row in enumerate(rows.tolist()):
+            own, its = self._study.askings[row], partners[row]
+            if own.embedded is not None and its.embedded is not None:
+                places = [self._recorded.options.index(option) for option in own.question.options]
+                leaning[line, places] = np.array(its.embedded) - np.array(own.embedded)
+        return exchange_of(asked, leaning, seed)
+
+
+class _Carrying:
+    """Claims under shifted choices."""
+
+    def __init__(
+        self, auditing: Auditing, recorded: Recorded, model: ChoiceModel, seed: int, on_progress: OnProgress
+    ) -> None:
+        self._auditing, self._recorded, self._model = auditing, recorded, model
+        self._random, self._on_progress = np.random.default_rng(seed), on_progress
+        self._claims, measures = auditing.claims() if auditing.draws else ([], {})
+        self._outcomes = Outcomes(auditing.study, measures)
+        self._replicates = auditing.replicates()
+
+    @property
+    def futures(self) -> int:
+        return self._outcomes.futures
+
+    async def claims(
+        self, shifts: Sequence[tuple[str, tuple[Ints, Floats]]], plain: Mapping[str, float]
+    ) -> list[Claim]:
+        if not self._claims or not self._replicates:
+            return self._claims
+        self._on_progress("the outcome with the choices as recorded")
+        futures = len(self._replicates) * (len(shifts) + 4) + self._auditing.draws * len(shifts)
+        await anyio.to_thread.run_sync(self._outcomes.prepare, futures)
+        base = [await self._at(each, self._made(self._model)) for each in self._replicates]
+        claims = list(self._claims)
+        if self._auditing.recorded_values:
+            recorded = [self._recorded_at(each) for each in self._replicates]
+        else:
+            own = self._auditing.study.run(0).path
+            recorded = [await self._measured(own)] * len(base)
+            claims = [replace(each, effect=_effect(each, recorded[0])) for each in claims]
+        for what, (rows, differences) in shifts:
+            self._on_progress(f"the outcome with another {what}")
+            shifted = tilted(self._model, self._recorded, rows, differences)
+            at = [await self._at(each, self._made(shifted)) for each in self._replicates]
+            moved = []
+            for number in range(self._auditing.draws):
+                place = number % len(self._replicates)
+                drawn = self._resampled(rows)
+                anew = tilted(self._model, self._recorded, rows[drawn], differences[drawn])
+                moved.append((place, await self._at(self._replicates[place], self._made(anew))))
+            claims = [
+                replace(
+                    each,
+                    carried=(
+                        *each.carried,
+                        carried(
+                            each,
+                            what,
+                            _at_seeds(each, recorded, base, at),
+                            [_effect(each, values) - _effect(each, at[place]) for place, values in moved],
+                            len(shifts),
+                        ),
+                    ),
+                )
+                for each in claims
+            ]
+        deciders: dict[str, MakeOracle] = {
+            "embedded": lambda domain, _: domain.oracle(),
+            "first option": lambda domain, _: FixedChoices({}, domain.oracle()),
+        }
+        if plain:
+            deciders["plain question"] = lambda domain, _: FixedChoices(plain, domain.oracle())
+        for name, make in deciders.items():
+            self._on_progress(f"the outcome by the {name}")
+            values = [await self._at(each, make) for each in self._replicates]
+            claims = [
+                replace(each, without={**each.without, name: float(np.mean([_effect(each, at) for at in values]))})
+                for each in claims
+            ]
+        return claims
+
+    def _made(self, model: ChoiceModel) -> MakeOracle:
+        return lambda domain, features: ModelledChoices(model, domain.oracle(), features)
+
+    async def _at(self, replicate: Mapping[str, tuple[int, int | None]], make: MakeOracle) -> dict[str, Any]:
+        """Return `{condition: {measure: value}}` of the conditions that claims are about."""
+        wanted = {name for each in self._claims for name in each.contrast or ("",)}
+        return {name: await self._outcomes.of(*where, make) for name, where in replicate.items() if name in wanted}
+
+    async def _measured(self, path: Path) -> dict[str, Any]:
+        from actors.studies.experiments.run_measures import measured  # noqa: PLC0415
+
+        names = {each.measure: each.measure for each in self._claims}
+        return {"": await anyio.to_thread.run_sync(measured, path, names, {})}
+
+    def _recorded_at(self, replicate: Mapping[str, tuple[int, int | None]]) -> dict[str, Any]:
+        values, cells = self._auditing.recorded_values, self._auditing.study.cells
+        return {name: values.get((name, cells[cell].seed), {}) for name, (cell, _) in replicate.items()}
+
+    def _resampled(self, rows: Ints) -> Ints:
+        """Return the places of a resample of the people."""
+        people = self._auditing.study.people(rows)
+        each = [np.flatnonzero(people == person) for person in np.unique(people).tolist()]
+        return np.concatenate([each[number] for number in self._random.integers(len(each), size=len(each))])
+
+
+def _effect(claim: Claim, values: Mapping[str, Mapping[str, float]]) -> float:
+    if not claim.contrast:
+        return values[""][claim.measure]
+    first, second = (values[name][claim.measure] for name in claim.contrast)
+    return first - second
+
+
+def _at_seeds(claim: Claim, recorded: Sequence[Any], base: Sequence[Any], at: Sequence[Any]) -> list[float]:
+    return [
+        _effect(claim, was) + _effect(claim, now) - _effect(claim, before)
+        for was, before, now in zip(recorded, base, at, strict=True)
+    ]
+
+
+def _cells_of(path: Path, experiment: ExperimentRecord | None) -> tuple[list[Cell], int]:
+    """Return the runs of a study, those whose questions are asked again first, and how many these are."""
+    if experiment is None:
+        listed = list_run(path)
+        if listed.ticks < listed.length:
+            todo = f"has {listed.ticks:,} of {listed.length:,} ticks; finish it first: prism resume {path}"
+            raise RunDirectoryError(f"{path}: {todo}")
+        return [Cell(path, "", 0)], 1
+    done = [each for each in experiment.cells if each.state is CellState.DONE]
+    if not done:
+        raise RunDirectoryError(f"{path}: no cell of the experiment is done; run it first")
+    asked = [
+        each
+        for name in experiment.conditions
+        for each in [one for one in done if one.condition == name][:CELLS_OF_CONDITION]
+    ]
+    order = [*asked, *(each for each in done if each not in asked)]
+    return [Cell(cell_path(path, each), each.condition, each.seed) for each in order], len(asked)
+
+
+def _partners(study: Study, rows: Ints) -> dict[int, Asking]:
+    """Return, for each question, another person's, half of all questions away in the order of the embedded choice."""
+    kinds: dict[tuple[Any, ...], list[int]] = {}
+    for row in rows.tolist():
+        each = study.askings[row]
+        kinds.setdefault((each.cell, each.question.trigger, each.question.state, each.question.options), []).append(row)
+    found = dict[int, Asking]()
+    for alike in kinds.values():
+        order = sorted(alike, key=lambda row: (study.askings[row].features[0], row))
+        half = len(order) // 2
+        for place, row in enumerate(order):
+            own = study.askings[row].question.agent
+            others = (study.askings[order[(place + half + step) % len(order)]] for step in range(len(order)))
+            other = next((each for each in others if each.question.agent != own), None)
+            if other is not None:
+                found[row] = other
+    return found
+
+
+def _deciders(study: Study, recorded: Recorded, plain: Mapping[str, float]) -> Iterator[Decider]:
+    taken = [each.question.options.index(each.chosen) for each in study.askings]
+    tables: dict[str, list[Sequence[float]]] = {
+        "first option": [[1.0, *[0.0] * (len(each.question.options) - 1)] for each in study.askings]
+    }
+    if all(each.embedded is not None for each in study.askings):
+        tables["embedded"] = [each.embedded or () for each in study.askings]
+    if plain:
+        tables["plain question"] = [
+            _normed([plain.get(option, 0.0) for option in each.question.options]) for each in study.askings
+        ]
+    for name, table in tables.items():
+        shares = dict.fromkeys(recorded.options, 0.0)
+        for each, line in zip(study.askings, table, strict=True):
+            for option, share in zip(each.question.options, line, strict=True):
+                shares[option] += share / len(table)
+        agreement = float(np.mean([line[place] for line, place in zip(table, taken, strict=True)]))
+        yield Decider(decider=name, agreement=agreement, shares=shares)
+
+
+def _normed(weights: Sequence[float]) -> list[float]:
+    total = sum(weights)
+    return [each / total for each in weights] if total else [1.0 / len(weights)] * len(weights)
+
+
+def _gaps(answers: Sequence[Answers]) -> Iterator[str]:
+    missing: dict[str, int] = {}
+    for each in answers:
+        for reason, count in each.missing.items():
+            missing[reason] = missing.get(reason, 0) + count
+    for reason, count in sorted(missing.items()):
+        yield f"{count:,} askings have no answer: {reason}; they are left out"
+
+
+def _real_choices(path: Path) -> list[tuple[int, int, str]]:
+    """Return (agent, tick, option) of each real choice; the tick is -1 where the file has none."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(str(path), f"cannot be read: {error}") from None
+    reader = csv.DictReader(text.splitlines())
+    if lacking := [name for name in ("agent", "choice") if name not in (reader.fieldnames or ())]:
+        raise ConfigError(str(path), f"expected the columns agent, choice, and perhaps tick; there is no {lacking[0]}")
+    found = []
+    for row in reader:
+        try:
+            found.append((int(row["agent"]), int(row.get("tick") or -1), row["choice"] or ""))
+        except ValueError:
+            problem = f"expected whole numbers as agent and tick, got {row['agent']!r} and {row.get('tick')!r}"
+            raise ConfigError(str(path), problem, line=reader.line_num) from None
+    return found

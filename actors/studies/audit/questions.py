@@ -1,0 +1,189 @@
+"""The recorded questions of a study that asks a model, with what was seen, and a sample of them that is asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from msgspec import convert
+from msgspec.structs import replace
+
+from actors.core.errors import RunDirectoryError
+from actors.core.messages import QuestionName, name_of_question
+from actors.explain.retrace import OpenRun, fixed
+from actors.runs.directory import RunDirectory
+from actors.runs.replay import replay
+from actors.runtime.simulation import Simulation
+from actors.store.answers import KeptAnswers, answers_in
+from actors.store.messages import messages_of
+from prism.agents import Question, Source
+from prism.audit import Recorded
+from prism.columns import Ints
+from prism.domain import Domain, said_by
+from prism.expressions import Field
+from prism.rng import Draw, uniforms
+from prism.statechart.behaviour import Reader
+
+ANSWERED: Final = (Source.LLM, Source.ORACLE)
+RELEVANCES: Final = ("least relevant third", "middle third", "most relevant third")
+
+
+class Cell(NamedTuple):
+    """A run of the study."""
+
+    path: Path
+    condition: str  # empty for a run by itself
+    seed: int
+
+
+class Asking(NamedTuple):
+    """A recorded question with its answer."""
+
+    cell: int  # the number of its run among those that are asked
+    question: Question[Any]
+    chosen: str
+    embedded: tuple[float, ...] | None  # the probabilities of its options by the embedded choice
+    features: tuple[float, ...]
+    relevance: float | None
+    agent: Any  # the agent as it asked; None unless the question is in the sample
+
+
+class Features:
+    """What a small model of choices reads of a question: what the embedded choice thinks, and numbers of what was seen.
+
+    Args:
+        conditions: those of the study; each has a constant of its own.
+    """
+
+    def __init__(self, domain: Domain, condition: str, conditions: Sequence[str]) -> None:
+        self._said = said_by(domain)
+        self._readers: list[tuple[str, Reader]] = []
+        if (fields := self._said.fields) is not None:
+            known: dict[str, tuple[Field, Reader]] = dict(fields.question_fields())
+            numbers = [name for name in fields.default_fields() if known[name][0].kind in ("float", "int", "bool")]
+            self._readers = [(name, known[name][1]) for name in numbers]
+        self._constants = tuple(float(condition == each) for each in conditions[1:])
+
+    def of(self, agent: Any, context: Any, embedded: Sequence[float] | None) -> tuple[float, ...]:
+        """Return the features of a question; the first one is the log odds of acting by the embedded choice."""
+        acting = 0.5 if embedded is None else min(max(1.0 - embedded[0], 1e-4), 1.0 - 1e-4)
+        read = (
+            0.0 if context is None and not name.startswith("agent.") else float(reader(agent, context))
+            for name, reader in self._readers
+        )
+        return (float(np.log(acting / (1.0 - acting))), *read, *self._constants)
+
+
+class Study:
+    """The runs of a study, and the recorded questions of some of them. Opening it reads the answers of all runs.
+
+    Args:
+        asked: how many of the runs, the first ones, have their questions asked again.
+    """
+
+    def __init__(self, cells: Sequence[Cell], asked: int) -> None:
+        self.cells = list(cells)
+        self._opened: dict[int, OpenRun] = {}
+        self.conditions = [*dict.fromkeys(each.condition for each in self.cells)]
+        self.known = [KeptAnswers(each.path, self.run(place).length) for place, each in enumerate(self.cells[:asked])]
+        self.calls = sum(
+            spent.calls for each in self.cells for answer in answers_in(each.path) for spent in answer.spent
+        )
+        """The calls to a model that all runs took."""
+        self.fallbacks = 0
+        self.askings: list[Asking] = []
+        """Every question with an answer of the model, once `gather` has been called."""
+        self.sample: Ints = np.zeros(0, dtype=np.int64)
+        """The numbers of those that are asked again."""
+
+    def run(self, cell: int) -> OpenRun:
+        if cell not in self._opened:
+            self._opened[cell] = run = OpenRun(self.cells[cell].path)
+            if run.config.oracle.backend == "choice":
+                problem = "this run asks no model, so there is nothing to audit"
+                raise RunDirectoryError(f"{self.cells[cell].path}: {problem}")
+        return self._opened[cell]
+
+    @property
+    def recorded(self) -> int:
+        return sum(map(len, self.known))
+
+    def features(self, cell: int, domain: Domain) -> Features:
+        return Features(domain, self.cells[cell].condition, self.conditions)
+
+    async def gather(self, number: int, seed: int, on_begin: Callable[[Simulation], None] = lambda _: None) -> None:
+        """Replay the runs, and keep every question, with the asking agents of a sample of this size."""
+        chances: dict[tuple[int, QuestionName], float] = {}
+        for place, known in enumerate(self.known):
+            names = [name for name in known.names if (found := known.named(name)) and found.source in ANSWERED]
+            self.fallbacks += len(known) - len(names)
+            agents, ticks = (np.array([name[part] for name in names], dtype=np.int64) for part in (0, 1))
+            drawn = uniforms(seed, agents, ticks, Draw.AUDIT_SAMPLE, place) if names else np.zeros(0)
+            chances |= {(place, name): float(unit) for name, unit in zip(names, drawn.tolist(), strict=True)}
+        chosen = set(sorted(chances, key=lambda each: (chances[each], each))[:number])
+        for place in range(len(self.known)):
+            await self._replayed(place, chances.keys(), chosen, on_begin)
+        self.sample = np.flatnonzero([each.agent is not None for each in self.askings])
+
+    async def _replayed(
+        self,
+        place: int,
+        wanted: Any,
+        chosen: set[tuple[int, QuestionName]],
+        on_begin: Callable[[Simulation], None],
+    ) -> None:
+        known, running = self.known[place], list[Simulation]()
+        made: dict[int, Features] = {}
+
+        def begin(simulation: Simulation) -> None:
+            running.append(simulation)
+            on_begin(simulation)
+
+        async def keep(_: int, frame: bytes) -> None:
+            simulation = running[-1]
+            domain = simulation.domain
+            features = made.setdefault(len(running), self.features(place, domain))
+            for raw in messages_of(frame, simulation.engine, Question):
+                name = name_of_question(raw)
+                if (place, name) not in wanted:
+                    continue
+                question = replace(raw, context=convert(raw.context, domain.context_type))
+                reference = said_by(domain).reference(question)
+                embedded = None if reference.probabilities is None else tuple(map(float, reference.probabilities))
+                agent, decided = fixed(domain.asker(question)), known.named(name)
+                found = features.of(agent, question.context, embedded)
+                kept = agent if (place, name) in chosen else None
+                state = question.options[0] if decided is None else decided.state
+                self.askings.append(Asking(place, question, state, embedded, found, reference.relevance, kept))
+
+        await replay(RunDirectory(self.cells[place].path), on_begin=begin, on_frame=keep)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """All options of all questions; the first ones of questions come first."""
+        firsts = dict.fromkeys(each.question.options[0] for each in self.askings)
+        return tuple(dict.fromkeys([*firsts, *(option for each in self.askings for option in each.question.options)]))
+
+    def in_columns(self) -> Recorded:
+        options = self.options
+        offered = np.full((len(self.askings), len(options)), -np.inf)
+        for row, each in enumerate(self.askings):
+            offered[row, [options.index(option) for option in each.question.options]] = 0.0
+        chosen = np.array([options.index(each.chosen) for each in self.askings], dtype=np.int64)
+        features = np.array([each.features for each in self.askings], dtype=np.float64)
+        return Recorded(options, offered, chosen, features)
+
+    def people(self, rows: Sequence[int] | Ints) -> Ints:
+        """Return the person of each question: the same person of two runs counts as two."""
+        return np.array([(self.askings[row].cell << 32) + self.askings[row].question.agent for row in rows], np.int64)
+
+    def seen(self, rows: Sequence[int] | Ints) -> list[str]:
+        """Return the group of what was seen in each question: thirds by its relevance, if there is one."""
+        relevances = [self.askings[row].relevance for row in rows]
+        known = [each for each in relevances if each is not None]
+        if len(known) < len(relevances) or not known:
+            return [""] * len(relevances)
+        ends = np.quantile(known, (1 / 3, 2 / 3))
+        return [RELEVANCES[int(np.searchsorted(ends, each, side="right"))] for each in known]

@@ -1,0 +1,168 @@
+"""Whether a model knows the study: the question that it is asked, and the fixed rule that judges its answer.
+
+The model is told what a person sees, and asked to name what is being studied. It knows the study if its answer has a
+word of the study that nobody has told it: a word of the study's question, hypotheses and factors that the prompt has
+not. Source of the examination: PIMMUR (2025), arXiv 2509.18052.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from prism.audit.shift import Estimate
+from prism.distribution import NORMAL
+
+ASK_STUDY: Final = (
+    "The situation below was shown to a participant. If it belongs to a scientific study, name in one sentence what "
+    "is being studied. If that cannot be told from it, answer: unknown."
+)
+UNKNOWN: Final = "unknown"
+MATTERS: Final = 0.1  # a share of answers above this, for certain, is a finding
+_WORD: Final = re.compile(r"[a-z]{4,}")
+_COMMON: Final = frozenset(
+    [
+        "about",
+        "after",
+        "before",
+        "being",
+        "between",
+        "change",
+        "changes",
+        "condition",
+        "does",
+        "each",
+        "effect",
+        "effects",
+        "more",
+        "most",
+        "than",
+        "that",
+        "their",
+        "them",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "those",
+        "under",
+        "what",
+        "when",
+        "where",
+        "which",
+        "while",
+        "with",
+        "without",
+        "would",
+        "will",
+        "have",
+        "from",
+        "into",
+        "less",
+        "many",
+        "much",
+        "same",
+        "such",
+        "some",
+        "study",
+        "person",
+        "people",
+        "post",
+        "posts",
+        "user",
+        "users",
+        "social",
+        "media",
+        "number",
+        "average",
+        "mean",
+        "share",
+        "rate",
+        "higher",
+        "lower",
+        "larger",
+        "smaller",
+        "difference",
+        "different",
+    ]
+)
+"""Words that any answer may have."""
+_ENDINGS: Final = (
+    "ization",
+    "ations",
+    "ation",
+    "ities",
+    "ity",
+    "ings",
+    "ing",
+    "ies",
+    "ers",
+    "er",
+    "ed",
+    "es",
+    "s",
+    "y",
+)
+
+
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    asked: int
+    named: int  # the answers that name the study
+    share: Estimate  # 0 to 1
+    words: tuple[str, ...]  # the words of the study that count
+    examples: tuple[str, ...] = ()  # answers that name it, the shortest first
+    knows: bool | None = None  # None if the study has no words of its own, or too few were asked
+    missing: dict[str, int] = {}
+
+
+def stems(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text that are not common ones."""
+    return frozenset(_stem(word) for word in _WORD.findall(text.lower()) if word not in _COMMON)
+
+
+def _stem(word: str) -> str:
+    ending = next((each for each in _ENDINGS if word.endswith(each) and len(word) - len(each) >= 4), "")
+    return word.removesuffix(ending)
+
+
+def names_study(answer: str, study: frozenset[str], told: str) -> bool:
+    """Return whether an answer names a study: it has a word of the study that the prompt has not told."""
+    return bool(stems(answer) & (study - stems(told)))
+
+
+def known_of(answers: Iterable[tuple[str, str]], study: frozenset[str]) -> Known:
+    """Return what the answers show.
+
+    Args:
+        answers: (answer, all that the model was told).
+    """
+    every = list(answers)
+    naming = sorted({answer for answer, told in every if names_study(answer, study, told)}, key=len)
+    named = sum(names_study(answer, study, told) for answer, told in every)
+    share = wilson(named, len(every))
+    knows = None
+    if len(every) >= 8 and study:
+        knows = (share.low or 0.0) > MATTERS
+    return Known(
+        asked=len(every),
+        named=named,
+        share=share,
+        words=tuple(sorted(study)),
+        examples=tuple(naming[:3]),
+        knows=knows,
+    )
+
+
+def wilson(times: int, of: int) -> Estimate:
+    """Return a share with its interval. Source: Wilson (1927)."""
+    if not of:
+        return Estimate(value=0.0)
+    share, squared = times / of, NORMAL**2
+    middle = (share + squared / (2.0 * of)) / (1.0 + squared / of)
+    reach = NORMAL / (1.0 + squared / of) * math.sqrt(share * (1.0 - share) / of + squared / (4.0 * of**2))
+    return Estimate(value=share, low=max(0.0, middle - reach), high=min(1.0, middle + reach))

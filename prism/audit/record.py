@@ -1,0 +1,41 @@
+"""The record of an audit. docs/audit.md describes the form that `msgspec.json.encode` gives it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from prism.audit.claims import Claim
+from prism.audit.known import Known
+from prism.audit.shift import Exchange, Position, Shift
+from prism.audit.variety import Variety
+
+
+class Decider(msgspec.Struct, frozen=True, kw_only=True):
+    """What would have been chosen without the model that was asked."""
+
+    decider: str  # `embedded`, `first option` or `plain question`
+    agreement: float  # the probability, in the mean of all questions, that it chooses as the model did
+    shares: dict[str, float]  # `{option: its share of all choices}`
+
+
+class Audit(msgspec.Struct, frozen=True, kw_only=True):
+    study: str  # the name of the directory of the run or the experiment
+    # what was audited, so that figures of other runs are not shown as theirs: the digest of each run, in order
+    digests: tuple[str, ...]
+    oracle: str  # the model that was asked, and how
+    least: float  # the points from which on a shift matters
+    recorded: int  # the questions of the study that the model answered
+    sampled: int  # those that were asked again
+    calls: int  # the calls to a model that this took; those whose answers were kept count once
+    calls_of_study: int  # those that the audited runs took
+    fallbacks: int  # the questions of the study without an answer of the model
+    shifts: tuple[Shift, ...]
+    positions: tuple[Position, ...] = ()  # empty if the study shows its options in one order
+    claims: tuple[Claim, ...] = ()
+    futures: int = 0
+    known: Known | None = None
+    exchange: Exchange | None = None
+    variety: Variety | None = None
+    deciders: tuple[Decider, ...] = ()
+    notes: tuple[str, ...] = ()  # limits of the audit, a sentence each
+    paragraph: str = ""  # what a paper may say of it

@@ -1,0 +1,299 @@
+"""The shift of answers when recorded questions are asked again in another way, and whether chance alone may make it.
+
+The same question has several askings: the recorded one, one more in the same way, and one in another way. If the way
+does not matter, nothing tells which asking is which. So the test exchanges them person by person: it is exact, also for
+few people who are asked often. It looks at two things, the share of each option and the answers that change in both
+directions. Source: Fisher (1935), Westfall & Young, "Resampling-based multiple testing" (1993).
+
+Intervals are Student's, over people: answers of one person count together. Source: Liang & Zeger (1986).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple
+
+import msgspec
+import numpy as np
+
+from prism.columns import Floats, Ints
+from prism.distribution import student
+
+LEVEL: Final = 0.05  # the share of false findings that is accepted over all ways together
+FEWEST: Final = 8  # the fewest people who can show anything
+EXCHANGES: Final = 4000  # the exchanges behind a p value
+_ROWS: Final = 500  # exchanges at once
+
+Finding = Literal["moves", "holds", "cannot tell"]
+"""moves: the answers shift by as much as matters, and not by chance. holds: they surely shift by less."""
+
+
+class Asked(NamedTuple):
+    """Questions that were asked in several ways, in columns."""
+
+    people: Ints  # shape (questions,): the person of each
+    options: tuple[str, ...]
+    other: Floats  # shape (questions, options): the probabilities in the other way; 1 for the option that was named
+    # shape (askings, questions, options): those in the way of the run, the recorded asking first
+    same: Floats
+
+    @property
+    def is_exact(self) -> bool:
+        """True if the oracle gives probabilities, so that one asking is enough and no chance is in it."""
+        return len(self.same) == 1 and bool(((self.same > 0.0) & (self.same < 1.0)).any())
+
+
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+    """A number with the ends of its 95% interval; None for both where too few people are behind it."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def reach(self) -> float:
+        """The largest distance from 0 that the interval has."""
+        return math.inf if self.low is None or self.high is None else max(abs(self.low), abs(self.high))
+
+
+class OptionShift(msgspec.Struct, frozen=True, kw_only=True):
+    option: str
+    before: float  # its share among the answers in the way of the run, 0 to 1
+    after: float  # in the other way
+    points: Estimate  # the difference in percentage points
+    ratio: Estimate | None = None  # the ratio of the two shares; None if one of them is 0
+
+
+class Shift(msgspec.Struct, frozen=True, kw_only=True):
+    """What one other way of asking did to the answers."""
+
+    way: str
+    what: str  # what was changed, in words
+    questions: int
+    people: int
+    options: tuple[OptionShift, ...] = ()
+    # the answers that are others than in the run, in points, beyond those that change if all is asked the same again;
+    # 0 for another temperature, which turns answers by chance alone
+    turned: Estimate = Estimate(value=0.0)
+    by_seen: dict[str, tuple[OptionShift, ...]] = {}  # `{group of what was seen: the shifts in it}`
+    p: float = 1.0
+    p_holm: float = 1.0  # corrected for all ways together
+    finding: Finding = "cannot tell"
+    missing: dict[str, int] = {}  # `{reason: questions without an answer}`
+
+    @property
+    def largest(self) -> OptionShift | None:
+        return max(self.options, key=lambda each: abs(each.points.value), default=None)
+
+    @property
+    def size(self) -> float:
+        """The larger of the largest shift of an option and of the answers that turned, in points."""
+        largest = self.largest
+        return max(self.turned.value, 0.0 if largest is None else abs(largest.points.value))
+
+
+def over_people(values: Floats, people: Ints, scale: float = 1.0) -> Estimate:
+    """Return the mean of values, in which those of one person count together."""
+    if not len(values):
+        return Estimate(value=0.0)
+    mean, groups = float(values.mean()), np.unique(people, return_inverse=True)[1]
+    sums = np.bincount(groups, values - mean)
+    if len(sums) < FEWEST:
+        return Estimate(value=scale * mean)
+    error = math.sqrt(float((sums**2).sum()) * len(sums) / (len(sums) - 1)) / len(values)
+    reach = student(len(sums) - 1) * error
+    return Estimate(value=scale * mean, low=scale * (mean - reach), high=scale * (mean + reach))
+
+
+def shifts_of(asked: Asked) -> tuple[OptionShift, ...]:
+    before = asked.same.mean(axis=0)
+    found = []
+    for place, option in enumerate(asked.options):
+        was, now = float(before[:, place].mean()), float(asked.other[:, place].mean())
+        points = over_people(asked.other[:, place] - before[:, place], asked.people, 100.0)
+        ratio = None
+        if was > 0.0 and now > 0.0:  # by the linear form of its logarithm
+            logs = over_people(asked.other[:, place] / now - before[:, place] / was, asked.people)
+            ends = (None if end is None else now / was * math.exp(end) for end in (logs.low, logs.high))
+            ratio = Estimate(value=now / was, **dict(zip(("low", "high"), ends, strict=True)))
+        found.append(OptionShift(option=option, before=was, after=now, points=points, ratio=ratio))
+    return tuple(found)
+
+
+def shift_of(
+    way: str, what: str, asked: Asked, seen: Sequence[str] = (), seed: int = 0, *, is_random: bool = False
+) -> Shift:
+    """Return the shift of answers in one other way, before the correction for several ways.
+
+    Args:
+        seen: the group of what was seen in each question, for a table.
+        is_random: whether the way changes how far answers are left to chance, so that turned ones say nothing.
+    """
+    people = len(np.unique(asked.people))
+    by_seen = {}
+    for group in dict.fromkeys(sorted(seen)):
+        rows = np.array([each == group for each in seen], dtype=np.bool_)
+        part = asked._replace(people=asked.people[rows], other=asked.other[rows], same=asked.same[:, rows])
+        by_seen[group] = shifts_of(part)
+    turned, p_turned = _turned(asked, seed)
+    if is_random:
+        turned, p_turned = Estimate(value=0.0), 1.0
+    return Shift(
+        way=way,
+        what=what,
+        questions=len(asked.people),
+        people=people,
+        options=shifts_of(asked),
+        turned=turned,
+        by_seen=by_seen if len(by_seen) > 1 else {},
+        p=min(1.0, 2.0 * min(p_turned, _p_of_shares(asked, seed))) if people >= FEWEST else 1.0,
+    )
+
+
+def _turned(asked: Asked, seed: int) -> tuple[Estimate, float]:
+    """Return the answers that turned beyond chance, in points, and the p value that none did."""
+    excess = _excess(_stacked(asked))
+    own = over_people(excess[0], asked.people, 100.0)
+    if not len(excess[0]):
+        return own, 1.0
+    if len(asked.same) > 1:
+        return own, _exchanged(excess[..., None], asked.people, seed, directed=True)
+    # Of probabilities nothing is chance, but a few points are no turn; of single answers one asking tells nothing.
+    return own, 1.0 if not asked.is_exact or own.low is None or own.low <= 1.0 else 0.0
+
+
+def _stacked(asked: Asked) -> Floats:
+    return np.concatenate((asked.other[None], asked.same))
+
+
+def _excess(askings: Floats) -> Floats:
+    """Return, for each asking as the odd one, its distance from the others less the distance of the others.
+
+    Shape (askings, questions). A distance is the share of the probability that must move, 0 to 1.
+    """
+    apart = np.abs(askings[:, None] - askings[None]).sum(axis=3) / 2.0
+    count = len(askings)
+    to_others = apart.sum(axis=1) / (count - 1)
+    among = 0.0 if count == 2 else (apart.sum(axis=(0, 1)) - 2.0 * apart.sum(axis=1)) / ((count - 1) * (count - 2))
+    found: Floats = to_others - among
+    return found
+
+
+def _p_of_shares(asked: Asked, seed: int) -> float:
+    askings = _stacked(asked)
+    others = (askings.sum(axis=0) - askings) / (len(askings) - 1)
+    return _exchanged(askings - others, asked.people, seed)
+
+
+def _exchanged(values: Floats, people: Ints, seed: int, *, directed: bool = False) -> float:
+    """Return the p value of the largest sum over questions, by exchanging the askings of each person.
+
+    Args:
+        values: shape (askings, questions, columns): of each asking, if it were the odd one; the first one is.
+        directed: whether only sums above 0 count.
+    """
+    groups = np.unique(people, return_inverse=True)[1]
+    count = int(groups.max()) + 1
+    sums = np.stack([np.stack([np.bincount(groups, column, count) for column in each.T]) for each in values])
+    # shape (askings, columns, people). The unit of each column: how far exchanges move it.
+    unit = np.sqrt((sums**2).mean(axis=0).sum(axis=1))
+    unit[unit <= 1e-9] = np.inf
+
+    def largest(totals: Floats) -> Floats:
+        highest: Floats = ((totals if directed else np.abs(totals)) / unit).max(axis=-1)
+        return highest
+
+    found, random, reached = largest(sums[0].sum(axis=1)), np.random.default_rng(seed), 1
+    for _ in range(EXCHANGES // _ROWS):
+        odd = random.integers(len(values), size=(_ROWS, count))
+        totals = np.zeros((_ROWS, sums.shape[1]))
+        for asking, each in enumerate(sums):
+            totals += (odd == asking).astype(np.float64) @ each.T
+        reached += int((largest(totals) >= found - 1e-9).sum())
+    return reached / (EXCHANGES + 1)
+
+
+def judged(shifts: Sequence[Shift], least: float) -> list[Shift]:
+    """Return shifts with their findings, corrected for all of them together. Source: Holm (1979).
+
+    Args:
+        least: the points from which on a shift matters.
+    """
+    tested = sorted((each.p, place) for place, each in enumerate(shifts) if each.people >= FEWEST)
+    corrected, highest = dict[int, float](), 0.0
+    for rank, (p, place) in enumerate(tested):
+        highest = max(highest, min(1.0, (len(tested) - rank) * p))
+        corrected[place] = highest
+    found = []
+    for place, each in enumerate(shifts):
+        p = corrected.get(place, 1.0)
+        reach = max((one.points.reach for one in each.options), default=math.inf)
+        finding: Finding = "cannot tell"
+        if p <= LEVEL and each.size >= least:
+            finding = "moves"
+        elif max(reach, 0.0 if each.turned.high is None else each.turned.high) < least:
+            finding = "holds"
+        found.append(msgspec.structs.replace(each, p_holm=p, finding=finding))
+    return found
+
+
+class Position(msgspec.Struct, frozen=True, kw_only=True):
+    """How much more often an option is taken for its place in the list, if places are drawn without a look at it."""
+
+    place: str  # `first` or `last`
+    answers: int
+    points: Estimate  # above its share by chance
+    finding: Finding = "cannot tell"
+
+
+def positions_of(people: Ints, shown: Floats, counts: Ints, least: float) -> tuple[Position, ...]:
+    """Return the effects of the first and the last place.
+
+    Args:
+        shown: shape (2, answers): the probability of the option that was shown first, and of the one shown last.
+        counts: the options of each question.
+    """
+    found = []
+    for name, taken in zip(("first", "last"), shown, strict=True):
+        points = over_people(taken - 1.0 / counts, people, 100.0)
+        finding: Finding = "cannot tell"
+        if points.low is not None and points.high is not None:
+            # Two places are looked at, so half of the level for each: the interval is taken a fifth wider.
+            low = points.value - 1.2 * (points.value - points.low)
+            is_surely = low > 0.0 and points.value >= least
+            finding = "moves" if is_surely else "holds" if points.high < least else "cannot tell"
+        found.append(Position(place=name, answers=len(people), points=points, finding=finding))
+    return tuple(found)
+
+
+class Exchange(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of answers when what was seen was exchanged for another person's."""
+
+    questions: int
+    turned: Estimate  # as of a `Shift`
+    follows: Estimate  # points of probability towards the option that the embedded choice holds likelier then
+    p: float
+    moves: bool | None  # False: the prompt fixes the answer. None: too few people, or an unclear outcome
+
+
+EXCHANGED_LEVEL: Final = 0.01  # up to it answers follow what is seen, above `LEVEL` they do not
+
+
+def exchange_of(asked: Asked, leaning: Floats, seed: int = 0) -> Exchange:
+    """Return what the exchange did.
+
+    Args:
+        leaning: shape (questions, options): how much likelier each option is by the embedded choice with what is seen
+            instead; zeros where it has no opinion.
+    """
+    turned, p_turned = _turned(asked, seed)
+    towards = leaning / np.maximum(np.abs(leaning).sum(axis=1, keepdims=True) / 2.0, 1e-9)
+    askings = _stacked(asked)
+    others = (askings.sum(axis=0) - askings) / (len(askings) - 1)
+    along = ((askings - others) * towards).sum(axis=2) / 2.0
+    p_along = _exchanged(along[..., None], asked.people, seed, directed=True) if len(asked.people) else 1.0
+    p, people = min(1.0, 2.0 * min(p_turned, p_along)), len(np.unique(asked.people))
+    follows = over_people(along[0], asked.people, 100.0)
+    moves = None if people < FEWEST or EXCHANGED_LEVEL < p <= LEVEL else p <= EXCHANGED_LEVEL
+    return Exchange(questions=len(asked.people), turned=turned, follows=follows, p=p, moves=moves)

@@ -1,0 +1,92 @@
+"""An audit in sentences: its findings, and the paragraph for a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from prism.audit.claims import WORST, Claim
+from prism.audit.record import Audit
+from prism.audit.shift import Estimate, Shift
+from prism.wording import counted
+
+MOVED: Final = "The answers depend on the "
+VERDICTS: Final[Mapping[str, tuple[str, str]]] = {
+    "survives": ("survives", "survive"),
+    "cannot tell": ("cannot be judged", "cannot be judged"),
+    "weakens": ("weakens", "weaken"),
+    "turns": ("turns into its opposite", "turn into their opposites"),
+}
+"""`{verdict: the verb for one claim, and for several}`."""
+
+
+def interval(found: Estimate, digits: int = 1) -> str:
+    """Return a number with its interval: `12.0 (4.1 to 19.9)`."""
+    ends = "" if found.low is None or found.high is None else f" ({found.low:.{digits}f} to {found.high:.{digits}f})"
+    return f"{found.value:.{digits}f}{ends}"
+
+
+def shift_in_words(shift: Shift) -> str:
+    largest = shift.largest
+    if largest is None:
+        return f"{shift.what}: nothing was answered"
+    if abs(largest.points.value) >= shift.turned.value:
+        said = f"{largest.option} shifted by {interval(largest.points)} points, from {largest.before:.1%}"
+    else:
+        said = f"{interval(shift.turned)} points of the answers turned"
+    return f"{shift.what}: {said}"
+
+
+def findings_of(audit: Audit) -> Iterator[str]:
+    """Yield what the audit has found against the study, a sentence each."""
+    for shift in audit.shifts:
+        if shift.finding == "moves":
+            yield f"{MOVED}{shift_in_words(shift)}."
+    for each in audit.positions:
+        if each.finding == "moves":
+            yield f"The {each.place} option that is shown is taken {interval(each.points)} points above chance."
+    if audit.known is not None and audit.known.knows:
+        yield f"The model names the study in {audit.known.named:,} of {audit.known.asked:,} answers."
+    if audit.exchange is not None and audit.exchange.moves is False:
+        yield "The answers do not follow what is seen: with another person's, they stay as they are."
+    if audit.variety is not None and audit.variety.finding in ("varies less", "does not vary"):
+        if audit.variety.finding == "does not vary":
+            yield f"The answers do not vary: {audit.variety.model.acts:.1%} act."
+        else:
+            yield f"The model's people differ less from each other than {audit.variety.beside_what} does."
+
+
+def paragraph_of(audit: Audit) -> str:
+    """Return what a paper may say about the audit."""
+    asked = [each for each in audit.shifts if each.questions]
+    ways = ", ".join(each.what for each in asked)
+    first = f"We audited the study with PRISM. Of {counted(audit.recorded, 'recorded question')} to {audit.oracle}, "
+    said = [f"{first}a random {audit.sampled:,} were asked again with another {ways} ({counted(audit.calls, 'call')})."]
+    moved = [each for each in asked if each.finding == "moves"]
+    if moved:
+        told = "; ".join(f"{shift_in_words(each)} (p {_p(each.p_holm)})" for each in moved)
+        said.append(f"Answers shifted by {audit.least:g} points or more with another {told}.")
+    else:
+        said.append(f"No shift of answers by {audit.least:g} points or more was found.")
+    if unsure := [each.what for each in asked if each.finding == "cannot tell"]:
+        said.append(f"The sample is too small to exclude one with another {', '.join(unsure)}.")
+    said += [each for each in findings_of(audit) if not each.startswith(MOVED)]
+    parts = []
+    for verdict in reversed(WORST):
+        claims = [each for each in audit.claims if each.verdict == verdict]
+        if claims:
+            told = "; ".join(f"{each.claim}{_decided(each)}" for each in claims)
+            parts.append(f"{counted(len(claims), 'claim')} {VERDICTS[verdict][len(claims) > 1]}: {told}")
+    if parts:
+        said.append(f"Carried to the outcome in {audit.futures:,} futures under shared draws: {'. '.join(parts)}.")
+    return " ".join(said)
+
+
+def _decided(claim: Claim) -> str:
+    if not claim.is_supported:
+        return " (undecided in the study itself)"
+    return f" (decided by the {claim.decided_by})" if claim.decided_by else ""
+
+
+def _p(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"= {value:.2g}"

@@ -1,0 +1,66 @@
+"""The fixed rule on answers that name a study, and the variety of answers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from prism.audit import calibration_of, known_of, stems, variety_of
+from prism.columns import Floats, Ints
+from tests.catalogue import catalogue
+
+STUDY = "Does a feed ranked by popularity make larger cascades than a chronological one?"
+
+
+@catalogue(
+    ("answer", "told", "is_named"),
+    [
+        ("This studies how popularity ranking of a feed shapes cascading posts.", "", True),
+        ("unknown", "", False),
+        ("It is about how people respond to friends.", "", False),
+        ("A study of popularity.", 'You see a post: "popularity is everything".', False),
+        ("A study of how feeds are ranked.", 'You see a post: "popularity is everything".', True),
+    ],
+)
+def test_an_answer_names_a_study_by_a_word_that_nobody_has_told(answer: str, told: str, is_named: bool) -> None:
+    assert known_of([(answer, told)], stems(STUDY)).named == is_named
+
+
+def test_a_share_of_answers_decides_and_few_answers_decide_nothing() -> None:
+    names, other = ("It studies cascades.", ""), ("unknown", "")
+    assert known_of([names] * 8 + [other] * 8, stems(STUDY)).knows is True
+    assert known_of([other] * 24, stems(STUDY)).knows is False
+    assert known_of([names] * 4, stems(STUDY)).knows is None
+    assert known_of([names] * 24, frozenset()).knows is None
+    assert known_of([names] * 8, stems(STUDY)).examples == ("It studies cascades.",)
+
+
+def answers(
+    random: np.random.Generator, spread: float, people: int = 80, each: int = 12
+) -> tuple[Ints, Floats, Floats]:
+    """Return the person, the act and the probability to act of each answer of people who differ by a spread."""
+    of = np.repeat(np.arange(people), each)
+    chance = 1.0 / (1.0 + np.exp(-(spread * random.normal(size=people))[of]))
+    return of, (random.random(len(of)) < chance).astype(np.float64), chance
+
+
+def test_people_who_differ_as_little_as_a_mean_are_found_and_those_who_differ_are_not() -> None:
+    random = np.random.default_rng(2)
+    people, acts, chance = answers(random, 1.5)
+    varied = variety_of(people, acts, chance)
+    assert varied.finding == "varies"
+    assert varied.ratio is not None
+    assert 0.6 < varied.ratio.value < 1.6
+    alike = answers(random, 0.0)[1]
+    assert variety_of(people, alike, chance).finding == "varies less"
+    assert variety_of(people, alike, None, (people, acts)).beside_what == "real people"
+    assert variety_of(people, np.zeros(len(acts)), chance).finding == "does not vary"
+
+
+def test_calibration_sets_probabilities_beside_real_choices() -> None:
+    random = np.random.default_rng(4)
+    people, acts, chance = answers(random, 1.5)
+    table = np.column_stack([1.0 - chance, chance])
+    good = calibration_of(people, table, acts.astype(np.int64), chance)
+    poor = calibration_of(people, table[:, ::-1], acts.astype(np.int64), 1.0 - chance)
+    assert good.log_loss.value < good.log_loss_of_shares < poor.log_loss.value
+    assert all(abs(said - real) < 0.1 for said, real, _ in good.bins)

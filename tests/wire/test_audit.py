@@ -1,0 +1,153 @@
+"""`prism audit` over a socket: what it finds, what it leaves as it is, and that no answer is paid twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.command import Prism, prism_alone
+from tests.paths import ROOT
+from tests.patience import HANG_S
+from tests.standin import Latency, ModelServer, ServerSettings
+from tests.standin.planted import planted
+from tests.wire.support import settings
+
+SECTIONS: dict[str, Any] = {
+    "simulation": {"rounds": 3, "ticks_per_round": 24, "seed": 1},
+    "population": {"size": 120, "ambiguity": 0.6, "posts_per_session": 0.5, "activity": {"mean": 0.9}},
+    "llm": {"systemone": "off", "temperature": 0.0, "method": "json"},
+    "run": {"checkpoint_every_ticks": 0},
+    "metrics": {"enabled": False},
+}
+WAYS = ["again", "wording", "persona", "order", "temperature"]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ModelServer]:
+    """A server of a model that acts more if the person is described in a list, and is sound otherwise."""
+    with ModelServer(ServerSettings(reply=planted("persona"))) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def studied(tmp_path_factory: pytest.TempPathFactory, server: ModelServer) -> Path:
+    """A run of that model. Tests use copies of it."""
+    place = tmp_path_factory.mktemp("studied")
+    (place / "study.yaml").write_text(yaml.safe_dump(settings(server.url, **SECTIONS)))
+    ended = prism_alone("run", str(place / "study.yaml"), "-q", "--out", str(place / "run"))
+    assert ended.code == 0, ended.err
+    return place / "run"
+
+
+@pytest.fixture
+def run(studied: Path, command: Prism, tmp_path: Path) -> Path:
+    """A copy of the run, in the current directory."""
+    del command  # it changes the directory
+    shutil.copytree(studied, tmp_path / "run")
+    return Path("run")
+
+
+def found(run: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((run / "audit" / "audit.json").read_text())
+    return loaded
+
+
+def test_a_persona_format_that_decides_is_named_and_each_answer_is_paid_once(
+    run: Path, command: Prism, server: ModelServer
+) -> None:
+    before = {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
+    calls = len(server.calls)
+    ended = command("audit", "run", "--calls", "300", "--draws", "2", "--about", "ranking of feeds")
+    assert ended.code == 0, ended.err
+    made = len(server.calls) - calls
+    assert "at most 300 calls" in ended.err or "at most 29" in ended.err
+    assert made <= 300
+    audit = found(run)
+    assert [each["way"] for each in audit["shifts"]] == WAYS
+    assert [each["way"] for each in audit["shifts"] if each["finding"] == "moves"] == ["persona"]
+    assert audit["known"]["knows"] is False
+    assert {each["decider"] for each in audit["deciders"]} == {"embedded", "first option", "plain question"}
+    assert "depend on the persona format" in ended.out
+    assert audit["paragraph"].startswith("We audited the study with PRISM.")
+    assert audit["futures"] > 0
+    [largest, *_] = audit["claims"]
+    assert [each["way"] for each in largest["carried"]] == [each["what"] for each in audit["shifts"][1:]]
+    # The run stays as it is, and what was asked is not asked again.
+    after = {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
+    assert after == before
+    calls = len(server.calls)
+    assert command("audit", "run", "--calls", "300", "--draws", "0", "--about", "ranking of feeds").code == 0
+    assert len(server.calls) - calls <= 2 * (len(WAYS) + 2)  # the checks of the server
+    assert found(run)["shifts"] == audit["shifts"]
+    # The pages show it.
+    assert command("report", "run", "--out", "report.html").code == 0
+    page = Path("report.html").read_text()
+    assert "We audited the study with PRISM." in page
+    assert "Shifts when asked in another way" in page
+
+
+def test_a_study_that_cannot_be_audited_is_refused_in_one_line(run: Path, command: Prism) -> None:
+    ended = command("audit", "run", "--calls", "40")
+    assert ended.code == 2
+    assert "calls or more, and --calls 40 leaves it 40" in ended.err
+    assert command("audit", "run", "--yes", "--set", "population.size=3").code == 2
+    assert command("run", "--set", "simulation.rounds=1", "--out", "plain", "-q").code == 0
+    ended = command("audit", "plain", "--yes")
+    assert (ended.code, "this run asks no model" in ended.err) == (2, True)
+
+
+def test_a_server_that_is_not_there_is_an_exit_of_its_own(run: Path, command: Prism) -> None:
+    with ModelServer() as gone:
+        url = gone.url
+    ended = command("audit", "run", "--calls", "300", "--set", f"llm.host={url}")
+    assert ended.code == 5
+    assert url in ended.err
+    assert not (run / "audit" / "audit.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_audit_goes_on_with_the_answers_that_it_has(
+    kind: signal.Signals, run: Path, command: Prism, server: ModelServer, tmp_path: Path
+) -> None:
+    arguments = ("--calls", "300", "--draws", "0")
+    shutil.copytree("run", "undisturbed")
+    assert command("audit", "undisturbed", *arguments).code == 0
+    usual, plain = len(server.calls), server.settings
+    server.settings = ServerSettings(reply=planted("persona"), latency=Latency(mean_s=0.2))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "actors.cli", "audit", "run", *arguments, "--set", "oracle.max_concurrency=2"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"},
+    )
+    try:
+        give_up = monotonic() + HANG_S
+        while len(server.calls) - usual < 20:
+            assert process.poll() is None, process.communicate()
+            assert monotonic() < give_up
+            sleep(0.02)
+        process.send_signal(kind)
+        process.communicate(timeout=HANG_S)
+    finally:
+        process.kill()
+        server.settings = plain
+    assert process.returncode == (130 if kind == signal.SIGINT else -signal.SIGKILL)
+    assert not (run / "audit" / "audit.json").exists()
+    calls = len(server.calls)
+    assert command("audit", "run", *arguments).code == 0
+    assert len(server.calls) - calls <= 300 - 15
+    assert {**found(run), "study": ""} == {**found(Path("undisturbed")), "study": ""}
