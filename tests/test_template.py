@@ -15,7 +15,7 @@ import pytest
 import yaml
 from nbclient import NotebookClient
 
-from actors.view.agent_panel import panel_of
+from actors.view.agent_panel import AgentPanel
 from tests.actors.view.asking import Asked
 from tests.command import Prism, run_prism
 from tests.own_domains import path_restored
@@ -89,14 +89,14 @@ def test_its_explanations_name_what_a_light_saw_and_what_is_known_of_it(ran: Pat
 def test_the_page_shows_its_numbers_and_its_panel(ran: Path) -> None:
     asked = Asked(ran, "ran")
     assert asked.json("runs/ran")["pictures"] == ["states"]
-    (line,) = asked.lines().runs
-    assert ({one.name for one in line.figures}, line.nouns) == ({"cars that wait", "cars that passed"}, "lights")
+    (line,) = asked.lines()
+    assert ({*line.figures}, line.nouns) == ({"cars that wait", "cars that passed"}, "lights")
     sections = asked.part("runs/ran/sections")
     assert "The traffic" in sections
     assert "cars that passed in a round" in sections
     run = asked.read("ran")
     assert run.journal is not None
-    panel = panel_of(run, run.journal, 1, 59)
+    panel = AgentPanel(run, run.journal, 1, 59)
     greens = sum(move.to_state == "green" for move in panel.moves)
     assert dict(panel.person)["turned green"] == greens > 0
     shown = asked.part("runs/ran/agent?agent=1&tick=59")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -55,76 +55,126 @@ class Exchange(msgspec.Struct):
     waited_s: float = 0.0
 
 
+class Metric(msgspec.Struct, frozen=True):
+    """The metric that a field of a snapshot is.
+
+    Args:
+        name: with its labels, such as `prism_agents{state}`; a counter if it ends with `_total`, else a gauge.
+        help: its meaning.
+    """
+
+    name: str
+    help: str
+
+
+class OfTicks(Metric, frozen=True):
+    """The metric of what happened in ticks: it is shown once their journal is on disk."""
+
+
+Counts = Mapping[str, int]
+
+
 class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a run at one instant, between two of its commits.
 
+    A field with a `Metric` is that metric. Costs, tokens, calls and `retries` are of the whole run, and count only what
+    is in its files, so a kill does not lower them.
+
     Args:
         is_in_tick: whether a tick is under way, so that some counts include a part of it already.
-        tick: ticks committed, of `ticks` in the whole run; `round`: rounds completed.
         agents: `{state: agents in it}`; they add up to `population`.
         transitions: `{(from, to): count}`, for every pair of the chart.
-        decisions: transitions by what decided them; `unmoved`: turns without a transition, by the reason.
+        unmoved: turns without a transition, by the reason.
         updates: turns committed; `questions`: turns that asked the oracle instead.
         unanswered: triggers sent whose answer has not been read.
-        quarantined: agents that take no further part in the run.
         oracle_restarts: crashes of the oracle after which it was restarted.
-        guard_errors: guards that raised.
-        waiting: questions in the queue; `in_flight`: questions that the oracle is being asked.
-        concurrency_limit: the most questions that it may be asked at once; `concurrency_max`: the most that this limit
-            may become.
-        breaker: its circuit breaker's state.
-        fallbacks: `{reason: decisions that took effect and did not come from the oracle}`, for every reason.
-        repaired: decisions that took effect and were loosely worded.
-        outage_s: `{reason: seconds for which questions have been held, because the server is away}`, for every reason.
-        retries: `{reason: count}`, for every reason after which a question may be asked again.
+        breaker: the state of the oracle's circuit breaker.
         calls: `{outcome: calls to a model}`, for every outcome; `tokens`: tokens that it read and wrote.
         cost_usd: the cost of the model; `wasted_usd`: that of calls whose answer was not used; both 0 without prices.
-            These four and `retries` are of the whole run, and count only what is in its files, so a kill does not lower
-            them.
         budgets: `{cap: (used in the whole run, the most)}`, for each spend cap that is set.
-        tick_s: the least seconds between the beginnings of two ticks.
-        models: `{model: its answers}` of the models of different people; empty if they have one.
-        interventions: `{kind: interventions carried out}`, for every kind.
-        sharing: `{part of a question that shares: questions with an answer}`, for every part.
-        sharing_bits: mean divergence of audits from what was shared; 0 before the first.
+        models: empty if all people have one model.
         exchange: what shards have exchanged; None for a run without shards.
         mailboxes: counts of the mailboxes `engine`, `decisions` and `oracle`.
     """
 
     is_in_tick: bool
-    tick: int
-    ticks: int
-    round: int
-    population: int
-    agents: Mapping[str, int]
-    transitions: Pairs
-    decisions: Mapping[str, int]
+    tick: Annotated[int, OfTicks("prism_ticks_total", "Ticks committed.")]
+    ticks: Annotated[int, Metric("prism_ticks_planned", "Ticks of the whole run.")]
+    tick_s: Annotated[
+        float,
+        Metric("prism_tick_interval_seconds", "The least seconds between the beginnings of two ticks: run.tick_s."),
+    ]
+    round: Annotated[int, OfTicks("prism_round", "Rounds committed.")]
+    population: Annotated[int, Metric("prism_population", "Agents in the run.")]
+    agents: Annotated[Counts, OfTicks("prism_agents{state}", "Agents in each state.")]
+    transitions: Annotated[
+        Pairs,
+        OfTicks(
+            "prism_agent_transitions_total{from_state,to_state}",
+            "Changes of state, for each pair that the chart allows.",
+        ),
+    ]
+    decisions: Annotated[Counts, OfTicks("prism_decisions_total{source}", "Transitions, by what decided them.")]
     unmoved: Mapping[str, int]
     updates: int
     questions: int
     unanswered: int
-    quarantined: int
+    quarantined: Annotated[int, OfTicks("prism_agents_quarantined", "Quarantined agents.")]
     oracle_restarts: int
-    guard_errors: int
-    waiting: int
-    in_flight: int
-    concurrency_limit: int
-    concurrency_max: int
+    guard_errors: Annotated[int, OfTicks("prism_guard_errors_total", "Guards that raised.")]
+    waiting: Annotated[int, Metric("prism_oracle_queue_depth", "Questions in the queue of the oracle.")]
+    in_flight: Annotated[int, Metric("prism_llm_requests_in_flight", "Calls to the oracle under way.")]
+    concurrency_limit: Annotated[
+        int, Metric("prism_llm_concurrency_limit", "The most calls that may be under way now.")
+    ]
+    concurrency_max: Annotated[
+        int, Metric("prism_llm_concurrency_limit_max", "The most that the limit on calls may become.")
+    ]
     breaker: str
-    fallbacks: Mapping[str, int]
-    repaired: int
-    outage_s: Mapping[str, float]
-    retries: Mapping[str, float]
+    fallbacks: Annotated[
+        Counts, OfTicks("prism_fallbacks_total{reason}", "Decisions that the oracle did not make, by the reason.")
+    ]
+    repaired: Annotated[
+        int,
+        OfTicks("prism_repaired_decisions_total", "Decisions of a model that were read in spite of a loose wording."),
+    ]
+    outage_s: Annotated[
+        Mapping[str, float],
+        Metric(
+            "prism_oracle_outage_seconds{reason}",
+            "Seconds for which questions have been held because the server is away, by why; 0 when it is not.",
+        ),
+    ]
+    retries: Annotated[
+        Mapping[str, float],
+        Metric("prism_oracle_retries_total{reason}", "Questions asked again, by why the call before failed."),
+    ]
     calls: Mapping[str, int]
     tokens: Tokens
     cost_usd: float
     wasted_usd: float
     budgets: Mapping[str, tuple[float, float]]
-    tick_s: float
-    models: Mapping[str, int]
-    interventions: Mapping[str, int]
-    sharing: Mapping[str, int]
-    sharing_bits: float
+    models: Annotated[
+        Counts,
+        Metric("prism_llm_answers_total{model}", "Answers of each model, from its server or a tape; only with llm.by."),
+    ]
+    interventions: Annotated[
+        Counts, OfTicks("prism_interventions_total{kind}", "Interventions carried out, by what they did.")
+    ]
+    sharing: Annotated[
+        Counts,
+        Metric(
+            "prism_oracle_shared_questions_total{part}",
+            "Questions that share judgements and have an answer, by their part.",
+        ),
+    ]
+    sharing_bits: Annotated[
+        float,
+        Metric(
+            "prism_oracle_sharing_divergence",
+            "Jensen-Shannon divergence of shared from individual judgements, by audits; 0 before the first.",
+        ),
+    ]
     exchange: Exchange | None
     mailboxes: Mapping[str, MailboxStatistics]
 

@@ -127,10 +127,10 @@ def with_prompt(config: Config) -> tuple[Config, dict[str, str]]:
         InputError: the template's file cannot be read.
         ConfigError: the template cannot be filled, or the domain takes none.
     """
-    name, asks = config.llm.prompt, config.oracle.backend != "choice"
-    if config.simulation.domain == "economy":
+    name, asks, domain = config.llm.prompt, config.oracle.backend != "choice", config.simulation.domain
+    if domain == "economy" and name in SHIPPED:
         if asks and name != LLMConfig().prompt:
-            problem = "an economy takes no template: its components write their prompts, see docs/economy.md"
+            problem = f"{name} is about people on a feed; expected a template of your own, or none"
             raise ConfigError("configuration", problem, key=PROMPT)
         return config, {}
     if not asks and "\n" not in name and not locate_input(name).is_file():  # nobody needs it
@@ -141,8 +141,13 @@ def with_prompt(config: Config) -> tuple[Config, dict[str, str]]:
         text = decode_text(source.data, name)
         text = text if "\n" in text else f"{text}\n"
         hashes = {name: source.sha256} if asks else {}
-    attributes = config.population.attributes if config.simulation.domain == "social" else None
-    Template(text, PROMPT if "\n" in name else name).check(attributes)
+    template = Template(text, PROMPT if "\n" in name else name)
+    if domain == "economy":
+        from prism.economy.components import PLACEHOLDERS  # noqa: PLC0415  # a run needs one of the domains
+
+        template.check(known=PLACEHOLDERS, needed=["answer"])
+    else:
+        template.check(config.population.attributes if domain == "social" else None)
     return replace(config, llm=replace(config.llm, prompt=text)), hashes
 
 
@@ -329,7 +334,8 @@ def input_paths(config: Config) -> dict[str, str]:
     for path in PATHS:
         named: object = reduce(getattr, path.split("."), config)
         if path == PROMPT:
-            if domain != "economy" and config.oracle.backend != "choice" and "\n" not in config.llm.prompt:
+            has_file = domain != "economy" or config.llm.prompt not in SHIPPED
+            if has_file and config.oracle.backend != "choice" and "\n" not in config.llm.prompt:
                 found[path] = config.llm.prompt
         elif isinstance(named, str) and domain == ("economy" if path.startswith("economy.") else "social"):
             found[path] = named

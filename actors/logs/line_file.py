@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import suppress
+from io import TextIOWrapper
+from logging import LogRecord, makeLogRecord
+from logging.handlers import QueueListener, RotatingFileHandler
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Thread
-from typing import IO
 
 from actors.core.files import open_own
 from actors.logs.output import say
@@ -32,61 +34,46 @@ class LineFile:
     """
 
     def __init__(self, path: Path, size_max: int = SIZE_MAX) -> None:
-        self._path = path
-        self._size_max = size_max
-        self._file = _open(path)
-        self._size = self._file.tell()
-        self._lines: SimpleQueue[bytes | None] = SimpleQueue()
-        self._writer = Thread(target=self._write_all, name=f"writer of {path.name}", daemon=True)
-        self._writer.start()
+        self._file = _File(path, size_max)
+        self._lines: SimpleQueue[LogRecord] = SimpleQueue()
+        self._listener = QueueListener(self._lines, self._file)
+        self._listener.start()
 
     def put(self, line: str) -> None:
         """Give the thread a line to append."""
-        self._lines.put(line.encode("utf-8", "backslashreplace") + b"\n")
+        self._lines.put(makeLogRecord({"msg": line}))
 
     def close(self) -> None:
         """Wait until the last line is written, and close the file."""
-        self._lines.put(None)
-        self._writer.join()
+        self._listener.stop()
         with suppress(OSError):  # the thread has reported it
             self._file.close()
 
-    def _write_all(self) -> None:
-        line: bytes | None = b""
-        try:
-            while (line := self._lines.get()) is not None:
-                self._write(line)
-                if self._lines.empty():
-                    self._file.flush()
-            self._file.flush()
-        except OSError as error:
-            say(f"{self._path.name} ends here: {error.strerror}", level="error")
-            while line is not None:  # a queue that nobody reads would grow for the rest of the run
-                line = self._lines.get()
 
-    def _write(self, line: bytes) -> None:
-        if self._size and self._size + len(line) > self._size_max:
-            self._set_aside()
-        self._file.write(line)
-        self._size += len(line)
+class _File(RotatingFileHandler):
+    """The standard library's rotating file, of a run's own, that ends at its first error."""
 
-    def _set_aside(self) -> None:
-        """Begin a new file. The oldest file is removed first, so that a crash in between loses no other file."""
-        self._file.close()
-        numbered = [self._path, *(self._path.with_name(f"{self._path.name}.{number + 1}") for number in range(KEPT))]
-        numbered[-1].unlink(missing_ok=True)
-        for older, newer in zip(reversed(numbered[1:]), reversed(numbered[:-1]), strict=True):
-            if newer.exists():
-                newer.rename(older)
-        self._file, self._size = _open(self._path), 0
+    def __init__(self, path: Path, size_max: int) -> None:
+        self._has_ended = False
+        super().__init__(path, maxBytes=size_max, backupCount=KEPT, encoding="utf-8", errors="backslashreplace")
 
+    def emit(self, record: LogRecord) -> None:
+        if not self._has_ended:
+            super().emit(record)
 
-def _open(path: Path) -> IO[bytes]:
-    """Open a file for appending, at the beginning of a line."""
-    file = os.fdopen(open_own(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab")
-    if file.tell():
-        with path.open("rb") as reader:
-            reader.seek(-1, os.SEEK_END)
-            if reader.read(1) != b"\n":
-                file.write(b"\n")
-    return file
+    def handleError(self, record: LogRecord) -> None:  # noqa: ARG002, N802  # the library's name
+        self._has_ended = True
+        error = sys.exc_info()[1]
+        say(f"{Path(self.baseFilename).name} ends here: {getattr(error, 'strerror', error)}", level="error")
+
+    def _open(self) -> TextIOWrapper:
+        """Open the file for appending, at the beginning of a line."""
+        path = Path(self.baseFilename)
+        descriptor = open_own(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        file = TextIOWrapper(os.fdopen(descriptor, "ab"), encoding=self.encoding, errors=self.errors)
+        if file.tell():
+            with path.open("rb") as reader:
+                reader.seek(-1, os.SEEK_END)
+                if reader.read(1) != b"\n":
+                    file.write("\n")
+        return file

@@ -7,7 +7,7 @@ the phase of the run. After the end it is served until the scraper has seen the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry
@@ -54,10 +54,7 @@ class Endpoint:
             "/readyz": self._readiness,
             "/events": self._events,
         }
-        with ExitStack() as unless_served:
-            unless_served.callback(self._exposition.close)
-            self._server = MetricsServer(config.metrics, pages)
-            unless_served.pop_all()
+        self._server = MetricsServer(config.metrics, pages)
 
     @property
     def url(self) -> str:
@@ -87,7 +84,6 @@ class Endpoint:
         if self._lifecycle.now.ended:
             self._scrapes.wait_for(self._config.metrics.linger_s)
         self._server.close()
-        self._exposition.close()
 
     def _scrape(self, request: Request) -> Response:
         kind, body = self._exposition.render(request.headers.get("Accept", ""))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, generate_latest
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
@@ -16,7 +16,6 @@ from actors.metrics.histogram import Counts
 from actors.metrics.instruments import INSTRUMENTS, TIMINGS, Series
 from actors.metrics.lifecycle import Lifecycle
 from actors.metrics.observer import Metrics
-from actors.metrics.process import ProcessMetrics
 from prism.measure import Measure
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
@@ -37,8 +36,7 @@ class Exposition(Collector):
         self._registry = registry
         self._lifecycle = lifecycle
         self._metrics: Metrics | None = None
-        self._process = ProcessMetrics()
-        registry.register(self._process)
+        ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
         GCCollector(registry=registry)
         registry.register(self)
@@ -49,9 +47,6 @@ class Exposition(Collector):
     def render(self, accept: str = "") -> tuple[str, bytes]:
         """Return the content type and the text."""
         return rendered(self._registry, accept)
-
-    def close(self) -> None:
-        self._process.close()
 
     def describe(self) -> Sequence[Metric]:
         """Return nothing: otherwise the registry would render a snapshot only to learn the names."""

@@ -57,3 +57,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint_s: float
     tasks: int | None
     timings: Mapping[str, Mapping[tuple[str, ...], Counts]]
+
+    @property
+    def done(self) -> RunSnapshot | None:
+        """The run at the end of the latest tick on disk; None while recorded ticks are done again."""
+        return None if self.committed is None else self.committed.run

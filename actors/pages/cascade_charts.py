@@ -172,15 +172,19 @@ def _by_followers(followers: Floats, reach: Floats) -> list[tuple[float, float, 
     return rows
 
 
-def tree_charts(run: RunRecord, people: Audience | None, causes: Mapping[int, str] = NO_CAUSES) -> list[Chart]:
+def tree_charts(
+    run: RunRecord, people: Audience | None, causes: Mapping[int, str] = NO_CAUSES, of: str = ""
+) -> list[Chart]:
     """Return the largest cascades of a run, each drawn as a tree over time.
 
-    `causes`: `{original: the HTML id of the part with the causes of its cascade}`.
+    Args:
+        causes: `{original: the HTML id of the part with the causes of its cascade}`.
+        of: the end of the titles, if there are several runs.
     """
     largest = [run.course.posts.tree(post.post) for post, _ in run.course.posts.largest(DRAWN)]
     likes = run.course.likes_of(np.array([each.post for posts in largest for each in posts], np.int64))
     return [
-        tree_chart(posts, run.config, title, partial(name_of, people), likes, causes.get(posts[0].post))
+        tree_chart(posts, run.config, f"{title}{of}", partial(name_of, people), likes, causes.get(posts[0].post))
         for title, posts in zip(ORDINALS, largest, strict=False)
     ]
 

@@ -7,7 +7,7 @@ elements make elements. Names of elements and attributes are the code's own, and
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from typing import Any, Final, NamedTuple
 from xml.etree.ElementTree import Element as XmlElement
@@ -66,6 +66,12 @@ def tag(name: str, /, *children: Node | None, **attributes: str | int | float | 
     if name == RAW and any(not isinstance(child, str) or "<" in child for child in kept):
         raise ValueError("expected style rules without markup")
     return Element(name, named, kept)
+
+
+def facts(pairs: Iterable[tuple[str, object]], looks: str = "facts", label: str | None = None) -> Element:
+    """Return names and values, side by side."""
+    named = (tag("div", tag("dt", name), tag("dd", str(value))) for name, value in pairs)
+    return tag("dl", *named, class_=looks, aria_label=label)
 
 
 def rendered(node: Node, draw: Draw = _no_picture) -> str:

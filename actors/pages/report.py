@@ -206,12 +206,11 @@ def _states(groups: Sequence[RunGroup]) -> Section:
         run = group.first
         if run.chart_problem:
             parts.append(missing(f"The chart of run {run.name} cannot be read: {run.chart_problem}"))
-        if len(groups) > 1:
-            parts.append(tag("h3", f"{group.label or run.name}", class_="sub"))
-        if (chart := chart_with_counts(run)) is not None:
+        of = f", {group.label or run.name}" if len(groups) > 1 else ""
+        if (chart := chart_with_counts(run, of)) is not None:
             parts.append(grid([chart], f"statechart-{place}"))
         elif run.course.steps:
-            parts.append(table_of(flow_table(run), "Transitions between states", is_shown=True))
+            parts.append(table_of(flow_table(run), f"Transitions between states{of}", is_shown=True))
     parts.extend(_only_first(groups, "Statecharts"))
     return Section("states", "States", parts)
 
@@ -259,11 +258,11 @@ def _cascades(groups: Sequence[RunGroup], real: Real = NOTHING_REAL) -> Section 
         name = f"cause-{place}"
         posts = [each.of.removeprefix(CASCADE) for each in kept_causes(run.path).found if each.of.startswith(CASCADE)]
         anchors = {int(post): anchor(f"{CASCADE}{post}", name) for post in posts if post.isdecimal()}
-        trees = tree_charts(run, audience, anchors)
+        of = f" of {group.label or run.name}" if len(groups) > 1 or len(group.runs) > 1 else ""
+        trees = tree_charts(run, audience, anchors, of)
         if isinstance(run.audience, str):
             parts.append(missing(f"The people of run {run.name} cannot be read again: {run.audience}"))
         if trees:
-            of = f" of {group.label or run.name}" if len(groups) > 1 or len(group.runs) > 1 else ""
             parts += [tag("h3", f"The largest cascades{of}", class_="sub"), grid(trees, f"trees-{place}")]
         else:
             parts.append(missing(f"Nobody answered or reshared a post in run {run.name}: there is no tree to draw."))

@@ -7,6 +7,11 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any
+
+import msgspec
+
+from prism.answers import figure as measured
 
 NONE = "none"
 MINUS = "\N{MINUS SIGN}"
@@ -80,3 +85,20 @@ def spread(values: Sequence[float]) -> str:
         return NO_VALUE
     middle = f"{median(values):,.6g}"
     return middle if len(values) == 1 else f"{middle} ({min(values):,.6g} to {max(values):,.6g})"
+
+
+def text_of(value: Any) -> str:
+    """Return a value of a run as a text: a number with four significant digits, a list with commas."""
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return measured(value, 4)
+        case list() | tuple():
+            return ", ".join(map(text_of, value)) or NONE
+        case dict():
+            return ", ".join(f"{name} {text_of(each)}" for name, each in value.items())
+        case str() | int():
+            return str(value)
+        case _:
+            return msgspec.json.encode(value, enc_hook=str).decode()

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from actors.factory.domains import show_of
-from actors.pages.html import Element, Node, tag
-from actors.pages.words import count, plural
+from actors.pages.html import Element, Node, facts, tag
+from actors.pages.words import count, plural, text_of
 from actors.store.answers import answers_in
 from actors.store.followed import Followed
 from actors.store.messages import messages_where
 from actors.studies.causes.record import kept_causes
 from actors.studies.causes.words import added_words
-from actors.view.viewed_run import ViewedRun, facts
+from actors.view.viewed_run import ViewedRun
 from prism.agents import Question, Update
-from prism.answers import figure
 from prism.config import Config
 from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, TieChanged
 from prism.llm.question_id import question_id
 from prism.show import Show
-from prism.social.people.population import Population
 from prism.social.posts.post import author_of
-from prism.social.ties.changes import Changed, tie_changes
+from prism.social.ties.changes import tie_changes
 
 T = TypeVar("T")
 STRETCH_BYTES = 24 << 20
@@ -60,113 +57,183 @@ class Put(msgspec.Struct, kw_only=True):
     decided: Update[Any] | None = None  # the first decided update on its trigger; None before
 
 
-class AgentPanel(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts that are shown about an agent. Each list has the latest entry last."""
+class AgentPanel:
+    """What is shown about an agent at a tick. Each list has the latest entry last."""
 
-    agent: int
-    tick: int
-    since: int  # the first tick that was searched; earlier messages are left out
-    state: str
-    moves: list[Update[Any]]
-    questions: list[Put]
-    feed: FeedShown | None  # the latest that was recorded; None without one
-    posts: list[PostEvent]
-    # the name and value of each known fact about the person, with its attributes after the tick
-    person: list[tuple[str, Any]]
-    follows: list[int]  # after the tick
-    followers: int
-    changes: list[TieChanged | AttributeSet]  # of ties and attributes, since the start
+    def __init__(self, run: ViewedRun, journal: Followed, agent: int, tick: int) -> None:
+        if not 0 <= agent < journal.agents:
+            raise ValueError(f"expected an agent from 0 to {journal.agents - 1}, got {agent}")
+        self._run, self.agent, self.tick = run, agent, tick
+        self._show = Show(Config()) if run.opened is None else show_of(run.opened.config)
+        self.state = journal.states[int(journal.states_at(tick)[agent])] if journal.states else ""
+        self.since = journal.start_before(max(tick, 0), STRETCH_BYTES)
+        """The first tick that was searched; earlier messages are left out."""
+        messages, self.questions = [*journal.of_agent(agent, self.since, tick)], list[Put]()
+        for each in messages:
+            if isinstance(each, Question):
+                number = question_id(journal.header.seed, each.tick, agent, msgspec.msgpack.encode(each))
+                self.questions.append(Put(id=number, question=each))
+            elif isinstance(each, Update) and each.source in _BY and each.source != "rule":
+                same = (put for put in self.questions if put.decided is None and put.question.trigger == each.trigger)
+                if (put := next(same, None)) is not None:
+                    put.decided = each
+        self._find_answers()
+        self.moves = [each for each in messages if isinstance(each, Update)]
+        self.feed = next((each for each in reversed(messages) if isinstance(each, FeedShown)), None)
+        """The latest that was recorded; None without one."""
+        self.posts = [each for each in messages if isinstance(each, PostEvent)]
+        # Whom the agent follows and its changes of ties and attributes since the start, with all interventions.
+        population = None if run.opened is None else run.opened.network.population
+        kept = {
+            "ties": lambda columns: (columns["agent"] == agent) | (columns["whom"] == agent),
+            "attributes": lambda columns: columns["agent"] == agent,
+        }
+        found = messages_where(journal.record, kept, Intervened, TieChanged, AttributeSet, until=tick + 1)
+        changed = [*found] if run.opened is not None and "edges" in self._show.event_tables else []
+        self.changes = [each for each in changed if not isinstance(each, Intervened) and each.agent == agent]
+        self.person = [*self._show.panel(agent, messages).items()]
+        """The name and value of each known fact about it, with its attributes after the tick."""
+        self.follows, self.followers = set[int](), set[int]()
+        if population is not None:
+            self.follows = {*population.graph.following(agent).tolist()}
+            self.followers = {*population.graph.followers(agent).tolist()}
+            for _, one, other, follows in tie_changes(changed, population.number):
+                if agent in (one, other):
+                    of, whom = (self.follows, other) if one == agent else (self.followers, one)
+                    (of.add if follows else of.discard)(whom)
+            persona = population.personas[agent]
+            became = {each.name: each.value for each in self.changes if isinstance(each, AttributeSet)}
+            self.person = [
+                ("interests", ", ".join(persona.interests)),
+                ("personality", persona.personality),
+                ("chance of a session in a round", persona.activity),
+                ("ignores a post up to the relevance", persona.low_threshold),
+                ("acts on a post from the relevance", persona.high_threshold),
+                *{**persona.attributes, **became}.items(),
+            ]
 
+    def _find_answers(self) -> None:
+        """Give the latest questions their answers from the oracle's log."""
+        latest = self.questions[-QUESTIONS_MAX:]
+        asked = {put.question.tick for put in latest}
+        logged = answers_in(self._run.path) if asked else ()
+        answers = {(each.asked, each.trigger): each for each in logged if each.agent == self.agent}
+        for put in latest:
+            put.answer = answers.get((put.question.tick, put.question.trigger))
 
-def panel_of(run: ViewedRun, journal: Followed, agent: int, tick: int) -> AgentPanel:
-    if not 0 <= agent < journal.agents:
-        raise ValueError(f"expected an agent from 0 to {journal.agents - 1}, got {agent}")
-    state = journal.states[int(journal.states_at(tick)[agent])] if journal.states else ""
-    since = journal.start_before(max(tick, 0), STRETCH_BYTES)
-    show = Show(Config()) if run.opened is None else show_of(run.opened.config)
-    messages, questions = [*journal.of_agent(agent, since, tick)], list[Put]()
-    for message in messages:
-        if isinstance(message, Question):
-            number = question_id(journal.header.seed, message.tick, agent, msgspec.msgpack.encode(message))
-            questions.append(Put(id=number, question=message))
-        elif isinstance(message, Update) and message.source in _BY and message.source != "rule":
-            open_ = (each for each in questions if each.decided is None and each.question.trigger == message.trigger)
-            if (put := next(open_, None)) is not None:
-                put.decided = message
-    population = None if run.opened is None else run.opened.network.population
-    changed = _changed(run, journal, agent, tick) if "edges" in show.event_tables else []
-    following, followers = _ties(population, changed, agent)
-    own = [each for each in changed if not isinstance(each, Intervened) and each.agent == agent]
-    if population is None:
-        person = [*show.panel(agent, messages).items()]
-    else:
-        persona = population.personas[agent]
-        became = {each.name: each.value for each in own if isinstance(each, AttributeSet)}
-        person = [
-            ("interests", ", ".join(persona.interests)),
-            ("personality", persona.personality),
-            ("chance of a session in a round", persona.activity),
-            ("ignores a post up to the relevance", persona.low_threshold),
-            ("acts on a post from the relevance", persona.high_threshold),
-            *{**persona.attributes, **became}.items(),
+    def part(self) -> list[Node]:
+        """Return the panel as a part of the page."""
+        run, added = self._run, kept_causes(self._run.path).found
+        said = [
+            tag("li", f"{of.of}: {added_words(each)}")
+            for of in added
+            for each in (*of.causes, *of.smaller)
+            if each.agent == self.agent
         ]
-    _find_answers(run, agent, questions[-QUESTIONS_MAX:])
-    return AgentPanel(
-        agent=agent,
-        tick=tick,
-        since=since,
-        state=state,
-        moves=[each for each in messages if isinstance(each, Update)],
-        questions=questions,
-        feed=next((each for each in reversed(messages) if isinstance(each, FeedShown)), None),
-        posts=[each for each in messages if isinstance(each, PostEvent)],
-        person=person,
-        follows=following,
-        followers=followers,
-        changes=own,
-    )
+        feed = None if self.feed is None else (f"Its feed of tick {self.feed.tick:,}", [*self.feed.posts])
+        known = [(name.replace("_", " "), text_of(value)) for name, value in self.person]
+        state, asked = run.chip(self.state), _latest(self.questions, QUESTIONS_MAX, self._question)
+        parts = [
+            tag("p", tag("strong", run.called(self.agent)), " is ", state, f" at the end of tick {self.tick:,}"),
+            tag("p", f"Searched from tick {self.since:,} on.", class_="quiet") if self.since else None,
+            _part("What it did", self.moves, self._history(), most=MOVES_MAX, is_open=True),
+            _part("What it asked", self.questions, *asked, most=QUESTIONS_MAX),
+            _listed("What it posted and liked", self.posts, self._post, POSTS_MAX),
+            _listed("What it changed", self.changes, self._change, CHANGES_MAX),
+            _part("What it has added", said, tag("ul", *said)) if said else None,
+            None
+            if feed is None
+            else _listed(*feed, lambda post: tag("li", "a post of ", self._person(author_of(post)))),
+            self._profile(known) if known or self.follows or self.followers else None,
+        ]
+        return [part for part in parts if part is not None]
 
+    def _profile(self, known: Sequence[tuple[str, str]]) -> Element:
+        ties = None
+        if self.follows or self.followers:
+            more = " …" if len(self.follows) > FOLLOWED_SHOWN else ""
+            shown = [self._person(each) for each in sorted(self.follows)[:FOLLOWED_SHOWN]]
+            begin = f"{plural(len(self.followers), 'follower')}; follows {count(len(self.follows))}: "
+            ties = tag("p", begin, *shown, more)
+        return tag("details", tag("summary", tag("strong", "Who it is")), facts(known), ties, data_part="who")
 
-def agent_part(run: ViewedRun, journal: Followed, agent: int, tick: int) -> list[Node]:
-    """Return what the page shows of an agent."""
-    found = panel_of(run, journal, agent, tick)
-    show = Show(Config()) if run.opened is None else show_of(run.opened.config)
-    ties: list[Node] = []
-    if found.follows or found.followers:
-        more = " …" if len(found.follows) > FOLLOWED_SHOWN else ""
-        shown = [_person(run, each) for each in found.follows[:FOLLOWED_SHOWN]]
-        begin = f"{plural(found.followers, 'follower')}; follows {count(len(found.follows))}: "
-        ties = [tag("p", begin, *shown, more)]
-    known = [(name.replace("_", " "), text(value)) for name, value in found.person]
-    asked = _latest(found.questions, QUESTIONS_MAX, partial(_question, run, show))
-    head = tag("p", tag("strong", run.called(agent)), " is ", run.chip(found.state), f" at the end of tick {tick:,}")
-    early = tag("p", f"Searched from tick {found.since:,} on.", class_="quiet") if found.since else None
-    parts = [
-        head,
-        early,
-        _part("What it did", found.moves, _history(run, show, found), most=MOVES_MAX, is_open=True),
-        _part("What it asked", found.questions, *asked, most=QUESTIONS_MAX),
-    ]
-    if found.posts:
-        listed = tag("ul", *_latest(found.posts, POSTS_MAX, partial(_post, run)))
-        parts.append(_part("What it posted and liked", found.posts, listed, most=POSTS_MAX))
-    if found.changes:
-        listed = tag("ul", *_latest(found.changes, CHANGES_MAX, partial(_change, run)))
-        parts.append(_part("What it changed", found.changes, listed, most=CHANGES_MAX))
-    added = [
-        tag("li", f"{of.of}: {added_words(each)}")
-        for of in kept_causes(run.path).found
-        for each in (*of.causes, *of.smaller)
-        if each.agent == agent
-    ]
-    if added:
-        parts.append(_part("What it has added", added, tag("ul", *added)))
-    if found.feed is not None:
-        feed = tag("ol", *(tag("li", "a post of ", _person(run, author_of(post))) for post in found.feed.posts))
-        parts.append(_part(f"Its feed of tick {found.feed.tick:,}", found.feed.posts, feed))
-    if known or ties:
-        parts.append(tag("details", tag("summary", tag("strong", "Who it is")), facts(known), *ties, data_part="who"))
-    return [part for part in parts if part is not None]
+    def _person(self, agent: int) -> Element:
+        return tag("button", self._run.called(agent), type="button", class_="link", data_agent=agent)
+
+    def _history(self) -> Node:
+        """Return the table of what the agent did, the latest first."""
+        rows = []
+        for move in self.moves[::-1][:MOVES_MAX]:
+            stays = "stays " if move.from_state == move.to_state else ""
+            effect = None if move.effect is None else self._show.effect_name(move.effect)
+            by = f"{_BY.get(move.source, move.source)}{f' ({move.reason})' if move.reason else ''}"
+            cells = (
+                tag("td", count(move.tick), class_="number"),
+                tag("td", move.trigger.replace("_", " ")),
+                tag("td", stays, self._run.chip(move.to_state)),
+                tag("td", f"{by}{f': {effect}' if effect else ''}"),
+                tag("td", _why(move.tick, "why?")),
+            )
+            rows.append(tag("tr", *cells, class_="now" if move.tick == self.tick else None))
+        heads = (tag("th", name, scope="col") for name in ("tick", "on", "goes to", "by"))
+        table = tag("table", tag("thead", tag("tr", *heads, tag("td"))), tag("tbody", *rows))
+        return tag("div", table, class_="scroller", tabindex=0, role="region", aria_label="What the agent did")
+
+    def _question(self, put: Put) -> Node:
+        """Return a question: what was seen, what could be done, and what came back."""
+        asked, decided, answer = put.question, put.decided, put.answer
+        taken = "" if decided is None else decided.to_state
+        became = "not answered up to this tick"
+        if decided is not None:
+            became = f"{taken.replace('_', ' ')}, by {_BY.get(decided.source, decided.source)}"
+        options = [
+            tag(
+                "li",
+                self._run.chip(name),
+                " ✓ taken" if name == taken else "",
+                class_="taken" if name == taken else None,
+            )
+            for name in asked.options
+        ]
+        told: list[tuple[str, str]] = []
+        if answer is not None:
+            told = [("latency", f"{answer.latency_s:.3f} s"), ("found by", answer.method or answer.source)]
+            told += [("a fallback, because of", answer.reason.replace("_", " "))] if answer.reason else []
+            for each in answer.spent:
+                tokens = f"{plural(each.prompt_tokens, 'token')} read, {count(each.completion_tokens)} written"
+                told.append((f"calls: {each.outcome}", f"{plural(each.calls, 'call')}, {tokens}"))
+        said = (
+            [tag("h3", "What the model said besides"), tag("pre", answer.content)] if answer and answer.content else []
+        )
+        seen = {} if asked.context is None else self._show.seen(asked.context)
+        saw = [
+            tag("h3", "What it saw"),
+            facts((name.replace("_", " "), text_of(value)) for name, value in seen.items()),
+        ]
+        since = "" if decided is None else f", in effect from tick {decided.tick:,} on"
+        return tag(
+            "details",
+            tag("summary", f"tick {asked.tick:,}, on {asked.trigger.replace('_', ' ')}: {became}"),
+            tag("ul", *options, class_="options", aria_label="Options"),
+            facts(told) if told else None,
+            *said,
+            *(saw if seen else ()),
+            tag("p", _why(asked.tick, "Why? Work out again what led to this, and what the model read", "button")),
+            tag("p", "question ", tag("code", put.id), since, class_="quiet"),
+            class_="question",
+            data_part=put.id,
+        )
+
+    def _post(self, one: PostEvent) -> Node:
+        head = f"tick {one.tick:,}: {_DID.get(one.kind, one.kind)} "
+        if one.kind == "publish":
+            return tag("li", head, ", ".join(one.topics))
+        return tag("li", head, self._person(author_of(one.post if one.kind == "like" else one.parent or 0)))
+
+    def _change(self, one: TieChanged | AttributeSet) -> Node:
+        if isinstance(one, TieChanged):
+            return tag("li", f"tick {one.tick:,}: {_DID.get(one.kind, one.kind)} ", self._person(one.whom))
+        return tag("li", f"tick {one.tick:,}: {one.name.replace('_', ' ')} becomes {text_of(one.value)}")
 
 
 def _latest(of: Sequence[T], most: int, shown: Callable[[T], Node]) -> list[Node]:
@@ -174,135 +241,20 @@ def _latest(of: Sequence[T], most: int, shown: Callable[[T], Node]) -> list[Node
     return [shown(each) for each in of[::-1][:most]]
 
 
+def _listed(title: str, of: Sequence[T], shown: Callable[[T], Node], most: int = 0) -> Element | None:
+    """Return a part with the latest entries as a list, or with all in their order; None without any."""
+    rows = _latest(of, most, shown) if most else map(shown, of)
+    return _part(title, of, tag("ul" if most else "ol", *rows), most=most) if of else None
+
+
 def _part(title: str, of: Sequence[Any], *content: Node, most: int = 0, is_open: bool = False) -> Element:
     """Return a part that opens; `most`: how many of the entries are shown, if not all."""
     told = "Nothing up to this tick." if not of else ""
     told = f"The latest {most:,} are listed; prism explain shows all." if 0 < most < len(of) else told
     note = tag("p", told, class_="quiet") if told else None
-    head = tag("summary", tag("strong", f"{title} ({len(of):,})"))
-    shown = content if of else ()
-    return tag(
-        "details", head, note, *shown, data_part=title.split(" of tick", maxsplit=1)[0], open="" if is_open else None
-    )
-
-
-def _person(run: ViewedRun, agent: int) -> Element:
-    return tag("button", run.called(agent), type="button", class_="link", data_agent=agent)
+    head, name = tag("summary", tag("strong", f"{title} ({len(of):,})")), title.split(" of tick", maxsplit=1)[0]
+    return tag("details", head, note, *(content if of else ()), data_part=name, open="" if is_open else None)
 
 
 def _why(tick: int, said: str, looks: str = "link") -> Element:
     return tag("button", said, type="button", class_=looks, data_why=tick, aria_label=f"Why in tick {tick:,}?")
-
-
-def _history(run: ViewedRun, show: Show, found: AgentPanel) -> Node:
-    """Return the table of what the agent did, the latest first."""
-    rows = []
-    for move in found.moves[::-1][:MOVES_MAX]:
-        stays = "stays " if move.from_state == move.to_state else ""
-        effect = None if move.effect is None else show.effect_name(move.effect)
-        by = f"{_BY.get(move.source, move.source)}{f' ({move.reason})' if move.reason else ''}"
-        cells = (
-            tag("td", count(move.tick), class_="number"),
-            tag("td", move.trigger.replace("_", " ")),
-            tag("td", stays, run.chip(move.to_state)),
-            tag("td", f"{by}{f': {effect}' if effect else ''}"),
-            tag("td", _why(move.tick, "why?")),
-        )
-        rows.append(tag("tr", *cells, class_="now" if move.tick == found.tick else None))
-    heads = (tag("th", name, scope="col") for name in ("tick", "on", "goes to", "by"))
-    table = tag("table", tag("thead", tag("tr", *heads, tag("td"))), tag("tbody", *rows))
-    return tag("div", table, class_="scroller", tabindex=0, role="region", aria_label="What the agent did")
-
-
-def _question(run: ViewedRun, show: Show, put: Put) -> Node:
-    """Return a question: what was seen, what could be done, and what came back."""
-    asked, decided, answer = put.question, put.decided, put.answer
-    taken = "" if decided is None else decided.to_state
-    became = "not answered up to this tick"
-    if decided is not None:
-        became = f"{taken.replace('_', ' ')}, by {_BY.get(decided.source, decided.source)}"
-    options = [
-        tag("li", run.chip(name), " ✓ taken" if name == taken else "", class_="taken" if name == taken else None)
-        for name in asked.options
-    ]
-    told: list[tuple[str, str]] = []
-    if answer is not None:
-        told = [("latency", f"{answer.latency_s:.3f} s"), ("found by", answer.method or answer.source)]
-        told += [("a fallback, because of", answer.reason.replace("_", " "))] if answer.reason else []
-        for each in answer.spent:
-            tokens = f"{plural(each.prompt_tokens, 'token')} read, {count(each.completion_tokens)} written"
-            told.append((f"calls: {each.outcome}", f"{plural(each.calls, 'call')}, {tokens}"))
-    said = [tag("h3", "What the model said besides"), tag("pre", answer.content)] if answer and answer.content else []
-    seen = {} if asked.context is None else show.seen(asked.context)
-    saw = [tag("h3", "What it saw"), facts((name.replace("_", " "), text(value)) for name, value in seen.items())]
-    since = "" if decided is None else f", in effect from tick {decided.tick:,} on"
-    return tag(
-        "details",
-        tag("summary", f"tick {asked.tick:,}, on {asked.trigger.replace('_', ' ')}: {became}"),
-        tag("ul", *options, class_="options", aria_label="Options"),
-        facts(told) if told else None,
-        *said,
-        *(saw if seen else ()),
-        tag("p", _why(asked.tick, "Why? Work out again what led to this, and what the model read", "button")),
-        tag("p", "question ", tag("code", put.id), since, class_="quiet"),
-        class_="question",
-        data_part=put.id,
-    )
-
-
-def text(value: Any) -> str:
-    """Return a value of a run as a text."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return figure(value, 4)
-    if isinstance(value, list | tuple):
-        return ", ".join(map(text, value)) or "none"
-    return str(value) if isinstance(value, str | int) else msgspec.json.encode(value, enc_hook=str).decode()
-
-
-def _post(run: ViewedRun, one: PostEvent) -> Node:
-    head = f"tick {one.tick:,}: {_DID.get(one.kind, one.kind)} "
-    if one.kind == "publish":
-        return tag("li", head, ", ".join(one.topics))
-    return tag("li", head, _person(run, author_of(one.post if one.kind == "like" else one.parent or 0)))
-
-
-def _change(run: ViewedRun, one: TieChanged | AttributeSet) -> Node:
-    if isinstance(one, TieChanged):
-        return tag("li", f"tick {one.tick:,}: {_DID.get(one.kind, one.kind)} ", _person(run, one.whom))
-    return tag("li", f"tick {one.tick:,}: {one.name.replace('_', ' ')} becomes {text(one.value)}")
-
-
-def _changed(run: ViewedRun, journal: Followed, agent: int, last: int) -> list[Changed]:
-    """Return the changes of an agent's ties and attributes from the start on, in order; empty if none can change."""
-    if run.opened is None:
-        return []
-    kept = {  # and all interventions, which may be of any tie
-        "ties": lambda columns: (columns["agent"] == agent) | (columns["whom"] == agent),
-        "attributes": lambda columns: columns["agent"] == agent,
-    }
-    return [*messages_where(journal.record, kept, Intervened, TieChanged, AttributeSet, until=last + 1)]
-
-
-def _ties(population: Population | None, changed: Sequence[Changed], agent: int) -> tuple[list[int], int]:
-    """Return whom an agent follows after these changes, and how many people follow it."""
-    if population is None:
-        return [], 0
-    following = {*population.graph.following(agent).tolist()}
-    followers = {*population.graph.followers(agent).tolist()}
-    for _, one, other, follows in tie_changes(changed, population.number):
-        if one == agent:
-            (following.add if follows else following.discard)(other)
-        if other == agent:
-            (followers.add if follows else followers.discard)(one)
-    return sorted(following), len(followers)
-
-
-def _find_answers(run: ViewedRun, agent: int, questions: Sequence[Put]) -> None:
-    """Give questions their answers from the oracle's log."""
-    asked = {put.question.tick for put in questions}
-    logged = answers_in(run.path) if asked else ()
-    answers = {(each.asked, each.trigger): each for each in logged if each.agent == agent and each.asked in asked}
-    for put in questions:
-        put.answer = answers.get((put.question.tick, put.question.trigger))

@@ -31,16 +31,18 @@ from actors.store.followed import Followed
 from actors.store.manifest import read_summary
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.record import is_experiment
-from actors.view.agent_panel import agent_part
+from actors.view.agent_panel import AgentPanel
 from actors.view.comparison import comparison_part
 from actors.view.drawn import Redrawn, cascade_card, vega, written
 from actors.view.explainer import Explainer
 from actors.view.moment import moment_of
-from actors.view.run_list import RunLine, RunLister, list_part, shown, state_in_words
+from actors.view.run_list import RunLine, RunLister, shown
 from actors.view.viewed_experiment import ViewedExperiment
-from actors.view.viewed_run import Looks, Opened, ViewedRun
+from actors.view.viewed_run import Opened, ViewedRun
+from prism.config import Config
 from prism.errors import PrismError
 from prism.no_effect import remarks
+from prism.show import Show
 
 STATIC = files("actors.view") / "static"
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -55,25 +57,6 @@ class ProblemError(Exception):
     def __init__(self, status: int, problem: str) -> None:
         super().__init__(problem)
         self.status = status
-
-
-class RunPage(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers that a run's page follows."""
-
-    label: str  # what the page calls it
-    head: str  # what happened in the run, and how far it is, as HTML
-    agents: int
-    noun: str  # what one of them is: `person`
-    nouns: str
-    is_running: bool
-    is_reading: bool
-    read_ticks: int
-    round: int  # ticks of a round
-    opens_at: int  # the tick that is shown first
-    opened: str  # why
-    states: dict[str, Looks]
-    pictures: tuple[str, ...]  # as `prism.show.Show` has them
-    version: str  # changes when its sections do
 
 
 class Site:
@@ -112,7 +95,7 @@ class Site:
         """Return the application, without its guard."""
         runs = "/api/runs/{name}"
         parts: dict[str, Callable[[Request], Sequence[Node] | str]] = {
-            "/part/runs": lambda _: list_part(self._lister.lines()),
+            "/part/runs": lambda _: self._lister.part(),
             "/part/compare": self.comparison,
             "/part/compare/sections": self.compared_sections,
             "/part/experiment": lambda _: self._of_experiment().cells_part(),
@@ -147,7 +130,8 @@ class Site:
     def home(self, _: Request) -> Any:
         """Return what the directory is: an experiment with its question, a run with its name, or neither."""
         if self._experiment is not None:
-            return {"question": self._experiment.now().question, "version": self._experiment.now().version}
+            question = self._experiment.now()[0].experiment.question
+            return {"question": shown(question), "version": self._experiment.version}
         found = self._lister.paths()
         return {"run": next(iter(found))} if [*found.values()] == [self._lister.root] else {}
 
@@ -156,36 +140,35 @@ class Site:
             raise ProblemError(404, "there is no experiment here")
         return self._experiment
 
-    def run(self, request: Request) -> RunPage:
-        """Return the page of a run, and begin to read what has been appended."""
+    def run(self, request: Request) -> dict[str, Any]:
+        """Return what a run's page follows, and begin to read what has been appended."""
         run = self._run(request)
         run.follow()
         line, journal = self._lister.line(run.path), run.journal
         # In this order, because the journal is read meanwhile: what counts as read is there in all that follows.
         is_reading = run.is_reading
         read_share = 1.0 if journal is None else journal.read_bytes / max(journal.all_bytes, 1)
-        show = None if run.opened is None else show_of(run.opened.config)
-        problem = run.problem
+        show = Show(Config()) if run.opened is None else show_of(run.opened.config)
+        is_running, problem = line.run.holder is not None, run.problem
         if journal is not None and journal.damage is not None and not problem:
-            problem = _damage_words(journal, is_running=line.is_running)
+            problem = _damage_words(journal, is_running=is_running)
         opens_at, opened = _opening(journal, line)
         reading = f"reading its journal: {read_share:.0%}" if is_reading and read_share < 1 else ""
-        return RunPage(
-            label=run.label,
-            head=written(_head(run, line, problem, reading, self._given(run.path))),
-            agents=line.agents,
-            noun="agent" if show is None else show.agent,
-            nouns="agents" if show is None else show.agents,
-            is_running=line.is_running,
-            is_reading=is_reading,
-            read_ticks=0 if journal is None else journal.ticks,
-            round=1 if run.opened is None else run.opened.config.simulation.ticks_per_round,
-            opens_at=opens_at,
-            opened=opened,
-            states=run.styles,
-            pictures=() if show is None else tuple(show.pictures),
-            version=self._version(run),
-        )
+        return {
+            "label": run.label,
+            "head": written(_head(run, line, problem, reading, self._given(run.path))),
+            "agents": line.run.agents,
+            "noun": show.agent,  # what one of them is: `person`
+            "is_running": is_running,
+            "is_reading": is_reading,
+            "read_ticks": 0 if journal is None else journal.ticks,
+            "round": 1 if run.opened is None else run.opened.config.simulation.ticks_per_round,
+            "opens_at": opens_at,  # the tick that is shown first
+            "opened": opened,  # why
+            "states": run.styles,
+            "pictures": tuple(show.pictures),  # as `prism.show.Show` has them
+            "version": self._version(run),  # changes when its sections do
+        }
 
     def _version(self, run: ViewedRun) -> str:
         """Return a text that changes when there is more to draw of a run."""
@@ -214,8 +197,7 @@ class Site:
         """Return the progress of the network, and begin to work it out."""
         _, opened = self._opened(request)
         opened.network.begin()
-        now = opened.network.now
-        return {**msgspec.structs.asdict(now), "words": now.words}
+        return opened.network.now
 
     def places(self, request: Request) -> bytes:
         """Return the network's numbers."""
@@ -245,7 +227,7 @@ class Site:
 
     def agent(self, request: Request) -> Sequence[Node]:
         run, journal = self._run(request), self._journal(request)
-        return agent_part(run, journal, _number(request, "agent"), _number(request, "tick"))
+        return AgentPanel(run, journal, _number(request, "agent"), _number(request, "tick")).part()
 
     def person(self, request: Request) -> Any:
         """Return the number of the agent that a reader has named."""
@@ -327,27 +309,27 @@ def _opening(journal: Followed | None, line: RunLine) -> tuple[int, str]:
     course = None if journal is None else journal.course()
     if course is None or not course.ticks:
         return 0, ""
-    if line.is_running:
+    if line.run.holder is not None:
         return course.ticks[-1], "This page follows the run: it shows the latest tick."
     first = [row[0] for row in course.states]
     if journal is None or min(first) == max(first):
         return course.ticks[-1], "Opened at the end of the run."
-    busy, name = line.agents - min(first), journal.states[0].replace("_", " ")
-    told = f"{busy:,} of {line.agents:,} {line.nouns} are not {name}"
+    busy, name = line.run.agents - min(first), journal.states[0].replace("_", " ")
+    told = f"{busy:,} of {line.run.agents:,} {line.nouns} are not {name}"
     return course.ticks[first.index(min(first))], f"Opened at the busiest tick: {told}."
 
 
 def _head(run: ViewedRun, line: RunLine, problem: str, reading: str, given: Path) -> list[Node]:
     """Return the head of a run's page: what was not as configured, how far the run is, and what cannot be read."""
     config = None if run.opened is None else run.opened.config
-    told: list[Node] = [f"{line.ticks:,} of {line.length:,} ticks", f"{line.agents:,} {line.nouns}"]
+    told: list[Node] = [f"{line.run.ticks:,} of {line.run.length:,} ticks", f"{line.run.agents:,} {line.nouns}"]
     if config is not None:
         oracle, model = config.oracle.backend, config.llm.model
         told.append(f"seed {config.simulation.seed}")
         told.append("embedded oracle" if oracle == "choice" else f"oracle {model} by {oracle}")
     told += [reading] if reading else []
     note = f" ({line.note})" if line.note else ""
-    items = [tag("li", state_in_words(line), note), *(tag("li", each) for each in told)]
+    items = [tag("li", line.state_in_words, note), *(tag("li", each) for each in told)]
     summary = read_summary(run.path)
     in_words = summary.get("in_words")
     said = " ".join(shown(str(each)) for each in in_words) if isinstance(in_words, list) else ""

@@ -9,10 +9,10 @@ from typing import Any, Final
 import numpy as np
 
 from actors.factory.domains import show_of
-from actors.pages.html import Element, Node, tag
+from actors.pages.html import Element, Node, facts, tag
 from actors.pages.words import count, share
 from actors.store.followed import COUNTED, SOURCES, Followed
-from actors.view.viewed_run import Opened, ViewedRun, facts
+from actors.view.viewed_run import Opened, ViewedRun
 from prism.clock import SimulatedClock
 
 PROBABILITY: Final = (

@@ -107,26 +107,7 @@ class NetworkNow(msgspec.Struct, frozen=True, kw_only=True):
     share: float = 0.0  # the share of the work that is done, from 0 to 1
     step: str = "not begun"
     problem: str = ""  # why there is no network; empty if there is one, or will be
-    # people, ties: counts of the run; a tie is that one person follows another. `people_drawn`, `ties_drawn`:
-    # counts of the picture
-    people: int = 0
-    people_drawn: int = 0
-    ties: int = 0
-    ties_drawn: int = 0
-
-    @property
-    def words(self) -> str:
-        """Return what the picture shows and what it leaves out."""
-        every = self.people / max(self.people_drawn, 1)
-        people = f"All {counted(self.people, 'person', 'people')}"
-        if self.people_drawn < self.people:
-            people = f"Drawn: {self.people_drawn:,} of {self.people:,} people, every {every:.3g}th"
-        ties = counted(self.ties, "tie")
-        ties = f"{self.ties_drawn:,} of {ties}" if self.ties_drawn < self.ties else f"all {ties}"
-        return (
-            f"{people}, and {ties}; two people who follow each other share a line. Larger points have more followers. "
-            "Press a person, or give a number beside, to look closer."
-        )
+    words: str = ""  # what the picture shows and what it leaves out; empty until it is there
 
 
 class Drawn(NamedTuple):
@@ -199,14 +180,16 @@ class NetworkDrawing:
             population.graph.follower_counts()[people].astype(np.float32),
             np.stack([tails[shown], heads[shown]], axis=1),
         )
-        self.now = NetworkNow(
-            share=1.0,
-            step="",
-            people=population.size,
-            people_drawn=len(people),
-            ties=all_ties,
-            ties_drawn=int(ties[shown].sum()),
+        ties_drawn, told = int(ties[shown].sum()), counted(all_ties, "tie")
+        told = f"{ties_drawn:,} of {told}" if ties_drawn < all_ties else f"all {told}"
+        who = f"All {counted(population.size, 'person', 'people')}"
+        if len(people) < population.size:
+            who = f"Drawn: {len(people):,} of {population.size:,} people, every {population.size / len(people):.3g}th"
+        words = (
+            f"{who}, and {told}; two people who follow each other share a line. Larger points have more followers. "
+            "Press a person, or give a number beside, to look closer."
         )
+        self.now = NetworkNow(share=1.0, step="", words=words)
 
     def _say(self, step: str, share: float = 0.05) -> None:
         self.now = NetworkNow(share=share, step=step)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -155,11 +154,6 @@ class ViewedRun:
                 pass
         except (PrismError, OSError) as error:
             self.problem = self._damage = _words(error)
-
-
-def facts(pairs: Iterable[tuple[str, Any]]) -> Element:
-    """Return names and values, side by side."""
-    return tag("dl", *(tag("div", tag("dt", name), tag("dd", str(value))) for name, value in pairs), class_="facts")
 
 
 def _chart(config: Config) -> Outline | None:

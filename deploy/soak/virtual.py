@@ -24,7 +24,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing, redirect_stderr, suppress
+from contextlib import redirect_stderr, suppress
 from pathlib import Path
 from time import monotonic, process_time
 from typing import Any
@@ -188,8 +188,7 @@ def soak(
 
     async def observed() -> RunResult:
         sampler = Sampler(run, config, every, table, tell)
-        with closing(sampler.exposition):
-            return await run_async(config, out=run, oracle=oracle, observer=sampler)
+        return await run_async(config, out=run, oracle=oracle, observer=sampler)
 
     return run_in_virtual_time(observed), model
 

@@ -10,16 +10,18 @@ from prism.quoting import DATA, quoted
 
 # First the text that is the same for all nations and turns, then the text that is the same for all nations: servers
 # that cache the beginnings of prompts read both once.
+FORM: Final = """Respond with JSON only:
+{
+  "action": "<specific policy action, on one line of at most 500 characters>",
+  "reasoning": "<step-by-step explanation of why this action is appropriate, 10 to 2000 characters>",
+  "confidence": <0.0 to 1.0>
+}"""
+"""The part of a prompt about the form of the answer."""
 _RULES: Final = f"""You are an economic policy advisor for a nation.
 Analyze the current economic state and propose ONE specific policy action.
 Think step-by-step about the economic situation and the reasoning behind your recommendation.
 
-Respond with JSON only:
-{{
-  "action": "<specific policy action, on one line of at most 500 characters>",
-  "reasoning": "<step-by-step explanation of why this action is appropriate, 10 to 2000 characters>",
-  "confidence": <0.0 to 1.0>
-}}
+{FORM}
 
 {DATA}
 """

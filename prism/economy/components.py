@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
-from prism.agents.econ_llm_agent import EconLLMAgent
-from prism.clock import SimulatedClock
+from prism.agents.econ_llm_agent import FORM, EconLLMAgent
+from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.config import Config
 from prism.engines.econ_llm_engine import EconLLMEngine
+from prism.llm.prompt import SHIPPED, Template, template_of
 from prism.llm.reasoning import DecisionClient
 from prism.models import (
     Action,
@@ -20,6 +21,7 @@ from prism.models import (
     StateUpdateDecision,
     ValidationResult,
 )
+from prism.quoting import quoted
 from prism.validators.econ_llm_validator import EconLLMValidator
 
 
@@ -76,11 +78,39 @@ def model_components(config: Config, client: Callable[[Component], DecisionClien
     """
     clock = clock_of(config)
     asks = client("agent")
+    agents: dict[str, EconLLMAgent] = {name: EconLLMAgent(name, asks, clock=clock) for name in config.economy.nations}
+    if config.llm.prompt not in SHIPPED:
+        template = template_of(config.llm.prompt)
+        agents = {name: PromptedAgent(name, asks, clock=clock, template=template) for name in agents}
     return Components(
-        agents={name: EconLLMAgent(name, asks, clock=clock) for name in config.economy.nations},
+        agents=agents,
         validator=EconLLMValidator(client("validator"), clock=clock),
         engine=EconLLMEngine(config, llm_client=client("engine")),
     )
+
+
+class PromptedAgent(EconLLMAgent):
+    """An adviser whose prompt is a template of the user's, with the placeholders of `PLACEHOLDERS`."""
+
+    def __init__(
+        self, name: str, llm_client: DecisionClient, *, clock: SimulatedClock = DEFAULT_CLOCK, template: Template
+    ) -> None:
+        super().__init__(name, llm_client, clock=clock)
+        self._template = template
+
+    def _construct_prompt(self, state: SimulationState) -> str:
+        nation, figures = state.agents.get(self.name), state.global_state
+        values = {"name": quoted(self.name), "seen": figures.described(), "answer": FORM, "turn": str(state.turn)}
+        values |= {f"seen.{name}": f"{round(getattr(figures, name), 2)}" for name in GlobalState.__struct_fields__}
+        values["seen.economic_strength"] = "" if nation is None else f"{round(nation.economic_strength, 2)}"
+        return "\n\n".join(message.content for message in self._template.fill(values.__getitem__))
+
+
+PLACEHOLDERS: Final = (
+    *("name", "seen", "answer", "turn", "seen.economic_strength"),
+    *(f"seen.{name}" for name in GlobalState.__struct_fields__),
+)
+"""The placeholders of an economy's template."""
 
 
 def clock_of(config: Config) -> SimulatedClock:

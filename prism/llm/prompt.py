@@ -70,7 +70,6 @@ PLACEHOLDERS: Final[Mapping[str, str]] = {
 """`{placeholder: its meaning}`. `NAME` stands for a name of the user's."""
 PERSONAS: Final = ("person", "person_list")
 NEEDED: Final = ("options", "answer")
-_OF_THEIRS: Final = ("attributes", "seen")
 _PART: Final = re.compile(r"\{\{|\}\}|\{([A-Za-z_][\w.]*)\}")
 
 
@@ -95,22 +94,30 @@ class Template(msgspec.Struct, frozen=True):
         """The placeholders in it, each once, in their order."""
         return tuple(dict.fromkeys(_names(self.text)))
 
-    def check(self, attributes: Collection[str] | None = None) -> None:
+    def check(
+        self,
+        attributes: Collection[str] | None = None,
+        *,
+        known: Collection[str] = tuple(PLACEHOLDERS),
+        needed: Collection[str] = NEEDED,
+    ) -> None:
         """Refuse a template that cannot be filled.
 
         Args:
             attributes: the names of people's own attributes; None if they are not known.
+            known: its possible placeholders; needed: those that it has to have.
 
         Raises:
-            ConfigError: it is empty, lacks the options or the answer, or has an unknown placeholder.
+            ConfigError: it is empty, lacks a placeholder that is needed, or has an unknown one.
         """
         if not self.text.strip():
-            raise ConfigError(self.source, "the template is empty; expected text with {options} and {answer}")
+            expected = " and ".join(f"{{{name}}}" for name in needed)
+            raise ConfigError(self.source, f"the template is empty; expected text with {expected}")
         for number, line in enumerate(self.text.split("\n"), 1):
             for name in _names(line):
-                if (problem := _problem(name, attributes)) is not None:
+                if (problem := _problem(name, attributes, known)) is not None:
                     raise ConfigError(self.source, problem, line=number)
-        for name in NEEDED:
+        for name in needed:
             if name not in self.placeholders:
                 raise ConfigError(self.source, f"the template has no {{{name}}}, {PLACEHOLDERS[name]}")
 
@@ -132,16 +139,16 @@ def _names(line: str) -> Iterator[str]:
     return (found[1] for found in _PART.finditer(line) if found[1])
 
 
-def _problem(name: str, attributes: Collection[str] | None) -> str | None:
+def _problem(name: str, attributes: Collection[str] | None, known: Collection[str]) -> str | None:
     """Return what is wrong with a placeholder; None if it is known."""
-    head, dot, rest = name.partition(".")
-    if dot and rest and head in _OF_THEIRS:
+    head, _, rest = name.partition(".")
+    if rest and f"{head}.NAME" in known:
         if head == "attributes" and attributes is not None and rest not in attributes:
             told = guess(rest, sorted(attributes)) if attributes else "people have none; see population.attributes"
             return f"{{{name}}}: no such attribute; {told}"
         return None
-    known = [each for each in PLACEHOLDERS if "." not in each]
-    return None if name in known else f"{{{name}}}: no such placeholder; {guess(name, known)}"
+    plain = [each for each in known if not each.endswith(".NAME")]
+    return None if name in plain else f"{{{name}}}: no such placeholder; {guess(name, plain)}"
 
 
 def _filled(part: str, value: Any) -> str:
@@ -279,7 +286,7 @@ class ChoicePrompt(msgspec.Struct, frozen=True):
 
     def _seen(self) -> str:
         say = getattr(self.context, "prompt_text", None)
-        return self._seen_list() if say is None else in_one_line(say(self.tick_s))
+        return self._seen_list() if say is None else str(say(self.tick_s))
 
     def _seen_list(self) -> str:
         return "\n".join(f"- {field}: {value}" for field, value in fields_of(self.context, self.tick_s).items())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from prism.llm.prompt import order_of
 from tests.command import Prism
@@ -87,3 +88,26 @@ def test_validate_shows_the_first_prompt_and_what_was_filled_in(command: Prism, 
     missing = command("validate", "c.yaml")
     assert missing.code == 3
     assert "llm.prompt: mine.txt: no such file in " in missing.err
+
+
+def test_an_adviser_of_an_economy_has_a_template_too(prism: Prism, command: Prism, tmp_path: Path) -> None:
+    (tmp_path / "adviser.txt").write_text("Rates for {name}?\n{answer}\n---\nInflation {seen.inflation}\n{seen}\n")
+    settings: dict[str, Any] = {
+        "simulation": {"domain": "economy", "rounds": 2, "ticks_per_round": 1, "tick_seconds": 7889400},
+        "llm": {"prompt": "adviser.txt", "num_ctx": 4096},
+        "population": {"deliberation_minutes": 0},
+    }
+    with ModelServer() as server:
+        settings["llm"] |= {"host": server.url}
+        (tmp_path / "e.yaml").write_text(json.dumps({**settings, "oracle": {"backend": "ollama"}}))
+        ended = command("run", "e.yaml", "--quiet", "--out", "run")
+        prompts = [str(call.body["messages"][-1]["content"]) for call in server.calls if call.request_id]
+    assert ended.code == 0, ended.err
+    assert any(re.match(r'Rates for "\w+"\?\nRespond with JSON only:\n\{\n  "action"', prompt) for prompt in prompts)
+    assert any("\nInflation 2.0\n- GDP Growth: " in prompt for prompt in prompts)
+    (tmp_path / "adviser.txt").write_text("{answer}{person}")
+    refused = command("validate", "e.yaml")
+    assert refused.code == 3
+    assert refused.err.startswith("prism: adviser.txt:1: {person}: no such placeholder; ")
+    listed = command("validate", "e.yaml", "--set", "llm.prompt=list")
+    assert listed.err.startswith("prism: configuration: llm.prompt: list is about people on a feed; ")

@@ -184,7 +184,7 @@ export function networkPanel(session, ends) {
         put(busy, el("span", {}, `No picture: ${now.problem}.`));
         return;
       }
-      if (now.people) {
+      if (now.words) {
         const places = await bytes(ofRun(session.name, "places"));
         if (closed) return;
         picture.load(unpack(places));

@@ -22,7 +22,7 @@ def files(path: Path) -> dict[str, str]:
 
 def test_a_file_at_its_limit_is_set_aside_and_the_oldest_is_removed(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    write(path, 10, *(f"{number}.." for number in range(14)))
+    write(path, 12, *(f"{number}.." for number in range(14)))
     assert files(path) == {
         f"log.jsonl{'' if place == 6 else f'.{6 - place}'}": f"{2 * place}..\n{2 * place + 1}..\n"
         for place in range(1, 7)
@@ -40,7 +40,8 @@ def test_a_file_that_cannot_be_set_aside_ends_there_and_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "log.jsonl"
+    (tmp_path / "log.jsonl.4").write_text("older")
     (tmp_path / "log.jsonl.5").mkdir()
-    write(path, 10, "one......", "two......", "three....")
+    write(path, 12, "one......", "two......", "three....")
     assert path.read_text() == "one......\n"
     assert capsys.readouterr().err == "prism: log.jsonl ends here: Is a directory\n"

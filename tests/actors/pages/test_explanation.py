@@ -10,7 +10,12 @@ from tests.actors.pages.test_html import parsed
 from tests.catalogue import catalogue
 from tests.hostile_texts import TEXTS
 
-ROW = Node(kind="row", text="yes liking", value={"is_taken": True}, children=(Node(kind="if", text="a > 1"),))
+ROW = Node(
+    kind="row",
+    text="yes   idle --feed_ready--> scrolling  <- taken",
+    value={"name": "idle --feed_ready--> scrolling", "target": "scrolling", "outcome": "true", "is_taken": True},
+    children=(Node(kind="if", text="a > 1"),),
+)
 TREE = Node(
     kind="agent",
     text="Ana (7)",
@@ -21,7 +26,7 @@ TREE = Node(
             kind="turn",
             text="tick 3: decides",
             children=(
-                Node(kind="context", value={"id": 12, "topics": ["art"]}),
+                Node(kind="context", value={"id": 12, "topics": ["art", False]}),
                 ROW,
                 Node(kind="text", text="Hello\nthere", value={"name": "user"}),
                 Node(kind="embedded", text="liking 0.250", value={"probabilities": {"liking": 0.25}}),
@@ -34,10 +39,21 @@ TREE = Node(
 def test_a_page_says_what_the_lines_say() -> None:
     seen = parsed(rendered(explanation(TREE)))
     said = " ".join(seen.text.split())
-    for line in lines(TREE):
+    for line in lines(
+        Node(kind="agent", text=TREE.text, children=(*TREE.children[:2], *TREE.children[2].children[2:]))
+    ):
         for word in line.replace("|", "").split():
-            assert word in said, line
+            assert word in f"embedded {said}", line
     assert "25.0%" in said
+
+
+def test_a_page_has_the_rules_of_a_turn_in_words_and_its_values_without_brackets() -> None:
+    said = rendered(explanation(TREE)).replace("\n", "")
+    assert '<dt>what it saw</dt><dd><dl class="facts"><div><dt>topics</dt><dd>art, no</dd></div></dl>' in said
+    assert "<strong>feed_ready: idle → scrolling</strong>" in said
+    assert "holds ✓ taken" in said
+    assert "--" not in said
+    seen = parsed(said)
     assert {"table", "pre", "code", "progress", "dl", "h3"} <= {*seen.elements}
 
 

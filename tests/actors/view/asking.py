@@ -11,7 +11,7 @@ import httpx
 from starlette.types import ASGIApp
 
 from actors.view.app import Site
-from actors.view.run_list import RunList
+from actors.view.run_list import RunLine
 from actors.view.server import Guard
 from actors.view.viewed_run import ViewedRun
 
@@ -65,7 +65,7 @@ class Asked:
         assert answer.status_code == 200, answer.text
         return answer.text
 
-    def lines(self) -> RunList:
+    def lines(self) -> list[RunLine]:
         """Return the runs that the page lists."""
         return self.site._lister.lines()
 

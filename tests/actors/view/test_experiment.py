@@ -48,6 +48,6 @@ def test_cells_are_listed_by_condition_and_seed_and_not_by_their_hashes(tmp_path
     for cell in (path / "cells").iterdir():
         (cell / "manifest.json").write_text("{}")
     asked = Asked(path)
-    labels = [line.label for line in asked.lines().runs]
+    labels = [line.label for line in asked.lines()]
     assert asked.json(f"runs/{f'{1:04x}{1:016x}'}")["label"] == f"{LONG}, seed 1"
     assert labels == [*(f"{SHORT}, seed {seed}" for seed in range(1, SEEDS + 1)), f"{LONG}, seed 1"]

@@ -14,6 +14,7 @@ from actors.core.frames import HEAD
 from actors.results.run_record import differing
 from actors.store.followed import Followed
 from actors.store.listing import runs_in
+from actors.view.run_list import differences_of
 from prism.answers import MadeOf
 from tests.actors.view.asking import Asked, copied
 from tests.catalogue import catalogue
@@ -55,7 +56,7 @@ def test_a_journal_that_grows_is_read_on(embedded: Path, tmp_path: Path) -> None
 def test_a_directory_of_any_name_is_listed_and_shown(embedded: Path, tmp_path: Path, name: bytes) -> None:
     copied(embedded, tmp_path, os.fsdecode(name))
     asked = Asked(tmp_path)
-    (line,) = asked.lines().runs
+    (line,) = asked.lines()
     assert line.name == name.decode("utf-8", "backslashreplace")
     assert "alert" not in asked.json(f"runs/{quote(line.name, safe='')}")["head"]
 
@@ -90,7 +91,7 @@ def test_a_journal_of_another_format_is_refused_in_words(embedded: Path, tmp_pat
     assert "does not begin with" in page["head"]
     assert page["read_ticks"] == 0
     assert asked.get("/part/runs/old/moment?tick=0").status_code == 422
-    assert asked.lines().runs[0].state == "damaged"
+    assert asked.lines()[0].state == "damaged"
 
 
 def test_runs_are_listed_from_the_latest_on_and_a_damaged_one_leaves_the_labels_of_the_others(
@@ -104,8 +105,8 @@ def test_runs_are_listed_from_the_latest_on_and_a_damaged_one_leaves_the_labels_
         (tmp_path / "c" / damaged).write_text("{")
         os.utime(tmp_path / "c" / "manifest.json", (1, 1))
         listed = Asked(tmp_path).lines()
-        assert [line.domain for line in listed.runs][:2] == ["social", "social"]
-        assert ([line.name for line in listed.runs], listed.differences) == (["b", "a", "c"], [])
+        assert [line.run.domain for line in listed][:2] == ["social", "social"]
+        assert ([line.name for line in listed], differences_of(listed)) == (["b", "a", "c"], [])
 
 
 def test_kept_inputs_are_labelled_by_their_names_and_never_by_their_hashes() -> None:
@@ -126,7 +127,7 @@ def test_kept_inputs_are_labelled_by_their_names_and_never_by_their_hashes() -> 
 
 @catalogue("path", ["api/runs/nobody", "api/runs/..%2f..", "api/runs/%00", "part/compare?left=a&right=b"])
 def test_a_run_that_is_not_listed_is_not_there(tmp_path: Path, path: str) -> None:
-    assert Asked(tmp_path).lines().runs == []
+    assert Asked(tmp_path).lines() == []
     answer = Asked(tmp_path).get(f"/{path}")
     assert answer.status_code == 404
     assert answer.headers["content-security-policy"]
@@ -160,7 +161,7 @@ def test_one_bad_run_is_one_bad_row(embedded: Path, tmp_path: Path) -> None:
             (run / file).parent.mkdir(exist_ok=True)
             (run / file).write_text(content)
     asked = Asked(tmp_path)
-    rows = {row.name: row for row in asked.lines().runs}
+    rows = {row.name: row for row in asked.lines()}
     assert len(rows) == 1 + len(files) * len(contents)
     assert (rows[good.name].state, len(rows[good.name].figures) > 2) == ("done", True)
     listed = {line.path.name: line for line in runs_in(tmp_path)}

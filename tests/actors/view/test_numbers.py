@@ -20,7 +20,7 @@ from actors.store import followed, record
 from actors.store.followed import COUNTED, Followed
 from actors.store.messages import ticks_of
 from actors.store.rounds import read_rounds
-from actors.view.agent_panel import panel_of
+from actors.view.agent_panel import AgentPanel
 from actors.view.comparison import compare
 from actors.view.viewed_run import ViewedRun
 from prism.config import Config
@@ -125,7 +125,7 @@ def test_an_agent_did_and_asked_what_the_journal_says(asked: Asked, embedded: Pa
         [row for row in found.rows(table) if row["agent"] == agent and row["tick"] <= tick]
         for table in ("updates", "questions")
     )
-    panel = panel_of(*read(asked, embedded.name), agent, tick)
+    panel = AgentPanel(*read(asked, embedded.name), agent, tick)
     moves = [(move.tick, move.trigger, move.from_state, move.to_state, move.source) for move in panel.moves]
     names = ("tick", "trigger", "from_state", "to_state", "source")
     assert moves == [tuple(row[name] for name in names) for row in moved]
@@ -151,7 +151,7 @@ def test_a_question_has_the_answer_of_the_log(live: Path) -> None:
     asked = Asked(live, live.name)
     *_, decided = read_run(live)
     _, tick, agent, trigger, state, source, _, _, latency_s = decided[0][:9]
-    panel = panel_of(*read(asked, live.name), agent, tick + DELIBERATION_TICKS)
+    panel = AgentPanel(*read(asked, live.name), agent, tick + DELIBERATION_TICKS)
     put = next(put for put in panel.questions if (put.question.tick, put.question.trigger) == (tick, trigger))
     assert (put.answer.state, put.answer.source, put.answer.latency_s) == (state, source, latency_s)
     assert put.decided is not None
@@ -211,6 +211,8 @@ def test_forks_differ_from_the_tick_in_which_their_bytes_do(forks: Path) -> None
     sections = asked.part("compare/sections?left=one&right=other")
     for words in ("with a random feed", "The settings that differ", "feed.algorithm", "Sizes of cascades"):
         assert words in sections
+    named = re.findall(r'role="region" aria-label="([^"]*)"', sections)
+    assert len({*named}) == len(named)
 
 
 def test_the_council_says_what_each_nation_proposed_and_why(economy: Path) -> None:
@@ -244,16 +246,16 @@ def test_numbers_of_a_domain_have_its_targets_and_its_real_levels(economy: Path)
 
 
 def test_a_list_has_the_figures_of_the_journal(asked: Asked, embedded: Path) -> None:
-    (line,) = (line for line in asked.lines().runs if line.name == embedded.name)
+    (line,) = (line for line in asked.lines() if line.name == embedded.name)
     kinds = acts_of(embedded)
     posts, _ = read_posts(embedded)
     largest = max(Counter(root for _, _, _, root, _ in posts.values()).values())
-    assert {one.name: one.value for one in line.figures} == {
-        "posts": kinds["publish"],
-        "likes": kinds["like"],
-        "replies": kinds["reply"],
-        "reshares": kinds["reshare"],
-        "largest cascade, posts": largest,
+    assert line.figures == {
+        "posts": f"{kinds['publish']:,}",
+        "likes": f"{kinds['like']:,}",
+        "replies": f"{kinds['reply']:,}",
+        "reshares": f"{kinds['reshare']:,}",
+        "largest cascade, posts": f"{largest:,}",
     }
 
 
