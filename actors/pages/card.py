@@ -7,14 +7,12 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from actors.pages.html import Element, Node, Picture, from_xml, tag
-from actors.pages.style import room_for
+from actors.pages.style import ROOMS
 
 COLUMN = 1140
 """The width of the page's column in pixels; a wider picture is as wide as the window."""
 ROWS_MAX = 60
 """The most rows of a table: it is for reading; `prism export` has all."""
-
-_LEFT_OUT = frozenset({"metadata", "style", "title"})
 
 NAME_LETTERS = 7
 """The letters of a word in the first column that is not to be broken."""
@@ -48,11 +46,8 @@ def chart_of(drawn: Any, table: Table, link: Node | None = None, *, is_wide: boo
     return Chart(title, drawn, reading, table, is_wide)
 
 
-def card(chart: Chart, name: str, size: str) -> Element:
-    """Return a chart as an element of the page.
-
-    `size`: the part of a row that it takes: `third`, `half`, `whole`, or `wide` for a picture that needs all of it.
-    """
+def card(chart: Chart, name: str) -> Element:
+    """Return a chart as an element of the page."""
     drawn = Picture(chart.drawn, name, chart.title)
     frame = scrolled(drawn, chart.title) if chart.is_wide else tag("div", drawn, class_="frame")
     is_broad = chart.is_wide and chart.drawn.width > COLUMN
@@ -62,7 +57,7 @@ def card(chart: Chart, name: str, size: str) -> Element:
         frame,
         tag("figcaption", chart.reading),
         tag("details", tag("summary", "Numbers"), table_of(chart.table, chart.title)),
-        class_=f"card {size} broad" if is_broad else f"card {size}",
+        class_=f"card{' wide' if chart.is_wide else ''}{' broad' if is_broad else ''}",
         id=name,
     )
 
@@ -72,7 +67,10 @@ def as_svg(chart: Picture) -> Element:
     from actors.plots.render import render  # noqa: PLC0415  # altair is an optional package
 
     root = ElementTree.fromstring(render(chart.chart))  # noqa: S314  # made here
-    return picture(root, chart.name, chart.title)
+    attributes = {name: root.attrib[name] for name in ("viewBox", "width", "height")}
+    labelled = {"role": "img", "aria-labelledby": f"{chart.name}-title"}
+    title = tag("title", chart.title, id=f"{chart.name}-title")
+    return Element("svg", {**attributes, **labelled}, (title, *from_xml(root).children))
 
 
 def as_live(chart: Picture) -> Element:
@@ -80,33 +78,6 @@ def as_live(chart: Picture) -> Element:
     from actors.plots.render import live  # noqa: PLC0415  # altair is an optional package
 
     return tag("div", class_="live", role="img", aria_label=chart.title, data_chart=live(chart.chart))
-
-
-def picture(root: ElementTree.Element, name: str, title: str) -> Element:
-    """Return an SVG document as an element whose ids are its own on the page.
-
-    Args:
-        name: the beginning of its ids.
-        title: its content in words, for screen readers.
-    """
-    for element in root.iter():
-        for key, value in list(element.attrib.items()):
-            if key == "id":
-                element.attrib[key] = f"{name}-{value}"
-            elif value.startswith("#") and key.endswith("href"):
-                element.attrib[key] = f"#{name}-{value[1:]}"
-            elif value.startswith("url(#"):
-                element.attrib[key] = f"url(#{name}-{value[5:]}"
-    width, height = (round(float(root.attrib[key])) for key in ("width", "height"))
-    attributes = {
-        "viewBox": root.attrib.get("viewBox", f"0 0 {width} {height}"),
-        "width": str(width),
-        "height": str(height),
-        "role": "img",
-        "aria-labelledby": f"{name}-title",
-    }
-    children = [child for child in from_xml(root).children if isinstance(child, str) or child.name not in _LEFT_OUT]
-    return Element("svg", attributes, (tag("title", title, id=f"{name}-title"), *children))
 
 
 def table_of(table: Table, caption: str, *, is_shown: bool = False, rows_max: int = ROWS_MAX) -> Element:
@@ -135,9 +106,7 @@ def table_of(table: Table, caption: str, *, is_shown: bool = False, rows_max: in
     ]
     heading = tag("caption", caption, class_=None if is_shown else "unseen")
     # The classes of a table: one if its rows have names, and one for the width below which it is a list.
-    columns = zip(*([_text(cell) for cell in row] for row in rows), strict=True) if rows else [()] * len(table.columns)
-    named = zip(table.columns, columns, strict=True)
-    room = room_for((name, cells, at in table.texts or not at) for at, (name, cells) in enumerate(named))
+    room = next((room for columns, room in ROOMS if len(table.columns) >= columns), None)
     is_named = any(len(word) >= NAME_LETTERS for row in rows for word in _text(row[0]).split())
     looks = " ".join([*(["named"] if is_named else []), *([f"room-{room}"] if room else [])]) or None
     drawn = tag("table", heading, tag("thead", head), tag("tbody", *body), class_=looks)

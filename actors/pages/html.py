@@ -68,9 +68,9 @@ def tag(name: str, /, *children: Node | None, **attributes: str | int | float | 
     return Element(name, named, kept)
 
 
-def facts(pairs: Iterable[tuple[str, object]], looks: str = "facts", label: str | None = None) -> Element:
+def facts(pairs: Iterable[tuple[str, Node]], looks: str = "facts", label: str | None = None) -> Element:
     """Return names and values, side by side."""
-    named = (tag("div", tag("dt", name), tag("dd", str(value))) for name, value in pairs)
+    named = (tag("div", tag("dt", name), tag("dd", value)) for name, value in pairs)
     return tag("dl", *named, class_=looks, aria_label=label)
 
 

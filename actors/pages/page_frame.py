@@ -71,18 +71,8 @@ def drawn(section: Section) -> Element:
 
 
 def grid(charts: Sequence[Chart], name: str) -> Element:
-    """Return charts in full rows: the first and most important charts in halves, the others in thirds."""
-    sizes = _sizes(sum(not chart.is_wide for chart in charts))
-    cards = [
-        card(chart, f"{name}-{place}", "wide" if chart.is_wide else next(sizes)) for place, chart in enumerate(charts)
-    ]
-    return tag("div", *cards, class_="charts")
-
-
-def _sizes(charts: int) -> Iterator[str]:
-    """Yield the size of each of so many charts: a whole row for one alone, else halves until the rest are thirds."""
-    halves = {0: 0, 1: 4, 2: 2}[charts % 3]
-    yield from ["whole"] if charts == 1 else ["half"] * halves + ["third"] * (charts - halves)
+    """Return charts side by side, as many in a row as there is room for."""
+    return tag("div", *(card(chart, f"{name}-{place}") for place, chart in enumerate(charts)), class_="charts")
 
 
 def missing(text: str) -> Element:

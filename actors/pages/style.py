@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from prism.palette import DARK, LIGHT
@@ -25,14 +25,8 @@ def _variables(scheme: str, colors: Mapping[str, str]) -> str:
     return " ".join([f"color-scheme: {scheme};", *(f"--{name}: {color};" for name, color in colors.items())])
 
 
-ROOMS: Final = (340, 440, 556, 760, 1140)
-"""The widths, in pixels, below which tables become lists; each table has one of them, or none."""
-LETTER, GAP = 7.9, 14
-"""The widest usual letter of a table and the space behind a cell, in pixels."""
-TEXT_LETTERS, PROSE_LETTERS = 12, 24
-"""The letters of a line in a cell that has several: of a name, and of sentences."""
-PROSE: Final = 40
-"""The letters from which on a text is read as a sentence."""
+ROOMS: Final = ((8, 1000), (6, 760), (4, 556))
+"""`(columns, width)`: a table with so many columns is a list in a box that is narrower, in pixels."""
 
 _TABLES = """
 .scroll { overflow-x: auto; max-width: 100%; container-type: inline-size; }
@@ -63,37 +57,17 @@ _LISTED = """
 
 
 def tables_css() -> str:
-    return _TABLES + "".join(_LISTED.format(width=room - 1, room=room) for room in ROOMS)
-
-
-def room_for(columns: Iterable[tuple[str, Iterable[str], bool]]) -> int | None:
-    """Return the width below which a table is a list, one of `ROOMS`; None for a table that fits anywhere.
-
-    `columns`: of each column its name, its cells, and whether these are texts, which may have several lines.
-    """
-    needed = 0.0
-    for name, cells, is_text in columns:
-        letters = max(map(len, cells), default=0)
-        if is_text:
-            letters = min(letters, PROSE_LETTERS if letters >= PROSE else TEXT_LETTERS)
-        needed += LETTER * max(letters, *map(len, name.split()), 0) + GAP
-    return next((room for room in ROOMS if needed <= room), ROOMS[-1]) if needed > ROOMS[0] else None
+    return _TABLES + "".join(_LISTED.format(width=room - 1, room=room) for _, room in ROOMS)
 
 
 GRID = """
-.charts { display: grid; grid-template-columns: repeat(6, minmax(0, 1fr)); gap: 34px 28px; align-items: start; }
-.card { margin: 0; min-width: 0; grid-column: 1 / -1; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(340px, 100%), 1fr)); gap: 34px 28px;
+  align-items: start; }
+.card { margin: 0; min-width: 0; }
+.card.wide { grid-column: 1 / -1; }
 .frame svg { width: 100%; height: auto; max-width: 580px; }
-@media (min-width: 760px) {
-  .card.third, .card.half { grid-column: span 3; }
-  .card.whole { display: grid; grid-template: auto auto 1fr / minmax(0, 580px) minmax(0, 1fr); column-gap: 28px; }
-  .card.whole h3 { grid-column: 1 / -1; }
-  .card.whole .frame { grid-row: 2 / span 2; }
-  .card.whole > :is(figcaption, details) { grid-column: 2; }
-}
-@media (min-width: 1000px) { .card.third { grid-column: span 2; } }
 """
-"""The rules of the grid of charts: rows of halves and thirds on a desk, one below the other on a phone."""
+"""The rules of the grid of charts."""
 _RULES = """
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
@@ -140,7 +114,8 @@ pre { background: var(--panel); padding: 12px 14px; white-space: pre-wrap; overf
 code, .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.92em; }
 footer { padding: 40px 20px 60px; color: var(--quiet); font-size: 14px; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+svg text { paint-order: stroke; stroke: var(--ground); stroke-linejoin: round; stroke-width: 3px;
+  font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
 @media (max-width: 759px) { .card.wide .scroll { border: 1px solid var(--line); padding: 4px; } }
 @media (max-width: 480px) {
   header, main, footer, nav { padding-left: 16px; padding-right: 16px; }
@@ -156,7 +131,7 @@ svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica
   h2 { margin-top: 26px; }
   h2, h3 { break-after: avoid; }
   .charts { gap: 22px; }
-  .card.third, .card.half { grid-column: span 3; }
+  .charts { grid-template-columns: 1fr 1fr; }
   .card, tr, .figures { break-inside: avoid; }
   .scroll { overflow: visible; }
   .card.wide svg { max-width: 100%; height: auto; }

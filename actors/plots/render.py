@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from typing import Any, Final
-from xml.etree import ElementTree
-from xml.etree.ElementTree import Element
 
 import vl_convert
 
@@ -19,43 +16,24 @@ from prism.palette import DARK, LIGHT
 
 PNG_SCALE: Final = 3.0
 """Pixels of a PNG for each pixel of a chart."""
-HALO: Final = {"paint-order": "stroke", "stroke": LIGHT["ground"], "stroke-linejoin": "round", "stroke-width": "3"}
-"""The attributes of texts: lines do not cross them."""
-OFTEN: Final = 8
-"""A shape that is drawn more often in a group is written once."""
-_PLACE: Final = re.compile(r"translate\(([^,]+),([^)]+)\)")
-_SVG: Final = "{http://www.w3.org/2000/svg}"
+HALO: Final = "paint-order: stroke; stroke: var(--ground); stroke-linejoin: round; stroke-width: 3px"
+"""The style of texts in pictures: lines do not cross them."""
 _NUMBER: Final = re.compile(r"-?\d+\.\d{2,}")
 _COLORS: Final = re.compile("|".join(LIGHT.values()), re.IGNORECASE)
 _ROLES: Final = {color: name for name, color in LIGHT.items()}
 _VARIABLE: Final = re.compile(r"var\(--(\w+)\)")
-_GEOMETRY: Final = frozenset({"d", "transform", "x", "y", "x1", "x2", "y1", "y2"})
-_KEPT: Final = _GEOMETRY | {
-    *("dx", "dy", "fill", "fill-opacity", "font-size", "font-weight", "height", "opacity", "paint-order", "stroke"),
-    *(
-        "stroke-dasharray",
-        "stroke-linecap",
-        "stroke-linejoin",
-        "stroke-opacity",
-        "stroke-width",
-        "text-anchor",
-        "viewBox",
-        "width",
-    ),
-}
-_USUAL: Final = {
-    ("font-weight", "normal"),
-    ("opacity", "1"),
-    ("stroke-dasharray", "1,0"),
-    ("transform", "translate(0,0)"),
-}
+_LEFT_OUT: Final = re.compile(
+    r' (?:(?:class|role|aria-\w+|clip-path|pointer-events|font-family|stroke-miterlimit|text-rendering)="[^"]*"'
+    r'|(?:opacity="1"|font-weight="normal"|stroke-dasharray="1,0"|transform="translate\(0,0\)"))'
+)
+"""The attributes that Vega writes for its own use, or that are as without them."""
+_EMPTY: Final = re.compile(r'<path(?: [^>]*)? (?:class="background"|display="none")[^>]*>(?:</path>)?|<defs>.*?</defs>')
+_TAG: Final = re.compile(r"<[^>]*>")
 _NAMES: Final = ("series", "of")
 _TOLD: Final = ",.4~g"
 _DRAG: Final = "[mousedown, window:mouseup] > window:mousemove!"
 _WHEEL: Final = "wheel![event.ctrlKey]"
 _FONT: Final = "Arial, Liberation Sans, DejaVu Sans, sans-serif"
-_INHERITED: Final = _KEPT - _GEOMETRY - {"dx", "dy", "height", "opacity", "viewBox", "width"}
-"""The attributes that a group may have for all that is in it."""
 
 
 def render(chart: Any, *, has_title: bool = False) -> str:
@@ -69,15 +47,15 @@ def render(chart: Any, *, has_title: bool = False) -> str:
     if not has_title:
         spec.pop("title", None)
     spec["config"] = {**spec.get("config", {}), "background": "transparent"}
-    root = ElementTree.fromstring(vl_convert.vegalite_to_svg(spec).encode())  # noqa: S314  # made here
-    shapes: dict[str, str] = {}
-    _shorten(root, shapes)
-    for outline, name in shapes.items():
-        root.insert(0, Element(f"{_SVG}defs"))
-        root[0].append(Element(f"{_SVG}path", {"id": name, "d": outline}))
-    root.set("font-family", _FONT)
-    ElementTree.register_namespace("", _SVG.strip("{}"))
-    return variables(ElementTree.tostring(root, encoding="unicode"))
+    svg = _EMPTY.sub("", vl_convert.vegalite_to_svg(spec))
+    while (shorter := _TAG.sub(_shortened, svg).replace("<g></g>", "")) != svg:
+        svg = shorter
+    return variables(svg.replace("<svg", f'<svg font-family="{_FONT}"', 1))
+
+
+def _shortened(tag: re.Match[str]) -> str:
+    """Return a tag without what is of no use, and with numbers of one digit."""
+    return _NUMBER.sub(lambda found: f"{float(found[0]):.1f}".removesuffix(".0"), _LEFT_OUT.sub("", tag[0]))
 
 
 def live(chart: Any) -> str:
@@ -153,7 +131,8 @@ def variables(svg: str) -> str:
 def plain(svg: str, *, dark: bool = False) -> str:
     """Return an SVG document with the colours of a theme in place of variables: for a file of its own."""
     colors = DARK if dark else LIGHT
-    return _VARIABLE.sub(lambda found: colors[found.group(1)], svg)
+    styled = svg.replace(">", f"><style>text {{ {HALO} }}</style>", 1)
+    return _VARIABLE.sub(lambda found: colors[found.group(1)], styled)
 
 
 def as_files(svg: str) -> dict[str, bytes]:
@@ -170,62 +149,3 @@ def dark(chart: Any) -> Any:
     """Return a chart in the dark theme: for a dark notebook, or slides."""
     spec = _COLORS.sub(lambda found: DARK[_ROLES[found.group().lower()]], json.dumps(chart.to_dict()))
     return type(chart).from_dict(json.loads(spec))
-
-
-def _shorten(parent: Element, shapes: dict[str, str]) -> None:
-    """Leave out what Vega writes for its own use, and say once what many elements share."""
-    for child in list(parent):
-        if _local(child) in {"defs", "clipPath"} or _is_empty(child):
-            parent.remove(child)
-            continue
-        _shorten(child, shapes)
-        if _local(child) == "g" and not len(child):
-            parent.remove(child)
-    if _local(parent) == "text":
-        parent.attrib.update(HALO)
-    for key, value in list(parent.attrib.items()):
-        if key not in _KEPT or (key, value) in _USUAL:
-            del parent.attrib[key]
-        elif key in _GEOMETRY:
-            parent.attrib[key] = _NUMBER.sub(lambda found: f"{float(found.group()):.1f}".removesuffix(".0"), value)
-    if _local(parent) == "g":
-        _unwrap(parent)
-        _share(parent, shapes)
-
-
-def _unwrap(group: Element) -> None:
-    """Put what is in groups without attributes in their place."""
-    for place, child in reversed(list(enumerate(group))):
-        if _local(child) == "g" and not child.attrib:
-            group[place : place + 1] = list(child)
-
-
-def _share(group: Element, shapes: dict[str, str]) -> None:
-    """Move the attributes that all children have to the group, and write shapes that are drawn often once."""
-    children = list(group)
-    for key in sorted(_INHERITED & children[0].attrib.keys()) if len(children) > 1 else ():
-        value = children[0].attrib[key]
-        if all(child.attrib.get(key) == value for child in children):
-            group.set(key, value)
-            for child in children:
-                del child.attrib[key]
-    drawn = Counter(child.get("d", "") for child in children)
-    for child in children:
-        if drawn[outline := child.get("d", "")] > OFTEN and outline:
-            child.tag = f"{_SVG}use"
-            child.set("href", f"#{shapes.setdefault(child.attrib.pop('d'), f's{len(shapes)}')}")
-            if at := _PLACE.fullmatch(child.attrib.get("transform", "")):
-                del child.attrib["transform"]
-                child.set("x", at[1])
-                child.set("y", at[2])
-
-
-def _is_empty(element: Element) -> bool:
-    attributes = element.attrib
-    if attributes.get("display") == "none" or attributes.get("class") == "background":
-        return True
-    return _local(element) == "path" and not attributes.get("d")
-
-
-def _local(element: Element) -> str:
-    return str(element.tag).removeprefix(_SVG)

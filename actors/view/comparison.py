@@ -11,8 +11,10 @@ import msgspec
 from actors.core.errors import RunDirectoryError
 from actors.core.messages import Message
 from actors.explain.path import event_of
-from actors.pages.html import Node, tag
-from actors.pages.words import plural
+from actors.explain.tree import plain
+from actors.factory.domains import show_of
+from actors.pages.html import Node, facts, tag
+from actors.pages.words import plural, text_of
 from actors.store.followed import Followed
 from actors.view.viewed_run import ViewedRun
 from prism.agents import Question, Update
@@ -54,13 +56,16 @@ def comparison_part(left: ViewedRun, right: ViewedRun) -> list[Node]:
         return [tag("h2", same if found.compared else "There is no tick that both runs have.", id="first")]
     for run in runs:
         run.know_people()
-    contents = [_content(each).splitlines(keepends=True) for each in found.messages]
+    fields = [_fields(run, message) for run, message in zip(runs, found.messages, strict=True)]
     sides = []
     for at, (run, message) in enumerate(zip(runs, found.messages, strict=True)):
-        marked = [line if line in contents[1 - at] else tag("mark", line) for line in contents[at]]
+        other = fields[1 - at]
+        shown: dict[str, Node] = {
+            name: value if other.get(name) == value else tag("mark", value) for name, value in fields[at].items()
+        }
         link = tag("a", run.label, href=f"#/run/{quote(run.name, safe='')}?tick={found.first}")
-        text = tag("pre", *marked, tabindex=0) if marked else None
-        sides.append(tag("div", tag("h3", link), tag("p", _words(message, run.called) or "the tick ends"), text))
+        said = tag("p", _words(message, run.called) or "the tick ends")
+        sides.append(tag("div", tag("h3", link), said, facts(shown.items()) if shown else None))
     before = f"The {plural(found.first, 'tick')} before are the same, to the byte. " if found.first else ""
     told = (
         f"{before}In that tick {plural(found.place, 'message')} {'is' if found.place == 1 else 'are'} the same. Then:"
@@ -88,8 +93,13 @@ def _words(message: Message | None, called: Callable[[int], str]) -> str:
     return f"{called(message.agent)}{told}"
 
 
-def _content(message: Message | None) -> str:
+def _fields(run: ViewedRun, message: Message | None) -> dict[str, str]:
+    """Return the fields of a message in words, and those of what it is about; the sentence has tick and agent."""
     if message is None:
-        return ""
-    fields: dict[str, Any] = {name: getattr(message, name) for name in message.__struct_fields__}
-    return msgspec.json.format(msgspec.json.encode(fields, enc_hook=str)).decode()
+        return {}
+    names = [name for name in message.__struct_fields__ if name not in ("tick", "agent")]
+    fields: dict[str, Any] = {name: plain(getattr(message, name)) for name in names}
+    context = fields.pop("context", None)
+    if context is not None and run.opened is not None:
+        fields |= show_of(run.opened.config).seen(context)
+    return {name.replace("_", " "): text_of(value) for name, value in fields.items() if value not in (None, "")}
