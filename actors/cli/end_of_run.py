@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+import msgspec
+from rich.console import RenderableType
 from rich.text import Text
 
-from actors.cli.render import line, table
+from actors.cli.render import line, parts_of, table
 from actors.core.phase import DONE, DONE_WITH_FALLBACKS
-from actors.display.sparkline import blocks
 from actors.display.words import amount_of, duration, usd
 from actors.pages.sharing_words import interval, is_far
 from actors.runs.summary import Summary
-from actors.store.rounds import ROUNDS
 from prism.distribution import SIZE_TOTALS
 from prism.llm import OracleStatistics
 from prism.sharing.summary import SharingSummary
 from prism.show import Show
 from prism.wording import counted
 
-BAR_WIDTH = 24
-LONGEST_GROUP = 5
-TOLD = ("feed", "behaviour", "margins", "homophily", *SIZE_TOTALS)
-"""The entries of a world of feeds that are shown elsewhere: in a table, the beginning or the first sentence."""
-IDS = ("root_post",)
-"""The entries that are ids: they are looked up elsewhere, so they have no commas."""
+TOLD = (
+    *("in_words", "digest", "status", "stopped_by", "ticks", "rounds", "not_as_configured", "no_effect"),
+    *("cascade_sizes", *SIZE_TOTALS),
+)
+"""The fields that are told elsewhere: above, below, or in the first sentence."""
 TOTALS_MAX = 10
 """The most totals that are shown without details."""
-INTERVENTIONS_MAX = 12
-"""The most interventions that are listed."""
-WORTH_A_LINE = 0.005
-"""The least difference of a share of an option that is shown: half a point."""
 
 
 def parts_of_end(summary: Summary, directory: str, show: Show, *, details: bool = False) -> Iterator[RenderableType]:
@@ -54,17 +45,20 @@ def parts_of_end(summary: Summary, directory: str, show: Show, *, details: bool 
     yield _status(summary)
     yield from _resumed(summary)
     yield ""
-    numbers = {name: value for name, value in summary.world.items() if isinstance(value, int | float) and value}
-    numbers = {name: value for name, value in numbers.items() if name not in TOLD}
-    levels = {name: value for name, value in numbers.items() if isinstance(value, float)}
     if details:
-        yield from _details(summary, directory, show, [*levels])
+        yield from _details(summary)
     else:  # first what the configuration asks to be measured
-        totals = [*levels.items(), *((name, n) for name, n in numbers.items() if name not in levels)]
-        yield _world(dict(totals[:TOTALS_MAX]), show)
+        numbers = {
+            name: n for name, n in summary.world.items() if isinstance(n, int | float) and n and name not in TOLD
+        }
+        ordered = sorted(numbers.items(), key=lambda each: isinstance(each[1], int))
+        rows = [(show.named(name).name, f"{n:,.6g}" if isinstance(n, float) else n) for name, n in ordered[:TOTALS_MAX]]
+        yield table(("", ""), rows)
     if summary.crashes:
         crashes = "1 crash" if summary.crashes == 1 else f"{summary.crashes:,} crashes"
         yield line(f"{crashes}, {counted(summary.agents_quarantined, 'agent')} quarantined", "bold red")
+    if summary.sharing is not None:
+        yield from _sharing(summary.sharing)
     if summary.llm is not None:
         yield from _model(summary.llm)
     yield from ("", *_end(summary, directory if details else f"{directory}; all figures: --details"))
@@ -95,82 +89,21 @@ def _resumed(summary: Summary) -> Iterator[str]:
             yield f"{counted(summary.ticks_replayed, 'tick')} done again"
 
 
-def _details(summary: Summary, directory: str, show: Show, levels: Sequence[str]) -> Iterator[RenderableType]:
-    """Yield the tables of everything that was counted."""
-    counts: dict[str, Mapping[Any, int]] = {
-        "agents by state": summary.agents_by_state,
-        "transitions by trigger": summary.transitions_by_trigger,
-        "decisions by source": summary.decisions_by_source,
-        "turns without a transition": summary.unmoved_by_source,
-        "fallbacks by reason": summary.fallbacks_by_reason,
-    }
-    if summary.llm is not None:
-        counts |= {"decisions by method": summary.decisions_by_method, "model calls by outcome": summary.llm.calls}
-    for title, each in counts.items():
-        if total := sum(each.values()):
-            shares = [
-                (name, count, f"{count / total:.1%}", Text("█" * round(count / total * BAR_WIDTH), style="cyan"))
-                for name, count in each.items()
-                if count
-            ]
-            yield table(("", ">", ">", ""), shares, title)
-    if summary.sharing is not None:
-        yield from sharing_parts(summary.sharing)
-    yield from _realised(summary.world)
-    paths = read_paths(Path(directory, ROUNDS), levels)
-    told = (*paths, *TOLD)
-    yield _world({name: value for name, value in summary.world.items() if name not in told}, show, "world")
-    if paths:
-        rounds = min(map(len, paths.values()))
-        marked = [each.round - 1 for each in summary.interventions if each.round <= rounds]
-        yield Sparklines({show.named(name).name: path for name, path in paths.items()}, marked)
-    if summary.interventions:
-        rows = [
-            (
-                f"round {each.round:,}, tick {each.tick:,}",
-                each.kind,
-                each.what + ("" if each.reactions is None else f" ({counted(each.reactions, 'reaction')})"),
-            )
-            for each in summary.interventions[:INTERVENTIONS_MAX]
-        ]
-        yield table(("", "", ""), rows, "interventions")
-        if (more := len(summary.interventions) - INTERVENTIONS_MAX) > 0:
-            yield f" and {more:,} more, in summary.json"
+def _details(summary: Summary) -> Iterator[RenderableType]:
+    """Yield everything that was counted, as summary.json has it, without what is told above or is empty."""
+    fields = msgspec.json.decode(summary.to_json())
+    yield from parts_of({name: value for name, value in fields.items() if value and name not in TOLD})
 
 
-def _world(world: Mapping[str, Any], show: Show, title: str | None = None) -> RenderableType:
-    """Return a line for each number or group of numbers; a longer group is a distribution, which summary.json has."""
-    rows = []
-    for name, value in world.items():
-        if isinstance(value, Mapping):
-            if len(value) > LONGEST_GROUP:
-                continue
-            parts = ((key, f"{number}" if key in IDS else f"{number:,}") for key, number in value.items())
-            rows.append((show.named(name).name, ", ".join(f"{key.replace('_', ' ')} {text}" for key, text in parts)))
-        elif value:
-            rows.append((show.named(name).name, f"{value:,.6g}" if isinstance(value, float) else f"{value:,}"))
-    return table(("", ""), rows, title)
-
-
-def _realised(world: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """Yield the real figures of feeds and people beside the configured ones; nothing in a domain without feeds."""
-    if "behaviour" not in world:
+def _sharing(sharing: SharingSummary) -> Iterator[str]:
+    """Yield the audited error of judgements that questions have shared."""
+    if sharing.divergence is None:
+        yield "sharing: no audits: the error of sharing is not known (oracle.sharing.audit)"
         return
-    feed, behaviour = world["feed"], world["behaviour"]
-    share, length = feed["out_of_network"], feed["length"]
-    rows = [
-        ("out-of-network share", f"{share['realised']:.1%}", f"{share['configured']:.1%}"),
-        ("posts in a feed", f"{length['realised']:.2f}", f"at most {length['configured']:g}"),
-        ("engagement per post seen", f"{behaviour['engagement_per_post_seen']:.4f}", ""),
-        ("actions per person and day", f"{behaviour['actions_per_person_day']:.3f}", ""),
-    ]
-    yield table(("", ">realised", ">configured"), rows, "feeds and people")
-    stays = []
-    for state, spent in behaviour["time_by_state"].items():
-        stay = behaviour["dwell"].get(state, {})
-        names = ("mean_minutes", "median_minutes", "p90_minutes")
-        stays.append((state, f"{spent:.1%}", *(f"{stay[name]:,.1f} min" for name in names if name in stay)))
-    yield table(("", ">share", ">stay: mean", ">median", ">p90"), stays, "time by state")
+    bits = interval(sharing.divergence, 4, "too few audits")
+    yield f"sharing: divergence from individual judgements {bits} bits"
+    if is_far(sharing):
+        yield "that is far: the model judges by more than the fields of archetypes (docs/language-models.md)"
 
 
 def _model(llm: OracleStatistics) -> Iterator[str]:
@@ -196,76 +129,3 @@ def _end(summary: Summary, directory: str) -> Iterator[str]:
         yield f"the engine waited {found.waited_s:,.1f} s for the others, received {received} and sent {sent}"
     yield f"digest {summary.digest}"
     yield f"files in {directory}"
-
-
-def sharing_parts(sharing: SharingSummary) -> Iterator[RenderableType]:
-    """Yield the counts of shared judgements, and their audited error."""
-    rows = [
-        ("asked for all", sharing.asked_for_all, counted(sharing.archetypes, "archetype")),
-        ("shared", sharing.shared, f"{sharing.questions_per_call:,.1f} questions a call"),
-        ("audited", sharing.audited, "asked by themselves as well"),
-    ]
-    if sharing.calls > sharing.asked_for_all + sharing.audited:
-        rows.append(("model calls", sharing.calls, "a judgement is counted from several answers"))
-    yield table(("", ">", ""), rows, "shared judgements")
-    if sharing.divergence is None:
-        yield "  no audits: the error of sharing is not known (oracle.sharing.audit)"
-        return
-    yield f"  divergence from individual judgements: {interval(sharing.divergence, 4, 'too few audits')} bits"
-    if is_far(sharing):
-        yield "  that is far: the model judges by more than the fields of archetypes (docs/language-models.md)"
-    for shares in sharing.shares:
-        for option, right in shares.corrected.items():
-            shared = shares.shared[option]
-            is_outside = right.low is not None and right.high is not None and not right.low <= shared <= right.high
-            if is_outside and abs(shared - right.mean) >= WORTH_A_LINE:
-                yield f"  {shares.trigger} {option}: {shared:.3f} shared, {interval(right, 3)} individually"
-
-
-OTHER_COLUMNS = 60
-"""Columns of the terminal beside the blocks."""
-WIDTHS = (10, 60)
-"""The fewest and the most blocks in a line; with more rounds, each block is the mean of several."""
-
-
-def read_paths(series: Path, names: Iterable[str]) -> dict[str, list[float]]:
-    """Return `{column: its numbers by row}` of the columns that the file has; nothing if there is no file."""
-    if not series.is_file():
-        return {}
-    try:
-        with series.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-        return {name: [float(row[name]) for row in rows] for name in names if rows and name in rows[0]}
-    except (OSError, TypeError, ValueError, csv.Error):  # a damaged row; the rest of the summary is shown all the same
-        return {}
-
-
-class Sparklines:
-    """A table of numbers: the first, the last, the lowest and the highest value of each, and its sparkline.
-
-    Args:
-        paths: `{name: its numbers}`, each at least one.
-        marked: the places in them, from 0 on, at which an intervention happened: they are marked below the lines.
-    """
-
-    def __init__(self, paths: Mapping[str, Sequence[float]], marked: Sequence[int] = ()) -> None:
-        self._paths = paths
-        self._marked = marked
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the table, at most as wide as the terminal."""
-        least, most = WIDTHS
-        width = min(max(options.max_width - OTHER_COLUMNS, least), most)
-        rows: list[Sequence[str | Text]] = []
-        for name, values in self._paths.items():
-            first, *others = (
-                f"{number:,.2f}" if abs(number) < 1000 else f"{number:,.0f}"
-                for number in (values[0], values[-1], min(values), max(values))
-            )
-            rows.append((name, first, Text(blocks(values, width)), *others))
-        if self._marked:
-            count = min(width, length := max(map(len, self._paths.values())))
-            marked = {next(at for at in range(count) if place < (at + 1) * length // count) for place in self._marked}
-            sign = "^" if options.ascii_only else "▲"
-            rows.append(("interventions", "", Text("".join(sign if at in marked else " " for at in range(count)))))
-        yield table(("", ">first", "", ">last", ">lowest", ">highest"), rows, "path over the rounds")

@@ -1,7 +1,7 @@
 """The one renderer of results: a command computes a record, and `show` prints it.
 
 With `--json` a record is printed as JSON. For a person it is printed as the parts of its view: lines and tables. A
-command without a view of its own gets one from the names of the record's fields, of which the last word is the unit.
+command without a view of its own gets one from the names of the record's fields, which have the unit as a word.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -22,13 +22,19 @@ from prism.quoting import printable
 
 NONE: Final = "-"
 """The cell of a value that there is not."""
+IDS: Final = ("root_post", "seed")
+"""The names of numbers that are looked up elsewhere, so they have no commas."""
+BAR_WIDTH: Final = 24
+NEXT_LINE: Final = "\n"
+SHORT_MAX: Final = 5
+"""The most values of a mapping that stand on one line."""
 UNITS: Final[Mapping[str, Callable[[float], str]]] = {
-    "s": duration,
+    "s": lambda number: f"{number:.3f} s" if 0 < number < 10 else duration(number),
     "bytes": amount_of,
     "usd": usd,
     "share": "{:.1%}".format,
 }
-"""`{last word of a name: how its numbers are shown}`."""
+"""`{word of a name: how its numbers are shown}`."""
 
 View = Callable[[], Iterable[RenderableType]]
 
@@ -81,48 +87,79 @@ def _tree(record: Any) -> Any:
     return msgspec.json.decode(msgspec.json.encode(record, enc_hook=str))
 
 
-def parts_of(record: Any, title: str | None = None) -> Iterator[RenderableType]:
-    """Yield the lines and tables of a tree: names with their values, then a table for each list of records."""
-    if not isinstance(record, Mapping):
-        rows = record if isinstance(record, list) else [record]
-        if rows and all(isinstance(row, Mapping) for row in rows):
-            names = list(dict.fromkeys(name for row in rows for name in row))
-            are_numbers = {name: all(isinstance(row.get(name), int | float | None) for row in rows) for name in names}
-            columns = [f"{'>' if are_numbers[name] else ''}{_words(name)}" for name in names]
-            yield table(columns, [[told(row.get(name), name) for name in names] for row in rows], title)
-        else:
-            yield from map(told, rows)
+def parts_of(record: Any, title: str = "") -> Iterator[RenderableType]:
+    """Yield the parts of a tree: names with their values, then a table for each mapping or list inside it."""
+    if isinstance(record, Mapping) and record and all(map(_is_row, record.values())):
+        record = [{" ": name, **row} for name, row in record.items()]
+    if isinstance(record, Mapping):
+        below = {name: value for name, value in record.items() if value and _has_parts(name, value)}
+        plain = {name: value for name, value in record.items() if name not in below}
+        if plain and "_by_" in title:
+            yield _shares(plain, _words(title))
+        elif plain:
+            yield table(("", ""), [(_words(name), told(value, name)) for name, value in plain.items()], _words(title))
+        for name, value in below.items():
+            yield from parts_of(value, name)
         return
-    nested = {name: value for name, value in record.items() if isinstance(value, Mapping | list) and value}
-    listed = {name for name, value in nested.items() if isinstance(value, list) and not isinstance(value[0], Mapping)}
-    plain = {name: value for name, value in record.items() if name not in nested or name in listed}
-    if title:
-        yield Text(title, style="bold")
-    if plain:
-        yield facts((_words(name), told(value, name)) for name, value in plain.items())
-    for name, value in nested.items():
-        if name not in listed:
-            yield from parts_of(value, _words(name))
+    rows = record if isinstance(record, list) else [record]
+    if not _is_table(rows):
+        yield from map(told, rows)
+        return
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    are_numbers = {name: all(isinstance(row.get(name), int | float | None) for row in rows) for name in names}
+    columns = [f">{_words(name).replace(' ', NEXT_LINE)}" if are_numbers[name] else _words(name) for name in names]
+    yield table(columns, [[told(row.get(name), name) for name in names] for row in rows], _words(title))
+
+
+def _has_parts(name: str, value: Any) -> bool:
+    """Return whether a value has a table of its own: a list of mappings, or a mapping that is long or of shares."""
+    is_short = isinstance(value, Mapping) and len(value) <= SHORT_MAX and _is_row(value)
+    return _is_table(value) and (not is_short or "_by_" in name)
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, list) and all(isinstance(row, Mapping) for row in value))
+
+
+def _is_row(value: Any) -> bool:
+    """Return whether a value is a mapping of plain values."""
+    return isinstance(value, Mapping) and bool(value) and not any(map(_is_table, value.values()))
+
+
+def _shares(counts: Mapping[str, Any], title: str) -> RenderableType:
+    """Return the parts of a whole, each with its share and a bar."""
+    whole = sum(counts.values()) or 1
+    bars = {name: Text("█" * round(count / whole * BAR_WIDTH), style="cyan") for name, count in counts.items()}
+    rows = [
+        (name, count if isinstance(count, int) else "", f"{count / whole:.1%}", bars[name])
+        for name, count in counts.items()
+        if count
+    ]
+    return table(("", ">", ">", ""), rows, title)
 
 
 def _words(name: str) -> str:
     """Return a field's name in words, without its unit."""
     *words, last = name.split("_")
-    return " ".join(words if words and last in UNITS and last != "share" else [*words, last])
+    kept = words if words and last in UNITS and last != "share" else [*words, last]
+    return " ".join(word for word in kept if word != "s")
 
 
 def told(value: Any, name: str = "") -> str:
-    """Return a value as a text, a number in the unit that is the last word of its name."""
-    if value is None or value == []:
+    """Return a value as a text, a number in the unit that its name has."""
+    if value is None or value in ([], {}):
         return NONE
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int | float) and (unit := UNITS.get(name.rpartition("_")[2])) is not None:
+    unit = next((UNITS[word] for word in name.split("_")[::-1] if word in UNITS), None)
+    if isinstance(value, int | float) and unit is not None:
         return unit(value)
     if isinstance(value, int):
-        return f"{value:,}"
+        return f"{value}" if name in IDS else f"{value:,}"
     if isinstance(value, float):
         return f"{value:z.4g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{_words(inner)} {told(each, inner)}" for inner, each in value.items())
     return ", ".join(told(each, name) for each in value) if isinstance(value, list) else str(value)
 
 
@@ -131,29 +168,23 @@ def line(text: str, style: str = "") -> Text:
     return Text(printable(text), style=style)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> RenderableType:
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> RenderableType:
     """Return a table whose texts are data.
 
     Args:
-        columns: their names, `>` before that of a column of numbers, which is to the right and never broken. Without
-            any name the table has no head.
+        columns: their names, `>` before that of a column of numbers, which is to the right and never broken. Nor is
+            the column " ", of the names of the rows. Without any name the table has no head.
         rows: texts, or values that are shown as `told` shows them.
     """
-    made = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=None,
-        header_style="bold",
-        pad_edge=False,
-        show_header=any(name.strip(">") for name in columns),
-    )
+    is_headed = any(name.strip("> ") for name in columns)
+    made = Table(box=None, header_style="bold", pad_edge=False, show_header=is_headed)
     for name in columns:
         is_number = name.startswith(">")
-        made.add_column(name.lstrip(">"), justify="right" if is_number else "left", no_wrap=is_number, overflow="fold")
+        is_fixed = is_number or name == " "
+        made.add_column(name.lstrip(">"), justify="right" if is_number else "left", no_wrap=is_fixed, overflow="fold")
     for row in rows:
         made.add_row(*(cell if isinstance(cell, Text) else Text(printable(told(cell))) for cell in row))
-    return made
+    return Group(Text(title, style="bold"), made) if title else made
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> Table:

@@ -89,7 +89,7 @@ def run_and_report(run: Run, observed: Observation, *, details: bool = False) ->
         )
         going_on = f"prism resume {path}{raised}"
     show(
-        {"directory": path, "next": going_on, **msgspec.structs.asdict(summary)},
+        {"directory": path, "next": going_on, **msgspec.json.decode(summary.to_json())},
         lambda: parts_of_end(summary, printable(str(path)), show_of(run.config), details=details),
         brief=summary.digest,
         is_narrow=True,

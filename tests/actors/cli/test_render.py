@@ -23,10 +23,20 @@ class Found(msgspec.Struct):
     is_good: bool
     size_bytes: int
     cells: list[Cell]
-    counts: dict[str, int]
+    size: dict[str, float]
+    likes_by_party: dict[str, int]
+    stays: dict[str, dict[str, float]]
 
 
-FOUND = Found(Path("a\x1b"), True, 3 * 2**20, [Cell("x", 62.0, 0.25), Cell("y", 1.0, None)], {"likes": 1234})
+FOUND = Found(
+    Path("a\x1b"),
+    True,
+    3 * 2**20,
+    [Cell("x", 62.0, 0.25), Cell("y", 1.0, None)],
+    {"mean": 1.5, "most": 4.0},
+    {"left": 1234, "right": 411},
+    {"idle": {"ticks": 2.0, "sd": 0.5}, "away": {"ticks": 3.0, "sd": 1.0}},
+)
 
 
 def test_a_record_without_a_view_is_shown_by_its_fields_and_their_units(capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,12 +45,19 @@ def test_a_record_without_a_view_is_shown_by_its_fields_and_their_units(capsys: 
         ["file", r"a\x1b"],
         ["is", "good", "yes"],
         ["size", "3", "MiB"],
+        ["size", "mean", "1.5,", "most", "4"],
         ["cells"],
-        ["name", "wall", "fallback", "share"],
+        ["fallback"],
+        ["name", "wall", "share"],
         ["x", "1", "min", "02", "s", "25.0%"],
-        ["y", "1", "s", "-"],
-        ["counts"],
-        ["likes", "1,234"],
+        ["y", "1.000", "s", "-"],
+        ["likes", "by", "party"],
+        ["left", "1,234", "75.0%", "█" * 18],
+        ["right", "411", "25.0%", "█" * 6],
+        ["stays"],
+        ["ticks", "sd"],
+        ["idle", "2", "0.5"],
+        ["away", "3", "1"],
     ]
 
 
@@ -67,5 +84,7 @@ def test_a_record_is_json_or_one_line_where_that_is_asked_for(
             {"name": "x", "wall_s": 62.0, "fallback_share": 0.25},
             {"name": "y", "wall_s": 1.0, "fallback_share": None},
         ],
-        "counts": {"likes": 1234},
+        "size": {"mean": 1.5, "most": 4.0},
+        "likes_by_party": {"left": 1234, "right": 411},
+        "stays": {"idle": {"ticks": 2.0, "sd": 0.5}, "away": {"ticks": 3.0, "sd": 1.0}},
     }
