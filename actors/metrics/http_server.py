@@ -13,8 +13,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from actors.http.connection import ServerOptions
-from actors.http.server import Server, address_of, listen
+from actors.http.server import Server, ServerOptions, address_of, listen
 from actors.metrics.access import read_credentials, read_tls
 from prism.config import MetricsConfig
 

@@ -19,8 +19,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from actors.http.connection import ServerOptions
-from actors.http.server import Server, address_of, listen
+from actors.http.server import Server, ServerOptions, address_of, listen
 from actors.logs.setup import logging_to
 from actors.view.app import Site
 

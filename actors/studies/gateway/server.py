@@ -22,8 +22,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from actors.factory.oracle_backends import check_models, make_model
-from actors.http.connection import ServerOptions
-from actors.http.server import Server, address_of, listen
+from actors.http.server import Server, ServerOptions, address_of, listen
 from actors.logs.setup import logging_to
 from actors.studies.gateway.broker import Broker, Service
 from actors.studies.gateway.place import GatewayPlace, GatewayStatistics, Limits, servers_key, service_name

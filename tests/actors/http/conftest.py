@@ -9,8 +9,7 @@ from contextlib import ExitStack, closing
 import pytest
 from starlette.types import ASGIApp
 
-from actors.http.connection import ServerOptions
-from actors.http.server import Server, listen
+from actors.http.server import Server, ServerOptions, listen
 from tests.actors.http.support import OPTIONS, Serve, site
 
 

@@ -17,8 +17,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from actors.http.connection import ServerOptions
-from actors.http.server import Server
+from actors.http.server import Server, ServerOptions
 from tests.patience import HANG_S
 
 OPTIONS = ServerOptions(name="test", always=frozenset({"/probe"}))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from structlog.typing import EventDict
 
-from actors.http.connection import ServerOptions
+from actors.http.server import ServerOptions
 from tests.actors.http.support import OPTIONS, Serve, ask, context_of, send, until
 from tests.patience import HANG_S
 
