@@ -7,13 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import ClassVar
 
 import click
 from msgspec.structs import asdict
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import Markdown, MarkdownElement, TableElement
-from rich.table import Table
+from rich.markdown import Markdown
 
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.experiment_plan import asked_together, run_s
@@ -113,29 +110,12 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | 
     named = [CONFIGURATION, PAGE, RESULT] if result.is_reported else [PAGE, RESULT]
     # A file has no width to draw tables in.
     page = page_of(made, result)
-    shown = WrappedMarkdown(page) if unwrapped_console().is_terminal else page.rstrip()
+    shown = Markdown(page) if unwrapped_console().is_terminal else page.rstrip()
     show({"directory": place, **asdict(result)}, lambda: [shown, f"written to {place}: {', '.join(named)}"])
     if not result.is_reported:
         why = f": {'; '.join(reasons(result.steps))}" if output.is_quiet else "; what it lacks stands above"
         say(f"{path}: no fit is reported{why}", level="warning")
         sys.exit(EXIT_THRESHOLD)
-
-
-class WrappedTable(TableElement):
-    """A table that wraps the texts of narrow cells and cuts none."""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the table."""
-        for part in super().__rich_console__(console, options):
-            for column in part.columns if isinstance(part, Table) else ():
-                column.overflow = "fold"
-            yield part
-
-
-class WrappedMarkdown(Markdown):
-    """A page in Markdown for the terminal."""
-
-    elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "table_open": WrappedTable}
 
 
 @contextmanager

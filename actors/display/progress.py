@@ -33,12 +33,10 @@ LOOK_EVERY_S = 1.0
 """The time between two looks at the world."""
 SLOW_S = 10.0
 """The p95 of the latency that is too long, as a wait of that time makes a run wait for its oracle."""
-STANDS_AFTER_S = 1.0
-"""A tick with open questions that lasts this long probably waits for them: the display says that the clock stands."""
 
 
 class Pace:
-    """The pace of a run: its rates, and the time for which its clock has stood.
+    """The pace of a run: its rates, and the time of its phase.
 
     Args:
         read: returns the progress now.
@@ -48,7 +46,7 @@ class Pace:
     def __init__(self, read: Callable[[], Progress], clock: Callable[[], float] = perf_counter) -> None:
         self._read = read
         self._clock = clock
-        self._begun = self._moved = self._changed = clock()
+        self._begun = self._changed = clock()
         self._phase: Phase | None = None
         self._latest: deque[tuple[float, int, int]] = deque()
         """`(time, ticks, transitions)` of the latest calls, the oldest first."""
@@ -62,8 +60,6 @@ class Pace:
     def now(self) -> Progress:
         """Return the progress now, and update the rates."""
         progress, moment = self._read(), self._clock()
-        if self._latest and progress.tick != self._latest[-1][1]:
-            self._moved = moment
         if self._first is None or progress.is_replaying or self._was_replaying:
             # Ticks that are done again do not count for the pace: they are much faster, because no question is asked.
             self._begun_ticks, self._was_replaying = moment, progress.is_replaying
@@ -98,12 +94,6 @@ class Pace:
             return None  # the wait has no known end
         done = progress.tick - (self._first or 0)
         return (self._clock() - self._begun_ticks) * (progress.ticks - progress.tick) / done if done else None
-
-    def stands_s(self, progress: Progress) -> float | None:
-        """Return the seconds for which the clock has stood with open questions; None if it moves or has no question."""
-        stands_s = self._clock() - self._moved
-        is_open = progress.oracle_queue + progress.oracle_in_flight > 0
-        return stands_s if is_open and stands_s >= STANDS_AFTER_S else None
 
 
 async def show_progress(read: Callable[[], Progress]) -> None:
@@ -155,7 +145,6 @@ def facts(progress: Progress, pace: Pace) -> dict[str, Any]:
         "oracle_asked": progress.oracle_in_flight,
         "fallbacks": progress.fallbacks,
         "cost_usd": progress.cost_usd,
-        "clock_stands_s": pace.stands_s(progress),
         "waiting_for_oracle_s": progress.waiting_for_oracle_s,
         "outage_reason": progress.outage_reason or None,
         "agents_by_state": {state: count for state, count in progress.agents_by_state.items() if count},
@@ -167,7 +156,6 @@ def facts(progress: Progress, pace: Pace) -> dict[str, Any]:
 def line(progress: Progress, pace: Pace) -> str:
     """Return the progress as one plain line."""
     rates = f"{pace.ticks_per_s:.0f} ticks/s {pace.transitions_per_s:.0f} transitions/s"
-    stands_s = _stands_s(progress, pace)
     states = " ".join(f"{state}={count}" for state, count in progress.agents_by_state.items() if count)
     return (
         f"tick {progress.tick}/{progress.ticks} ({share(progress.tick, progress.ticks)})"
@@ -176,7 +164,6 @@ def line(progress: Progress, pace: Pace) -> str:
         f" | {REPLAYING if progress.is_replaying else rates}"
         f" | oracle waiting={progress.oracle_queue} asked={progress.oracle_in_flight} fallbacks={progress.fallbacks}"
         f"{'' if progress.cost_usd is None else f' spent={usd(progress.cost_usd)}'}"
-        f"{'' if stands_s is None else f' clock_stands={duration(stands_s)}'}"
         f" | {states}"
     )
 
@@ -184,9 +171,6 @@ def line(progress: Progress, pace: Pace) -> str:
 def table(progress: Progress, pace: Pace, highlights: Sequence[str] = ()) -> RenderableType:
     """Return the progress as a table: phase, ticks, agents by state, rates and oracle, and lines about the world."""
     phase = phase_line(progress.phase, pace.phase_s, progress.phase_reason, progress.to_redo)
-    if (stands_s := _stands_s(progress, pace)) is not None:
-        questions = progress.oracle_queue + progress.oracle_in_flight
-        phase.append(f"; the clock has stood for {duration(stands_s)}, with {questions:,} questions open", "yellow")
     time = f"{duration(pace.elapsed_s)} elapsed, {duration(pace.eta_s(progress))} to go"
     time += "" if progress.cost_usd is None else f", {usd(progress.cost_usd)} spent"
     return Group(
@@ -215,11 +199,6 @@ def _numbers(progress: Progress, pace: Pace) -> RenderableType:
     ):
         rows.add_row(name, Text.assemble(text, (f"  ! {warning}" if warning else "", "bold yellow")))
     return rows
-
-
-def _stands_s(progress: Progress, pace: Pace) -> float | None:
-    """Return the seconds for which the clock has stood, unless the phase shows it already."""
-    return pace.stands_s(progress) if progress.phase is Phase.RUNNING else None
 
 
 def headline(tick: int, ticks: int, *more: str) -> RenderableType:

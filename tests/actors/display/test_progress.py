@@ -88,19 +88,6 @@ class Clock:
         return self.now_s
 
 
-def test_a_clock_that_stands_with_questions_open_says_so_and_for_how_long() -> None:
-    clock = Clock()
-    pace = Pace(lambda: READING, clock)
-    pace.now()
-    clock.now_s += 0.9
-    assert "stands" not in line(READING, pace)
-    assert "stood" not in shown(READING, pace)
-    clock.now_s += 11.1
-    progress = pace.now()
-    assert "fallbacks=2 clock_stands=12 s | idle=900" in line(progress, pace)
-    assert "the clock has stood for 12 s, with 10 questions open" in shown(progress, pace)
-
-
 def test_the_phase_says_since_when_and_why_and_a_waiting_one_has_a_sign_beside_its_colour() -> None:
     clock, readings = Clock(), [READING]
     pace = Pace(lambda: readings[0], clock)
@@ -135,7 +122,7 @@ def test_ticks_that_are_done_again_are_no_pace() -> None:
     assert "doing recorded ticks again" in line(progress, pace)
     assert "ticks_per_s" not in facts(progress, pace)
     now_s, tick = 1.5, 260
-    assert pace.stands_s(pace.now()) is None, "the clock moves, though it has no pace"
+    pace.now()
     now_s, tick, is_replaying = 2.0, 300, False
     assert (pace.now(), pace.ticks_per_s) == (read(), 0.0), "a part of this second's ticks was done again"
     now_s, tick = 4.0, 304
@@ -169,6 +156,6 @@ async def test_as_json_the_progress_is_an_object_a_line_and_never_a_live_table(
     assert (first["oracle_waiting"], first["oracle_asked"], first["fallbacks"]) == (7, 3, 2)
     assert first["agents_by_state"] == {"idle": 900, "scrolling": 100}
     assert {"phase", "ticks_per_s", "transitions_per_s"} <= first.keys()
-    assert not {"cost_usd", "phase_reason", "clock_stands_s", "outage_reason"} & first.keys()
+    assert not {"cost_usd", "phase_reason", "outage_reason"} & first.keys()
     assert (second["tick"], second["cost_usd"]) == (600, 0.25)
     assert "ticks_per_s" not in second
