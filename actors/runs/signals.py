@@ -6,16 +6,18 @@ import os
 import signal
 import sys
 from _thread import start_new_thread
-from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from threading import current_thread, main_thread
 from time import process_time, sleep
 from types import FrameType
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from actors.logs.output import say
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
 
 EXIT_BASE = 128
 """A run stopped by signal n exits with 128 + n, as shells report it."""
@@ -60,6 +62,8 @@ class StopOnSignal:
 
     async def run(self) -> None:
         """Wait for the first signal, and stop the run. The next one ends the process, even if the loop is blocked."""
+        from asyncio import get_running_loop  # noqa: PLC0415  # the help of the command line has no use for it
+
         # A handler of Python's, and not of the loop's: a loop that is in a long piece of work would hear of it late.
         receive = partial(self._receive, get_running_loop())
         before = {kind: signal.signal(kind, receive) for kind in awaited()}
@@ -148,6 +152,8 @@ class StopOnInterrupt:
         if current_thread() is not main_thread():
             return
         # Only this wakes a loop that sleeps.
+        from asyncio import get_running_loop  # noqa: PLC0415
+
         stop = partial(get_running_loop().call_soon_threadsafe, self._receive)
         _ctrl_c.add(stop)
         try:
