@@ -38,6 +38,12 @@ FIGURES: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("unguarded, us", "{:,.2f}"),
         ("half-guarded, us", "{:,.2f}"),
     ),
+    "schelling": (
+        ("ms a run", "{:.1f}"),
+        ("us a look", "{:.1f}"),
+        ("steps a run", "{:.1f}"),
+        ("looks a run", "{:,.0f}"),
+    ),
 }
 """`{comparison: the figures of its table, each with its format}`."""
 
@@ -46,6 +52,7 @@ RATIOS: Final[Mapping[str, tuple[str, str]]] = {
     "crowd": ("us a person and round", "time, PRISM compiled = 1"),
     "mailboxes": ("ping-pong, messages a s", "ping-pong, PRISM = 1"),
     "channels": ("1 asker, us", "time of 1 asker, PRISM = 1"),
+    "schelling": ("ms a run", "time, PRISM = 1"),
 }
 """`{comparison: the figure that is compared with the first system's, and its heading}`."""
 
@@ -55,6 +62,7 @@ TITLES: Final[Mapping[str, str]] = {
     "mailboxes": "Mailboxes",
     "channels": "A question and its answer",
     "charts": "Statecharts",
+    "schelling": "Schelling's segregation",
     "growth": "Growth",
 }
 
@@ -72,6 +80,12 @@ cascades. Its activation is one `step()` of one person; in the others it is a tr
 and the same models of Mesa.""",
     "channels": """The answer is there at once. The polled channel is written after the published description of the
 channel of OASIS: a queue of requests, a dictionary of answers, and a short sleep before each asker looks again.""",
+    "schelling": """1,000 people of two groups on 40 by 40 places, until all are happy, by the rules of the
+[comparison of frameworks](https://github.com/JuliaDynamics/ABMFrameworksComparison) that the authors of Agents.jl
+maintain: PRISM's chart in a plain loop, and Mesa's grid; both are built anew in each run. With larger boards that
+comparison has published (2023, Agents.jl 5.15, Mesa 1.2.1, MASON 21) that Mesa takes 181 to 403 times as long as
+Agents.jl on this model, and MASON 41 to 249 times.
+[krABMaga](https://krabmaga.github.io/benchmarks), in Rust, publishes curves alone.""",
 }
 
 

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.peers import charts, feed, growth, mailboxes
+from benchmarks.peers import charts, feed, growth, mailboxes, schelling
 from benchmarks.peers.systems import System, Values, versions
 
 COMPARISONS: Final[Mapping[str, Mapping[str, System]]] = {
@@ -22,6 +22,7 @@ COMPARISONS: Final[Mapping[str, Mapping[str, System]]] = {
     "mailboxes": mailboxes.SYSTEMS,
     "channels": mailboxes.CHANNELS,
     "charts": charts.SYSTEMS,
+    "schelling": schelling.SYSTEMS,
     "growth": growth.SYSTEMS,
 }
 GROWTH_REPEATS_MAX: Final = 3

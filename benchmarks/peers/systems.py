@@ -20,6 +20,7 @@ class Sizes(NamedTuple):
         trips: round trips of a message; `fan_in`: messages of each of 1,000 senders.
         steps: transitions of a chart; `people`: the most people of those whose growth is measured.
         ticks: the most ticks of the runs whose growth is measured.
+        boards: runs of Schelling's model.
     """
 
     rounds: int
@@ -32,11 +33,12 @@ class Sizes(NamedTuple):
     steps: int
     people: int
     ticks: int
+    boards: int
 
 
 SIZES: Final = {
-    "full": Sizes(1000, 10, 100_000, 8, 2, trips=20_000, fan_in=20, steps=10_000, people=16_000, ticks=960),
-    "small": Sizes(20, 5, 8_000, 2, 1, trips=2_000, fan_in=3, steps=4_000, people=4_000, ticks=480),
+    "full": Sizes(1000, 10, 100_000, 8, 2, trips=20_000, fan_in=20, steps=10_000, people=16_000, ticks=960, boards=100),
+    "small": Sizes(20, 5, 8_000, 2, 1, trips=2_000, fan_in=3, steps=4_000, people=4_000, ticks=480, boards=10),
 }
 
 Values = dict[str, float]
