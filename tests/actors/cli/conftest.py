@@ -19,6 +19,11 @@ population: {size: 60, activity: {mean: 0.9, sigma: 0.1}}
 """)
 
 
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let a task read files: a command is alone in its process, so it holds up nothing else."""
+
+
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """Return a function that returns a run of `SMALL` with these options, made once. Tests use copies of it."""

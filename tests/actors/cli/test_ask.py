@@ -80,11 +80,6 @@ RUN_ANSWERS, AGAIN = '"run-answers"', '"again"'
 Command = Callable[..., Ended]
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Here a task may read files: nothing else is under way that it could hold up."""
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of people whose opinions change. Tests use copies of it."""

@@ -20,12 +20,6 @@ from tests.command import Prism
 from tests.plain import plain
 from tests.schedules import run_scheduled
 
-
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Here a task may read files: nothing else is under way that it could hold up."""
-
-
 HOURS = [2, 1, 1, 1, 1, 2, 4, 6, 7, 7, 7, 7, 8, 7, 6, 6, 7, 8, 9, 10, 10, 9, 6, 4]
 STUDY: dict[str, Any] = plain(
     {

@@ -65,11 +65,6 @@ SHOWN = Causes(
 )
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let these tests block: they read the disk."""
-
-
 @pytest.fixture
 def own(embedded: Path, tmp_path: Path) -> Path:
     """Return a copy of the run, in which causes are kept."""

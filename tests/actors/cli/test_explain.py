@@ -15,11 +15,6 @@ from tests.hostile_texts import TEXTS, harms_a_terminal
 HOSTILE = pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in TEXTS.items()])
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let these tests block: they read the disk."""
-
-
 def first_question(prism: Prism, run: Path) -> tuple[int, int]:
     """Return agent and tick of a question."""
     for agent in range(60):

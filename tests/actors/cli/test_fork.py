@@ -24,11 +24,6 @@ from tests.command import Prism
 from tests.standin import ModelServer
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Here a task may read files: nothing else is under way that it could hold up."""
-
-
 @pytest.fixture
 def parent(small_run: Path, tmp_path: Path) -> Path:
     """A run of 72 ticks."""

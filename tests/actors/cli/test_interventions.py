@@ -25,12 +25,6 @@ from tests.command import Prism
 from tests.plain import plain
 from tests.schedules import run_scheduled
 
-
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Here a task may read files: nothing else is under way that it could hold up."""
-
-
 SOCIAL: list[dict[str, Any]] = [
     {"tick": 9, "publish": {"author": 3, "text": "Breaking: a bridge", "topics": ["food"], "quality": 0.9}},
     {"tick": 9, "set": {"feed.algorithm": "chronological", "population.posts_per_session": 0.9}},

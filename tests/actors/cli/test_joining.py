@@ -38,11 +38,6 @@ SAID = "population.join: id: 12 people in ties.csv and people.csv (`user_id`); f
 
 
 @pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let a fork read and copy: it does so before its tasks begin."""
-
-
-@pytest.fixture(autouse=True)
 def _study(prism: Prism) -> None:  # it makes the directory
     Path("people.csv").write_text(PEOPLE)
     Path("ties.csv").write_text(TIES)

@@ -17,11 +17,6 @@ CRASHES = ("--set", "metrics.tls_cert=none.pem", "--set", "metrics.enabled=true"
 
 
 @pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """A fork and a replay read files in a task of their own process: nothing else runs there."""
-
-
-@pytest.fixture(autouse=True)
 def _nothing_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PRISM_LOG_LEVEL", "PRISM_LOG_FORMAT"):
         monkeypatch.delenv(name, raising=False)

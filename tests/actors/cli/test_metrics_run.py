@@ -17,6 +17,7 @@ import pytest
 
 from deploy.scrape import Scrape
 from tests.actors.cli.conftest import SMALL
+from tests.actors.http.support import until
 from tests.command import Prism
 from tests.patience import HANG_S
 
@@ -48,15 +49,6 @@ def address_of(path: Path, process: subprocess.Popen[str]) -> str:
     raise AssertionError(f"{path} did not come")
 
 
-def until(is_so: object, within_s: float = HANG_S) -> bool:
-    end = time.monotonic() + within_s
-    while time.monotonic() < end:
-        if is_so():  # type: ignore[operator]
-            return True
-        time.sleep(0.05)
-    return False
-
-
 def get(url: str, path: str) -> tuple[int, str]:
     connection = HTTPConnection(url.removeprefix("http://"), timeout=HANG_S)
     try:
@@ -76,7 +68,7 @@ def test_a_run_can_be_scraped_while_it_goes_on(tmp_path: Path) -> None:
         assert scrape.value("prism_run_active") == 1
         assert scrape.value("prism_agents") == scrape.value("prism_population") == 60
         assert get(url, "/healthz") == (200, "ok\n")
-        assert until(lambda: Scrape.parse(get(url, "/metrics")[1], 0.0).value("prism_ticks_total"))
+        assert until(lambda: Scrape.parse(get(url, "/metrics")[1], 0.0).value("prism_ticks_total") > 0)
         scrape = Scrape.parse(get(url, "/metrics")[1], 0.0)
         assert 0 < scrape.value("prism_ticks_total") <= scrape.value("prism_journal_ticks_total")
         assert 0 < scrape.value("prism_journal_bytes_total") <= (tmp_path / "out" / "journal.prism").stat().st_size

@@ -25,11 +25,6 @@ REMEDY = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let a task read files here: nothing else is under way that it could hold up."""
-
-
 @pytest.fixture(scope="module")
 def begun_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a run of 60 ticks with checkpoints after 48 and 60, made once."""

@@ -14,11 +14,6 @@ from tests.own_domains import CROSSING, Study, path_restored, write_study
 CHANGED = "the domain's own code has changed (sha256 "
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let a task read files here: nothing else is under way that it could hold up."""
-
-
 @pytest.fixture
 def study(tmp_path: Path) -> Study:
     return write_study(tmp_path / "study")

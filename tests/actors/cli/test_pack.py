@@ -27,11 +27,6 @@ TIES = "".join(f"{one} {(one + each) % 30}\n" for one in range(30) for each in (
 STUDY = "simulation: {rounds: 2, ticks_per_round: 12}\npopulation: {graph: {path: ties.txt}}\n"
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let a task read files here: nothing else is under way that it could hold up."""
-
-
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """Return the pack of a run with a graph."""

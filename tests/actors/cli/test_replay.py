@@ -25,11 +25,6 @@ Done = tuple[int, Kind]
 """An update: its agent and its kind."""
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Here a task may read files: nothing else is under way that it could hold up."""
-
-
 @pytest.fixture
 def whole(small_run: Path, tmp_path: Path) -> Path:
     """A run of 72 ticks."""

@@ -21,11 +21,6 @@ from prism.llm.spending import Spent
 from tests.command import Prism
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Here a task may read files: nothing else is under way that it could hold up."""
-
-
 def questions(run: Path) -> Iterator[tuple[str, Question[object]]]:
     """Yield the questions of a run, each with its id."""
     seed = header_in(run).seed

@@ -24,11 +24,6 @@ SHARED = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Here a task may read files: nothing else is under way that it could hold up."""
-
-
 @pytest.fixture
 def shared(made: Made, prism: Prism, tmp_path: Path) -> Path:
     """A run whose people share judgements, `shared` in the working directory."""

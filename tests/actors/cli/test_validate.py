@@ -13,11 +13,6 @@ from tests.command import Prism
 DELIBERATION = "deliberation: 4 simulated minutes are 4 ticks of 60 s; the embedded oracle answers at once"
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let a task import a model's client: nothing else is under way that it could hold up."""
-
-
 def test_validate_says_what_would_be_run(prism: Prism) -> None:
     ended = prism("validate", "small.yaml")
     assert ended.code == 0

@@ -10,11 +10,6 @@ import pytest
 from tests.actors.cli.conftest import Made
 
 
-@pytest.fixture(autouse=True)
-def _nothing_blocks() -> None:
-    """Let these tests block: a fork may read files, because no other task waits for it."""
-
-
 @pytest.fixture(scope="session")
 def with_checkpoints(made: Made) -> Path:
     """Return a run with two checkpoints, made once."""
