@@ -61,8 +61,7 @@ class Exposition(Collector):
             for timing in TIMINGS:
                 yield histogram_family(timing.name, timing.help, timing.labels, now.timings[timing.name])
             yield from _measure_families(() if now.committed is None else now.committed.measures)
-            beat = self._metrics.lag.now()
-            latest, longest = (0.0, 0.0) if beat is None else (beat.lag_s, beat.lag_s_max)
+            latest, longest = self._metrics.lag.now()
             yield GaugeMetricFamily("prism_event_loop_lag_seconds", "The lag of the event loop.", latest)
             yield GaugeMetricFamily("prism_event_loop_lag_seconds_max", "The longest lag of the last minute.", longest)
         moment = self._lifecycle.now

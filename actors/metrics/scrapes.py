@@ -6,7 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Condition, current_thread, main_thread
+from threading import Event, current_thread, main_thread
 
 WANTED = 2
 """The scrapes after the end: a single one may be lost."""
@@ -23,31 +23,26 @@ class Scrapes:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._changed = Condition()
-        self._count = 0
         self._latest = float("-inf")
-        self._is_given_up = False
+        self._left = WANTED
+        self._enough = Event()
 
     def add(self) -> None:
-        with self._changed:
-            self._latest = self._clock()
-            self._count += 1
-            self._changed.notify_all()
+        self._latest = self._clock()
+        self._left -= 1
+        if self._left <= 0:
+            self._enough.set()
 
     def wait_for(self, longest_s: float) -> None:
         """Wait for two more scrapes, at most `longest_s`. A signal ends the wait.
 
         Do not wait if nobody has scraped for that time.
         """
-        wanted = self._count + WANTED
+        self._left = WANTED
+        self._enough.clear()
         if self._clock() - self._latest <= longest_s:
-            with _on_signal(self._give_up), self._changed:
-                self._changed.wait_for(lambda: self._is_given_up or self._count >= wanted, longest_s)
-
-    def _give_up(self) -> None:
-        self._is_given_up = True
-        with self._changed:
-            self._changed.notify_all()
+            with _on_signal(self._enough.set):
+                self._enough.wait(longest_s)
 
 
 @contextmanager

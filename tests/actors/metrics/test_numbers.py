@@ -38,6 +38,7 @@ def test_what_is_shown_is_what_the_summary_says() -> None:
     for name in ("engine", "decisions", "oracle"):
         assert shown.value("prism_mailbox_wait_seconds_count", mailbox=name) > 0
     assert shown.value("prism_mailbox_depth_max", mailbox="agents") == 1
+    assert shown.value("prism_event_loop_tasks") > SMALL.population.size
 
 
 def test_every_message_of_a_run_is_counted_once() -> None:

@@ -46,7 +46,7 @@ def test_probes_say_whether_the_run_is_alive_and_ready() -> None:
     endpoint.hear(PhaseChanged(phase=Phase.RUNNING, before=Phase.STARTING, after_s=0.0))
     with endpoint.observing("run") as metrics:
         metrics.is_under_way = True
-        metrics.lag._record_beat(time.monotonic())
+        metrics.lag.beat()
         assert asked() == (200, 200)
         metrics.lag._clock = lambda: time.monotonic() + 3600.0  # the event loop has been blocked for an hour
         assert asked() == (503, 200)
