@@ -14,7 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from actors.cli.command import command
+from actors.cli.command import command, option
 from actors.cli.options import RUN, Directory, set_option, with_log_options
 from actors.cli.render import line, show
 from actors.cli.run_command import logging_trouble, with_progress
@@ -45,7 +45,7 @@ SHOWN_AFTER_S = 2.0
     metavar="ROUND",
     help="Ask at the end of this round; 0 is the beginning.  [default: as FILE says, or the end of the run]",
 )
-@click.option("--tick", type=click.IntRange(min=0), metavar="TICK", help="Ask after this many ticks.")
+@option("--tick", without=["--at"], type=click.IntRange(min=0), metavar="TICK", help="Ask after this many ticks.")
 @click.option("--agents", metavar="A,...", default="", help="Ask these people: 0-99,120,Ada Novak.  [default: all]")
 @click.option("--repeat", type=click.IntRange(1, 100), metavar="N", help="Ask each question N times.")
 @click.option("--to", "form", type=click.Choice(FORMATS), default="csv", show_default=True, help="Format of the table.")
@@ -78,8 +78,6 @@ def ask(  # one for each option
     model, the expressions of the questionnaire answer. Answers stay after Ctrl-C, and the same command goes on with
     them; --set oracle.tape=replay takes them from DIR again, without a server.
     """
-    if at is not None and tick is not None:
-        raise click.UsageError("expected one of --at and --tick, got both")
     ask_to_run_code(path, overrides)
     where = out or Path(f"{path.resolve().name}-answers")
     survey = Survey(path, questions, at=at, tick=tick, agents=agents, repeat=repeat, out=where, overrides=overrides)

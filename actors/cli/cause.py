@@ -13,7 +13,7 @@ import click
 import msgspec
 from rich.console import RenderableType
 
-from actors.cli.command import command
+from actors.cli.command import command, option
 from actors.cli.options import PACKED_RUN, shown, with_log_options
 from actors.cli.render import line, show, table
 from actors.cli.run_command import futures_shown
@@ -90,8 +90,9 @@ class _Outcome(click.ParamType[str]):
     show_default=True,
     help="Run N futures at once; the result is the same.",
 )
-@click.option(
+@option(
     "--ask",
+    without=["--jobs"],
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
@@ -126,8 +127,6 @@ def cause(  # one for each option
     """
     if find_spec("scipy") is None:
         raise click.ClickException(not_installed("prism cause has intervals by scipy", "experiments"))
-    if ask and jobs > 1:
-        raise click.UsageError("--ask goes without --jobs: one process has to count the questions")
     ask_to_run_code(path)
     where: dict[str, Any] = {"jobs": jobs, "ask": ask, "tape": tape_beside(shown(path))}
     numbers: dict[str, Any] = {"since": since, "budget": budget, "top": top, "draws": draws, **where}

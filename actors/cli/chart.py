@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from actors.cli.command import command
+from actors.cli.command import command, option
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.options import PackedOrDirectory, with_settings
 from actors.cli.render import show
@@ -59,8 +59,20 @@ FORMATS: dict[str, Callable[[Outline], str]] = {"mermaid": mermaid, "svg": _svg,
     "--run", "drawn_run", type=RUN_PATH, metavar="RUN", help="Draw what this run did: counts and dwell times."
 )
 @TRUST
-@click.option("--lint", "lints", is_flag=True, help="Check the chart; exit code 4 if there is a fault.")
-@click.option("--coverage", type=RUN_PATH, metavar="RUN", help="List the rows, with how often this run took each.")
+@option(
+    "--lint",
+    "lints",
+    without=["--format", "--out", "--coverage"],
+    is_flag=True,
+    help="Check the chart; exit code 4 if there is a fault.",
+)
+@option(
+    "--coverage",
+    without=["--format", "--out", "--run"],
+    type=RUN_PATH,
+    metavar="RUN",
+    help="List the rows, with how often this run took each.",
+)
 def chart(  # an argument for each option
     config: Path | None,
     overrides: Sequence[str],
@@ -86,7 +98,6 @@ def chart(  # an argument for each option
     A question mark behind a trigger says that the row is put to the oracle. Rows of an outer state hold in every state
     inside it.
     """
-    _check_options(shape, out, drawn_run, coverage, lints=lints)
     run = coverage or drawn_run
     settings = _config(config, overrides, run)
     behaviour = chart_of(settings)
@@ -109,24 +120,6 @@ def chart(  # an argument for each option
         show({"format": form, "chart": text})
     else:
         echo_file(text)
-
-
-def _check_options(
-    shape: str | None, out: Path | None, drawn_run: Path | None, coverage: Path | None, *, lints: bool
-) -> None:
-    """Refuse options that would have no effect beside --lint or --coverage."""
-    if not lints and coverage is None:
-        return
-    asked = "--lint" if lints else "--coverage"
-    others = {
-        "--format": shape is not None,
-        "--out": out is not None,
-        "--coverage": lints and coverage is not None,
-        "--run": not lints and drawn_run is not None,
-    }
-    for other, is_given in others.items():
-        if is_given:
-            raise click.UsageError(f"{asked} and {other} cannot be used together")
 
 
 def _config(path: Path | None, overrides: Sequence[str], run: Path | None) -> Config:

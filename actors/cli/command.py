@@ -7,13 +7,14 @@ it for a person, or as JSON with `--json`. Nothing of this is repeated in the co
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from inspect import cleandoc
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from actors.cli.exit_codes import EXIT_CODES
 from actors.logs.output import output
@@ -24,15 +25,24 @@ KEPT = ("required", "multiple", "default", "envvar", "help")
 
 
 class Option(click.Option):
-    """An option whose help stands below a title.
+    """An option whose help stands below a title, and that goes with some others only.
 
     Args:
         section: the title; options without one come first.
+        needs: the options that it goes with.
+        without: the options that it excludes.
     """
 
-    def __init__(self, *arguments: Any, section: str = "Options", **given: Any) -> None:
+    def __init__(
+        self,
+        *arguments: Any,
+        section: str = "Options",
+        needs: Sequence[str] = (),
+        without: Sequence[str] = (),
+        **given: Any,
+    ) -> None:
         super().__init__(*arguments, **given)
-        self.section = section
+        self.section, self.needs, self.without = section, tuple(needs), tuple(without)
 
 
 def _choose(ctx: click.Context, chosen: click.Parameter, value: bool) -> None:
@@ -94,6 +104,24 @@ class Command(Described):
     def __init__(self, *arguments: Any, **given: Any) -> None:
         super().__init__(*arguments, **given)
         self.params += [QUIET, JSON]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments, and refuse options that do not go together."""
+        rest = super().parse_args(ctx, args)
+        given = {
+            name: each
+            for each in self.params
+            if each.name and ctx.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
+            for name in each.opts
+        }
+        for name, each in given.items():
+            if isinstance(each, Option):
+                if [other for other in each.needs if other not in given]:
+                    raise click.UsageError(f"{name} goes with {' and '.join(each.needs)}", ctx)
+                for other in each.without:
+                    if other in given:
+                        raise click.UsageError(f"{name} and {other} cannot be used together", ctx)
+        return rest
 
 
 class Group(Described, click.Group):
@@ -168,6 +196,7 @@ def description(of: click.Command, ctx: click.Context) -> dict[str, Any]:
         typed = {"flag": True} if told.get("is_flag") else {"type": told["type"]["name"], **kind}
         many = {"many": True} if each.nargs == -1 else {}
         facts = {fact: told[fact] for fact in KEPT if told.get(fact) not in (None, False)}
+        facts |= {fact: getattr(each, fact) for fact in ("needs", "without") if getattr(each, fact, ())}
         parameters.append({**name, **typed, **many, **facts})
     text = cleandoc(of.help or "").replace("\b\n", "")
     found: dict[str, Any] = {"command": ctx.command_path, "help": text, "parameters": parameters}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,7 +29,7 @@ from actors.studies.causes.search import causes_of_agent
 
 POST_DIGITS_MAX: Final = 19
 """The digits of the largest number of 64 bits."""
-OTHER = "Another answer"
+OTHER, PATH = "Another answer", ("--first", "--last")
 SHOWN_AFTER_S = 2.0
 """The time after which a re-execution shows its progress."""
 
@@ -37,28 +37,60 @@ SHOWN_AFTER_S = 2.0
 @command()
 @PACKED_RUN
 @click.option("--agent", metavar="A", help="Show the path of this agent, by its number or its name.")
-@click.option("--tick", type=click.IntRange(min=0), metavar="T", help="Explain the agent's turns in this tick.")
-@click.option("--whom", metavar="B", help="Show each change of the agent's tie to this person, and why.")
-@click.option("--cause", "is_cause", is_flag=True, help="Show what the agent and its decisions added to an outcome.")
-@click.option(
+@option(
+    "--tick", needs=["--agent"], type=click.IntRange(min=0), metavar="T", help="Explain the agent's turns in this tick."
+)
+@option(
+    "--whom",
+    needs=["--agent"],
+    without=["--tick", *PATH],
+    metavar="B",
+    help="Show each change of the agent's tie to this person, and why.",
+)
+@option(
+    "--cause",
+    "is_cause",
+    needs=["--agent"],
+    without=["--tick", "--whom", *PATH],
+    is_flag=True,
+    help="Show what the agent and its decisions added to an outcome.",
+)
+@option(
     "--of",
+    needs=["--cause"],
     metavar="MEASURE",
     help="With --cause: this outcome, as for prism cause.  [default: the largest cascade that the agent is in]",
 )
-@click.option("--first", type=click.IntRange(min=0), metavar="T", help="Show the path from this tick on.")
-@click.option("--last", type=click.IntRange(min=0), metavar="T", help="Show the path up to this tick.")
+@option(
+    "--first",
+    needs=["--agent"],
+    without=["--tick"],
+    type=click.IntRange(min=0),
+    metavar="T",
+    help="Show the path from this tick on.",
+)
+@option(
+    "--last",
+    needs=["--agent"],
+    without=["--tick"],
+    type=click.IntRange(min=0),
+    metavar="T",
+    help="Show the path up to this tick.",
+)
 @click.option("--post", metavar="P", help="Show the whole tree of this post, by its number, and why.")
 @click.option("--quarter", type=int, metavar="Q", help="Explain this quarter of an economy, counted from 1.")
 @option(
     "--what-if",
     "change",
     section=OTHER,
+    needs=["--agent", "--tick"],
     metavar="answer=STATE",
     help="With --agent and --tick: show what would have been different with this answer.",
 )
 @option(
     "--ticks",
     section=OTHER,
+    needs=["--what-if"],
     type=click.IntRange(min=1),
     metavar="K",
     help="Compare K ticks after it.  [default: a round]",
@@ -66,6 +98,7 @@ SHOWN_AFTER_S = 2.0
 @option(
     "--ask",
     section=OTHER,
+    needs=["--what-if"],
     is_flag=True,
     help="Let the model answer questions of the other future, which may cost money.",
 )
@@ -101,18 +134,12 @@ def explain(  # one for each option
     RUN is the run's directory. Turns are worked out again from the nearest checkpoint, and compared with the journal:
     no model is asked, nothing is written, and a run that is going on is not disturbed.
     """
-    options = {"--agent": agent, "--post": post, "--quarter": quarter, "--tick": tick, "--first": first, "--last": last}
-    _refuse_misfits(
-        {
-            **options,
-            "--whom": whom,
-            "--cause": is_cause,
-            "--of": of,
-            "--what-if": change,
-            "--ticks": ticks,
-            "--ask": ask,
-        }
-    )
+    things = {"--agent": agent, "--post": post, "--quarter": quarter}
+    if len(named := [name for name, value in things.items() if value is not None]) != 1:
+        got = " and ".join(named) or "none of them"
+        raise click.UsageError(f"expected one of --agent, --post and --quarter, got {got}")
+    if first is not None and last is not None and first > last:
+        raise click.BadParameter(f"expected a tick from --first {first} on, got {last}", param_hint="'--last'")
     if is_cause and find_spec("scipy") is None:
         raise click.ClickException(not_installed("prism explain --cause has intervals by scipy", "experiments"))
     if agent is None or is_cause or (tick, whom) != (None, None):  # all but the path of an agent, which the journal has
@@ -136,44 +163,6 @@ def explain(  # one for each option
             again = partial(explain_turns, path, str(agent), int(tick or 0), None)
         found = anyio.run(partial(with_progress, again, after_s=SHOWN_AFTER_S))
     show(found, lambda: lines(found))
-
-
-def _refuse_misfits(given: Mapping[str, object]) -> None:
-    """Refuse options that do not go together; `given` has the value of each, None or False if it is not given."""
-    options = {name for name, value in given.items() if value is not None and value is not False}
-    things = [name for name in ("--agent", "--post", "--quarter") if name in options]
-    if len(things) != 1:
-        got = " and ".join(things) or "none of them"
-        raise click.UsageError(f"expected one of --agent, --post and --quarter, got {got}")
-    for one_of, needed, without, problem in GO_WITH:
-        if options & one_of and (needed - options or options & without):
-            raise click.UsageError(problem)
-    first, last = given["--first"], given["--last"]
-    if isinstance(first, int) and isinstance(last, int) and first > last:
-        raise click.BadParameter(f"expected a tick from --first {first} on, got {last}", param_hint="'--last'")
-
-
-PATH = {"--first", "--last"}
-GO_WITH: Final[Sequence[tuple[set[str], set[str], set[str], str]]] = (
-    ({"--tick"}, {"--agent"}, set(), "--tick goes with --agent"),
-    (PATH, {"--agent"}, {"--tick"}, "--first and --last choose from the path of an agent, without --tick"),
-    ({"--ticks", "--ask"}, {"--what-if"}, set(), "--ticks and --ask go with --what-if"),
-    (
-        {"--what-if"},
-        {"--agent", "--tick"},
-        set(),
-        "--what-if goes with --agent and --tick, which name the question",
-    ),
-    ({"--whom"}, {"--agent"}, {"--tick", *PATH}, "--whom goes with --agent, without --tick, --first and --last"),
-    ({"--of"}, {"--cause"}, set(), "--of goes with --cause"),
-    (
-        {"--cause"},
-        {"--agent"},
-        {"--tick", "--whom", "--what-if", *PATH},
-        "--cause goes with --agent, without --tick, --whom, --what-if, --first and --last",
-    ),
-)
-"""`(options, those that they need, those that exclude them, the refusal)`."""
 
 
 def _post(post: str) -> int:

@@ -207,7 +207,7 @@ def test_the_answers_depend_on_no_hash_and_on_no_checkpoint_and_on_no_other_peop
         (["--out", "run/answers"], 2, "run/answers: is inside the run run"),
         (["--out", "a/b/c"], 2, "a/b: no such directory"),
         (["--questions", "missing.yaml"], 3, "missing.yaml: no such file; expected a YAML file with questions"),
-        (["--at", "1", "--tick", "3"], 2, "expected one of --at and --tick, got both"),
+        (["--at", "1", "--tick", "3"], 2, "--tick and --at cannot be used together"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line_and_leaves_nothing(
