@@ -205,14 +205,17 @@ class HasWords(Protocol):
 
     def chances(
         self,
-        questions: Sequence[Question[Any]],  # noqa: ARG002  # the default
+        agents: Ints,  # noqa: ARG002  # the default
+        asked: Mapping[tuple[str, ...], Ints],  # noqa: ARG002
         columns: Mapping[str, Values],  # noqa: ARG002
-    ) -> Sequence[Sequence[float]] | None:
+    ) -> Mapping[tuple[str, ...], Sequence[Sequence[float]]] | None:
         """Return the embedded choice's probabilities of the options of many questions, as `reference` does of one.
 
         None if it cannot tell them all at once.
 
         Args:
+            agents: who was asked each.
+            asked: `{(state, trigger, each option): the places of the questions about that}`, as in what is returned.
             columns: what the questions are about: `{field of the context: the value of each question}`.
         """
         return None

@@ -77,6 +77,8 @@ class Show:
     """Its own tables, each with the query for its rows."""
     functions: Sequence[Callable[[str], str | None]] = ()
     """Functions that these queries call by their names."""
+    post_field: str = ""
+    """The field of what a trigger shows that is a post; empty without one."""
     agent_columns: Sequence[Column] = ()
     """Further columns of the table `agents`, whose values `agent_values` has."""
 
@@ -144,7 +146,3 @@ class Show:
     def seen(self, context: Any) -> Mapping[str, Any]:
         """Return what an agent saw with a trigger, by name."""
         return context if isinstance(context, Mapping) else {"context": context}
-
-    def post(self, context: Any) -> int | None:
-        """Return the post that an agent saw with a trigger; None without one."""
-        return None

@@ -93,7 +93,7 @@ class RunRecord(Recorded):
         """The reason why the chart cannot be read; empty if it can."""
         self.listed = listed = list_run(path)
         """Its status, with the ticks and the digest."""
-        if listed.status is RunStatus.DAMAGED:
+        if listed.status is RunStatus.DAMAGED and not listed.domain:
             problem = f"is damaged, so there is nothing to report; `prism verify {path}` says where"
             raise RunDirectoryError(f"{path}: {problem}")
         self.course = read_course(

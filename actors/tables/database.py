@@ -10,49 +10,54 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.resources import files
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Self
 
 import duckdb
 import numpy as np
-from msgspec.json import encode
 
 from actors.core.kinds import ASKED
 from actors.factory.own_code import domain_error
-from actors.store.oracle_log import ANSWERS
 from actors.store.record import AGENT, Block, Wanted, tick_of_rows
 from actors.store.run import Recorded
-from actors.tables.made import MADE_TYPES, Made, template_texts
-from actors.tables.relations import TYPES, Columns, literal, numbers_and_texts, quoted, registered
+from actors.tables.arrow import Coded, Columns, Stream, parts_of
+from actors.tables.made import MADE_TYPES, Made, coded
+from actors.tables.relations import TYPES, literal, numbers_and_texts, quoted
 from actors.tables.schema import OF_EVENTS, configs_of_feeds, journal_tables, post_columns, tables_of_runs
 from prism.agents import DECIDED, MOVED, STALE
 from prism.agents.waves import Kind as Kinds
 from prism.columns import places_among
-from prism.events import ATTRIBUTES, KINDS, OF_EVERY_RUN, OF_FEEDS, POSTS, UPDATES
+from prism.events import ATTRIBUTES, KINDS, OF_EVERY_RUN, OF_FEEDS, UPDATES
 from prism.expectations import guess
 from prism.rows import Heap, unpacked
 from prism.tables import Column, Kind, Table
 
-MEMORY: Final = "75%"
-"""The most memory of DuckDB, of the machine's; the rest goes to a temporary directory."""
+MEMORY: Final = "1GB"
+"""The most memory of DuckDB; the rest goes to a temporary directory."""
 VIEWS: Final = {
     path.name.removesuffix(".sql"): path.read_text()
     for path in sorted((files("actors.tables") / "sql").iterdir(), key=lambda path: path.name)
     if path.name.endswith(".sql")
 }
 """`{view: its query}`."""
-_ARRAYS: Final = frozenset({"made.edges", "made.people"})
-"""The relations that stay arrays in memory: there Python has them anyway."""
+_STREAMED: Final = ("journal.updates", "made.edges", "made.engagements", "made.questions")
+"""The largest relations, which are not kept: each query that names them reads them again."""
 _SMALL: Final = UPDATES.columns
 """The columns whose numbers are small: agents and kinds."""
 KIND_FIELDS: Final = (*Kinds._fields, "effect_name")
 """The fields of a kind, and the name of its effect."""
-_BESIDE_UPDATES: Final[Wanted] = {"posts": (AGENT, "post"), "likes": (AGENT, "post"), "effects": (AGENT, "value")}
-"""What is read beside updates, of what they made."""
-_ACTS: Final = ("posts", "replies", "reshares", "likes")
+_EFFECTS: Final[Wanted] = {"effects": (AGENT,)}
+_OF_UPDATES: Final[Wanted] = {
+    "updates": (AGENT, "kind"),
+    "posts": (AGENT, "post"),
+    "likes": (AGENT, "post"),
+    "effects": (AGENT, "value"),
+}
+"""What is read of updates, and of what they made."""
 _ALONE: Final[dict[str, Any]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -96,18 +101,16 @@ class Tables:
         """The number of each kind of the runs, with the name of its effect: runs number theirs on their own."""
         self._numbers = {run.name: list[int]() for run in runs}
         """The number of each kind of a run."""
-        self._kept = dict[str, list[str]]()
-        """The queries for the rows of relations that stay arrays."""
+        self._streams = list[Stream]()
         self._loaded = set[str]()
         """The relations that are there, with their rows."""
         self._are_read = False
         self._directory = TemporaryDirectory(prefix="prism-tables-")
         self.database = duckdb.connect(config=_ALONE)
-        # Objects of Python are read as texts: their types are not guessed from the first ones.
         for setting in (f"memory_limit='{MEMORY}'", f"temp_directory={literal(self._directory.name)}"):
             self._do(f"SET {setting}")
         listed = ", ".join(literal(run.name) for run in runs)
-        self._do("SET timezone='UTC'; SET pandas_analyze_sample=0; ATTACH ':memory:' AS runs (COMPRESS); USE runs")
+        self._do("SET timezone='UTC'; ATTACH ':memory:' AS runs (COMPRESS); USE runs")
         self._do(f"CREATE SCHEMA journal; CREATE SCHEMA made; CREATE TYPE run_name AS ENUM ({listed})")
         for function in dict.fromkeys(each for run in runs for each in run.show.functions):
             self.database.create_function(function.__name__, function, ["VARCHAR"], "VARCHAR")
@@ -175,29 +178,34 @@ class Tables:
             declared = name != "judgements" or any(run.config.oracle.sharing.by != "none" for run in self.runs)
         return declared or bool(self.query(f"SELECT 1 FROM {quoted(name)} LIMIT 1").fetchall())  # noqa: S608  # quoted
 
-    def note_lost(self) -> None:
-        """Note how many answers of models took effect, but are missing in the log."""
-        lost = "SELECT run, count(*) FROM questions WHERE source = 'llm' AND calls IS NULL GROUP BY run"
-        of_runs = dict(self.query(lost).fetchall())
-        for run in self.runs:
-            if count := of_runs.get(run.name):
-                answers = "1 answer" if count == 1 else f"{count:,} answers"
-                run.notes.append(f"{ANSWERS} lacks {answers}, whose latency and cost are not known")
-
     @contextmanager
     def reading(self, name: str) -> Iterator[None]:
-        """Turn an error into a QueryError if it is of a user's query, into a ConfigError if of a domain's own table."""
+        """Turn an error into a QueryError if it is of a user's query, into a ConfigError if of a domain's own table.
+
+        An error of reading a run stays what it is.
+        """
         try:
             yield
         except (duckdb.ProgrammingError, duckdb.DataError, QueryError) as error:
+            self._raise_own()
             if name == QUERY:
                 raise QueryError(_problem(error)) from None
             if name not in self._own:
                 raise
             raise domain_error(f"its table {name} cannot be read: {_problem(error)}") from None
 
+    def _raise_own(self) -> None:
+        """Raise the error of Python that ended a query, if there was one."""
+        for stream in self._streams:
+            if stream.error is not None:
+                raise stream.error from None
+
     def _do(self, sql: str) -> None:
-        self.database.execute(sql).fetchall()
+        try:
+            self.database.execute(sql).fetchall()
+        except duckdb.Error:
+            self._raise_own()
+            raise
 
     def load(self, *names: str) -> None:
         """Read what some tables need of the runs, at once."""
@@ -208,19 +216,19 @@ class Tables:
         needed = self._needed(sql)
         stored = [name for name in needed if name not in self._views]
         for name in stored:
-            if name not in _ARRAYS:
+            if name not in _STREAMED:
                 columns = ", ".join(f"{quoted(column)} {kind}" for column, kind in self._types[name].items())
                 self._do(f"CREATE TABLE {_relation(name)} ({columns})")
         self._read(stored)
         for made in self._made:
             for name in stored:
-                for rows in made.relations.get(name, tuple)():
-                    self._insert(name, made.run, rows)
+                if name not in _STREAMED:
+                    for rows in made.relations.get(name, tuple)():
+                        self._insert(name, made.run, rows)
+            made.forget()
         for name in needed:
-            if name in _ARRAYS:
-                nothing = ", ".join(f"NULL::{kind} AS {quoted(column)}" for column, kind in self._types[name].items())
-                query = " UNION ALL BY NAME ".join([*self._kept.get(name, ()), f"SELECT {nothing} WHERE false"])
-                self._do(f"CREATE VIEW {_relation(name)} AS {query}")
+            if name in _STREAMED:
+                self._do(f"CREATE VIEW {_relation(name)} AS {' UNION ALL '.join(self._streamed(name))}")
             elif name in self._views:
                 with self.reading(name):
                     self._do(f"CREATE VIEW {_relation(name)} AS {self._views[name]}")
@@ -254,20 +262,22 @@ class Tables:
     def _read(self, relations: Sequence[str]) -> None:
         """Read journals for their relations. The first time they are read to the end, whatever is wanted."""
         wanted = [name.removeprefix("journal.") for name in relations if name.startswith("journal.")]
-        beside = _BESIDE_UPDATES if "updates" in wanted else {}
         done = 0
         for run, tables in zip(self.runs, self._of_journals, strict=True):
-            names = [name for name in wanted if name in tables and name != KINDS.name]
+            names = [name for name in wanted if name in tables and name not in (KINDS.name, UPDATES.name)]
             if names or not self._are_read:
 
                 def on_read(read: int, before: int = done) -> None:
                     self._on_read(before + read)
 
-                for block in run.blocks({**beside, **run.record.all_of(*names)} if names else {}, on_read):
+                for block in run.blocks(run.record.all_of(*names), on_read):
                     for name in names:
                         if len(block.tables[name].rows):
                             self._insert(f"journal.{name}", run, self._columns_of(run, block, tables[name]))
                 self._numbers_of(run)
+            if UPDATES.name in wanted and any(len(each.tables["effects"].rows) for each in run.blocks(_EFFECTS)):
+                for _ in self._updates(run):  # the effects of some have names of their own, which get numbers now
+                    pass
             done += run.journal_bytes
         self._are_read = True
         fields = {name: [row[place] for row in self._kinds] for place, name in enumerate(KIND_FIELDS)}
@@ -287,32 +297,54 @@ class Tables:
         own = {column: values for column, values in columns.items() if column in self._types[name]}
         if not own or not len(next(iter(own.values()))):
             return
-        kept = self._kept.setdefault(name, [])
-        relation = f"rows_{name.replace('.', '_')}_{len(kept)}"
-        query = registered(self.database, relation, own, self._types[name])
-        rows = f"SELECT {literal(run.name)}::run_name AS run, * FROM ({query})"  # noqa: S608  # quoted
-        if name in _ARRAYS:
-            kept.append(rows)
-        else:
-            self._do(f"INSERT INTO {_relation(name)} BY NAME {rows}")
-            self.database.unregister(relation)
+        types = {column: self._types[name][column] for column in own}
+        of_codes = [column for column, values in own.items() if isinstance(values, Coded)]
+        self._streams.append(Stream(types, partial(parts_of, own), of_codes))
+        self.database.register("given", self._streams[-1])
+        rows = f"SELECT {literal(run.name)}::run_name AS run, * FROM given"  # noqa: S608  # quoted
+        self._do(f"INSERT INTO {_relation(name)} BY NAME {rows}")
+        self.database.unregister("given")
+        self._streams.pop()
+
+    def _streamed(self, name: str) -> Iterator[str]:
+        """Yield a query for the rows of each run, which are read when it is asked."""
+        types = {column: kind for column, kind in self._types[name].items() if column != "run"}
+        for made in self._made:
+            blocks = made.relations.get(name, partial(self._updates, made.run))
+            blocks = partial(self._questions, made) if name == "made.questions" else blocks
+            self._streams.append(Stream(types, blocks, ("kind",) if name == "made.engagements" else ()))
+            relation = f"streamed_{len(self._streams)}"
+            self.database.register(relation, self._streams[-1])
+            yield f"SELECT {literal(made.run.name)}::run_name AS run, * FROM {relation}"  # noqa: S608  # quoted
+
+    def _questions(self, made: Made) -> Iterator[Columns]:
+        for rows in made.relations["made.questions"]():
+            numbers = np.array([*self._numbers_of(made.run), -1])
+            yield {**rows, "kind": numbers[rows["kind"]], "decided": numbers[rows["decided"]]}
+
+    def _updates(self, run: Recorded) -> Iterable[Columns]:
+        at = self.runs.index(run) << 40
+        for block in run.blocks(_OF_UPDATES):
+            if count := len(block.tables[UPDATES.name].columns["kind"]):
+                # A table of DuckDB has such numbers; a view does not.
+                yield {"rowid": np.arange(at, at + count), **self._columns_of(run, block, UPDATES)}
+                at += count
 
     def _columns_of(self, run: Recorded, block: Block, table: Table) -> Columns:
-        """Return the rows of a table in a block, with texts in place of msgpack and of numbers of names."""
+        """Return the rows of a table in a block, with JSON in place of msgpack, and texts in place of their numbers."""
         rows = block.tables[table.name]
         found: dict[str, Any] = {"tick": tick_of_rows(rows), "wave": np.repeat(rows.waves, rows.rows)}
         for column in table.columns:
             values = rows.columns[column.name]
             if column.kind is Kind.PACKED:
-                decoded = unpacked(values)
                 if table.name == ATTRIBUTES.name:
-                    found |= numbers_and_texts(decoded)
+                    found |= numbers_and_texts(unpacked(values))
                 else:
-                    found[column.name] = [encode(each).decode() for each in decoded]
-            elif isinstance(values, Heap):
-                found[column.name] = values.texts()
+                    found[column.name] = coded(values.values(), {})
             else:
-                found[column.name] = np.array(column.names, object)[values] if column.names else values
+                found[column.name] = Coded(values, column.names) if column.names else values
+                if isinstance(values, Heap):
+                    values.data.tobytes().decode()  # DuckDB takes any bytes
         if table.name in {"updates", "questions"}:
             found["kind"] = np.array(self._numbers_of(run), np.int32)[found["kind"]]
         if table.name == "updates":
@@ -328,10 +360,6 @@ class Tables:
                 for place, effect in zip(places.tolist(), unpacked(effects), strict=True):
                     kind = run.record.kinds[old[place]]
                     found["kind"][place] = self._number((*kind, run.show.effect_name(effect)))
-        elif table.name == POSTS.name:
-            found["template"] = template_texts(
-                run.header.seed, found["tick"], rows.columns["agent"], rows.columns["what"]
-            )
         return found
 
     def _numbers_of(self, run: Recorded) -> list[int]:
@@ -354,12 +382,9 @@ class Tables:
             before = {"run": "run_name", "tick": "INTEGER", "wave": "SMALLINT"}
             found[f"journal.{name}"] = {**before, **found.get(f"journal.{name}", {}), **own}
         found["journal.kinds"] = {"kind": "INTEGER", **dict.fromkeys(KIND_FIELDS, "VARCHAR")}
-        found["journal.updates"] |= {"post": "BIGINT"}
-        found["journal.posts"] |= {"template": "VARCHAR"}
+        found["journal.updates"] |= {"post": "BIGINT", "rowid": "BIGINT"}
         found["journal.attributes"] |= {"number": "DOUBLE", "text": "VARCHAR"}
         found |= {name: {each.name: TYPES[each.kind] for each in table.columns} for name, table in self.schema.items()}
-        found["made.people"] = dict.fromkeys(_ACTS, "BIGINT") | found["agents"]
-        found["made.people"] |= {"initial": "VARCHAR", "acts": "BOOLEAN"}
         of_posts = {each.name: TYPES[each.kind] for each in post_columns(configs_of_feeds(self.runs)).values()}
         found["made.file_posts"] = {"number": "BIGINT", "text": "VARCHAR", **of_posts}
         return {name: {**types, "run": "run_name"} for name, types in {**found, **MADE_TYPES}.items()}

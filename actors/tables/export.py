@@ -17,7 +17,7 @@ from actors.core.errors import RunDirectoryError, run_directory_error
 from actors.core.files import beside, hold, opened_as_it_is, remove_abandoned
 from actors.runs.code import OWN_PACKAGE
 from actors.store.run import Recorded, names_of
-from actors.tables.database import QUERY, Tables, with_texts
+from actors.tables.database import MEMORY, QUERY, Tables, with_texts
 from actors.tables.files import DATABASE, TableFiles
 from actors.tables.schema import chosen_tables, shipped_tables
 
@@ -81,8 +81,6 @@ def export(
             if not rows:
                 reasons = [f"no table {name}: {tables.schema[name].absent or 'it has no rows'}" for name in wanted]
                 raise RunDirectoryError(f"{', '.join(map(str, paths))}: {'; '.join(reasons)}")
-            if "questions" in rows:
-                tables.note_lost()
             size = sum(path.stat().st_size for path in draft.iterdir())
     left_out = {name: tables.schema[name].absent for name in wanted if name not in rows}
     notes = [f"{run.name}: {note}" for run in runs for note in run.notes]
@@ -161,7 +159,7 @@ def new_directory(out: Path, files: Container[str], *, replaces: bool) -> Iterat
     except OSError as error:
         raise run_directory_error(error, f"{out}: cannot be written") from None
     except duckdb.OutOfMemoryException:
-        problem = "needs more than three quarters of this machine's memory: name fewer tables or runs"
+        problem = f"needs more than the {MEMORY} of memory that tables may take: name fewer tables or runs"
         raise RunDirectoryError(f"{out}: {problem}") from None
     finally:
         if draft is not None:

@@ -12,7 +12,8 @@ import duckdb
 from msgspec.json import encode
 
 from actors.core.errors import DiskFailedError
-from actors.tables.relations import TYPES, Columns, literal, quoted, registered, zoned
+from actors.tables.arrow import Columns, Stream
+from actors.tables.relations import TYPES, literal, quoted, zoned
 from prism.tables import Column, Kind, Table
 
 FORMATS: Final = ("parquet", "csv", "sqlite")
@@ -110,9 +111,10 @@ class TableFiles:
 def write_columns(form: str, directory: Path, table: Table, columns: Columns, facts: Mapping[str, str]) -> None:
     """Write one table of values in memory. The arguments are as for `TableFiles`."""
     with duckdb.connect() as database:
-        database.execute("SET timezone='UTC'; SET pandas_analyze_sample=0")
-        rows = registered(database, "given", columns, {each.name: TYPES[each.kind] for each in table.columns})
-        TableFiles(form, directory).write(database, table, rows, facts)
+        database.execute("SET timezone='UTC'")
+        types = {each.name: TYPES[each.kind] for each in table.columns}
+        database.register("given", Stream(types, lambda: [columns]))
+        TableFiles(form, directory).write(database, table, "FROM given", facts)
 
 
 def _guarded(text: str) -> str:

@@ -140,7 +140,7 @@ def _readable(tables: Tables, name: str) -> str:
     return f"""
         WITH labels AS (
             SELECT agent, name || if(count(*) OVER (PARTITION BY name) > 1, ' (' || agent || ')', '') AS label
-            FROM made.people WHERE name IS NOT NULL
+            FROM agents WHERE name IS NOT NULL
         ),
         numbered AS (SELECT *, row_number() OVER () AS place FROM ({tables.rows_of(name)}))
         SELECT {", ".join([*found, *numbers])} FROM numbered AS t {" ".join(joins)} ORDER BY t.place

@@ -18,21 +18,27 @@ from actors.factory.input_files import load_posts
 from actors.store.answers import answers_by_question, judgements_in
 from actors.store.listing import list_run
 from actors.store.messages import questions_in
-from actors.store.record import tick_of_rows
+from actors.store.oracle_log import ANSWERS
+from actors.store.posts import COLUMNS, NO_POSTS, Posts
+from actors.store.question_bytes import question_bytes
+from actors.store.record import AGENT, tick_of_rows
 from actors.store.rounds import ROUNDS
 from actors.store.run import Recorded, shown_path
-from actors.tables.relations import Columns, numbers_and_texts
+from actors.tables.arrow import Coded, Columns
+from actors.tables.relations import numbers_and_texts
 from actors.tables.schema import attribute_columns, post_columns
 from actors.tables.ties import Edges, edges_of
-from prism.agents import Question
-from prism.columns import Ints
+from prism.agents import DECIDED, MOVED, STALE, Source
+from prism.agents.contexts import SEEN
+from prism.columns import Ints, distinct
 from prism.config import Config
 from prism.domain import Domain, said_by
 from prism.errors import ConfigError, InputError
-from prism.llm.question_id import question_id
+from prism.events import MADE
 from prism.llm.spending import USEFUL, cost_usd
 from prism.rng import Draw, integers
 from prism.rows import part_of, unpacked
+from prism.scorecard import above_all, shapes_in
 from prism.sharing.audit import divergence_from
 from prism.sharing.settings import archetypes_of, fields_of
 from prism.sharing.table import words_of
@@ -44,7 +50,9 @@ from prism.tables import Kind, Table, Value
 _POST_KINDS: Final = (PostKind.ORIGINAL, PostKind.REPLY, PostKind.RESHARE)
 """The kind of what `MADE` names."""
 _VALUES: Final = {"float": float, "int": int, "bool": bool, "text": str}
-_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder().decode
+_lines: Final = msgspec.json.Encoder().encode_lines
+_options: Final = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 class Made:
@@ -63,7 +71,10 @@ class Made:
             "rounds": self._rounds,
             "made.edges": self._edges,
             "judgements": self._judgements,
-            "made.people": self._people,
+            "agents": self._agents,
+            "made.posts": self._posts,
+            "made.cascades": self._cascades,
+            "made.engagements": self._engagements,
             "made.file_posts": self._file_posts,
             "made.attributes_at_start": self._attributes_at_start,
             "made.questions": self._questions,
@@ -125,8 +136,8 @@ class Made:
         if self.edges is not None and "ties" in self.run.record.all_of():
             yield self.edges.columns
 
-    def _people(self) -> Iterator[Columns]:
-        """Yield all agents, with their values at the start, and with the ties and attributes of people at the end."""
+    def _agents(self) -> Iterator[Columns]:
+        """Yield all agents: what they were at the start, what they did, and what people are at the end."""
         run, population, count = self.run, self.population, self.run.header.agents
         given: Mapping[str, Any] = {} if self.domain is None else run.show.agent_values(self.domain)
         values = dict(given)
@@ -142,12 +153,41 @@ class Made:
                     found = self._at_end(name, found)
                 values[column.name] = [_as_kind(column.kind, value) for value in found]
         names: Any = [run.show.name(agent) or None for agent in range(count)] if population is None else ()
+        if is_of_feed and {"posts", "likes"} <= recorded.keys():
+            values |= self._acts()
         yield {
             "agent": np.arange(count),
             "name": names if population is None else People(population.personas).texts("name"),
-            "initial": [None if self.domain is None else str(self.domain.chart.initial.value)] * count,
-            "acts": np.full(count, is_of_feed and {"posts", "likes"} <= recorded.keys()),
+            **self._moves(),
             **values,
+        }
+
+    def _moves(self) -> Columns:
+        """Return the state of each agent at the end, since when it is in it, and how often it has moved."""
+        run, count = self.run, self.run.header.agents
+        last, since, moves = np.full(count, -1, np.int32), np.zeros(count, np.int64), np.zeros(count, np.int64)
+        for block in run.blocks({"updates": (AGENT, "kind")}):
+            table = block.tables["updates"]
+            is_move = np.array([each.source in MOVED for each in run.record.kinds], np.bool_)[table.columns["kind"]]
+            agents = table.columns[AGENT][is_move]
+            last[agents] = table.columns["kind"][is_move]  # of several moves of an agent the last one stays
+            since[agents] = tick_of_rows(table)[is_move]
+            moves += np.bincount(agents, minlength=count)
+        states = [each.to_state for each in run.record.kinds]
+        if self.domain is not None:
+            last[last < 0] = len(states)
+            states.append(str(self.domain.chart.initial.value))
+        return {"state": Coded(last, states), "state_since_tick": since, "transitions": moves}
+
+    def _acts(self) -> Columns:
+        """Return how often each person has posted, replied, reshared and liked."""
+        record, until, count = self.run.record, self.run.length, self.run.header.agents
+        made = record.table("posts", until=until, columns=(AGENT, "what"))
+        by_kind = [made[AGENT][made["what"] == kind] for kind in range(len(MADE))]
+        liked = record.table("likes", until=until, columns=(AGENT,))[AGENT]
+        names = ("posts", "replies", "reshares", "likes")
+        return {
+            name: np.bincount(agents, minlength=count) for name, agents in zip(names, [*by_kind, liked], strict=True)
         }
 
     def _at_end(self, name: str, start: Sequence[Value | None]) -> list[Value | None]:
@@ -170,7 +210,89 @@ class Made:
             drawn = self._drawn(name)
             yield {"agent": np.arange(len(drawn)), "name": [name] * len(drawn), **numbers_and_texts(drawn)}
 
-    # The texts of posts.
+    # Posts, and the trees that they form.
+
+    @cached_property
+    def _made(self) -> Posts:
+        tables = [block.tables["posts"] for block in self.run.blocks({"posts": COLUMNS}) if "posts" in block.tables]
+        return NO_POSTS.followed_by(tables)
+
+    def forget(self) -> None:
+        """Free what is only needed while relations are made."""
+        self.__dict__.pop("_made", None)
+
+    def _posts(self) -> Iterator[Columns]:
+        """Yield all posts, each with its place in its tree, what its root is about, and the reactions to it."""
+        run, posts, waves, numbers = self.run, self._made, list[Any](), list[Any]()
+        topics, known = list[Any](), dict[bytes, int]()
+        for block in run.blocks({"posts": ("topics", "number")}):
+            if (table := block.tables.get("posts")) is not None:
+                waves.append(np.repeat(table.waves, table.rows))
+                numbers.append(table.columns["number"])
+                topics.append(coded(table.columns["topics"].values(), known).codes)
+        if not len(posts.ids):
+            return
+        liked = posts.places(run.record.table("likes", until=run.length, columns=("post",))["post"])
+        of_kind = [posts.above[(posts.kinds == kind) & (posts.above >= 0)] for kind in (1, 2)]
+        counts = [np.bincount(each, minlength=len(posts.ids)) for each in (liked[liked >= 0], *of_kind)]
+        yield {
+            "tick": posts.ticks,
+            "wave": np.concatenate(waves),
+            "agent": posts.authors,
+            "what": Coded(posts.kinds, MADE),
+            "post": posts.ids,
+            "parent": posts.parents,
+            "topics": Coded(np.concatenate(topics)[posts.roots], [_as_json(each) for each in known]),
+            "number": np.concatenate(numbers)[posts.roots],
+            "template": _templates(run.header.seed, posts),
+            "root": posts.ids[posts.roots],
+            "depth": above_all(posts.above)[1],
+            **dict(zip(("likes", "replies", "reshares"), counts, strict=True)),
+        }
+
+    def _engagements(self) -> Iterator[Columns]:
+        """Yield likes, replies and reshares, with the author and the root of the post; -1 for none."""
+        posts, agents = self._made, self.run.header.agents
+        ids, authors, places_of_roots = (np.append(each, -1) for each in (posts.ids, posts.authors, posts.roots))
+        self.forget()
+        for block in self.run.blocks({"posts": COLUMNS, "likes": (AGENT, "post")}):
+            if not {"posts", "likes"} <= block.tables.keys():
+                continue
+            made, likes = (block.tables[name] for name in ("posts", "likes"))
+            answers = np.flatnonzero(made.columns["parent"] >= 0)
+            own, liked = block.keys("posts", agents)[answers], block.keys("likes", agents)
+            order = np.argsort(np.append(2 * own, 2 * liked + 1), kind="stable")
+            done = np.append(made.columns["parent"][answers], likes.columns["post"])[order]
+            places = posts.places(done)
+            yield {
+                "tick": np.append(tick_of_rows(made)[answers], tick_of_rows(likes))[order],
+                "agent": np.append(made.columns[AGENT][answers], likes.columns[AGENT])[order],
+                "kind": Coded(
+                    np.append(made.columns["what"][answers], np.full(len(liked), len(MADE)))[order], (*MADE, "like")
+                ),
+                "post": done,
+                "author": authors[places],
+                "root": ids[places_of_roots[places]],
+                "created": np.append(made.columns["post"][answers], np.full(len(liked), -1))[order],
+            }
+
+    def _cascades(self) -> Iterator[Columns]:
+        posts, agents = self._made, self.run.header.agents
+        originals = np.flatnonzero(posts.above < 0)
+        if not len(originals):
+            return
+        shapes = shapes_in(posts.above, np.zeros(len(posts.ids)))
+        by = distinct(posts.roots * agents + posts.authors) // agents
+        yield {
+            "root": posts.ids[originals],
+            "tick": posts.ticks[originals],
+            "author": posts.authors[originals],
+            "posts": shapes.size,
+            "people": np.bincount(by, minlength=len(posts.ids))[originals],
+            "depth": shapes.depth,
+            "breadth": shapes.breadth,
+            "structural_virality": np.where(shapes.size > 1, shapes.virality, np.nan),
+        }
 
     def _file_posts(self) -> Iterator[Columns]:
         is_feed = "posts" in self.run.show.event_tables
@@ -184,54 +306,98 @@ class Made:
     # The oracle.
 
     def _questions(self) -> Iterator[Columns]:
+        """Yield all questions, each with the update that decided it, and with its answer in the log."""
         run, kinds, answers = self.run, self.run.record.kinds, answers_by_question(self.run.path)
-        prices, post = run.config.llm.prices, run.show.post
+        shape = next(each for each in run.record.shapes if each.name == "questions")
+        prices, (decided_ticks, decided), at, lost = run.config.llm.prices, self._decided(), 0, 0
+        seed = b"%d:" % run.header.seed
         for block in run.blocks(run.record.all_of("questions")):
             table = block.tables["questions"]
-            if not len(ticks := tick_of_rows(table)):
+            if not (count := len(ticks := tick_of_rows(table))):
                 continue
-            asked = [*questions_in(ticks.tolist(), [*table.columns.values()], run.record.shapes, kinds)]
-            of = [*map(answers.take, asked)] if answers.are_left() else []
-            codes = table.columns["kind"]
+            columns, of = [*table.columns.values()], list[Any]()
+            if answers.are_left():
+                of = [*map(answers.take, questions_in(ticks.tolist(), columns, run.record.shapes, kinds))]
+            post, seen = (table.columns.get(name) for name in (run.show.post_field, SEEN))
+            settled = decided[at : at + count]
+            by_model = np.array([each.source == Source.LLM for each in kinds] + [False], np.bool_)[settled].tolist()
+            lost += sum(is_so and not answer for is_so, answer in zip(by_model, of or [None] * count, strict=True))
             yield {
                 "tick": ticks,
-                "wave": np.repeat(table.waves, table.rows),
-                "agent": table.columns["agent"],
-                "question": [question_id(run.header.seed, each.tick, each.agent, _encode(each)) for each in asked],
-                "trigger": np.array([kind.trigger for kind in kinds], object)[codes],
-                "state": np.array([kind.from_state for kind in kinds], object)[codes],
-                "options": np.array([kind.effect for kind in kinds], object)[codes],
-                "post": np.array([-1 if (seen := post(each.context)) is None else seen for each in asked]),
-                "probabilities": self._probabilities(asked, ticks, table.columns),
+                "agent": table.columns[AGENT],
+                "kind": table.columns["kind"],
+                "decided": settled,
+                "decided_tick": decided_ticks[at : at + count],
+                "asked": question_bytes(seed, ticks, columns, shape, kinds),
+                "post": None if post is None or seen is None else np.where(seen, post, -1),
+                "probabilities": self._probabilities(ticks, columns),
                 **{name: [each and get(each, prices) for each in of] for name, get in _LOGGED.items() if any(of)},
             }
+            at += count
+        answer = "1 answer" if lost == 1 else f"{lost:,} answers"
+        note = f"{ANSWERS} lacks {answer}, whose latency and cost are not known"
+        if lost and note not in run.notes:
+            run.notes.append(note)
 
-    def _probabilities(self, asked: Sequence[Question[Any]], ticks: Ints, columns: Mapping[str, Any]) -> list[Any]:
+    def _decided(self) -> tuple[Ints, Ints]:
+        """Return the tick and the kind of the update that decided each question; -1 for one that is open.
+
+        It is the next decision of the agent on the same trigger, if no other question comes before that.
+        """
+        run, triggers, found = self.run, dict[str, int](), [np.empty((3, 0), np.int64)]
+        for block in run.blocks({"questions": (AGENT, "kind"), "updates": (AGENT, "kind")}):
+            kinds = run.record.kinds
+            settles = np.array([each.source in DECIDED or each.reason == STALE for each in kinds], np.bool_)
+            of_kinds = np.array([triggers.setdefault(each.trigger, len(triggers)) for each in kinds], np.int64)
+            for is_update, table in enumerate((block.tables["questions"], block.tables["updates"])):
+                codes = table.columns["kind"]
+                rows = np.flatnonzero(settles[codes]) if is_update else np.arange(len(codes))
+                steps = np.repeat((table.ticks << 16) + table.waves, table.rows)[rows]
+                asked = (table.columns[AGENT][rows].astype(np.int64) << 16) + of_kinds[codes[rows]]
+                found.append(np.array((asked, 2 * steps + is_update, codes[rows])))
+        asked, steps, codes = np.concatenate(found, axis=1)
+        order = np.lexsort((steps, asked))
+        is_question = steps & 1 == 0
+        one, other = order[:-1], order[1:]
+        is_answered = is_question[one] & ~is_question[other] & (asked[one] == asked[other])
+        one, other = one[is_answered], other[is_answered]
+        ticks, kinds_of = np.full((2, len(asked)), -1)
+        ticks[one], kinds_of[one] = steps[other] >> 17, codes[other]
+        return ticks[is_question], kinds_of[is_question]
+
+    def _probabilities(self, ticks: Ints, columns: Sequence[Any]) -> list[Any] | None:
         """Return the probabilities that the embedded oracle gave the options of questions, as JSON; None if unknown.
 
         They are unknown where a model was asked, and in ticks that a fork has from its parent, whose settings may
         differ.
 
         Args:
-            columns: what the questions are about.
+            columns: those of the table of questions.
         """
-        first = int(np.searchsorted(ticks, self.run.shared_ticks))
-        if self.run.config.oracle.backend != "choice" or first == len(asked) or self.domain is None:
-            return [None] * len(asked)
-        own, said = asked[first:], said_by(self.domain)
-        parts = {name: part_of(values, first, len(asked)) for name, values in columns.items()}
-        shares: Sequence[Sequence[float] | None] | None = said.chances(own, parts)
+        record, first = self.run.record, int(np.searchsorted(ticks, self.run.shared_ticks))
+        if self.run.config.oracle.backend != "choice" or first == len(ticks) or self.domain is None:
+            return None
+        said, found = said_by(self.domain), np.full(len(ticks), None, object)
+        own = [part_of(each, first, len(ticks)) for each in columns]
+        names = next(shape for shape in record.shapes if shape.name == "questions").columns
+        asked = {
+            (kind.from_state, kind.trigger, *_options(kind.effect)): np.flatnonzero(own[1] == code)
+            for code, kind in enumerate(record.kinds)
+            if (own[1] == code).any()
+        }
+        shares: Any = said.chances(own[0], asked, dict(zip((name for name, _ in names), own, strict=True)))
         if shares is None:
-            types = self.domain.context_type
-            typed = (
-                replace(each, context=None if each.context is None else convert(each.context, types)) for each in own
-            )
-            shares = [said.reference(each).probabilities for each in typed]
-        texts = (
-            of and encode(dict(zip(each.options, of, strict=True))).decode()
-            for each, of in zip(own, shares, strict=True)
-        )
-        return [*[None] * first, *texts]
+            types, shares = self.domain.context_type, {key: [[]] * len(rows) for key, rows in asked.items()}
+            for place, each in enumerate(questions_in(ticks[first:].tolist(), own, record.shapes, record.kinds)):
+                context = None if each.context is None else convert(each.context, types)
+                rows = asked[key := (each.state, each.trigger, *each.options)]
+                at = int(np.searchsorted(rows, place))
+                shares[key][at] = said.reference(replace(each, context=context)).probabilities
+        for key, rows in asked.items():
+            known = [place for place, each in enumerate(shares[key]) if each is not None]
+            of_options = [dict(zip(key[2:], shares[key][place], strict=True)) for place in known]
+            found[first + rows[known]] = _lines(of_options).decode().split("\n")[:-1]
+        return found.tolist()
 
     def _judgements(self) -> Iterator[Columns]:
         """Yield the judgements of the oracle's log up to the end of the journal, by tick and agent."""
@@ -283,14 +449,25 @@ def _as_kind(kind: Kind, value: Value) -> Value:
     return float(value) if kind is Kind.NUMBER and isinstance(value, int) else value
 
 
-def template_texts(seed: int, ticks: Ints, authors: Ints, what: Ints) -> Any:
-    """Return the template of the text of each post. `what`: the places of their kinds in `MADE`."""
-    found = np.empty(len(what), object)
+def coded(values: Sequence[bytes], known: dict[bytes, int]) -> Coded:
+    """Return values that are msgpack as JSON, of which few differ. `known`: `{value: its number}`, which grows."""
+    codes = np.fromiter((known.setdefault(each, len(known)) for each in values), np.int32, len(values))
+    return Coded(codes, [_as_json(each) for each in known])
+
+
+def _as_json(value: bytes) -> str:
+    return encode(_decode(value)).decode()
+
+
+def _templates(seed: int, posts: Posts) -> Coded:
+    """Return the template of the text of each post."""
+    codes, texts = np.full(len(posts.ids), -1, np.int32), list[str]()
     for number, kind in enumerate(_POST_KINDS):
-        if (is_of := what == number).any():
-            drawn = integers(len(TEMPLATES[kind]), seed, authors[is_of], ticks[is_of], Draw.TEXT)
-            found[is_of] = np.array(TEMPLATES[kind], object)[drawn]
-    return found
+        rows = np.flatnonzero(posts.kinds == number)
+        drawn = integers(len(TEMPLATES[kind]), seed, posts.authors[rows], posts.ticks[rows], Draw.TEXT)
+        codes[rows] = len(texts) + drawn
+        texts += TEMPLATES[kind]
+    return Coded(codes, texts)
 
 
 _TEXT, _NUMBER, _WHOLE = "VARCHAR", "DOUBLE", "BIGINT"
@@ -298,18 +475,24 @@ MADE_TYPES: Final[Mapping[str, Mapping[str, str]]] = {
     "made.edges": dict.fromkeys(("follower", "followee", "from_tick", "until_tick"), "INTEGER"),
     "made.attributes_at_start": {"agent": _WHOLE, "name": _TEXT, "number": _NUMBER, "text": _TEXT},
     "made.questions": {
-        "tick": _WHOLE,
-        "wave": _WHOLE,
-        "agent": _WHOLE,
-        "question": _TEXT,
-        "trigger": _TEXT,
-        "state": _TEXT,
-        "options": _TEXT,
-        "post": _WHOLE,
-        "probabilities": _TEXT,
-        **dict.fromkeys(("logged_source", "method", "content"), _TEXT),
+        **dict.fromkeys(("tick", "agent", "kind", "decided", "decided_tick", "post"), _WHOLE),
+        "asked": "BLOB",
+        **dict.fromkeys(("probabilities", "logged_source", "method", "content"), _TEXT),
         **dict.fromkeys(("calls", "failed_calls", "prompt_tokens", "cached_tokens", "completion_tokens"), _WHOLE),
         **dict.fromkeys(("latency_s", "cost_usd"), _NUMBER),
+    },
+    "made.posts": {
+        **dict.fromkeys(("tick", "wave", "depth", "likes", "replies", "reshares"), "INTEGER"),
+        **dict.fromkeys(("agent", "post", "parent", "number", "root"), _WHOLE),
+        **dict.fromkeys(("what", "topics", "template"), _TEXT),
+    },
+    "made.engagements": {
+        **dict.fromkeys(("tick", "agent", "post", "author", "root", "created"), _WHOLE),
+        "kind": _TEXT,
+    },
+    "made.cascades": {
+        **dict.fromkeys(("root", "tick", "author", "posts", "people", "depth", "breadth"), _WHOLE),
+        "structural_virality": _NUMBER,
     },
 }
 """`{relation: {column: its type}}` of those whose columns are always the same."""

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-import duckdb
 import numpy as np
 
+from actors.tables.arrow import Columns
 from prism.tables import Kind
-
-Columns = Mapping[str, Any]
-"""`{column: its values}` of some rows: an array, or a list with None for no value."""
 
 TYPES: Final[Mapping[Kind, str]] = {
     Kind.INTEGER: "BIGINT",
@@ -21,22 +18,6 @@ TYPES: Final[Mapping[Kind, str]] = {
     **dict.fromkeys((Kind.NAME, Kind.TEXT, Kind.JSON, Kind.PACKED), "VARCHAR"),
 }
 """The type of a column; a packed one is JSON."""
-
-
-def registered(database: duckdb.DuckDBPyConnection, name: str, columns: Columns, types: Mapping[str, str]) -> str:
-    """Register columns under a name, and return the query for their rows, with a type for each.
-
-    A list is read as texts, which DuckDB turns into the type of the column.
-    """
-    arrays, cells = dict[str, np.ndarray[Any, Any]](), list[str]()
-    for place, (column, values) in enumerate(columns.items()):
-        cell = f"c{place}"
-        arrays[cell] = values if isinstance(values, np.ndarray) else np.array([*values, None], object)[:-1]
-        if types[column] == "TIMESTAMP":
-            cell = f"make_timestamp({cell}::BIGINT)"
-        cells.append(f"{cell}::{types[column]} AS {quoted(column)}")
-    database.register(name, arrays)
-    return f"SELECT {', '.join(cells)} FROM {name}"  # noqa: S608  # quoted
 
 
 def numbers_and_texts(values: Any) -> Columns:

@@ -259,15 +259,10 @@ class ChoiceOracle(Oracle[AgentState]):
         return found
 
     def chances(
-        self, questions: Sequence[Question[Any]], columns: Mapping[str, Values], people: People
-    ) -> list[list[float]] | None:
-        """Return `distribution` of each question, bit for bit; None if each must be asked.
-
-        Args:
-            columns: the fields of the views, as `prism.agents.contexts` has them.
-        """
-        agents = np.array([each.agent for each in questions], dtype=np.int64)
-        own = self._own_of_all(agents, people) if self._answers_as_own else None
+        self, agents: Ints, asked: Mapping[tuple[str, ...], Ints], columns: Mapping[str, Values], people: People
+    ) -> dict[tuple[str, ...], list[list[float]]] | None:
+        """Return `distribution` of each question, bit for bit, as `prism.domain.Said.chances`."""
+        own = self._own_of_all(agents.astype(np.int64), people) if self._answers_as_own else None
         if own is None or not {SEEN, *_SEEN} <= columns.keys():
             return None
         # 1. The terms of everybody's person and post, as `choice_kernel.utility` adds them up.
@@ -275,11 +270,8 @@ class ChoiceOracle(Oracle[AgentState]):
         topic, tie, popularity, fatigue, quality, exposures = (columns[name].astype(np.float64) for name in _SEEN)
         is_seen = columns[SEEN] != 0
         worth = b[QUALITY] * mapped(math.log, np.where(is_seen, quality, 1.0)) if b[QUALITY] else 0.0
-        rows_of: dict[tuple[str, ...], list[int]] = {}
-        for row, each in enumerate(questions):
-            rows_of.setdefault((each.state, each.trigger, *each.options), []).append(row)
-        found: list[list[float]] = [[]] * len(questions)
-        for key, rows in rows_of.items():
+        found = dict[tuple[str, ...], list[list[float]]]()
+        for key, rows in asked.items():
             # 2. V of each option, an option each row.
             kind = self._options(key)
             values = np.empty((len(kind.constants), len(rows)))
@@ -290,10 +282,9 @@ class ChoiceOracle(Oracle[AgentState]):
                 values[option] = np.where(is_seen & (form != FIXED), total, constant)[rows]
             # 3. The shares, as `choice_kernel.weigh` has them.
             values /= b[SCALE]
-            weights = mapped(math.exp, (values - values.max(axis=0)).T.ravel()).reshape(-1, len(values)).tolist()
-            for row, of_options in zip(rows, weights, strict=True):
-                whole = math.fsum(of_options)
-                found[row] = [each / whole for each in of_options]
+            weights = mapped(math.exp, (values - values.max(axis=0)).T.ravel()).reshape(-1, len(values))
+            whole = np.array([*map(math.fsum, weights.tolist())])
+            found[key] = (weights / whole[:, None]).tolist()
         return found
 
     def _row(self, agent: SocialAgent, view: PostView | None) -> Floats:

@@ -191,9 +191,9 @@ class SocialDomain:
         return Reference(relevance, self._embedded.distribution(person, person.state, question.trigger, options, view))
 
     def chances(
-        self, questions: Sequence[Question[Any]], columns: Mapping[str, Values]
-    ) -> Sequence[Sequence[float]] | None:
-        return self._embedded.chances(questions, columns, self._people)
+        self, agents: Ints, asked: Mapping[tuple[str, ...], Ints], columns: Mapping[str, Values]
+    ) -> Mapping[tuple[str, ...], Sequence[Sequence[float]]] | None:
+        return self._embedded.chances(agents, asked, columns, self._people)
 
     @cached_property
     def _people(self) -> People:

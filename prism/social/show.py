@@ -28,6 +28,7 @@ class SocialShow(Show):
     title = "What people did"
     pictures = ("states", "network", "cascades")
     numbers = tuple(Number(column=name, name=name.replace("_", " "), is_total=True) for name in _ACTS)
+    post_field = "id"
     compared = ("largest_cascade.size", "behaviour.engagement_per_post_seen")
     agent_columns = (
         column("external_id", TEXT, "id of the person in the files, or the number"),
@@ -77,9 +78,6 @@ class SocialShow(Show):
         if isinstance(context, list) and VIEW_LEAST <= len(context) <= len(VIEW_FIELDS):
             return dict(zip(VIEW_FIELDS, context, strict=False))
         return super().seen(context)
-
-    def post(self, context: Any) -> int | None:
-        return context[0] if isinstance(context, list) and context and isinstance(context[0], int) else None
 
 
 SHOW = SocialShow

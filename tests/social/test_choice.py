@@ -245,4 +245,11 @@ def test_the_probabilities_of_many_questions_are_those_of_each(
     columns = zip(
         (each.name for each in contexts.columns), contexts.values([seen for _, seen, _ in asked]), strict=True
     )
-    assert domain.chances(questions, dict(columns)) == [domain.reference(each).probabilities for each in questions]
+    rows: dict[tuple[str, ...], list[int]] = {}
+    for place, each in enumerate(questions):
+        rows.setdefault((each.state, each.trigger, *each.options), []).append(place)
+    places = {key: np.array(of_key) for key, of_key in rows.items()}
+    found = domain.chances(np.array([each.agent for each in questions]), places, dict(columns))
+    assert found == {
+        key: [domain.reference(questions[place]).probabilities for place in of_key] for key, of_key in rows.items()
+    }

@@ -269,6 +269,16 @@ def test_the_table_of_cascades_says_what_a_plain_dictionary_says(seed: int) -> N
     assert again.cascades.totals() == net.cascades.totals()
 
 
+def test_a_post_that_nobody_answered_is_the_largest_cascade_until_somebody_does() -> None:
+    net = two()
+    assert net.cascades.totals()["largest_cascade"] == {"root_post": None, "size": 0, "depth": 0}
+    post = publish(net, ADA, 0)
+    like(net, BO, post.id, 1)
+    assert net.cascades.totals()["largest_cascade"]["size"] == 1
+    reply(net, BO, post.id, 2)
+    assert net.cascades.totals()["largest_cascade"] == {"root_post": post.id, "size": 2, "depth": 1}
+
+
 LIFETIMES: dict[str, Callable[[int, Random], float]] = {
     "the first 500 last": lambda number, _: math.inf if number < 500 else 0,
     "a few for very long": lambda _, random: random.paretovariate(0.7),

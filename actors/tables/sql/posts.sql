@@ -16,7 +16,7 @@ effects AS (
 ),
 drafts AS (SELECT *, lead(step, 1, 1::BIGINT << 62) OVER (PARTITION BY run, agent ORDER BY step) AS until FROM effects),
 written AS (
-    SELECT *, tick * 65536::BIGINT + wave AS step FROM journal.posts ANTI JOIN published USING (run, tick, wave)
+    SELECT *, tick * 65536::BIGINT + wave AS step FROM made.posts ANTI JOIN published USING (run, tick, wave)
 ),
 said AS (
     SELECT w.run, w.post, d.text
@@ -24,31 +24,19 @@ said AS (
     ASOF JOIN written AS w ON w.run = d.run AND w.agent = d.agent AND d.step <= w.step
     WHERE d.text <> '' AND w.step < d.until
 ),
-answers AS (
-    SELECT
-        run, parent AS post,
-        count(*) FILTER (what = 'reply') AS replies,
-        count(*) FILTER (what = 'reshare') AS reshares
-    FROM journal.posts
-    GROUP BY ALL
-),
-liked AS (SELECT run, post, count(*) AS likes FROM journal.likes GROUP BY ALL),
 texts AS (
     SELECT
-        p.rowid AS place, p.*, r.root, r.depth, o.topics AS of_root, nullif(o.number, 0) AS file_post,
-        nullif(i.text, '') AS published, s.text AS draft, p.what <> 'reply' AS repeats,
-        replace(p.template, '{topic}', coalesce(o.topics ->> '$[0]', 'this')) AS from_template
-    FROM journal.posts AS p
-    JOIN made.roots AS r USING (run, post)
-    JOIN journal.posts AS o ON o.run = p.run AND o.post = r.root
-    LEFT JOIN published AS i ON i.run = p.run AND i.tick = p.tick AND i.wave = p.wave
+        p.rowid AS place, p.*, nullif(p.number, 0) AS file_post, nullif(i.text, '') AS published, s.text AS draft,
+        p.what <> 'reply' AS repeats, replace(p.template, '{topic}', coalesce(p.topics ->> '$[0]', 'this')) AS from_template
+    FROM made.posts AS p
+    LEFT JOIN published AS i USING (run, tick, wave)
     LEFT JOIN said AS s ON s.run = p.run AND s.post = p.post
 )
 SELECT
     p.run, p.post, p.tick, moment(p.run, p.tick) AS time, p.agent AS author,
     CASE p.what WHEN 'publish' THEN 'original' ELSE p.what END AS kind,
     CASE WHEN p.parent >= 0 THEN p.parent END AS parent,
-    p.root, p.depth, p.of_root AS topics,
+    p.root, p.depth, p.topics,
     CASE
         WHEN p.published IS NOT NULL THEN p.published
         WHEN p.draft IS NOT NULL THEN p.draft
@@ -62,12 +50,8 @@ SELECT
         WHEN p.from_template IS NOT NULL THEN 'template'
     END AS text_by,
     p.file_post,
-    coalesce(l.likes, 0) AS likes,
-    coalesce(a.replies, 0) AS replies,
-    coalesce(a.reshares, 0) AS reshares,
+    p.likes, p.replies, p.reshares,
     f.* EXCLUDE (run, number, text)
 FROM texts AS p
 LEFT JOIN made.file_posts AS f ON f.run = p.run AND f.number = p.file_post
-LEFT JOIN answers AS a ON a.run = p.run AND a.post = p.post
-LEFT JOIN liked AS l ON l.run = p.run AND l.post = p.post
 ORDER BY p.place

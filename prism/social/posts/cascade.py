@@ -67,12 +67,14 @@ class Cascades:
 
     def totals(self) -> dict[str, Any]:
         """Return the cascades' part of the run's summary, as JSON values."""
-        largest = self.largest
+        largest, sizes = self.largest, self.sizes()
+        # An original that nobody answered is a cascade of one post: all are as large, so none is named.
+        root, size = (largest.root, largest.size) if largest.size else (None, max(sizes, default=0))
         return {
-            "largest_cascade": {"root_post": largest.root, "size": largest.size, "depth": largest.depth},
+            "largest_cascade": {"root_post": root, "size": size, "depth": largest.depth},
             "deepest_cascade": self.deepest,
             "cascades_branched": self.branched,
-            "cascade_sizes": {str(size): count for size, count in self.sizes().items()},
+            "cascade_sizes": {str(size): count for size, count in sizes.items()},
         }
 
     def retire(self, before: int) -> None:

@@ -16,6 +16,7 @@ from actors.store.manifest import MANIFEST
 from actors.store.phase_file import PHASE, PhaseNote
 from tests.actors.store.test_independent_reader import summary_of
 from tests.catalogue import catalogue
+from tests.recorded import EMBEDDED, make_run
 
 
 @pytest.fixture
@@ -70,6 +71,17 @@ def test_a_run_with_an_unreadable_file_is_damaged(run: Path, name: str) -> None:
     (run / name).write_bytes(b"\xff\xfe nothing of the kind")
     line = list_run(run)
     assert (line.status, line.is_resumable) == (RunStatus.DAMAGED, False)
+
+
+def test_a_run_whose_segments_have_a_gap_is_damaged_and_still_known(tmp_path: Path) -> None:
+    run = make_run(tmp_path, {**EMBEDDED, "run": {"segment_mb": 0.01}})
+    assert list_run(run).status is RunStatus.DONE
+    segment = sorted(run.glob("journal-*.seg"))[1]
+    whole = segment.read_bytes()
+    for damage in (lambda: segment.write_bytes(whole[: len(whole) // 8]), segment.unlink):
+        damage()
+        line = list_run(run)
+        assert (line.status, line.is_resumable, line.domain) == (RunStatus.DAMAGED, False, "social")
 
 
 def test_the_runs_of_a_directory_are_listed_newest_first_and_others_left_out(run: Path) -> None:
