@@ -224,7 +224,8 @@ def execute(
 
                 collector = ExperimentCollector(out.name, where.on.partition(":")[0], known, standing)
                 url = stack.enter_context(served(collector, metrics_port))
-                say(f"metrics at {url}/metrics")
+                # Nothing else names a free port, so --quiet does not hide it.
+                say(f"metrics at {url}/metrics", level="info" if metrics_port else "warning")
             stack.enter_context(progress_shown(shown, has_lines=False))
 
             failed = executor.run(cells_to_do(made, out), out, on_done)

@@ -86,7 +86,10 @@ class StopOnSignal:
 
         def stop() -> None:
             name = signal.Signals(number).name
-            say(f"{name}: finishing this tick; a second signal exits at once (the run can be resumed in both cases)")
+            say(
+                f"{name}: finishing this tick; a second signal exits at once (the run can be resumed in both cases)",
+                level="warning",
+            )
             self._stop()
 
         loop.call_soon_threadsafe(stop)
@@ -193,7 +196,7 @@ class _CtrlC:
         signal.signal(signal.SIGINT, self._before)
         for stop in stops:
             stop()
-        say("SIGINT: finishing this tick; once more to interrupt at once")
+        say("SIGINT: finishing this tick; once more to interrupt at once", level="warning")
 
 
 _ctrl_c = _CtrlC()

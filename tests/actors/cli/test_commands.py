@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -127,6 +128,29 @@ def test_the_help_for_programs_has_every_command_option_and_exit_code(prism: Pri
         "type": "path",
         "required": True,
     }
+
+
+def test_every_result_is_one_json_document_where_that_is_asked_for(prism: Prism, small_run: Path) -> None:
+    run = str(small_run)
+    for arguments in (
+        ("validate", "small.yaml"),
+        ("doctor", "small.yaml"),
+        ("chart", "--lint"),
+        ("init", "--settings", "seed"),
+        ("init", "study"),
+        ("runs", run),
+        ("verify", run, "--quick"),
+        ("replay", run, "--ticks", "5"),
+        ("export", run, "--sql", "SELECT count(*) AS n FROM posts"),
+        ("pack", run, "--out", "one.prism"),
+        ("unpack", "one.prism", "--out", "again"),
+        ("resume", "again"),
+        ("run", "small.yaml", "--ticks", "3"),
+        ("testing", "faults"),
+    ):
+        ended = prism(*arguments, "--json")
+        assert (ended.code, ended.err) == (0, ""), arguments
+        assert json.loads(ended.out), arguments
 
 
 def test_an_error_of_the_system_that_names_no_file_has_its_kind_in_front(
