@@ -1,8 +1,8 @@
 """Kernels: plain loops over arrays, which numba compiles to machine code.
 
 A kernel is a function of arrays and numbers that CPython can run as it is. `compile_kernels` replaces all of them by
-what numba makes of them, in every module that knows them; every result stays the same to the bit. Numba takes most of a
-second to load. A small run ends sooner, so each run says how large it is, and small ones stay in plain Python.
+what numba makes of them, in every module that knows them; every result stays the same to the bit. A small run ends
+before they are loaded, or compiled, so each run says how large it is, and small ones stay in plain Python.
 
 What numba has compiled is kept in a directory of the user's, for this machine, this version of the kernels and these
 versions of numba, numpy and Python. If it cannot be kept, a warning says where and why; no run ends for it.
@@ -25,12 +25,14 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import rmtree
-from threading import Lock, get_ident
+from threading import Lock
 from time import monotonic, sleep
 from types import ModuleType
 from typing import Any, Final, TypeVar
 
 import numpy as np
+
+from prism.machine_code import CHECKS, InPlace, MachineCode
 
 _log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -39,7 +41,8 @@ SWITCH: Final = "PRISM_JIT"
 """The environment variable: 0 runs all kernels as plain Python, 1 compiles them for the smallest run, too."""
 MODULES: Final = (
     "prism.kernels",
-    "prism.kernel_pointer",
+    "prism.kernel_compiler",
+    "prism.machine_code",
     "prism.kernel_rng",
     "prism.kernel_delays",
     "prism.expressions.source",
@@ -55,14 +58,15 @@ MODULES: Final = (
     "prism.social.kernels.graph_kernel",
 )
 """The modules whose text decides what is compiled: the name of the directory holds their hash."""
-WORTH_LOADING: Final = 150_000
+COMPILER: Final = "prism.kernel_compiler"
+"""The one of these modules that imports numba."""
+WORTH_LOADING: Final = 50_000
 """The person-ticks from which a run is over sooner with compiled kernels, if they need only be loaded."""
 WORTH_COMPILING: Final = 1_000_000
 """The person-ticks from which they are compiled where they are not kept yet."""
 UNUSED_S: Final = 30 * 86_400
 """The seconds without use after which what was compiled for another version is removed: each has 25 MB or more."""
 
-_WORD_BITS: Final = 64
 WAIT_S: Final = 180.0
 """The longest wait for another process that compiles, in seconds: one that hangs must not keep the others."""
 WAIT_STEP_S: Final = 0.1
@@ -104,15 +108,6 @@ def address_of(of: Any) -> Any:
     return of
 
 
-def put_at(of: Any, address: int) -> None:
-    """Write a named tuple to an address: only in machine code."""
-
-
-@kernel
-def keep(of: Any, address: Any) -> None:
-    put_at(of, address)
-
-
 class Held:
     """The way in which Python hands named tuples to kernels: in machine code by an address, which saves 10 us a call.
 
@@ -125,9 +120,8 @@ class Held:
     def __call__(self, of: Any) -> Any:
         if self._latest[0] is not of or self._latest[1] is not _is_compiled:
             # With checks numba counts who refers to an array, and an address is none of them.
-            has_address = _is_compiled and not _CHECKS
-            made = import_module("prism.kernel_pointer").InPlace(of, keep) if has_address else of
-            self._latest = of, _is_compiled, made if _is_compiled else in_plain(of)
+            made = in_plain(of) if not _is_compiled else of if CHECKS else InPlace(of)
+            self._latest = of, _is_compiled, made
         return self._latest[2]
 
 
@@ -166,16 +160,18 @@ def pointer_to(function: Callable[..., Any], tables: Any) -> int:
 
     It is a number in a list in plain Python, and an address in machine code.
     """
-    if function in _pointers:
-        return _pointers[function]
-    if _is_compiled:
-        made = import_module("prism.kernel_pointer").callback(function, tables, _keep, **_options())
-        _called.append(made)  # an address is good for as long as somebody has this
-        _pointers[function] = made.address
-    else:
-        _called.append(function)
-        _pointers[function] = len(_called) - 1
+    if function not in _pointers:
+        if isinstance(function, MachineCode):
+            _pointers[function] = function.address(tables, 0, 0, 0)
+        else:
+            _called.append(function)
+            _pointers[function] = len(_called) - 1
     return _pointers[function]
+
+
+def compiled_from(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that numba compiles in the place of a kernel."""
+    return _kernels.get(function, function)
 
 
 def are_compiled() -> bool:
@@ -238,20 +234,16 @@ def compile_kernels() -> None:
     with _compiling:
         if _is_compiled:
             return
-        _numba()
         for name in MODULES:
-            import_module(name)
+            if name != COMPILER:
+                import_module(name)
         if (place := directory()) is not None:
             forget_unused(place)
         elif not _failures:
             _failures.append("; ".join(_refused))
             _log.warning("compiled kernels are kept nowhere, so each run compiles them anew: %s", _failures[0])
-        jitted = _compiler()
-        made = {function: jitted(other) for function, other in _kernels.items()}
-        made[address_of] = import_module("prism.kernel_pointer").address_of
-        made[put_at] = import_module("prism.kernel_pointer").put_at
-        made[bring] = import_module("prism.kernel_pointer").bring
-        made[called] = import_module("prism.kernel_pointer").called
+        functions: list[Callable[..., Any]] = [*_kernels, address_of, bring, called]
+        made = {each: MachineCode(each, place, _note_failure) for each in functions}
         for module in [each for name, each in sys.modules.items() if name.partition(".")[0] in ("prism", "actors")]:
             for name, value in list(vars(module).items()):
                 if type(value) is _FUNCTION and value in made:
@@ -271,65 +263,11 @@ def _made(name: str, text: str) -> ModuleType:
     module = sys.modules[name] = ModuleType(name)  # numba finds a kernel by the name of its module
     exec(compile(text, f"<{name}>", "exec", dont_inherit=True), vars(module))  # noqa: S102  # generated by us
     if _is_compiled:
-        jitted = _compiler()
+        place = directory()
         for each, value in list(vars(module).items()):
             if type(value) is _FUNCTION and value.__module__ == name:
-                setattr(module, each, jitted(value))
+                setattr(module, each, MachineCode(value, place, _note_failure))
     return module
-
-
-class _Without:
-    """A finder that says to one thread that some packages are not installed."""
-
-    def __init__(self, *names: str) -> None:
-        self._names, self._thread = names, get_ident()
-
-    def find_spec(self, name: str, *_: Any) -> None:
-        if name in self._names and get_ident() == self._thread:
-            raise ModuleNotFoundError(name, name=name)
-
-
-@cache
-def _numba() -> ModuleType:
-    """Return numba, which takes 0.2 s to import, and as long again with two packages that no kernel needs.
-
-    It looks for scipy to multiply matrices, and for coverage to tell which lines it has compiled.
-    """
-    sys.meta_path.insert(0, without := _Without("scipy", "coverage"))
-    try:
-        import_module("numba.np.arraymath")
-        return import_module("numba")
-    finally:
-        sys.meta_path.remove(without)
-
-
-def _compiler() -> Callable[[Callable[..., Any]], Any]:
-    """Return what compiles a function. Arithmetic is CPython's to the bit: no operation is reordered or fused.
-
-    A kernel that calls another one with a constant, or with a number of fewer bits, calls the one for numbers of 64
-    bits: numba would compile one more for each. No kernel is called from C, so no wrapper for C is compiled.
-    """
-    numba = _numba()
-    compiler = numba.njit(**_options(), no_cfunc_wrapper=True)
-
-    def wide(kind: Any) -> Any:
-        kind = numba.types.unliteral(kind)
-        return numba.types.int64 if isinstance(kind, numba.types.Integer) and kind.bitwidth < _WORD_BITS else kind
-
-    def jitted(function: Callable[..., Any]) -> Any:
-        made: Any = compiler(function)
-        _keep(made, function)
-        of_types = made.get_call_template
-        made.get_call_template = lambda args, kws: of_types([*map(wide, args)], kws)
-        return made
-
-    return jitted
-
-
-def _keep(made: Any, function: Callable[..., Any]) -> None:
-    """Let the compiled forms of a function be kept, and loaded where they are kept already."""
-    if (place := directory()) is not None:
-        made._cache = import_module("prism.kernel_cache").KernelCache(function, place, _note_failure)  # noqa: SLF001
 
 
 def _note_failure(error: OSError) -> None:
@@ -339,20 +277,6 @@ def _note_failure(error: OSError) -> None:
         _log.warning(
             "compiled kernels are not kept in %s, so each run compiles them anew: %s", directory(), _failures[0]
         )
-
-
-def _options() -> dict[str, Any]:
-    """Return how kernels are compiled. A kernel makes no array, so it need not count who refers to one.
-
-    Other threads go on meanwhile: none reads an array that a kernel writes. Files are made of bytes, a checkpoint is
-    copied between ticks by the thread of the kernels, and metrics are numbers that it notes between ticks.
-    """
-    return {
-        "nogil": True,
-        "error_model": "numpy",
-        "boundscheck": _CHECKS,
-        "_nrt": _CHECKS,
-    }
 
 
 def directory() -> Path | None:
@@ -400,7 +324,7 @@ def _name() -> str:
     """Return the name of the directory: by the text of the kernels, and by the versions."""
     root = Path(__file__).parent.parent
     text = b"".join((root / f"{name.replace('.', '/')}.py").read_bytes() for name in MODULES)
-    about = f"{version('numba')} {version('llvmlite')} {version('numpy')} {sys.version_info} {_CHECKS}".encode()
+    about = f"{version('numba')} {version('llvmlite')} {version('numpy')} {sys.version_info} {CHECKS}".encode()
     return f"kernels-{sha256(text + about).hexdigest()[:16]}"
 
 
@@ -416,5 +340,3 @@ def _refuse_unless_ours(directory: Path) -> None:
 
 
 _FUNCTION: Final = type(_refuse_unless_ours)
-_CHECKS: Final = os.environ.get("PRISM_BOUNDS") == "1"
-"""True in tests that check every index of every kernel."""

@@ -61,7 +61,7 @@ DOORS = {
     "actors/runs/pack.py": "a new file in place of none, and new files in a new directory",
     "actors/studies/experiments/node.py": "new files in a new directory",
     "prism/kernels.py": "a cache that is looked at before it is used",
-    "prism/kernel_cache.py": "a cache that is looked at before it is used",
+    "prism/machine_code.py": "a cache that is looked at before it is used",
     "prism/llm/tape_file.py": "SQLite; its callers look for links first",
 }
 """The modules that open files for writing, and why they may."""

@@ -32,7 +32,7 @@ from actors.factory.input_files import (
     with_inputs,
 )
 from actors.factory.own_code import is_installed, sources_of, sources_sha256
-from actors.runs.code import own_code_sha256, tree_sha256
+from actors.runs.code import own_code_sha256
 from actors.runs.directory import RunDirectory
 from actors.store.disk import RealDisk, write_whole
 from prism.config import Config
@@ -79,7 +79,7 @@ def inputs_of(config: Config, read: Mapping[str, str], code: tuple[Path, ...] = 
         if place.is_file() and not place.with_name(f"{place.name}-wal").exists():
             read = {**read, tape: sha256_of(place)}
     new, files = with_kept_files(config, read)
-    if code and tree_sha256(dict(sorted(sources_of(code).items()))) != own_code_sha256(code):
+    if code and sources_sha256(sources_of(code)) != own_code_sha256(code):
         names = ", ".join(map(str, code))
         raise RunDirectoryError(f"{names}: has been edited since this process imported it; start a new process")
     sources = sources_of(place for place in code if not is_installed(place.parent))

@@ -11,7 +11,7 @@ from prism.columns import Ints
 from prism.kernels import kernel
 from prism.rng import WORLD, Draw, uniforms
 
-PERSON_TICKS: Final = 5
+PERSON_TICKS: Final = 10
 """The ticks of a person in a run that take plain Python as long as a person's friendships do."""
 
 
