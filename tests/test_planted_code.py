@@ -24,7 +24,7 @@ IN_PARTS = ("--set", "run.segment_mb=0.0001", "--set", "simulation.rounds=8")
 PROGRAM = """
 from pathlib import Path
 from time import sleep
-from actors.cli.view import EXPLAIN
+from actors.view.explainer import EXPLAIN
 from actors.view.explainer import Explainer
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from actors.cli.command import command
 from actors.cli.options import Directory, choose_config, run_name, with_settings
 from actors.cli.render import show
 from actors.cli.trust import TRUST
-from actors.cli.view import EXPLAIN, HOST, TOKEN
+from actors.cli.view import HOST, TOKEN
 from actors.factory.config_file import read_config
 from actors.store.manifest import CONFIG
 
@@ -60,6 +60,6 @@ def play(
             webbrowser.open(address)
 
     try:
-        serve(PlaySite(settings, run_name(path), EXPLAIN), host, port, os.environ.get(TOKEN, ""), ready)
+        serve(PlaySite(settings, run_name(path)), host, port, os.environ.get(TOKEN, ""), ready)
     except KeyboardInterrupt:
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import webbrowser
 from pathlib import Path
 
@@ -19,9 +18,6 @@ from actors.studies.experiments.record import is_experiment
 
 HOST, PORT = "127.0.0.1", 8480
 TOKEN = "PRISM_VIEW_TOKEN"  # noqa: S105  # the name of the variable, not its value
-EXPLAIN = (sys.executable, "-P", "-m", "actors.cli", "explain")
-"""The command that works out a turn. With `-P` Python imports nothing from the current directory, which may hold other
-people's runs."""
 
 
 @command()
@@ -44,6 +40,7 @@ def view(root: Path, host: str, port: int, *, opens: bool) -> None:
     An address that others can reach demands a token: that in PRISM_VIEW_TOKEN, or a random one, which is printed.
     """
     from actors.view.app import Site  # noqa: PLC0415  # it takes a second to import, and no other command needs it
+    from actors.view.explainer import EXPLAIN  # noqa: PLC0415
     from actors.view.server import serve  # noqa: PLC0415
 
     if not is_experiment(root):

@@ -1,7 +1,7 @@
 """The settings that a page may change: numbers, choices and yes or no, each with its bounds and its meaning.
 
-A page may not change texts, so no path, no code and no expression comes from it; the two exceptions are the name of a
-feed algorithm and the text of a published post. Every value passes the strict decode that a file's values pass.
+A page may not change texts, so it can name no file, no code and no server. Every value passes the checks that a file's
+values pass, and interventions do, too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import inspect
-from msgspec.structs import replace
+from msgspec.structs import FieldInfo, fields, replace
 
 from actors.factory.domains import is_own
 from actors.factory.own_domain import find_own_domain
@@ -26,17 +26,17 @@ from prism.config.load import load_placed_config
 from prism.config.model import ALGORITHMS
 from prism.config.section import is_section, sections_of
 from prism.errors import ConfigError
-from prism.expectations import join, type_text
+from prism.expectations import join
 
-CHANGED_BY: Final = ("simulation", "population", "feed", "statechart", "oracle.choice", "economy", "domain")
-"""The sections whose settings a page may change. Those of other sections change how a run is made, and no result."""
+PEOPLES: Final = ("simulation", "population", "feed", "statechart", "oracle.choice")
+CHANGED_BY: Final[Mapping[str, Sequence[str]]] = {"social": PEOPLES, "economy": ("simulation", "economy")}
+"""`{domain: the sections whose settings a page may change}`; those of others change no result. A domain of its own has
+its own settings."""
 CLOCK: Final = frozenset({"simulation.ticks_per_round", "simulation.tick_seconds"})
 """Settings that a first study leaves alone, though an example has them."""
 AGENT_TICKS_MAX: Final = 50_000_000
 """The most agents times ticks of a run from the page: about ten seconds, and some hundred MB of temporary files."""
 AGENTS_MAX: Final = 200_000
-INTERVENTIONS_MAX: Final = 50
-PINS_MAX: Final = 4
 FIRST_MAX: Final = 20
 """The most settings that are shown without a search."""
 SOURCE: Final = "the page"
@@ -49,13 +49,10 @@ class Control(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One setting that a page may change.
 
     Args:
-        label: what people call it.
+        label: what people call it; `meaning`: its declaration's, with the source.
         kind: how it is changed; `whole` is a number without a fraction.
-        value: as the configuration has it; `default`: the default, None if it has none.
         least, most: the declared bounds of a number; None without one.
         low, high, step: of the slider, which spans the usual part of the bounds.
-        bounds: type and range in words; `unit`: of a number, empty for a count.
-        meaning: its declaration's, with the source.
         is_first: shown without a search.
     """
 
@@ -63,8 +60,6 @@ class Control(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     label: str
     kind: Literal["number", "whole", "choice", "yes"]
     value: Any
-    default: Any
-    bounds: str
     meaning: str
     unit: str = ""
     least: float | None = None
@@ -73,16 +68,7 @@ class Control(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     high: float = 1.0
     step: float = 1.0
     options: Sequence[str] = ()
-    is_optional: bool = False
     is_first: bool = False
-
-
-_MEANINGS: Final = {
-    field.name: (inspect.type_info(field.type).extra_json_schema or {}).get("description", "")  # type: ignore[attr-defined]
-    for field in msgspec.structs.fields(AttributeConfig)
-    if isinstance(inspect.type_info(field.type), inspect.Metadata)
-}
-"""`{key of an attribute's declaration: its meaning}`."""
 
 
 class Controls:
@@ -98,28 +84,25 @@ class Controls:
     def __init__(self, base: Config) -> None:
         self.base = base
         self._own: type[Section] | None = find_own_domain(base.simulation).settings if is_own(base) else None
-        self._values = msgspec.to_builtins(base)
         first = _first_paths(base)
-        found = [*self._controls()]
-        self.all: Mapping[str, Control] = {
-            each.path: replace(each, is_first=each.path in first)
-            for each in sorted(found, key=lambda each: first.get(each.path, len(first)))
-        }
+        found = sorted(self._controls(), key=lambda each: first.get(each.path, len(first)))
+        self.all: Mapping[str, Control] = {each.path: replace(each, is_first=each.path in first) for each in found}
 
     def configured(self, changes: Changes) -> Config:
-        """Return the configuration with what a page has changed.
+        """Return the configuration with what a page has changed; its interventions come after those of the file.
 
         Raises:
             ConfigError: a setting is not one that a page may change, or its value cannot be held.
+            ValueError: they are no changes.
         """
-        tree = _tree(self.base)
-        for path, value in changes.items():
+        tree: dict[str, Any] = _tree(self.base)
+        for path, value in msgspec.convert(changes, dict[str, Any]).items():
             if path == INTERVENTIONS:
-                tree[path] = [*self._values[path], *_interventions(value)]
+                tree[path] = [*msgspec.to_builtins(self.base.interventions), *msgspec.convert(value, list[Any])]
                 continue
             control = self.all.get(path)
             if control is None:
-                raise ConfigError(SOURCE, f"{path[:80]}: is no setting that the page may change", key=path[:80])
+                raise ConfigError(SOURCE, "is no setting that the page may change", key=path[:80])
             if control.kind == "choice" and value not in control.options:
                 raise ConfigError(SOURCE, f"expected one of: {', '.join(control.options)}, got {value!r:.80}", key=path)
             at, (*outer, last) = tree, path.split(".")
@@ -140,139 +123,105 @@ class Controls:
         return config
 
     def _controls(self) -> Iterator[Control]:
-        is_social, is_economy = (self.base.simulation.domain == name for name in ("social", "economy"))
-        for path, section in sections_of(Config).items():
-            inside = next((each for each in CHANGED_BY if path == each or path.startswith(f"{each}.")), None)
-            is_elsewhere = (inside == "economy") != is_economy if inside in ("economy",) else not is_social
-            if inside is None or (inside != "simulation" and is_elsewhere):
-                continue
-            for field in msgspec.structs.fields(section):
-                if not is_section(field.type):
-                    yield from self._of_field(join(path, field.name), field)
+        changed = CHANGED_BY.get(self.base.simulation.domain, ("simulation",))
+        sections = {
+            path: kind
+            for path, kind in sections_of(Config).items()
+            if f"{path}.".startswith(tuple(f"{each}." for each in changed))
+        }
         if self._own is not None:
-            for path, section in sections_of(self._own).items():
-                for field in msgspec.structs.fields(section):
-                    if not is_section(field.type):
-                        yield from self._of_field(join(join("domain", path) if path else "domain", field.name), field)
+            sections |= {join("domain", path).rstrip("."): kind for path, kind in sections_of(self._own).items()}
+        values = msgspec.to_builtins(self.base)
+        for path, section in sections.items():
+            for field in fields(section):
+                place = join(path, field.name)
+                value = _at(values, place)
+                if isinstance(value, dict):
+                    for inner, number in _numbers(value, place):
+                        about = _ATTRIBUTE[inner.rpartition(".")[2]] if place == ATTRIBUTES else field
+                        yield from _control(inner, inspect.type_info(type(number)), number, _meaning(about))
+                elif place == "feed.algorithm":
+                    algorithms = inspect.LiteralType((*dict.fromkeys([*ALGORITHMS, value]),))
+                    yield from _control(place, algorithms, value, _meaning(field))
+                elif not is_section(field.type):
+                    yield from _control(place, inspect.type_info(field.type), value, _meaning(field))
 
-    def _of_field(self, path: str, field: msgspec.structs.FieldInfo) -> Iterator[Control]:
-        kind, value = inspect.type_info(field.type), _at(self._values, path)
-        default = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
-        about = (kind.extra_json_schema or {}).get("description", "") if isinstance(kind, inspect.Metadata) else ""
-        bare = kind.type if isinstance(kind, inspect.Metadata) else kind
-        if isinstance(bare, inspect.DictType):
-            for inner, number in _numbers(value, path):
-                said = _MEANINGS.get(inner.rpartition(".")[2], about) if path == ATTRIBUTES else about
-                yield _control(inner, _bare(bare.value_type, number), number, None, said)
-        elif path == "feed.algorithm":
-            options = [*ALGORITHMS, *([] if value in ALGORITHMS else [value])]
-            yield Control(
-                path=path,
-                label=setting_in_words(path),
-                kind="choice",
-                value=value,
-                default=default,
-                options=options,
-                meaning=about,
-                bounds="text",
-            )
-        elif (plain := _changeable(bare)) is not None:
-            default = None if default is msgspec.NODEFAULT else default
-            yield _control(path, plain, value, default, about, bounds=type_text(kind), optional=plain is not bare)
+
+_ATTRIBUTE: Final = {field.name: field for field in fields(AttributeConfig)}
+
+
+def _meaning(field: FieldInfo) -> str:
+    kind = inspect.type_info(field.type)
+    return str((kind.extra_json_schema or {}).get("description", "")) if isinstance(kind, inspect.Metadata) else ""
+
+
+def _control(path: str, kind: inspect.Type, value: Any, meaning: str) -> Iterator[Control]:
+    """Yield the control of a setting, if it is a number, a choice or a yes or no; the value may be none instead."""
+    while isinstance(kind, inspect.Metadata | inspect.UnionType):
+        if isinstance(kind, inspect.Metadata):
+            kind = kind.type
+        else:
+            kind, *others = (each for each in kind.types if not isinstance(each, inspect.NoneType))
+            if others:
+                return
+    common: dict[str, Any] = {"path": path, "label": setting_in_words(path), "value": value, "meaning": meaning}
+    if isinstance(kind, inspect.BoolType):
+        yield Control(kind="yes", **common)
+    elif isinstance(kind, inspect.LiteralType):
+        options = [str(each) for each in kind.values if each != "profiles" or value == each]  # which needs a file
+        yield Control(kind="choice", options=options, **common)
+    elif isinstance(kind, inspect.IntType | inspect.FloatType):
+        least = kind.ge if kind.ge is not None else kind.gt
+        most = kind.le if kind.le is not None else kind.lt
+        wide = _round_up(4 * abs(value or 10))
+        low = max(-wide if least is None and (value or 0) < 0 else least or 0.0, -wide)
+        high = wide if most is None or (most - low > 1 and most > wide) else most
+        step = _round_up((high - low) / 200)
+        step = max(1.0, step) if isinstance(kind, inspect.IntType) else step
+        low = step * math.ceil(
+            low / step + (0.5 if kind.gt == low else 0)
+        )  # so that the value is a place of the slider
+        yield Control(
+            kind="whole" if isinstance(kind, inspect.IntType) else "number",
+            unit=next((unit for end, unit in _UNITS.items() if path.endswith(end)), ""),
+            least=least,
+            most=most,
+            low=low,
+            high=high,
+            step=step,
+            **common,
+        )
+
+
+_UNITS: Final = {"_s": "s", "_seconds": "s", "_minutes": "min", "_ticks": "ticks", "rounds": "rounds"}
+"""`{end of a setting's name: its unit}`."""
 
 
 def differences(base: Config, config: Config) -> dict[str, Any]:
     """Return `{dotted path: value}` of the settings in which a configuration differs, as a file would give them."""
     one, other = msgspec.to_builtins(base), msgspec.to_builtins(config)
     paths = [
-        join(path, field.name)
+        join(path, each.name)
         for path, section in sections_of(Config).items()
-        for field in msgspec.structs.fields(section)
-        if not is_section(field.type)
+        for each in fields(section)
+        if not is_section(each.type)
     ]
     return {path: _at(other, path) for path in paths if _at(one, path) != _at(other, path)}
 
 
-def _changeable(kind: inspect.Type) -> inspect.Type | None:
-    """Return the type of a number, a choice or a yes or no, also where it may be none; None for any other."""
-    if isinstance(kind, inspect.Metadata):
-        kind = kind.type
-    if isinstance(kind, inspect.UnionType):
-        inner = [each for each in kind.types if not isinstance(each, inspect.NoneType)]
-        return _changeable(inner[0]) if len(inner) == 1 else None
-    is_simple = isinstance(kind, inspect.IntType | inspect.FloatType | inspect.BoolType | inspect.LiteralType)
-    return kind if is_simple else None
-
-
-def _bare(kind: inspect.Type, value: float | bool) -> inspect.Type:
-    """Return the type of a number in a mapping: the declared one, or that of the value."""
-    found = _changeable(kind)
-    if found is not None:
-        return found
-    return inspect.type_info(bool if isinstance(value, bool) else float)
-
-
-def _numbers(value: Any, path: str) -> Iterator[tuple[str, float | bool]]:
+def _numbers(value: Mapping[str, Any], path: str) -> Iterator[tuple[str, float | bool]]:
     """Yield the dotted path of each number in a mapping, and the number."""
-    for name, inner in value.items() if isinstance(value, Mapping) else ():
+    for name, inner in value.items():
         if isinstance(inner, Mapping):
             yield from _numbers(inner, join(path, name))
         elif isinstance(inner, bool | int | float) and "." not in name:
             yield join(path, name), inner
 
 
-def _control(
-    path: str, kind: inspect.Type, value: Any, default: Any, about: str, *, bounds: str = "", optional: bool = False
-) -> Control:
-    common: dict[str, Any] = {
-        "path": path,
-        "label": setting_in_words(path),
-        "value": value,
-        "default": default,
-        "meaning": about,
-    }
-    if isinstance(kind, inspect.BoolType):
-        return Control(kind="yes", bounds=bounds, **common)
-    if isinstance(kind, inspect.LiteralType):
-        options = [str(each) for each in kind.values if each != "profiles" or value == each]  # which needs a file
-        return Control(kind="choice", bounds=bounds, options=options, **common)
-    if not isinstance(kind, inspect.IntType | inspect.FloatType):
-        raise TypeError(f"expected the type of a number, got {kind}")
-    is_whole = isinstance(kind, inspect.IntType)
-    least = kind.ge if kind.ge is not None else kind.gt
-    most = kind.le if kind.le is not None else kind.lt
-    size = max(abs(value or 0), abs(default or 0)) or 1
-    wide = _round_up(4 * size)
-    low = 0.0 if least is None and value is not None and value >= 0 else -wide if least is None else max(least, -wide)
-    high = wide if most is None else min(most, wide) if most - low > 1 else most
-    step = max(1.0, _round_up((high - low) / 400)) if is_whole else _round_up((high - low) / 200)
-    low = step * math.ceil(low / step)  # so that the default and its neighbours are places of the slider
-    if kind.gt is not None and low == kind.gt:
-        low += step
-    return Control(
-        kind="whole" if is_whole else "number",
-        bounds=bounds or type_text(kind),
-        **common,
-        unit=_unit(path),
-        least=least,
-        most=most,
-        low=low,
-        high=high,
-        step=step,
-        is_optional=optional,
-    )
-
-
 def _round_up(value: float) -> float:
     """Return the next of 1, 2, 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(value))
     return next(each * power for each in (1, 2, 5, 10) if each * power >= value * (1 - 1e-9))
-
-
-def _unit(path: str) -> str:
-    """Return the unit of a setting, which its name ends in."""
-    ends = {"_s": "s", "_minutes": "min", "_ticks": "ticks", "_rounds": "rounds", "rounds": "rounds", "_seconds": "s"}
-    return next((unit for end, unit in ends.items() if path.endswith(end)), "")
 
 
 def _at(values: Any, path: str) -> Any:
@@ -284,45 +233,27 @@ def _at(values: Any, path: str) -> Any:
 
 def _first_paths(base: Config) -> dict[str, int]:
     """Return the settings that are shown first, in their order: those that `prism init` writes, then the user's own."""
-    domain = base.simulation.domain
-    example = examples()["economy" if domain == "economy" else "default"]
-    written = (
-        load_placed_config(example.text(), example.name, environment={}, overrides=()).leaves
-        if not is_own(base)
-        else {}
+    example = examples()["economy" if base.simulation.domain == "economy" else "default"]
+    written: Mapping[str, Any] = {}
+    if not is_own(base):
+        written = load_placed_config(example.text(), example.name, environment={}, overrides=()).leaves
+    values, places = (
+        msgspec.to_builtins(base),
+        ("domain", ATTRIBUTES, "oracle.choice.states", "oracle.choice.attributes"),
     )
-    values = msgspec.to_builtins(base)
-    named = [
-        path
-        for place in ("domain", "population.attributes", "oracle.choice.states", "oracle.choice.attributes")
-        for path, _ in _numbers(_at(values, place), place)
-    ]
-    paths = [*(path for path in written if path not in CLOCK), *named, "simulation.rounds", "simulation.seed"]
+    own = [path for place in places for path, _ in _numbers(_at(values, place), place)]
+    paths = [*(path for path in written if path not in CLOCK), *own, "simulation.rounds", "simulation.seed"]
     return {path: place for place, path in enumerate(dict.fromkeys(paths[:FIRST_MAX]))}
 
 
 def _tree(section: Section) -> dict[str, Any]:
     """Return a section as mappings that can be changed, its values as it holds them."""
-    tree: dict[str, Any] = {}
-    for name in section.__struct_fields__:
-        value = getattr(section, name)
-        is_plain = not isinstance(value, dict)
-        tree[name] = _tree(value) if isinstance(value, Section) else value if is_plain else msgspec.to_builtins(value)
-    return tree
-
-
-def _interventions(given: object) -> list[Any]:
-    """Return the interventions that a page has added: people who are silenced, and posts that are published.
-
-    Raises:
-        ConfigError: they are others.
-    """
-    if not isinstance(given, list) or len(given) > INTERVENTIONS_MAX:
-        raise ConfigError(SOURCE, f"expected a list of at most {INTERVENTIONS_MAX} interventions", key=INTERVENTIONS)
-    for each in given:
-        is_known = isinstance(each, dict) and set(each) in ({"tick", "silence"}, {"tick", "publish"})
-        post = each.get("publish", {}) if is_known else {}
-        if not is_known or not isinstance(post, dict) or not set(post) <= {"author", "text", "topics"}:
-            problem = "expected {tick, silence} or {tick, publish: {author, text, topics}} from the page"
-            raise ConfigError(SOURCE, problem, key=INTERVENTIONS)
-    return given
+    values = {name: getattr(section, name) for name in section.__struct_fields__}
+    return {
+        name: _tree(value)
+        if isinstance(value, Section)
+        else msgspec.to_builtins(value)
+        if isinstance(value, dict)
+        else value
+        for name, value in values.items()
+    }

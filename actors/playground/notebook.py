@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import sys
 from contextlib import ExitStack
 from html import escape
 from pathlib import Path
@@ -19,17 +18,16 @@ from prism.config import Config
 HEIGHT = 820
 NOTEBOOKS = "http://localhost:* http://127.0.0.1:* vscode-webview:"
 """The pages that may show this one: notebooks that are served from this machine."""
-EXPLAIN = (sys.executable, "-P", "-m", "actors.cli", "explain")
 
 
 class Playing:
     """A page that is served until `close`, or until this process ends. A notebook shows it in its cell."""
 
     def __init__(self, config: Config, name: str) -> None:
-        self._site = PlaySite(config, name, EXPLAIN)
-        self._site.frame = NOTEBOOKS
-        self._served = ExitStack()
+        self._site, self._served = PlaySite(config, name, frame=NOTEBOOKS), ExitStack()
         self.address = self._served.enter_context(served(self._site, "127.0.0.1", 0, ""))
+        self.close = self._served.close
+        """Ends the page and its processes. What was kept stays."""
         atexit.register(self.close)
 
     @property
@@ -37,21 +35,17 @@ class Playing:
         """The run that was kept last; None before the first."""
         return None if self._site.kept is None else read_result(self._site.kept)
 
-    def close(self) -> None:
-        """End the page and its processes. What was kept stays."""
-        self._served.close()
-        atexit.unregister(self.close)
-
     def __repr__(self) -> str:
         return f"prism play: {self.address}"
 
     def _repr_html_(self) -> str:
-        frame = f'<iframe src="{escape(self.address)}" title="PRISM play" width="100%" height="{HEIGHT}"></iframe>'
-        return f'{frame}<p><a href="{escape(self.address)}" target="_blank">{escape(self.address)}</a></p>'
+        address = escape(self.address)
+        frame = f'<iframe src="{address}" title="PRISM play" width="100%" height="{HEIGHT}"></iframe>'
+        return f'{frame}<p><a href="{address}" target="_blank">{address}</a></p>'
 
 
 def play(config: Config | str | os.PathLike[str] | None = None) -> Playing:
-    """Serve the page of `prism play` for a configuration. A notebook shows it: let the call be the last line of a cell.
+    """Serve the page of `prism play` for a configuration: let the call be the last line of a cell.
 
     Args:
         config: a configuration, or the path of a YAML file with one; by default the default configuration.
@@ -63,4 +57,4 @@ def play(config: Config | str | os.PathLike[str] | None = None) -> Playing:
         return Playing(read_config(config), Path(config).stem)
     given = Config() if config is None else config
     entrust(given)
-    return Playing(settled(given), "default" if config is None else "play")
+    return Playing(settled(given), "play")

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -86,6 +87,9 @@ class Site:
     """The methods of HTTP that its pages use."""
     frame: str = "'none'"
     """The pages that may show its pages inside of them, as `frame-ancestors` has it."""
+    static: Sequence[Traversable] = (STATIC,)
+    """The directories of its own files, and among them the page that opens."""
+    first: str = "index.html"
 
     def close(self) -> None:
         """End what was begun for its pages."""
@@ -116,10 +120,10 @@ class Site:
         binary = {f"{runs}/states": self.states, f"{runs}/places": self.places}
         return Starlette(
             routes=[
-                Route("/", partial(_file, "index.html")),
+                Route("/", partial(_file, self.static, self.first)),
                 Route("/static/page.css", lambda _: Response(report_css(), media_type="text/css")),
                 Route("/static/vega.js", lambda _: Response(vega(), media_type="text/javascript")),
-                Route("/static/{name}", lambda request: _file(request.path_params["name"], request)),
+                Route("/static/{name}", lambda request: _file(self.static, request.path_params["name"], request)),
                 *(Route(path, partial(_part, work)) for path, work in parts.items()),
                 *(Route(path, partial(_answer, work)) for path, work in numbers.items()),
                 *(Route(path, partial(_bytes, work)) for path, work in binary.items()),
@@ -402,9 +406,9 @@ def _no_page(_: Request, __: Exception) -> Response:
     return Response(page, 404, media_type="text/html")
 
 
-def _file(name: str, _: Request) -> Response:
-    """Return one of our own files: only names that are listed, so that no path leads out of the directory."""
-    listed = {entry.name: entry for entry in STATIC.iterdir()}
+def _file(static: Sequence[Traversable], name: str, _: Request) -> Response:
+    """Return one of our own files: only names that are listed, so that no path leads out of the directories."""
+    listed = {entry.name: entry for directory in static for entry in directory.iterdir()}
     if name not in listed or Path(name).suffix not in KINDS:
         return Response(json.dumps({"problem": f"there is no {name} here"}), 404, media_type="application/json")
     return Response(listed[name].read_bytes(), media_type=KINDS[Path(name).suffix])

@@ -6,6 +6,7 @@ One turn is worked out at a time, and none for longer than a limit. So neither t
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +26,10 @@ KEPT_MAX = 32
 
 Key = tuple[Path, int, int]
 """A run, an agent and a tick."""
+
+EXPLAIN = (sys.executable, "-P", "-m", "actors.cli", "explain")
+"""The command that works out a turn. With `-P` Python imports nothing from the current directory, which may hold other
+people's runs."""
 
 
 class Explained(msgspec.Struct, frozen=True, kw_only=True):

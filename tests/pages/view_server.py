@@ -26,14 +26,15 @@ PRISM = (sys.executable, "-m", "actors.cli")
 
 
 @contextmanager
-def serving(root: Path, started_in: Path | None = None) -> Iterator[str]:
+def serving(root: Path, started_in: Path | None = None, command: str = "view") -> Iterator[str]:
     """Serve the runs in a directory; yield the address, without a path.
 
     Args:
         started_in: the directory of the process; this one by default.
+        command: `play` serves a configuration.
     """
-    command = (*PRISM, "view", str(root), "--port", "0")
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=started_in) as process:
+    words = (*PRISM, command, str(root), "--port", "0")
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=started_in) as process:
         try:
             assert process.stdout is not None
             found = re.search(r"http://[\d.:]+", process.stdout.readline())

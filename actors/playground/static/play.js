@@ -2,74 +2,73 @@
 
 import { beginTheme, count, el, note, panel, put } from "/static/page.js";
 import { showInside } from "/static/run.js";
-import { figure, middle, plot } from "./plots.js";
+import { figure, middle, plot } from "/static/plots.js";
 
-const HUES = ["#D55E00", "#009E73", "#CC79A7", "#E69F00"], DASHES = ["7 3", "2 3", "9 3 2 3", "4 2"];
+const HUES = ["#D55E00", "#009E73", "#CC79A7", "#E69F00"], DASHES = ["7 3", "2 3", "9 3 2 3", "4 2"]; // of pins
 const PATIENCE_MS = 400; // a move under way is waited for so long while a slider moves, then cancelled
-const INSIDE_MS = 500, GESTURE_MS = 1500; // moves of one setting that follow each other so soon are one
-const main = Object.fromEntries(["settings", "answer", "charts", "pins", "inside"].map((id) => [id, document.getElementById(id)]));
+const GESTURE_MS = 1500; // moves of one setting that follow each other so soon are one
+const INSIDE_MS = 500;
+const at = (id) => document.getElementById(id);
+const words = (name) => name.replaceAll("_", " ");
+const button = (text, onclick, more = {}) => el("button", { type: "button", onclick, ...more }, text);
 
-const state = {
-  opening: null,
-  changes: {}, // { path: value } of what differs from the configuration
-  seeds: 5,
-  move: 0,
-  played: null, // the run of the configured seed
-  fan: [], // the runs of other seeds
-  before: null, // the run before the last gesture
-  pins: [], // [{ key, name, changes, played }]
-  run: "", // the name of the run that the panels show
-  words: [], changed: [],
-};
-let after = 0, gesture = 0, moved = { path: "", at: 0 }, compared = -1, askedAt = 0, isUnderWay = false, isWanted = false, inside = null, insideTimer = 0;
+let told = null; // what the server has told of the configuration
+let changes = {}; // { path: value } of what differs from the configuration
+let seeds = 0, pins = []; // [{ name, changes, played }]
+let moveNumber = 0, gesture = 0, moved = { path: "", at: 0 }, askedAt = 0, isUnderWay = false, isWanted = false;
+let played = null, fan = [], before = null; // the run of the seed, those of others, the run before the gesture
+let after = 0, run = "", inside = null, insideTimer = 0, isDrawing = false;
 
-async function post(path, body, options = {}) {
-  const sent = JSON.stringify({ page: state.opening?.page, ...body });
-  let answer;
-  try {
-    answer = await fetch(`/api/play/${path}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: sent, ...options });
-  } catch {
+async function post(path, body) {
+  const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ page: told?.page, ...body }) };
+  const answer = await fetch(`/api/play/${path}`, options).catch(() => {
     throw new Error("prism play does not answer: it has been stopped, or this computer has slept");
-  }
+  });
   const found = await answer.json().catch(() => ({}));
   if (!answer.ok) throw Object.assign(new Error(found.problem ?? `prism play answered ${answer.status}`), { status: answer.status });
   return found;
 }
 
-/** Read the settings, the seeds and the pins that the address holds. */
+/** Do what a press asks for, and tell in an element what came of it. */
+const telling = (node, work) => async () => {
+  try {
+    put(node, el("p", { class: "kept" }, await work()));
+  } catch (error) {
+    put(node, note(error.message, "problem"));
+  }
+};
+
+// The address.
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
 function readAddress() {
-  const query = new URLSearchParams(location.hash.slice(1));
-  const parsed = (text) => {
-    try {
-      return JSON.parse(text);
-    } catch {
-      return text;
-    }
-  };
-  state.changes = {};
-  for (const [key, value] of query) if (key.includes(".") || key === "interventions") state.changes[key] = parsed(value);
-  state.seeds = Number(query.get("seeds") ?? state.opening.seeds);
-  if (!state.opening.fans.includes(state.seeds)) state.seeds = state.opening.seeds;
-  const old = new Map(state.pins.map((pin) => [pin.name, pin]));
-  const asked = query.getAll("pin").map(parsed).filter((pin) => pin?.name && pin.changes).slice(0, state.opening.pins);
-  state.pins = asked.map((pin) => ({ key: pin.name, ...pin, played: old.get(pin.name)?.played ?? null }));
-  for (const pin of state.pins) if (!pin.played) post("pin", pin).catch((error) => put(main.pins, note(error.message, "problem")));
-  return { tick: query.get("tick"), agent: query.get("agent") };
+  const query = new URLSearchParams(location.hash.slice(1)), known = new Map(pins.map((pin) => [pin.name, pin.played]));
+  changes = Object.fromEntries([...query].filter(([key]) => key.includes(".") || key === "interventions").map(([key, value]) => [key, parsed(value)]));
+  seeds = told.fans.find((each) => each === Number(query.get("seeds"))) ?? told.seeds;
+  pins = query.getAll("pin").map(parsed).filter((pin) => pin?.name && pin.changes).slice(0, told.pins).map((pin) => ({ ...pin, played: known.get(pin.name) ?? null }));
+  for (const pin of pins) if (!pin.played) askPin(pin);
+  return new URLSearchParams(["tick", "agent"].filter((key) => query.has(key)).map((key) => [key, query.get(key)]));
 }
 
-function address() {
-  const query = new URLSearchParams();
-  for (const [path, value] of Object.entries(state.changes)) query.set(path, JSON.stringify(value));
-  if (state.seeds !== state.opening.seeds) query.set("seeds", state.seeds);
-  for (const { name, changes } of state.pins) query.append("pin", JSON.stringify({ name, changes }));
-  for (const key of ["tick", "agent"]) if (inside?.session[key] !== null && inside?.session[key] !== undefined) query.set(key, inside.session[key]);
-  return `#${query}`;
+function keepAddress(isNew = false) {
+  const query = new URLSearchParams(Object.entries(changes).map(([path, value]) => [path, JSON.stringify(value)]));
+  if (seeds !== told.seeds) query.set("seeds", seeds);
+  for (const { name, changes: those } of pins) query.append("pin", JSON.stringify({ name, changes: those }));
+  for (const key of ["tick", "agent"]) if ((inside?.session[key] ?? null) !== null) query.set(key, inside.session[key]);
+  history[isNew && `#${query}` !== location.hash ? "pushState" : "replaceState"](null, "", `#${query}`);
 }
 
-const keepAddress = (isNew = false) => history[isNew && address() !== location.hash ? "pushState" : "replaceState"](null, "", address());
+// Moves.
 
-/** Ask for a run of what is set now. While a slider moves, the newest wish waits a moment for the answer under way. */
-async function move({ isSettled = true } = {}) {
+/** Ask for a run of what is set. While a slider moves, the newest wish waits a moment for the answer under way. */
+async function move(isSettled = true) {
   if (isUnderWay && !isSettled && performance.now() - askedAt < PATIENCE_MS) {
     isWanted = true;
     return;
@@ -77,429 +76,296 @@ async function move({ isSettled = true } = {}) {
   [isWanted, isUnderWay, askedAt] = [false, true, performance.now()];
   document.body.dataset.busy = "";
   try {
-    state.move = (await post("move", { changes: state.changes, gesture, seeds: state.seeds })).move;
+    moveNumber = (await post("move", { changes, gesture, seeds })).move;
     keepAddress(isSettled);
   } catch (error) {
-    isUnderWay = false;
-    delete document.body.dataset.busy;
+    ended();
     if (error.status === 404) await open();
-    else say(error.message);
+    else put(at("trouble"), note(error.message, "problem"));
   }
 }
 
-function set(path, value, how) {
-  if (path !== moved.path || performance.now() - moved.at > GESTURE_MS) gesture += 1;
-  moved = { path, at: performance.now() };
-  const control = state.opening.controls.find((each) => each.path === path);
-  const changes = { ...state.changes };
-  if (value === (control.value ?? null)) delete changes[path];
-  else changes[path] = value;
-  state.changes = changes;
-  mark(path);
-  move(how);
+function ended() {
+  isUnderWay = false;
+  delete document.body.dataset.busy;
 }
 
-/** Ask for a run that is compared with the one that is shown. */
-function anew() {
+function set(path, value, isSettled = true) {
+  if (path !== moved.path || performance.now() - moved.at > GESTURE_MS) gesture += 1;
+  moved = { path, at: performance.now() };
+  changes = { ...changes, [path]: value };
+  if (value === (told.controls.find((each) => each.path === path).value ?? null)) delete changes[path];
+  document.querySelector(`li[data-path="${path}"]`).classList.toggle("changed", path in changes);
+  move(isSettled);
+}
+
+/** Set all settings, and compare the run with the one that is shown. */
+function goTo(wanted) {
+  changes = wanted;
   gesture += 1;
   moved.path = "";
+  showSettings();
   move();
 }
 
-const valueOf = (control) => (control.path in state.changes ? state.changes[control.path] : control.value);
+// Settings.
 
-// The settings.
-
-const shownControls = new Map();
-
-/** Return the bounds of a number in words. */
-function bounds({ kind, least, most }) {
-  if (kind === "choice" || kind === "yes") return "";
-  const [low, high] = [least ?? null, (most ?? Infinity) > 1e6 ? null : most].map((each) => (each === null ? null : figure(each)));
-  if (low !== null && high !== null) return `; ${low} to ${high}`;
-  return low === null ? (high === null ? "" : `; up to ${high}`) : `; ${low} or more`;
+function bounds({ kind, least = null, most = null }) {
+  if (kind === "choice" || kind === "yes" || (least === null && most === null)) return "";
+  if (most === null || most > 1e6) return `; ${figure(least)} or more`;
+  return `; ${least === null ? "up" : figure(least)} to ${figure(most)}`;
 }
 
 function controlItem(control) {
-  const id = `set-${control.path}`, value = valueOf(control), { path, kind } = control;
-  const say = el("p", { class: "quiet meaning", id: `${id}-about` }, `${control.meaning}${bounds(control)}`);
-  const back = el("button", { type: "button", class: "link", onclick: () => (set(path, control.value ?? null), refresh()), "aria-label": `Reset ${control.label}` }, "reset");
-  let fields, label;
+  const { path, kind, label, unit = "" } = control, id = `set-${path}`, value = path in changes ? changes[path] : control.value;
+  const about = { "aria-describedby": `${id}-about` }, name = el("label", { for: id, title: path }, label);
+  let fields;
   if (kind === "choice" || kind === "yes") {
-    const options = kind === "yes" ? ["true", "false"] : control.options;
-    const pick = el("select", { id, "aria-describedby": `${id}-about`, onchange: () => set(path, kind === "yes" ? pick.value === "true" : pick.value) }, options.map((each) => el("option", { value: each }, each)));
-    fields = [pick];
-    label = el("label", { for: id, title: path }, control.label);
+    const pick = el("select", { id, ...about, onchange: () => set(path, kind === "yes" ? pick.value === "true" : pick.value) }, (kind === "yes" ? ["true", "false"] : control.options).map((each) => el("option", { value: each }, each)));
     pick.value = String(value ?? "");
+    fields = [name, pick];
   } else {
-    const slider = el("input", { type: "range", id: `${id}-slider`, min: control.low, max: control.high, step: control.step, "aria-label": control.label, "aria-describedby": `${id}-about` });
-    const box = el("input", { inputmode: "decimal", id, size: 7, autocomplete: "off", "aria-describedby": `${id}-about` });
-    const shown = (given) => {
+    const slider = el("input", { type: "range", min: control.low, max: control.high, step: control.step, "aria-label": label, ...about });
+    const box = el("input", { inputmode: "decimal", id, size: 7, autocomplete: "off", placeholder: "none", ...about });
+    const show = (given) => {
       box.value = given ?? "";
-      box.placeholder = control.is_optional ? "none" : "";
-      if (given > Number(slider.max)) slider.max = given;
-      if (given < Number(slider.min)) slider.min = given;
+      if (given > slider.max) slider.max = given;
+      if (given < slider.min) slider.min = given;
       slider.value = given ?? slider.min;
-      slider.setAttribute("aria-valuetext", `${given ?? "none"} ${control.unit ?? ""}`);
+      slider.setAttribute("aria-valuetext", `${given ?? "none"} ${unit}`);
     };
     slider.addEventListener("input", () => {
-      shown(Number(slider.value));
-      set(path, Number(slider.value), { isSettled: false });
+      show(Number(slider.value));
+      set(path, Number(slider.value), false);
     });
     slider.addEventListener("change", () => keepAddress(true));
     box.addEventListener("change", () => {
-      const text = box.value.trim(), number = Number(text);
-      set(path, text === "" ? null : Number.isNaN(number) ? text : number);
-      if (!Number.isNaN(number)) shown(text === "" ? null : number);
+      const text = box.value.trim(), number = text === "" ? null : Number(text);
+      if (!Number.isNaN(number)) show(number);
+      set(path, Number.isNaN(number) ? text : number);
     });
-    shown(value);
-    fields = [slider];
-    label = el("div", { class: "row between" }, el("label", { for: id, title: path }, control.label), el("span", { class: "number" }, box, el("span", { class: "quiet" }, control.unit ?? "")));
+    show(value);
+    fields = [el("div", { class: "row between" }, name, el("span", { class: "number" }, box, el("span", { class: "quiet" }, unit))), slider];
   }
-  const item = el("li", { "data-path": path }, label, ...fields, el("div", { class: "about" }, say, back));
-  shownControls.set(path, item);
-  mark(path);
-  return item;
+  const reset = () => {
+    const { [path]: _, ...others } = changes;
+    goTo(others);
+  };
+  return el("li", { "data-path": path, class: path in changes ? "changed" : null }, fields, el("div", { class: "about" }, el("p", { class: "quiet meaning", id: `${id}-about` }, `${control.meaning}${bounds(control)}`), button("reset", reset, { class: "link", "aria-label": `Reset ${label}` })));
 }
 
-/** Show whether a setting differs from the configuration. */
-function mark(path) {
-  shownControls.get(path)?.classList.toggle("changed", path in state.changes);
-}
-
-const search = el("input", { id: "search", autocomplete: "off", placeholder: "feed, activity, seed …", oninput: () => listControls() });
-const list = el("ul", { class: "controls" }), found = el("p", { class: "quiet", "aria-live": "polite" }), done = el("ul", { class: "done" });
-
-function listControls() {
-  const words = search.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
-  const { controls } = state.opening;
-  const wanted = controls.filter((each) => (words.length ? words.every((word) => `${each.path} ${each.label} ${each.meaning}`.toLowerCase().includes(word)) : each.is_first || each.path in state.changes));
-  shownControls.clear();
-  put(list, wanted.slice(0, 40).map(controlItem));
-  put(found, words.length ? `${count(wanted.length)} of ${count(controls.length)} settings` : `${count(wanted.length)} of ${count(controls.length)} settings; search for the others`);
-}
-
-function listInterventions() {
-  const given = state.changes.interventions ?? [];
-  put(done, given.map((each, place) => {
-    const words = each.silence ? `tick ${count(each.tick)}: ${state.opening.noun} ${each.silence.join(", ")} is silenced` : `tick ${count(each.tick)}: ${state.opening.noun} ${each.publish.author} publishes “${each.publish.text}”`;
-    return el("li", {}, words, " ", el("button", { type: "button", class: "link", "aria-label": `Remove: ${words}`, onclick: () => intervene(given.filter((_, other) => other !== place)) }, "remove"));
+/** Show the settings that are searched for, or else the first ones and those that were changed; and what was intervened. */
+function showSettings() {
+  const wanted = at("search").value.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  const fits = (each) => wanted.every((word) => `${each.path} ${each.label} ${each.meaning}`.toLowerCase().includes(word));
+  const found = told.controls.filter((each) => (wanted.length ? fits(each) : each.is_first || each.path in changes));
+  put(at("controls"), found.slice(0, 40).map(controlItem));
+  put(at("found"), `${count(found.length)} of ${count(told.controls.length)} settings`);
+  const { interventions = [] } = changes;
+  put(at("done"), interventions.map((each, place) => {
+    const { tick, silence, publish } = each, what = silence ? `${told.noun} ${silence} is silenced` : publish ? `${told.noun} ${publish.author} publishes “${publish.text}”` : JSON.stringify(each);
+    const rest = interventions.toSpliced(place, 1), { interventions: _, ...others } = changes;
+    return el("li", {}, `tick ${count(tick ?? 0)}: ${what} `, button("remove", () => goTo(rest.length ? { ...others, interventions: rest } : others), { class: "link", "aria-label": `Remove: ${what}` }));
   }));
-}
-
-function intervene(given) {
-  state.changes = { ...state.changes, interventions: given };
-  if (!given.length) delete state.changes.interventions;
-  listInterventions();
-  anew();
-}
-
-/** Show all settings as they are now. */
-function refresh() {
-  listControls();
-  listInterventions();
 }
 
 // The answer.
 
-const answer = el("div", { "aria-live": "polite" }), status = el("p", { class: "quiet status" }), trouble = el("div"), kept = el("div", { "aria-live": "polite" });
-
-function say(problem) {
-  put(trouble, problem ? note(problem, "problem") : null);
+function tell({ words: said = [] }, where) {
+  put(at(where), said.map((each) => el("p", {}, each)));
 }
 
-function tell() {
-  const { played } = state;
-  if (!played) return;
-  const [first, second, ...limits] = played.words.length ? played.words : [`${count(played.agents)} agents`];
-  put(answer, el("p", { class: "answer" }, [first, second].filter(Boolean).join(" ")), state.changed.map((each) => el("p", {}, each)), state.words.map((each) => el("p", {}, each)), el("details", {}, el("summary", {}, "Limits of this answer"), [...limits, ...played.remarks, state.opening.note].filter(Boolean).map((each) => el("p", { class: "quiet" }, each))));
-  counted();
+function showAnswer() {
+  const [first = `${count(played.agents)} ${told.nouns}`, second = "", ...limits] = played.words;
+  put(at("said"), el("p", { class: "answer" }, `${first} ${second}`));
+  put(at("limits"), [...limits, ...played.remarks, told.note].filter(Boolean).map((each) => el("p", { class: "quiet" }, each)));
 }
 
-function counted() {
-  const { played, fan, seeds } = state;
+function showStatus() {
   const done = fan.length + 1;
-  put(status, `seed ${played.seed} · ran in ${played.seconds.toFixed(2)} s · digest `, el("code", {}, played.digest.slice(0, 12)), ` · ${done} of ${count(seeds)} seeds `, seeds > 1 ? el("progress", { max: seeds, value: done, "aria-label": "Seeds" }) : null);
-}
-
-const fanPick = el("select", { id: "seeds", onchange: () => ((state.seeds = Number(fanPick.value)), move()) });
-
-function tools() {
-  const button = (text, action, title) => el("button", { type: "button", onclick: action, title }, text);
-  put(fanPick, state.opening.fans.map((each) => el("option", { value: each }, each === 1 ? "1 seed" : `${each} seeds`)));
-  fanPick.value = state.seeds;
-  return el("div", { class: "row tools-row" }, el("label", { for: "seeds" }, "Fan"), fanPick, button("Pin", pin, "Keep these settings beside others"), button("Keep this run", keep, "Write the run: prism run gives the same digest"), button("Start over", () => {
-    state.changes = {};
-    refresh();
-    anew();
-  }, "Set everything back"));
+  put(at("status"), `seed ${played.seed} · ran in ${played.seconds.toFixed(2)} s · digest `, el("code", {}, played.digest.slice(0, 12)), ` · ${done} of ${count(seeds)} seeds `, seeds > 1 ? el("progress", { max: seeds, value: done, "aria-label": "Seeds" }) : null);
 }
 
 async function keep() {
-  put(kept, note("Keeping the run …"));
-  try {
-    const { path, digest } = await post("keep", { changes: state.changes });
-    put(kept, el("p", { class: "kept" }, "Kept in ", el("code", {}, path), ", digest ", el("code", { class: "digest" }, digest), digest === state.played?.digest ? ": as shown here. " : ". ", "Again: ", el("code", {}, `prism run ${path}/config.yaml`)));
-  } catch (error) {
-    put(kept, note(error.message, "problem"));
-  }
+  const { path, digest } = await post("keep", { changes });
+  return [`Kept in `, el("code", {}, path), ", digest ", el("code", { class: "digest" }, digest), ". Again: ", el("code", {}, `prism run ${path}/config.yaml`)];
+}
+
+async function keepExperiment() {
+  const { path } = await post("experiment", { pins: Object.fromEntries(pins.map((pin) => [pin.name, pin.changes])) });
+  return ["Written. Run it: ", el("code", {}, `prism experiment ${path}`)];
 }
 
 // Charts.
 
-const frames = new Map();
+const key = (color, text, kind = "") => el("span", { class: "key" }, Object.assign(el("span", { class: `swatch ${kind}` }), { style: `--swatch: ${color}` }), text);
 
-function frame(key, title) {
-  if (frames.has(key)) return frames.get(key);
-  const box = el("div", { class: "plot" }), read = el("figcaption", { class: "quiet" }), head = el("h3", {}, title);
-  const node = el("figure", { class: "card", "data-chart-of": key }, head, box, read);
-  const made = { node, box, read, head };
-  box.addEventListener("pointermove", ({ clientX }) => made.point?.(made.svg.nearest(clientX)));
-  box.addEventListener("pointerleave", () => made.rest?.());
-  box.addEventListener("click", ({ clientX }) => made.press?.(made.svg.nearest(clientX)));
-  frames.set(key, made);
-  main.charts.querySelector(".plots").append(node);
-  return made;
+/** Return the charts of a run: `series` has for each line its name, its colour and its column of any run. */
+function charts() {
+  const rounds = Array.from({ length: Math.max(1, ...Object.values(played.rounds).map((each) => each.length)) }, (_, place) => place + 1);
+  const named = told.charts.length ? told.charts : Object.keys(played.rounds).map((column) => ({ column, name: words(column), unit: "" }));
+  const found = named.filter(({ column }) => played.rounds[column]?.length).map(({ column, name, unit }) => ({ id: column, title: name, unit, xs: rounds, x: told.round, series: [["this run", "var(--link)", (each) => each.rounds[column]]] }));
+  if (played.cascades.length) found.push({ id: "cascades", title: "sizes of cascades", unit: "% of cascades with at least so many posts", xs: told.sizes, x: "posts", log: true, series: [["this run", "var(--link)", (each) => each.cascades]] });
+  const states = Object.keys(played.states).toSorted((one, other) => Math.max(...played.states[other]) - Math.max(...played.states[one]));
+  if (states.length) found.push({ id: "states", title: "states over time", unit: `${told.nouns} in each state, on average`, xs: rounds, x: told.round, series: states.map((name) => [words(name), told.colors[name], (each) => each.states[name]]) });
+  return found;
 }
 
-/** Draw one chart: `of` returns a run's column. */
-function drawOne(key, title, unit, xs, xName, of, { log = false } = {}) {
-  const { played, fan, before, pins } = state;
-  const now = of(played);
-  if (!now?.length) return false;
-  const made = frame(key, title), band = middle([played, ...fan].map(of).filter((each) => each?.length));
-  const lines = [
-    ...(before ? [{ name: "before", values: of(before) ?? [], color: "var(--line)", width: 1.6 }] : []),
-    ...pins.map((pin, place) => ({ name: pin.name, values: (pin.played && of(pin.played)) ?? [], color: HUES[place], dash: DASHES[place], width: 1.6 })),
-    { name: "this run", values: now, color: "var(--link)", width: 2.2 },
-  ].filter(({ values }) => values.length);
-  const numbers = now.filter((each) => each !== null);
-  const said = `${title} by ${xName}: from ${figure(numbers[0])} to ${figure(numbers.at(-1))}, at most ${figure(Math.max(...numbers))}`;
-  made.svg = plot(made.box, { lines, band, xs, log, said, at: log ? null : atRound() });
-  made.rest = () => {
-    put(made.read, `${unit ? `${unit}, ` : ""}by ${xName}`);
-    made.svg.mark(0, false);
-    const at = atRound();
-    if (!log && at !== null) made.svg.mark(at, true);
+function drawChart({ id, title, unit, xs, x, log = false, series }) {
+  let figureNode = at(`chart-${id}`);
+  if (!figureNode) at("plots").append(figureNode = el("figure", { class: "card", id: `chart-${id}` }, el("h3", {}, title), el("div", { class: "plot" }), el("figcaption", { class: "quiet" })));
+  const [, box, caption] = figureNode.children, isOne = series.length === 1, [, , of] = series[0];
+  const band = isOne ? middle([played, ...fan].map(of)) : null;
+  const olds = before ? series.map(([, color, column]) => ({ name: "before", values: column(before) ?? [], color: isOne ? "var(--line)" : color, dash: isOne ? "none" : "2 3" })) : [];
+  const pinned = isOne ? pins.map((pin, place) => ({ name: pin.name, values: (pin.played && of(pin.played)) ?? [], color: HUES[place], dash: DASHES[place] })) : [];
+  const now = series.map(([name, color, column]) => ({ name, values: column(played), color, width: 2.2 }));
+  const peaks = now.map(({ name, values }) => `${name} at most ${figure(Math.max(...values))}, at the end ${figure(values.at(-1))}`);
+  const drawn = plot(box, { lines: [...olds, ...pinned, ...now], band, xs, log, said: `${title} by ${x}: ${peaks.join("; ")}` });
+  const round = () => (log || !inside?.session.page || inside.session.tick === null ? null : (inside.session.tick + 1) / told.ticks_per_round);
+  const rest = () => {
+    drawn.mark(round());
+    put(caption, isOne ? [unit, `by ${x}`].filter(Boolean).join(", ") : series.map(([name, color]) => key(color, name)));
   };
-  made.point = (place) => {
-    made.svg.mark(xs[place], true);
-    const parts = lines.toReversed().filter(({ values }) => values[place] !== undefined).map(({ name, values }) => `${name} ${figure(values[place])}`);
-    put(made.read, `${xName} ${count(xs[place])}: ${parts.join(", ")}${band && band.low[place] !== undefined ? `; most seeds ${figure(band.low[place])} to ${figure(band.high[place])}` : ""}`);
+  box.onpointermove = ({ clientX }) => {
+    const place = drawn.nearest(clientX), lines = [...now, ...pinned, ...(isOne ? olds : [])].filter(({ values }) => values[place] !== undefined);
+    drawn.mark(xs[place]);
+    put(caption, `${x} ${count(xs[place])}: ${lines.map(({ name, values }) => `${name} ${figure(values[place])}`).join(", ")}${band ? `; most seeds ${figure(band.low[place])} to ${figure(band.high[place])}` : ""}`);
   };
-  made.press = log ? null : (place) => inside?.session.page && inside.session.show((place + 1) * state.opening.ticks_per_round - 1);
-  made.rest();
-  return true;
+  box.onpointerleave = rest;
+  box.onclick = ({ clientX }) => !log && inside?.session.page && inside.session.show((drawn.nearest(clientX) + 1) * told.ticks_per_round - 1);
+  rest();
 }
 
-/** Draw the mean number in each state over the rounds, in the colours of the states. */
-function drawStates(xs) {
-  const { played, before, opening } = state, names = Object.keys(played.states);
-  const made = frame("states", "states over time"), peak = (name) => Math.max(...played.states[name]);
-  const lines = [
-    ...names.filter((name) => before?.states[name]).map((name) => ({ values: before.states[name], color: opening.colors[name], width: 1.2, dash: "2 3", opacity: 0.75 })),
-    ...names.map((name) => ({ name: name.replaceAll("_", " "), values: played.states[name], color: opening.colors[name], width: 2 })),
-  ];
-  made.svg = plot(made.box, { lines, band: null, xs, at: atRound(), said: `States over time: ${names.map((name) => `${name.replaceAll("_", " ")} at most ${figure(peak(name))}`).join(", ")}` });
-  const chips = (place) => names.toSorted((one, other) => peak(other) - peak(one)).map((name) => key(opening.colors[name], `${name.replaceAll("_", " ")}${place === null ? "" : ` ${figure(played.states[name][place] ?? 0)}`}`));
-  made.rest = () => {
-    put(made.read, chips(null));
-    made.svg.mark(0, false);
-  };
-  made.point = (place) => {
-    made.svg.mark(xs[place], true);
-    put(made.read, `${opening.round} ${count(xs[place])}: `, chips(place));
-  };
-  made.press = (place) => inside?.session.page && inside.session.show((place + 1) * opening.ticks_per_round - 1);
-  made.rest();
-  return true;
-}
-
-const key = (color, words, kind = "") => el("span", { class: "key" }, Object.assign(el("span", { class: `swatch ${kind}` }), { style: `--swatch: ${color}` }), words);
-
-const atRound = () => (inside?.session.page && inside.session.tick !== null ? (inside.session.tick + 1) / state.opening.ticks_per_round : null);
-
-function drawAll() {
-  const { opening, played } = state;
-  if (!played) return;
-  if (!main.charts.firstChild) put(main.charts, el("p", { class: "legend-line" }), el("div", { class: "plots" }));
-  const known = opening.charts.filter(({ column }) => column in played.rounds);
-  const charts = known.length ? known : Object.keys(played.rounds).map((column) => ({ column, name: column.replaceAll("_", " "), unit: "" }));
-  const rounds = Array.from({ length: Math.max(1, ...Object.values(played.rounds).map((each) => each.length)) }, (_, at) => at + 1);
-  const drawn = new Set();
-  const one = (key, ...rest) => drawOne(key, ...rest) && drawn.add(key);
-  for (const { column, name, unit } of charts) one(column, name, unit, rounds, opening.round, (run) => run.rounds[column]);
-  if (played.cascades.length) one("cascades", "sizes of cascades", "% of cascades with at least so many posts", opening.sizes, "posts", (run) => run.cascades, { log: true });
-  if (Object.keys(played.states).length && drawStates(rounds)) drawn.add("states");
-  for (const [key, { node }] of frames) node.hidden = !drawn.has(key);
-  put(main.charts.querySelector(".legend-line"), key("var(--link)", "this run"), state.before ? key("var(--line)", "the run before") : null, state.fan.length > 1 ? key("var(--link)", `the middle 80% of ${state.fan.length + 1} seeds`, "area") : null, state.pins.filter(({ played }) => played).map((pin) => key(HUES[state.pins.indexOf(pin)], pin.name, "dashed")));
-}
-
-let isDrawing = false;
-
+/** Draw all charts before the next picture of the screen, and what stands beside them. */
 function redraw() {
-  if (isDrawing) return;
+  if (isDrawing || !played) return;
   isDrawing = true;
   requestAnimationFrame(() => {
     isDrawing = false;
-    drawAll();
+    const all = charts();
+    all.forEach(drawChart);
+    for (const node of at("plots").children) node.hidden = !all.some(({ id }) => node.id === `chart-${id}`);
+    put(at("legend"), key("var(--link)", "this run"), before ? key("var(--line)", "the run before") : null, fan.length > 1 ? key("var(--link)", `the middle 80% of ${fan.length + 1} seeds`, "area") : null, pins.map((pin, place) => key(HUES[place], pin.name, "dashed")));
   });
 }
 
 // Pins.
 
-function pin() {
-  if (state.pins.length >= state.opening.pins) return say(`There are ${state.opening.pins} pins already: remove one first.`);
-  const words = Object.entries(state.changes).map(([path, value]) => (path === "interventions" ? `${value.length} interventions` : `${path.split(".").at(-1).replaceAll("_", " ")} ${value}`));
-  let name = words.join(", ").slice(0, 34) || "as configured";
-  for (let place = 2; state.pins.some((each) => each.name === name); place += 1) name = `${name.slice(0, 30)} (${place})`;
-  const pinned = { key: name, name, changes: { ...state.changes }, played: isUnderWay ? null : state.played };
-  state.pins.push(pinned);
-  if (isUnderWay) post("pin", pinned).catch((error) => say(error.message)); // what is shown is of other settings
+const askPin = (pin) => post("pin", { key: pin.name, changes: pin.changes }).catch((error) => put(at("trouble"), note(error.message, "problem")));
+
+function addPin() {
+  if (pins.length === told.pins) throw new Error(`There are ${told.pins} pins already: remove one first.`);
+  const set = Object.entries(changes).map(([path, value]) => (path === "interventions" ? `${value.length} interventions` : `${words(path.split(".").at(-1))} ${value}`));
+  const name = set.join(", ").slice(0, 40) || "as configured";
+  const pin = { name: pins.some((each) => each.name === name) ? `${name} (${pins.length + 1})` : name, changes, played: isUnderWay ? null : played };
+  pins = [...pins, pin];
+  if (!pin.played) askPin(pin); // what is shown is of other settings
+  showPins();
+}
+
+function showPins() {
   keepAddress(true);
-  listPins();
   redraw();
-}
-
-function listPins() {
-  const { pins, played } = state;
-  if (!pins.length) return put(main.pins);
-  const columns = [...pins.map((pin) => ({ name: pin.name, run: pin.played })), { name: "now", run: played }];
-  const cell = (run, place) => el("td", {}, run?.measures[place]?.[4] ?? "…");
-  const table = el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "measure"), columns.map(({ name }) => el("th", { scope: "col" }, name)))), el("tbody", {}, (played?.measures ?? []).map((each, place) => el("tr", {}, el("th", { scope: "row", class: "text" }, each[3]), columns.map(({ run }) => cell(run, place))))));
-  const removal = pins.map((pin) => el("button", { type: "button", class: "link", onclick: () => unpin(pin) }, `Remove ${pin.name}`));
-  const going = pins.map((pin) => el("button", { type: "button", class: "link", onclick: () => {
-    state.changes = { ...pin.changes };
-    refresh();
-    anew();
-  } }, `Go to ${pin.name}`));
-  const write = el("button", { type: "button", disabled: pins.length < 2, onclick: keepExperiment }, "Keep as an experiment");
-  put(main.pins, panel("Pinned", el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Pinned settings side by side" }, table), el("div", { class: "row" }, going, removal), el("div", { class: "row" }, write, pins.length < 2 ? el("span", { class: "quiet" }, "from two pins on") : null), experiment));
-}
-
-const experiment = el("div", { "aria-live": "polite" });
-
-async function keepExperiment() {
-  try {
-    const { path } = await post("experiment", { pins: Object.fromEntries(state.pins.map(({ name, changes }) => [name, changes])) });
-    put(experiment, el("p", { class: "kept" }, "Written: ", el("code", {}, path), ". Run it: ", el("code", {}, `prism experiment ${path}`)));
-  } catch (error) {
-    put(experiment, note(error.message, "problem"));
-  }
-}
-
-function unpin(pin) {
-  state.pins = state.pins.filter((each) => each !== pin);
-  keepAddress(true);
-  listPins();
-  redraw();
+  at("pins").hidden = !pins.length;
+  const columns = [...pins, { name: "now", played }];
+  const act = (pin) => [button("Go there", () => goTo(pin.changes), { class: "link", "aria-label": `Go to ${pin.name}` }), button("Remove", () => {
+    pins = pins.filter((each) => each !== pin);
+    showPins();
+  }, { class: "link", "aria-label": `Remove ${pin.name}` })];
+  put(at("table"), el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col", class: "text" }, "measure"), columns.map(({ name }) => el("th", { scope: "col" }, name)))), el("tbody", {}, played?.measures.map(([, label], place) => el("tr", {}, el("th", { scope: "row", class: "text" }, label), columns.map(({ played: one }) => el("td", {}, one?.measures[place]?.[2] ?? "…")))), el("tr", {}, el("td"), columns.map((pin) => el("td", {}, pin.changes ? act(pin) : null))))));
+  at("write").disabled = pins.length < 2;
 }
 
 // Inside the run.
 
 function openInside(query) {
-  const body = el("div"), acts = el("div"), box = el("details", { class: "inside" }, el("summary", {}, "Inside this run: its people, tick by tick"), body, acts);
-  put(main.inside, box);
-  inside = showInside(body, new URLSearchParams(Object.entries(query).filter(([, value]) => value !== null)), () => keepAddress());
+  inside = showInside(at("panels"), query, () => keepAddress());
   inside.session.on("tick", redraw);
-  inside.session.on("agent", () => put(acts, state.opening.has_people && inside.session.agent !== null ? interventions() : null));
-  box.addEventListener("toggle", turnInside);
-  if (query.agent !== null || query.tick !== null) box.open = true;
+  inside.session.on("agent", () => put(at("acts"), told.has_people && inside.session.agent !== null ? interventions(inside.session) : null));
+  at("inside").addEventListener("toggle", turnInside);
+  at("inside").open = query.size > 0;
 }
 
-function interventions() {
-  const { session } = inside, text = el("input", { id: "post-text", autocomplete: "off", size: 30 });
-  const when = () => Math.min(session.tick + 1, session.last), given = () => state.changes.interventions ?? [];
+function interventions(session) {
+  const text = el("input", { id: "post-text", autocomplete: "off", size: 30 });
+  const add = (what) => goTo({ ...changes, interventions: [...(changes.interventions ?? []), { tick: Math.min(session.tick + 1, session.last), ...what }] });
   const publish = (event) => {
     event.preventDefault();
-    if (text.value.trim()) intervene([...given(), { tick: when(), publish: { author: session.agent, text: text.value.trim() } }]);
+    if (text.value.trim()) add({ publish: { author: session.agent, text: text.value.trim() } });
   };
-  return panel("What if", el("p", { class: "quiet" }, `From the next tick on, ${state.opening.noun} ${session.agent} …`), el("div", { class: "row" }, el("button", { type: "button", onclick: () => intervene([...given(), { tick: when(), silence: [session.agent] }]) }, "is silenced"), el("form", { class: "row", onsubmit: publish }, el("label", { for: "post-text" }, "publishes"), text, el("button", { type: "submit" }, "Publish"))));
+  return panel("What if", el("p", { class: "quiet" }, `From the next tick on, ${told.noun} ${session.agent} …`), el("div", { class: "row" }, button("is silenced", () => add({ silence: [session.agent] })), el("form", { class: "row", onsubmit: publish }, el("label", { for: "post-text" }, "publishes"), text, el("button", { type: "submit" }, "Publish"))));
 }
 
+/** Show the panels of the run that is shown, once no other has come for a moment. */
 function turnInside() {
   clearTimeout(insideTimer);
-  if (!state.run || !main.inside.querySelector("details").open) return;
-  insideTimer = setTimeout(() => inside.turn(state.run), inside.session.page ? INSIDE_MS : 0);
+  if (run && at("inside").open) insideTimer = setTimeout(() => inside.turn(run), inside.session.page ? INSIDE_MS : 0);
 }
 
 // Events.
 
-function take({ number, kind, move: of, played, run, words, problem, key }) {
-  after = number;
-  if (kind === "pin") {
-    const pin = state.pins.find((each) => each.key === key);
-    if (pin) pin.played = played;
-    listPins();
-    return redraw();
-  }
-  if (of < state.move && kind !== "failed") return;
-  if (kind === "answer") {
-    if (state.played && gesture !== compared) state.before = state.played;
-    compared = gesture;
-    Object.assign(state, { played, fan: [], run, changed: words ?? [], words: [] });
-    say("");
-    tell();
-    listPins();
-    redraw();
+function take(event) {
+  after = event.number;
+  if (event.kind === "pin") {
+    for (const pin of pins) if (pin.name === event.key) pin.played = event.played;
+    showPins();
+  } else if (event.kind === "failed") put(at("trouble"), note(event.problem, "problem"));
+  if (event.kind === "pin" || event.move < moveNumber) return;
+  if (event.kind === "answer") {
+    [played, before, fan, run] = [event.played, event.before ?? null, [], event.run];
+    for (const where of ["trouble", "seeded"]) put(at(where));
+    tell(event, "changed");
+    showAnswer();
+    showPins();
     turnInside();
-  } else if (kind === "seed") {
-    state.fan.push(played);
-    counted();
-    redraw();
-  } else if (kind === "fan") {
-    state.words = words;
-    tell();
-  } else if (kind === "failed") say(problem);
-  if (kind === "answer" || kind === "failed") {
-    isUnderWay = false;
-    delete document.body.dataset.busy;
-    if (isWanted) move({ isSettled: false });
-  }
+  } else if (event.kind === "seed") fan.push(event.played);
+  else if (event.kind === "fan") tell(event, "seeded");
+  if (played) showStatus();
+  redraw();
+  if (event.kind === "answer" || event.kind === "failed") ended();
+  if (isWanted && !isUnderWay) move(false);
 }
 
 async function listen(page) {
-  for (let isOn = true; isOn;) {
-    try {
-      const answer = await fetch(`/api/play/events?page=${page}&after=${after}`);
-      if (state.opening.page !== page) return;
-      if (answer.status === 404) return open();
-      for (const event of await answer.json()) take(event);
-    } catch {
-      isOn = false;
-      say("prism play does not answer: it has been stopped, or this computer has slept. Load the page again when it runs.");
-    }
+  while (told.page === page) {
+    const answer = await fetch(`/api/play/events?page=${page}&after=${after}`).catch(() => null);
+    if (told.page !== page) return;
+    if (!answer) return put(at("trouble"), note("prism play does not answer: it has been stopped, or this computer has slept. Load the page again when it runs.", "problem"));
+    if (answer.status === 404) return open();
+    (await answer.json()).forEach(take);
   }
 }
 
+/** Begin, or begin again after the server has closed this page: the address holds what was set. */
 async function open() {
-  state.opening = await post("open", {});
-  [after, isUnderWay] = [0, false];
+  told = await post("open", {});
+  [after, moveNumber, isUnderWay, askedAt] = [0, 0, true, performance.now()]; // the server runs the configuration as it is
   const query = readAddress();
-  document.title = `${state.opening.name} – PRISM play`;
-  put(document.getElementById("trail"), el("span", { "aria-current": "page" }, state.opening.name));
-  if (!main.settings.firstChild) put(main.settings, el("p", { class: "row" }, el("label", { for: "search" }, "Search all settings"), search), found, done, list);
-  put(main.answer, tools(), kept, trouble, answer, status);
-  refresh();
-  listPins();
+  document.title = `${told.name} – PRISM play`;
+  put(at("trail"), el("span", { "aria-current": "page" }, told.name));
+  put(at("seeds"), told.fans.map((each) => el("option", { value: each }, each === 1 ? "1 seed" : `${each} seeds`)));
+  at("seeds").value = seeds;
+  showSettings();
   if (!inside) openInside(query);
-  listen(state.opening.page);
-  if (Object.keys(state.changes).length || state.seeds !== state.opening.seeds) move();
-  else [isUnderWay, askedAt] = [true, performance.now()];
+  listen(told.page);
+  if (Object.keys(changes).length || seeds !== told.seeds) move();
 }
 
 beginTheme();
-document.querySelector(".skip").addEventListener("click", (event) => {
-  event.preventDefault();
-  main.answer.focus();
+at("search").addEventListener("input", showSettings);
+at("seeds").addEventListener("change", () => {
+  seeds = Number(at("seeds").value);
+  move();
 });
+at("pin").addEventListener("click", () => telling(at("kept"), async () => addPin())());
+at("keep").addEventListener("click", telling(at("kept"), keep));
+at("write").addEventListener("click", telling(at("written"), keepExperiment));
+at("reset").addEventListener("click", () => goTo({}));
 addEventListener("popstate", () => {
   readAddress();
-  refresh();
-  listPins();
-  anew();
+  goTo(changes);
 });
 addEventListener("resize", redraw);
-addEventListener("pagehide", () => state.opening && navigator.sendBeacon("/api/play/leave", new Blob([JSON.stringify({ page: state.opening.page })], { type: "application/json" })));
+addEventListener("pagehide", () => told && navigator.sendBeacon("/api/play/leave", new Blob([JSON.stringify({ page: told.page })], { type: "application/json" })));
 addEventListener("pageshow", (event) => event.persisted && open());
-open().catch((error) => put(main.answer, note(error.message, "problem")));
+open().catch((error) => put(at("trouble"), note(error.message, "problem")));

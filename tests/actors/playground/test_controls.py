@@ -71,9 +71,9 @@ def test_nothing_that_names_a_file_or_code_or_a_server_can_be_changed(controls: 
         ({"feed.out_of_network": 1.5}, "feed.out_of_network: expected float 0 to 1, got 1.5"),
         ({"feed.size": None}, "feed.size: expected int 1 to 1000, got null"),
         ({"population.size": 10, "population.graph.degree": 10}, "expected graph.degree < the number of people"),
-        ({"interventions": "all"}, "expected a list of at most 50 interventions"),
-        ({"interventions": [{"tick": 1, "set": {"feed.algorithm": "draw.uniform"}}]}, "expected {tick, silence} or"),
-        ({"interventions": [{"tick": 1, "publish": {"author": 0, "post": 1}}]}, "expected {tick, silence} or"),
+        ({"interventions": [{"tick": 1, "silence": [-1]}]}, "interventions"),
+        ({"interventions": [{"tick": 1, "set": {"population.profiles": "x"}}]}, "interventions"),
+        ({"interventions": [{"tick": 1, "publish": {"author": 0}}]}, "expected either text or post"),
         ({"interventions": [{"tick": 10**9, "silence": [1]}]}, "interventions"),
     ],
 )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from actors.playground.words import changed_in_words, fan_in_words
 from actors.playground.world import Measured, Played
 
 
 def played(likes: float, largest: float, seed: int = 1, digest: str = "") -> Played:
     measures = [
-        Measured.of("largest_cascade.size", "largest_cascade.size", largest),
-        Measured.of("likes", "likes", likes),
+        Measured("largest_cascade.size", "largest cascade", f"{largest:g}", largest),
+        Measured("likes", "likes", f"{likes:g}", likes),
     ]
-    return Played(seed=seed, digest=digest or f"{likes} {largest}", seconds=0.1, agents=9, measures=measures)
+    rest: Any = {"words": (), "remarks": (), "rounds": {}, "cascades": [], "states": {}}
+    return Played(seed=seed, digest=digest or f"{likes} {largest}", seconds=0.1, agents=9, measures=measures, **rest)
 
 
 def test_a_move_says_what_changed_and_by_how_much() -> None:

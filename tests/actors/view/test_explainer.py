@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.cli.view import EXPLAIN
 from actors.pages.html import rendered
 from actors.view import explainer
-from actors.view.explainer import Explained, Explainer
+from actors.view.explainer import EXPLAIN, Explained, Explainer
 
 ECHO = "import json, sys; print(json.dumps({'kind': 'agent', 'text': ' '.join(sys.argv[1:])}))"
 FAIL = 'import sys; print(\'{"error": "no such tick"}\', file=sys.stderr); sys.exit(1)'
