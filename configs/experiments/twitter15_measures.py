@@ -15,7 +15,7 @@ from actors import read_result
 from actors.factory.input_files import read_input
 from actors.results.observed import observed_feed
 from prism.calibration.calibration_file import SHAPES
-from prism.calibration.comparison import Real, parted, rows_of
+from prism.calibration.comparison import Real, parted, rows_in, table_of
 from prism.scorecard import Feed, parse_cascades
 from prism.scorecard.concentration import month_share
 
@@ -26,13 +26,13 @@ LEAST, MOST = 100, 200
 
 def silence(path: Path) -> float:
     """Return the share of the originals that nobody answered or reshared."""
-    return float(np.mean([tree.size == 1 for tree in _feed(path).trees]))
+    return float(np.mean(_feed(path).shapes.size == 1))
 
 
 def top_tenth(path: Path) -> float:
     """Return the share of a month's posts by the tenth of those who post."""
     feed = _feed(path)
-    return month_share(np.array(feed.posts_by_person, dtype=np.float64), feed.days)
+    return month_share(feed.posts_by_person.astype(np.float64), feed.days)
 
 
 def _of_runs(shape: str) -> Callable[[Sequence[Path]], float]:
@@ -67,7 +67,7 @@ def _feed(path: Path) -> Feed:
 
 @cache
 def _of_run(path: Path) -> dict[str, NDArray[np.float64]]:
-    return _shapes(rows_of(_feed(path).trees))
+    return _shapes(rows_in(table_of(_feed(path).shapes)))
 
 
 @cache

@@ -46,7 +46,9 @@ def test_the_table_has_the_values_of_the_runs_and_a_second_time_nothing_is_run(p
     write_experiment(tmp_path, EXPERIMENT.replace("  posts: rounds.posts", "  double: own_measures:double_likes"))
     first = prism("experiment", "e.yaml", "--jobs", "2")
     assert first.code == 0, first.err
-    assert [line.partition(":")[0] for line in first.err.splitlines()] == [f"{count} of 6" for count in range(1, 7)]
+    assert [line.removeprefix("prism: ").partition(":")[0] for line in first.err.splitlines()] == [
+        f"{count} of 6" for count in range(1, 7)
+    ]
     found = [row for row in rows() if row["condition"] == "random" and row["measure"] == "likes"]
     likes = {row["seed"]: float(row["value"]) for row in found}
     expected = {str(run["seed"]): float(run["likes"]) for run in runs_done("size: 3")}
@@ -93,7 +95,7 @@ def test_more_seeds_run_only_what_is_new_and_a_later_hypothesis_is_exploratory(p
     )
     more = prism("experiment", "e.yaml", "--jobs", "1")
     assert more.code == 4, more.err
-    assert [line.rpartition(":")[0] for line in more.err.splitlines()] == [
+    assert [line.removeprefix("prism: ").rpartition(":")[0] for line in more.err.splitlines()] == [
         *("7 of 8: chronological, seed 4", "8 of 8: random, seed 4")
     ]
     assert outcome()["exploratory"] == ["engagement: random is greater than chronological (wilcoxon)"]

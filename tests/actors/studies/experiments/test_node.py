@@ -84,7 +84,7 @@ def test_a_gateway_that_listens_is_reached_and_a_cell_without_a_way_to_its_own_d
         )
         assert no_way_to(place, network_here()) == ""
     assert "cannot reach the gateway: nothing answers at 127.0.0.1:" in no_way_to(place, network_here())
-    asks = order(planned(tmp_path, "http://127.0.0.1:9").cells[0])._replace(network="another", gateway=place)
+    asks = order(planned(tmp_path, "http://127.0.0.1:9").cells[0])._replace(network="another", gateway=place, inputs={})
     said = run_order(asks, fetched).done.problem
     assert said.endswith(
         "is on the command's machine alone; set oracle.address to an address of the command's machine that all nodes "
