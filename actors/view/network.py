@@ -97,6 +97,8 @@ BUILT_MAX = 1_000_000
 """The largest population that is built here: it takes as much memory as in a run."""
 TIES_MAX = 40_000
 """The most lines that are drawn; of more, as many are chosen evenly."""
+PULLS_MAX = 200_000
+"""The most lines by which people are placed; of more, as many are chosen evenly."""
 LAID_OUT = 0.3
 """The share of the work that is done before places are worked out."""
 
@@ -172,7 +174,10 @@ class NetworkDrawing:
         self._say("choosing whom to draw", LAID_OUT)
         people, tails, heads, ties, all_ties = drawn_ties(population.graph)
         step = f"placing {len(people):,} people"
-        places = layout(len(people), tails, heads, lambda done: self._say(step, LAID_OUT + (1 - LAID_OUT) * done))
+        pulls = slice(None, None, -(-len(tails) // PULLS_MAX) or None)
+        places = layout(
+            len(people), tails[pulls], heads[pulls], lambda done: self._say(step, LAID_OUT + (1 - LAID_OUT) * done)
+        )
         shown = np.unique(np.linspace(0, len(tails) - 1, min(TIES_MAX, len(tails))).astype(np.int64))
         self.drawn = Drawn(
             people,
@@ -184,7 +189,9 @@ class NetworkDrawing:
         told = f"{ties_drawn:,} of {told}" if ties_drawn < all_ties else f"all {told}"
         who = f"All {counted(population.size, 'person', 'people')}"
         if len(people) < population.size:
-            who = f"Drawn: {len(people):,} of {population.size:,} people, every {population.size / len(people):.3g}th"
+            who = f"Drawn: {len(people):,} of {population.size:,} people, one in {population.size / len(people):.3g}"
+        if len(tails) > PULLS_MAX:
+            told += f"; each is near those to whom a sample of {len(tails[pulls]):,} lines leads"
         words = (
             f"{who}, and {told}; two people who follow each other share a line. Larger points have more followers. "
             "Press a person, or give a number beside, to look closer."
@@ -206,14 +213,12 @@ def drawn_ties(
         The numbers of the people; for each line the rows of its two ends among these people, and its number of ties, 1
         or 2; and the number of ties of all people. Shapes: (people,), (lines,), (lines,), (lines,).
     """
-    size = graph.size
-    rows = [graph.following(person) for person in range(size)]
-    tails = np.repeat(np.arange(size, dtype=np.int64), [len(row) for row in rows])
-    heads = np.concatenate(rows).astype(np.int64) if rows else tails
-    pairs, ties = np.unique(np.minimum(tails, heads) * size + np.maximum(tails, heads), return_counts=True)
-    people = np.unique(np.linspace(0, size - 1, min(DRAWN_MAX, size)).astype(np.int64))
-    row_of = np.full(size, -1, dtype=np.int32)
+    people = np.unique(np.linspace(0, graph.size - 1, min(DRAWN_MAX, graph.size)).astype(np.int64))
+    row_of = np.full(graph.size, -1)
     row_of[people] = np.arange(len(people))
-    first, second = row_of[pairs // size], row_of[pairs % size]
-    both = (first >= 0) & (second >= 0)
-    return people.astype(np.int32), first[both], second[both], ties[both], len(tails)
+    ends = np.array(graph.ties())
+    rows = row_of[ends]
+    tails, heads = rows[:, (rows >= 0).all(axis=0)]
+    pairs, ties = np.unique(np.minimum(tails, heads) * len(people) + np.maximum(tails, heads), return_counts=True)
+    first, second = (each.astype(np.int32) for each in np.divmod(pairs, len(people)))
+    return people.astype(np.int32), first, second, ties, ends.shape[1]
