@@ -159,7 +159,7 @@ class LetterChooser:
             return "decides by chat"
         for form in self._forms:
             try:
-                found = await retry_until_usable(lambda form=form: self._put(PROBE, form))  # type: ignore[misc]
+                found = await retry_until_usable(lambda _, form=form: self._put(PROBE, form))  # type: ignore[misc]
             except LLMFailureException as error:
                 if not (error.reason in {*FINAL, "invalid_response"} or error.status_code in (500, 501)):
                     raise

@@ -225,7 +225,7 @@ class ModelClient(Backend):
 
     async def _tested(self, dialect: str, deadline_s: float) -> Completion:
         return await retry_until_usable(
-            lambda: self._complete(SELF_TEST, dialect, deadline_s),
+            lambda seed: self._complete(replace(SELF_TEST, seed=seed), dialect, deadline_s),
             lambda said: follows_schema(said.text, loosely=dialect == FREE),
         )
 

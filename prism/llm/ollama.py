@@ -133,7 +133,7 @@ class OllamaChatClient(ModelClient):
     async def _choice_note(self) -> str:
         if self._offers_choice:
             try:
-                await retry_until_usable(lambda: self._systemone(CHOICE_TEST))
+                await retry_until_usable(lambda _: self._systemone(CHOICE_TEST))
             except LLMFailureException as error:
                 if error.reason not in {*FINAL, "invalid_response"}:  # a server that only chats may refuse in any way
                     raise

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import anyio
 import msgspec
+from msgspec.structs import replace
 
 from prism.errors import OracleUnavailableError
 from prism.llm.failure import FINAL, LLMFailureException
@@ -17,7 +18,7 @@ from prism.llm.port import ChatRequest, ChoiceRequest, Completion, LanguageModel
 T = TypeVar("T")
 
 _PAUSES_S = (0.0, 0.02, 0.05, 0.1, 0.2)
-_UNUSABLE_TRIES = 2
+_UNUSABLE_TRIES = 3
 """The attempts that may end in an answer that cannot be used."""
 
 _ANSWERS = ("yes", "no")
@@ -60,8 +61,11 @@ def follows_schema(text: str, *, loosely: bool = False) -> bool:
     return answer in _ANSWERS and list(found) == ["answer"]
 
 
-async def retry_until_usable(ask: Callable[[], Awaitable[T]], usable: Callable[[T], bool] = lambda _: True) -> T:
+async def retry_until_usable(ask: Callable[[int], Awaitable[T]], usable: Callable[[T], bool] = lambda _: True) -> T:
     """Return a usable answer. Ask up to five times: at start, no later call would make up for a bad answer.
+
+    Args:
+        ask: asks with this seed: the same one would give the same unusable answer again.
 
     Raises:
         LLMFailureException: there is none; a final failure and a second timeout end the attempts at once.
@@ -70,7 +74,7 @@ async def retry_until_usable(ask: Callable[[], Awaitable[T]], usable: Callable[[
     for pause_s in _PAUSES_S:
         await anyio.sleep(pause_s)
         try:
-            answer = await ask()
+            answer = await ask(unusable)
         except LLMFailureException as error:
             failure = error
             timeouts += error.reason == "timeout"
@@ -95,7 +99,8 @@ async def first_answer(model: LanguageModel) -> Completion:
     """
     try:
         return await retry_until_usable(
-            lambda: model.complete(SELF_TEST), lambda said: follows_schema(said.text, loosely=True)
+            lambda seed: model.complete(replace(SELF_TEST, seed=seed)),
+            lambda said: follows_schema(said.text, loosely=True),
         )
     except LLMFailureException as error:
         raise OracleUnavailableError(f"{model.name} does not answer: {error.reason}: {error.told}") from error

@@ -42,7 +42,7 @@ async def test_another_server_than_ollama_is_called_so() -> None:
 async def test_a_schema_that_is_not_honoured_is_one_line(backend: str) -> None:
     async with ModelServer(ServerSettings(reply=lambda *_: "Yes, it is blue.")) as server:
         said = await unavailable(BACKENDS[backend](config_for(server), {}))
-        assert len(server.calls) == 6, "two tries of each way"
+        assert len(server.calls) == 9, "three tries of each way"
     kind = "Ollama server" if backend == "ollama" else "server"
     assert said == (
         f"the {kind} at {server.url} does not answer in JSON: it answered 'Yes, it is blue.'; set "
