@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Sequence
 from pathlib import Path
 
@@ -11,10 +12,6 @@ from prism.llm.failure import LLMFailureException, Reason, Usage
 from prism.llm.port import Completion, Distribution, Health, Identity, Undecided
 from prism.llm.tape_file import HEADER_KEY, TapeError, TapeFile
 
-_FAILED, _FALLBACK, _NOT_OFFERED = b'{"type":"failed"', b'{"type":"forgone"', b'{"type":"not_offered"'
-_UNDECIDED = b'{"type":"undecided"'
-"""The first bytes of the records that decide nothing by a model."""
-_COMPLETION = b'{"type":"completion"'
 _PROMPT_CHARS = 200
 UNCHECKED = "not checked"
 """The note of a health that no check has found."""
@@ -38,45 +35,16 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
     status_code: int | None
     detail: str
     latency_s: float
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
     retry_after_s: float = 0.0
+    usage: Usage = Usage()
     advice: str = ""
 
     @classmethod
     def of(cls, error: LLMFailureException) -> Failed:
-        return cls(
-            reason=error.reason,
-            attempts=error.attempts,
-            component=error.component,
-            status_code=error.status_code,
-            detail=error.detail,
-            latency_s=error.latency_s,
-            prompt_tokens=error.usage.prompt_tokens,
-            completion_tokens=error.usage.completion_tokens,
-            cached_tokens=error.usage.cached_tokens,
-            retry_after_s=error.retry_after_s,
-            advice=error.advice,
-        )
-
-    @property
-    def usage(self) -> Usage:
-        """The tokens of the call, as far as the server said."""
-        return Usage(self.prompt_tokens, self.completion_tokens, self.cached_tokens)
+        return cls(**{name: getattr(error, name) for name in cls.__struct_fields__})
 
     def error(self) -> LLMFailureException:
-        return LLMFailureException(
-            self.reason,
-            self.attempts,
-            self.component,
-            self.status_code,
-            self.detail,
-            self.latency_s,
-            retry_after_s=self.retry_after_s,
-            advice=self.advice,
-            usage=self.usage,
-        )
+        return LLMFailureException(**msgspec.structs.asdict(self))
 
 
 Outcome = Completion | Distribution | Undecided | NotOffered | Failed
@@ -162,7 +130,7 @@ class Tape(TapeFile):
 
     def _begin(self) -> None:
         # Fallbacks belong to the run that took them. This run may get an answer where that one did not wait.
-        self._file.execute("DELETE FROM answers WHERE substr(answer, 1, ?) = ?", (len(_FALLBACK), _FALLBACK))
+        self._file.execute("DELETE FROM answers WHERE json_extract(CAST(answer AS TEXT), '$.type') = 'forgone'")
 
     def __len__(self) -> int:
         return int(self._execute("SELECT count(*) FROM answers WHERE key != ?", HEADER_KEY)[0][0])
@@ -193,10 +161,10 @@ class Tape(TapeFile):
         Raises:
             TapeError: the file cannot be written.
         """
-        for begin in (_FAILED, _COMPLETION) if answers else (_FAILED,):
-            self._execute(
-                "DELETE FROM answers WHERE asked_by = ? AND substr(answer, 1, ?) = ?", asked_by, len(begin), begin
-            )
+        statement = (
+            "DELETE FROM answers WHERE asked_by = ? AND json_extract(CAST(answer AS TEXT), '$.type') IN ('failed', ?)"
+        )
+        self._execute(statement, asked_by, "completion" if answers else "failed")
 
     def statistics(self) -> TapeStatistics:
         """Return the number of records by kind; every record is read.
@@ -204,15 +172,10 @@ class Tape(TapeFile):
         Raises:
             TapeError: the file is damaged.
         """
-        begins = "SELECT substr(answer, 1, ?), count(*) FROM answers WHERE key != ? GROUP BY 1"
-        others = (_FAILED, _FALLBACK, _NOT_OFFERED, _UNDECIDED)
-        longest = max(map(len, others))
-        answers = failures = fallbacks = 0
-        for begin, count in self._execute(begins, longest, HEADER_KEY):
-            failures += count * begin.startswith(_FAILED)
-            fallbacks += count * begin.startswith(_FALLBACK)
-            answers += count * (not begin.startswith(others))
-        return TapeStatistics(answers=answers, failures=failures, fallbacks=fallbacks)
+        kinds = "SELECT json_extract(CAST(answer AS TEXT), '$.type'), count(*) FROM answers WHERE key != ? GROUP BY 1"
+        found = Counter[str](dict(self._execute(kinds, HEADER_KEY)))
+        answers = found["completion"] + found["distribution"]
+        return TapeStatistics(answers=answers, failures=found["failed"], fallbacks=found["forgone"])
 
     def required_header(self) -> Header:
         """Return the header.

@@ -1,8 +1,8 @@
 """The file of a tape: answers by key, each in the file before it is used.
 
 It is an SQLite database in write-ahead mode with one table. A kill -9 loses no answer; a closed tape is a single file.
-Nothing is kept in memory, so a tape may be larger than the memory. A tape may come from anybody: a view, a trigger or a
-damaged tree of pages in its place could keep a query busy for ever.
+Nothing is kept in memory, so a tape may be larger than the memory. A tape may come from anybody: a view or a trigger in
+its place is refused, which could keep a query busy for ever.
 """
 
 from __future__ import annotations
@@ -27,11 +27,6 @@ HEADER_KEY = b"head"
 _APPLICATION = 0x50525354  # "PRST", in the file's header: tells a tape from any other SQLite file
 
 _TABLE = "answers (key BLOB PRIMARY KEY, asked_by TEXT NOT NULL, answer BLOB NOT NULL) WITHOUT ROWID"
-
-_STEPS = 100_000
-"""The steps of SQLite after which Python may look for Ctrl-C: 10 ms."""
-_STEPS_MIN, _STEPS_PER_BYTE = 1_000_000, 10
-"""The steps that one statement may take: 30 times those of one that reads every record of the file."""
 
 T = TypeVar("T")
 
@@ -71,8 +66,6 @@ class TapeFile:
         self.path = path
         self.mode = mode
         self._lock = threading.Lock()
-        self._steps = 0
-        self._is_endless = False
         if mode != "record" and not path.is_file():
             raise TapeError(path, "there is no such tape; record it first")
         if mode == "record":
@@ -84,7 +77,6 @@ class TapeFile:
         except sqlite3.Error as error:
             raise TapeError(path, f"cannot be opened: {error}") from error
         try:
-            self._file.set_progress_handler(self._is_to_stop, _STEPS)
             with self._statement("is no tape, or a damaged one"):
                 self._open()
         except BaseException:
@@ -150,28 +142,11 @@ class TapeFile:
 
     @contextmanager
     def _statement(self, problem: str) -> Iterator[None]:
-        """Turn the errors of SQLite into those of a tape, and its interruption into what has interrupted it."""
-        self._steps = 0
+        """Turn the errors of SQLite into those of a tape."""
         try:
             yield
         except sqlite3.Error as error:
-            if self._is_endless:
-                raise TapeError(
-                    self.path, "is damaged: its pages hold more records than the file has room for"
-                ) from None
-            if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
-                raise KeyboardInterrupt from None
             raise TapeError(self.path, f"{problem}: {error}") from error
-
-    def _is_to_stop(self) -> bool:
-        """Return whether a statement has taken more steps than the file's records need.
-
-        Python calls its handlers of signals here, and SQLite stops if one of them raises an error.
-        """
-        self._steps += _STEPS
-        size = sum(each.stat().st_size for each in (self.path, Path(f"{self.path}-wal")) if each.exists())
-        self._is_endless = self._steps > _STEPS_MIN + _STEPS_PER_BYTE * size
-        return self._is_endless
 
     def _decode(self, row: bytes, decoder: msgspec.json.Decoder[T]) -> T:
         try:

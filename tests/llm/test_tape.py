@@ -182,59 +182,6 @@ def test_a_tape_with_anything_but_its_table_is_refused_before_it_is_read(
         assert path.read_bytes() == before
 
 
-def test_a_tape_whose_pages_go_round_in_a_circle_is_damage_and_not_read_for_ever(path: Path) -> None:
-    tape = Tape(path, "record")
-    for number in range(9_000):
-        tape.write(b"%08d" % number, RecordedFallback("choice", "late"), "agent 1")
-    tape.close()
-    content = bytearray(path.read_bytes())
-    size = int.from_bytes(content[16:18], "big")
-
-    def point_all_to(page: int, child: int) -> None:
-        begin = (page - 1) * size
-        cells = int.from_bytes(content[begin + 3 : begin + 5], "big")
-        content[begin + 8 : begin + 12] = child.to_bytes(4, "big")
-        for cell in range(cells):
-            place = begin + 12 + 2 * cell
-            at = begin + int.from_bytes(content[place : place + 2], "big")
-            content[at : at + 4] = child.to_bytes(4, "big")
-
-    def is_inner(page: int) -> bool:
-        return content[(page - 1) * size] == 2
-
-    pages = [page for page in range(2, len(content) // size + 1) if is_inner(page)]
-    assert len(pages) > 3
-    leaf = next(page for page in range(2, len(content) // size + 1) if content[(page - 1) * size] == 10)
-    assert pages[0] == 2  # the root
-    for page, child in zip(pages, [*pages[1:], leaf], strict=True):
-        point_all_to(page, child)
-    path.write_bytes(content)
-    with closing(Tape(path, "look")) as damaged, pytest.raises(TapeError, match=r"is damaged|malformed"):
-        damaged.statistics()
-
-
-INTERRUPTED = """
-import sys
-from pathlib import Path
-from prism.llm import Tape, tape_file
-tape_file._STEPS_MIN = 10**15
-tape = Tape(Path(sys.argv[1]), "record")
-print("begun", flush=True)
-tape._execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n")
-"""
-
-
-def test_ctrl_c_ends_a_query_that_takes_long(path: Path) -> None:
-    command = [sys.executable, "-c", INTERRUPTED, str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "begun\n"
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGINT
-    assert err.splitlines()[-1] == "KeyboardInterrupt"
-
-
 def test_the_first_answer_under_a_key_stays(path: Path) -> None:
     tape = Tape(path, "record")
     first = Failed.of(LLMFailureException("timeout", 1, "ollama", None, "slow", 2.0))

@@ -71,12 +71,6 @@ def test_the_server_is_named_with_its_version_and_how_it_answers(prism: Prism, t
     assert (found["model"], found["answers by"]) == ("llama3.2", "ollama")
 
 
-def test_a_server_that_names_no_version_leaves_no_gap(prism: Prism, tmp_path: Path) -> None:
-    with ModelServer() as server:
-        ended = prism("doctor", write(tmp_path, server.url), "--set", "oracle.backend=openai")
-        assert (ended.code, rows(ended.out)["oracle"]) == (0, f"openai at {server.url}")
-
-
 def test_an_economy_is_asked_for_a_policy_as_in_a_run(prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:
         ended = prism("doctor", write_economy(tmp_path, server.url))
@@ -148,13 +142,6 @@ def test_a_domain_of_one_s_own_asks_its_first_question(prism: Prism, tmp_path: P
     assert sum("The light is amber; which of " in body for body in asked) == 1
 
 
-def test_an_input_file_that_is_not_there_is_refused_with_its_setting(prism: Prism, tmp_path: Path) -> None:
-    path = ("--set", "economy.initial.path=elsewhere.csv", "--set", "economy.initial.inflation=2")
-    ended = prism("doctor", write_economy(tmp_path, "nowhere"), *path, "--set", "oracle.backend=choice")
-    assert ended.code == 3
-    assert ended.err.startswith("prism: --set: economy.initial.path: elsewhere.csv: no such file in ")
-
-
 def test_an_embedded_economy_proposes_its_policy(prism: Prism, tmp_path: Path) -> None:
     ended = prism("doctor", write_economy(tmp_path, "nowhere"), "--set", "oracle.backend=choice")
     assert ended.code == 0
@@ -182,20 +169,3 @@ def test_a_tape_that_was_recorded_with_other_settings_is_noted(prism: Prism, tmp
     assert ended.code == 0
     noted = "recorded with llm.temperature 0.7, not 0.1: the replay will miss answers"
     assert noted in " ".join(ended.out.split())
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (None, "there is no such tape; record it first"),
-        (b"", "is no tape; PRISM would not write into it"),
-        (b"Once upon a time. " * 60, "is no tape, or a damaged one: file is not a database"),
-    ],
-)
-def test_a_tape_that_cannot_be_replayed_is_one_line_and_exit_code_5(
-    prism: Prism, tmp_path: Path, content: bytes | None, problem: str
-) -> None:
-    if content is not None:
-        (tmp_path / "my.tape").write_bytes(content)
-    ended = prism("doctor", write(tmp_path, "nowhere", tape="replay", tape_path="my.tape"))
-    assert (ended.code, ended.err) == (5, f"prism: my.tape: {problem}\n")

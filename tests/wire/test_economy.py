@@ -6,14 +6,12 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
 
 from actors.store.messages import ticks_of
 from tests.command import Prism
-from tests.durability.process_runs import KillableRun, differences
 from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.standin.server import made_up
 
@@ -151,22 +149,6 @@ def test_a_question_without_an_answer_is_asked_again_and_the_end_says_how_often(
     assert times in {3, 4}  # an attempt that meets an outage is none
 
 
-@pytest.mark.slow
-def test_refused_connections_are_waited_for_and_are_no_attempts(prism: Prism, tmp_path: Path) -> None:
-    with ModelServer() as server:
-        write(tmp_path, server.url)
-        prism("run", "economy.yaml", "--out", "undisturbed", "--ticks", "2")
-        fails = second_application(server, 1)
-    away = FaultPlan(at=dict.fromkeys(range(fails, fails + 5), Fault.RESET))
-    with ModelServer(ServerSettings(faults=away)) as server:
-        write(tmp_path, server.url)
-        once = ("--set", "oracle.max_attempts=1")
-        assert prism("run", "economy.yaml", *once, "--out", "live", "--ticks", "2").code == 0
-    live = summary("live")
-    assert (live["digest"], live["retries_by_reason"]) == (summary("undisturbed")["digest"], {"connection_error": 5})
-    assert sum(live["llm"]["calls"].values()) == live["oracle_calls"]
-
-
 def test_a_cap_on_calls_ends_the_run_with_the_turn_before_it(prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:
         write(tmp_path, server.url)
@@ -197,20 +179,6 @@ def test_a_fork_has_the_past_of_its_parent_and_a_future_of_its_own(prism: Prism,
             "prism: configuration: economy.nations: expected the nations of the run so far, Arvendia, Borland, "
             "Castellon, Dravia, Estmark, got A, B, C, D, E\n"
         )
-
-
-@pytest.mark.slow
-def test_an_economy_that_is_killed_again_and_again_ends_as_one_that_never_was(tmp_path: Path) -> None:
-    write(tmp_path, "http://127.0.0.1:9", tape="off")
-    options = ("--set", "oracle.backend=choice", "--set", "run.tick_s=0.02", "--ticks", "60")
-    undisturbed = KillableRun(tmp_path / "economy.yaml", tmp_path / "undisturbed", options)
-    undisturbed.finish()
-    killable = KillableRun(tmp_path / "economy.yaml", tmp_path / "killable", options)
-    random = Random(4)
-    are_killed = [killable.run_and_kill(random, 2.5) for _ in range(6)]
-    killable.finish()
-    assert any(are_killed)
-    assert differences(tmp_path / "killable", tmp_path / "undisturbed") == []
 
 
 Messages = Sequence[Mapping[str, object]]

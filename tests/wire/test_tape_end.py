@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from actors.core.errors import first_error
-from actors.runtime.simulation import Simulation
 from prism.errors import OracleSpentError
 from prism.llm import Tape, TapeMissError
 from tests.standin import Latency, ModelServer, ServerSettings
@@ -49,11 +48,6 @@ def answers_on(tape: Path) -> int:
         return opened.statistics().answers
 
 
-def stop_halfway(simulation: Simulation) -> None:
-    if simulation.engine.tick == simulation.ticks // 2:
-        simulation.stop()
-
-
 async def expect_a_miss(host: str, tape: Path) -> None:
     """A replay goes as far as the tape does, and then says that the tape may have ended and how to go on."""
     with pytest.raises(BaseExceptionGroup) as caught:
@@ -73,16 +67,6 @@ async def expect_it_goes_on(server: ModelServer, tape: Path) -> None:
     whole = await run(config(server.url, **on_tape(tape.with_name("whole.sqlite"), "record")), tape.parent)
     replayed = await run(config(server.url, **on_tape(tape, "replay")), tape.parent)
     assert summary.digest == whole.digest == replayed.digest
-
-
-@pytest.mark.slow
-async def test_the_tape_of_an_interrupted_run_goes_on_where_it_ended(tmp_path: Path) -> None:
-    tape = tmp_path / "tape.sqlite"
-    with ModelServer() as server:
-        stopped = await run(config(server.url, **on_tape(tape, "record")), tmp_path, on_tick=stop_halfway)
-        await expect_a_miss(server.url, tape)
-        await expect_it_goes_on(server, tape)
-    assert (stopped.status, stopped.ticks) == ("stopped", 36)
 
 
 @pytest.mark.slow
