@@ -33,8 +33,8 @@ from prism.config.interventions import with_settings
 from prism.config.load import PlacedConfig
 from prism.config.model import PopulationConfig
 from prism.errors import ConfigError, InputError
+from prism.llm.prompt import NEEDED, SHIPPED, Template, template_file
 from prism.llm.prompt import PATH as PROMPT
-from prism.llm.prompt import SHIPPED, Template, template_file
 from prism.social.people.hours import parse_hours
 from prism.social.people.margins import Margins, MarginTable, parse_margin
 from prism.social.people.population import Population, build_population, ignore_step
@@ -147,7 +147,8 @@ def with_prompt(config: Config) -> tuple[Config, dict[str, str]]:
 
         template.check(known=PLACEHOLDERS, needed=["answer"])
     else:
-        template.check(config.population.attributes if domain == "social" else None)
+        needed = (*NEEDED, "memory") if config.llm.memory else NEEDED  # or the setting would have no effect
+        template.check(config.population.attributes if domain == "social" else None, needed=needed)
     return replace(config, llm=replace(config.llm, prompt=text)), hashes
 
 

@@ -68,7 +68,7 @@ PLACEHOLDERS: Final[Mapping[str, str]] = {
     "tick": "the tick",
 }
 """`{placeholder: its meaning}`. `NAME` stands for a name of the user's."""
-PERSONAS: Final = ("person", "person_list")
+PERSONAS: Final = frozenset({"person", "person_list"})
 NEEDED: Final = ("options", "answer")
 _PART: Final = re.compile(r"\{\{|\}\}|\{([A-Za-z_][\w.]*)\}")
 
@@ -263,7 +263,7 @@ class ChoicePrompt(msgspec.Struct, frozen=True):
         """Return the text for a placeholder that says something of the person or of what they see."""
         head, _, rest = name.partition(".")
         if head in PERSONAS and self.persona is not None:
-            head = PERSONAS[self.persona == "list"]
+            head = "person_list" if self.persona == "list" else "person"
         texts: dict[str, Callable[[], str]] = {
             "person": lambda: person_text(self.agent),
             "person_list": lambda: "\n".join(_person_lines(self.agent)),

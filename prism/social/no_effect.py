@@ -10,6 +10,7 @@ from prism.config.attributes import PLACE as ATTRIBUTES
 from prism.config.measures import OF_TIES, measure_name
 from prism.config.measures import PLACE as MEASURES
 from prism.expressions import expression_of
+from prism.llm.prompt import PERSONAS, template_of
 from prism.no_effect import ROUND_ENDS, NoEffect, NoEffectKind, idle_interventions
 from prism.social.chart import rows_with_functions
 from prism.social.effects import Effect
@@ -121,10 +122,13 @@ def unread_attributes(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoE
         *(change.field.name for change in behaviour.all_changes),  # a study looks at the attributes that people change
         *(_AGENT + each.attribute for each in map(measure_name, config.population.measures) if each is not None),
         f"{_AGENT}{config.population.graph.homophily.by}",
+        f"{_AGENT}{config.llm.by.attribute}",
     }
     asks_model = config.oracle.backend != "choice" and config.statechart.oracle_enabled
+    told = template_of(config.llm.prompt).placeholders if asks_model else ()
+    tells_all = not PERSONAS.isdisjoint(told)
     for name, attribute in declared.items():
-        if _AGENT + name not in read and not (asks_model and attribute.prompt):
+        if _AGENT + name not in read and not ((tells_all and attribute.prompt) or f"attributes.{name}" in told):
             message = "nothing in the run reads it: no condition, no delay, no weight and no model"
             yield NoEffect(kind=NoEffectKind.ATTRIBUTE, place=f"{ATTRIBUTES}.{name}", message=message)
 

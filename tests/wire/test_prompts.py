@@ -77,6 +77,10 @@ def test_validate_shows_the_first_prompt_and_what_was_filled_in(command: Prism, 
     assert "--- system\nWhat would this person do? They may\n- " in ended.out
     assert "{attributes.age}: 40\n" in ended.out
     assert re.search(r"\{seen_list\}: - author: ", ended.out)
+    unread = "without effect: population.attributes.age: nothing in the run reads it"
+    assert unread not in ended.out
+    (tmp_path / "mine.txt").write_text(MINE.replace("{attributes.age}", "somebody"))
+    assert unread in command("validate", "c.yaml").out
     for line, told in {
         "{nme}": "mine.txt:8: {nme}: no such placeholder; did you mean name?",
         "{attributes.aeg}": "mine.txt:8: {attributes.aeg}: no such attribute; did you mean age?",
@@ -84,6 +88,9 @@ def test_validate_shows_the_first_prompt_and_what_was_filled_in(command: Prism, 
         (tmp_path / "mine.txt").write_text(f"{MINE}\n{line}\n")
         refused = command("validate", "c.yaml")
         assert (refused.code, refused.err) == (3, f"prism: {told}\n")
+    (tmp_path / "mine.txt").write_text(MINE)
+    forgetful = command("validate", "c.yaml", "--set", "llm.memory=3")
+    assert (forgetful.code, "mine.txt: the template has no {memory}, " in forgetful.err) == (3, True)
     (tmp_path / "mine.txt").unlink()
     missing = command("validate", "c.yaml")
     assert missing.code == 3
