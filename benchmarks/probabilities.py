@@ -29,13 +29,11 @@ from actors.runtime.simulation import Simulation
 from prism.agents import Question
 from prism.config import Config
 from prism.errors import OracleError
-from prism.llm import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, LanguageModel
 from prism.llm.call_counters import OracleStatistics
-from prism.llm.port import Undecided
 from prism.rng import Draw, pick, uniform
 from prism.social.choice import ChoiceOracle
 from prism.social.domain import SocialDomain
-from prism.statechart import AgentState
+from prism.statechart import AgentState, Judgement
 
 PEOPLE = {"size": 200, "ambiguity": 0.5}
 ROUNDS = 2
@@ -57,45 +55,6 @@ class Noting(ChoiceOracle):
         names = tuple(option.value for option in options)
         self.questions.append(Question(agent.tick, agent.agent_id, trigger, current_state.value, names, context))
         return await super().ask(agent, current_state, trigger, options, context)
-
-
-class Listening:
-    """A model whose latest distribution is kept.
-
-    Args:
-        model: the model that is asked.
-    """
-
-    def __init__(self, model: LanguageModel) -> None:
-        self._model = model
-        self.latest: Distribution | Undecided | None = None
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self._model.name
-
-    @property
-    def identity(self) -> Identity:
-        """The model's identity."""
-        return self._model.identity
-
-    async def complete(self, request: ChatRequest) -> Completion:
-        """Return the model's answer."""
-        return await self._model.complete(request)
-
-    async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
-        """Return the model's distribution, and keep it."""
-        self.latest = await self._model.choose(request)
-        return self.latest
-
-    async def check(self) -> Health:
-        """Return the model's health."""
-        return await self._model.check()
-
-    async def aclose(self) -> None:
-        """Close the model."""
-        await self._model.aclose()
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,24 +112,25 @@ async def cost_of(config: Config, domain: SocialDomain, asked: Sequence[Question
         return Cost(calls_per_s=calls_per_s, statistics=oracle.statistics(), answered=len(taken))
 
 
-async def distributions(config: Config, domain: SocialDomain, asked: Sequence[Question[Any]]) -> list[Any]:
-    """Return the distribution of each question, None where the model gave none."""
-    async with aclosing(Listening(make_model(config))) as model:
+async def judgements(
+    config: Config, domain: SocialDomain, asked: Sequence[Question[Any]], samples: int
+) -> list[Judgement | None]:
+    """Return the judgement of each question, in one way to ask; None where the model gave none."""
+    async with aclosing(make_model(config)) as model:
         await model.check()
         oracle: Any = domain.oracle(model)
-        found: list[Any] = []
+        found: list[Judgement | None] = []
         for question in asked:
-            await answer_all(oracle, domain, [question], 1)
-            found.append(model.latest.probabilities if isinstance(model.latest, Distribution) else None)
+            asker = domain.asker(question)
+            options = [AgentState(option) for option in question.options]
+            try:
+                found.append(
+                    await oracle.judge(asker, asker.state, question.trigger, options, question.context, samples)
+                )
+            except OracleError as error:
+                logging.getLogger(__name__).warning("%s", error)
+                found.append(None)
         return found
-
-
-async def samples_of(
-    oracle: Any, domain: SocialDomain, question: Question[Any], samples: int, at_once: int
-) -> Counter[str]:
-    """Return how often each option was the answer, each time with a seed of its own."""
-    again = [msgspec.structs.replace(question, tick=question.tick + number) for number in range(samples)]
-    return Counter(await answer_all(oracle, domain, again, at_once))
 
 
 def distance(one: Mapping[str, float], other: Mapping[str, float]) -> float:
@@ -216,21 +176,19 @@ async def compare(options: argparse.Namespace) -> None:
     halves = {"json": asked[::2], "probabilities": asked[1::2]}
     show_costs({name: await cost_of(configs[name], domain, half, options.at_once) for name, half in halves.items()})
     compared = asked[: options.questions]
-    known = await distributions(configs["probabilities"], domain, compared)
+    known = await judgements(configs["probabilities"], domain, compared, 1)
+    sampled = await judgements(configs["json"], domain, compared, options.samples)
     print("\n| question | probabilities / shares of JSON answers | distance | of samples alone |\n|---|---|---|---|")
-    async with aclosing(make_model(configs["json"])) as model:
-        await model.check()
-        oracle = domain.oracle(model)
-        for number, (question, shares) in enumerate(zip(compared, known, strict=True), 1):
-            counts = await samples_of(oracle, domain, question, options.samples, options.at_once)
-            answered = sum(counts.values())
-            if shares is None or not answered:
-                print(f"| {number} | {'no probabilities' if shares is None else 'no JSON answer'} | | |")
-                continue
-            sampled = {name: count / answered for name, count in counts.items()}
-            sides = ", ".join(f"{name} {share:.2f}/{sampled.get(name, 0.0):.2f}" for name, share in shares.items())
-            apart, noise = distance(shares, sampled), distance_of_samples(shares, answered)
-            print(f"| {number} | {sides} | {apart:.2f} | {noise:.2f} |", flush=True)
+    for number, (question, judged, counted) in enumerate(zip(compared, known, sampled, strict=True), 1):
+        if judged is None or judged.samples or counted is None:
+            print(f"| {number} | {'no JSON answer' if counted is None else 'no probabilities'} | | |")
+            continue
+        names, shares, others = question.options, judged.probabilities, counted.probabilities
+        told = zip(names, shares, others, strict=True)
+        sides = ", ".join(f"{name} {share:.2f}/{other:.2f}" for name, share, other in told)
+        noise = distance_of_samples(dict(zip(names, shares, strict=True)), options.samples)
+        apart = distance(dict(zip(names, shares, strict=True)), dict(zip(names, others, strict=True)))
+        print(f"| {number} | {sides} | {apart:.2f} | {noise:.2f} |", flush=True)
 
 
 def main() -> None:
