@@ -107,6 +107,7 @@ class Site:
             "/part/runs/{name}/moment": self.moment,
             "/part/runs/{name}/agent": self.agent,
             "/part/runs/{name}/cascade": self.cascade,
+            "/part/runs/{name}/explanation": self.explanation,
             "/part/runs/{name}/sections": self.sections,
         }
         numbers: dict[str, Callable[[Request], Any]] = {
@@ -114,7 +115,6 @@ class Site:
             runs: self.run,
             f"{runs}/network": self.network,
             f"{runs}/cascades": self.cascades,
-            f"{runs}/explanation": self.explanation,
             f"{runs}/person": self.person,
         }
         binary = {f"{runs}/states": self.states, f"{runs}/places": self.places}
@@ -241,15 +241,13 @@ class Site:
         people = None if run.opened is None else run.opened.network.population
         return agent_named(given, journal.agents, run.called, () if people is None else people.ids)
 
-    def explanation(self, request: Request) -> Any:
-        """Return an agent's turns in a tick, with all that led to them, once they have been worked out again."""
+    def explanation(self, request: Request) -> Sequence[Node]:
+        """Return an agent's turns in a tick, with all that led to them: they are worked out again."""
         run, _ = self._opened(request)
         agent, tick = _number(request, "agent"), _number(request, "tick")
         if agent < 0 or tick < 0:
             raise ProblemError(422, "expected an agent and a tick of 0 or more")
-        found = self.explainer.get(run.path, agent, tick)
-        html = "" if found.parts is None else written([found.parts])
-        return {"state": found.state, "seconds": found.seconds, "problem": found.problem, "html": html}
+        return [self.explainer.get(run.path, agent, tick)]
 
     def comparison(self, request: Request) -> Sequence[Node]:
         left, right = (self._of_name(request.query_params.get(side, "")) for side in ("left", "right"))

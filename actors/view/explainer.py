@@ -10,35 +10,23 @@ import sys
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Lock, Thread
-from time import monotonic
-from typing import Any
+from threading import Lock
 
 import msgspec
 
+from actors.core.errors import RunDirectoryError
 from actors.explain.tree import Node
 from actors.pages.explanation import explanation
+from actors.pages.html import Element
 
 LIMIT_S = 180.0
 """The longest time for one turn."""
 KEPT_MAX = 32
 """Explanations that are kept."""
 
-Key = tuple[Path, int, int]
-"""A run, an agent and a tick."""
-
 EXPLAIN = (sys.executable, "-P", "-m", "actors.cli", "explain")
 """The command that works out a turn. With `-P` Python imports nothing from the current directory, which may hold other
 people's runs."""
-
-
-class Explained(msgspec.Struct, frozen=True, kw_only=True):
-    """An explanation, as far as it is there."""
-
-    state: str  # `waiting`, `working`, `done` or `failed`
-    seconds: float = 0.0  # how long it has been worked on
-    problem: str = ""
-    parts: Any = None  # the explanation as an element of the page
 
 
 class _Failed(msgspec.Struct):
@@ -48,7 +36,7 @@ class _Failed(msgspec.Struct):
 
 
 class Explainer:
-    """A worker that explains turns, one after the other.
+    """A worker that explains turns. A later question ends an earlier one that is being worked out.
 
     `command`: the beginning of the command that does: a run, an agent and a tick follow.
     """
@@ -56,60 +44,51 @@ class Explainer:
     def __init__(self, command: Sequence[str]) -> None:
         self._command = tuple(command)
         self._lock = Lock()
-        self._done: OrderedDict[Key, Explained] = OrderedDict()
-        self._current: Key | None = None
-        self._began_s = 0.0
+        self._done: OrderedDict[tuple[Path, int, int], Element] = OrderedDict()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def get(self, path: Path, agent: int, tick: int) -> Explained:
-        """Return the explanation of an agent's turns in a tick, and begin it unless another is being worked out."""
+    def get(self, path: Path, agent: int, tick: int) -> Element:
+        """Return the explanation of an agent's turns in a tick as a part of the page. It blocks.
+
+        Raises:
+            RunDirectoryError: it cannot be worked out; the error says why.
+        """
         key = (path, agent, tick)
+        if not self._command:
+            raise RunDirectoryError("turns are not worked out here")
+        if key not in self._done:
+            self.close()
         with self._lock:
-            if key in self._done:
-                self._done.move_to_end(key)
-                return self._done[key]
-            if not self._command:
-                return Explained(state="failed", problem="turns are not worked out here")
-            if self._current not in (None, key):
-                return Explained(state="waiting")  # the page asks again
-            if self._current is None:
-                self._current, self._began_s = key, monotonic()
-                Thread(target=self._work, args=(key,), name="explain", daemon=True).start()
-            return Explained(state="working", seconds=monotonic() - self._began_s)
+            if key not in self._done:
+                self._done[key] = self._explained(path, agent, tick)
+                if len(self._done) > KEPT_MAX:
+                    self._done.popitem(last=False)
+            return self._done[key]
 
     def close(self) -> None:
         """End what is being worked out."""
-        with self._lock:
-            if self._process is not None:
-                self._process.kill()
+        if (process := self._process) is not None:
+            process.kill()
 
-    def _work(self, key: Key) -> None:
-        try:
-            found = self._explained(*key)
-        except (OSError, ValueError) as error:
-            found = Explained(state="failed", problem=f"the command cannot be begun: {error}")
-        with self._lock:
-            self._current = None
-            self._done[key] = found
-            if len(self._done) > KEPT_MAX:
-                self._done.popitem(last=False)
-
-    def _explained(self, path: Path, agent: int, tick: int) -> Explained:
+    def _explained(self, path: Path, agent: int, tick: int) -> Element:
         arguments = ("--agent", str(agent), "--tick", str(tick), "--json", "--log-format", "json")
         command = (*self._command, str(path.resolve()), *arguments)
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # noqa: S603  # our own
-            self._process = process
-            try:
-                out, err = process.communicate(timeout=LIMIT_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                problem = f"it takes more than {LIMIT_S:g} s: ask `prism explain {path} --agent {agent} --tick {tick}`"
-                return Explained(state="failed", problem=problem)
-            finally:
-                self._process = None
+        try:
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # noqa: S603  # our own
+                self._process = process
+                try:
+                    out, err = process.communicate(timeout=LIMIT_S)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    asked = f"ask `prism explain {path} --agent {agent} --tick {tick}`"
+                    raise RunDirectoryError(f"it takes more than {LIMIT_S:g} s: {asked}") from None
+                finally:
+                    self._process = None
+        except (OSError, ValueError) as error:
+            raise RunDirectoryError(f"the command cannot be begun: {error}") from error
         if process.returncode:
-            return Explained(state="failed", problem=_error_in(err))
-        return Explained(state="done", parts=explanation(msgspec.json.decode(out, type=Node)))
+            raise RunDirectoryError(_error_in(err))
+        return explanation(msgspec.json.decode(out, type=Node))
 
 
 def _error_in(err: bytes) -> str:
@@ -118,4 +97,4 @@ def _error_in(err: bytes) -> str:
             return msgspec.json.decode(line, type=_Failed).error
         except msgspec.MsgspecError:
             continue
-    return "it could not be worked out"
+    return "it could not be worked out, or another turn was asked for"

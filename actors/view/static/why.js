@@ -1,8 +1,6 @@
 // Why an agent did what it did in a tick: the run is done again in memory, and what led to it is shown beside the agent.
 
-import { count, el, note, ofRun, panel, put, read, show } from "./page.js";
-
-const LOOK_MS = 500;
+import { count, el, note, ofRun, panel, part, put, show } from "./page.js";
 
 /** Show the panel of an explanation when one is asked for: in a wide window beside the agent's panel, else below it. */
 export function whyPanel(session, centre, agent, ends) {
@@ -28,18 +26,10 @@ export function whyPanel(session, centre, agent, ends) {
     put(title, `What led to tick ${count(wanted.tick)}`);
     box.scrollIntoView({ block: wide.matches ? "nearest" : "start" });
     box.focus({ preventScroll: true });
+    put(body, note("Working it out: the run is done again in memory up to here …"));
     try {
-      for (;;) {
-        const now = await read(ofRun(session.name, "explanation"), wanted);
-        if (asked !== wanted || !box.isConnected) return;
-        if (now.state === "failed") throw new Error(now.problem);
-        if (now.state === "done") {
-          show(body, now.html);
-          return;
-        }
-        put(body, note(now.state === "waiting" ? "Waiting for another turn that is being worked out …" : `Working it out for ${count(now.seconds)} s: the run is done again in memory up to here …`));
-        await new Promise((done) => setTimeout(done, LOOK_MS));
-      }
+      const found = await part(ofRun(session.name, "explanation"), wanted);
+      if (asked === wanted) show(body, found);
     } catch (error) {
       if (asked === wanted) put(body, note(`This cannot be worked out: ${error.message}`, "problem"));
     }

@@ -5,42 +5,55 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
+from actors.core.errors import RunDirectoryError
 from actors.pages.html import rendered
 from actors.view import explainer
-from actors.view.explainer import EXPLAIN, Explained, Explainer
+from actors.view.explainer import EXPLAIN, Explainer
 
 ECHO = "import json, sys; print(json.dumps({'kind': 'agent', 'text': ' '.join(sys.argv[1:])}))"
 FAIL = 'import sys; print(\'{"error": "no such tick"}\', file=sys.stderr); sys.exit(1)'
 HANG = "import time; time.sleep(600)"
+HANG_ONCE = f"import sys, time; time.sleep(600 * ('1' == sys.argv[5])); {ECHO}"
 
 
-def answered(made: Explainer, agent: int, tick: int) -> Explained:
-    """Return the explanation, once it is there."""
-    while (found := made.get(Path("run"), agent, tick)).state in {"waiting", "working"}:
-        pass
-    return found
+def problem_of(made: Explainer, agent: int, tick: int) -> str:
+    """Return why a turn cannot be explained."""
+    with pytest.raises(RunDirectoryError) as refused:
+        made.get(Path("run"), agent, tick)
+    return str(refused.value)
 
 
 def test_the_command_is_asked_for_the_turn_and_its_answer_is_passed_on() -> None:
     made = Explainer((sys.executable, "-c", ECHO))
     for agent, tick in ((3, 7), (4, 8)):
-        found = answered(made, agent, tick)
-        assert f"{Path('run').resolve()} --agent {agent} --tick {tick} --json" in rendered(found.parts)
-        assert found.state == "done"
+        said = rendered(made.get(Path("run"), agent, tick))
+        assert f"{Path('run').resolve()} --agent {agent} --tick {tick} --json" in said
 
 
 def test_a_turn_that_cannot_be_worked_out_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert answered(Explainer((sys.executable, "-c", FAIL)), 1, 2).problem == "no such tick"
+    assert problem_of(Explainer((sys.executable, "-c", FAIL)), 1, 2) == "no such tick"
     made = Explainer((str(tmp_path / "nothing"),))
     for tick in (2, 3):  # the next is tried
-        assert "cannot be begun" in answered(made, 1, tick).problem
+        assert "cannot be begun" in problem_of(made, 1, tick)
+    assert "not worked out here" in problem_of(Explainer(()), 1, 2)
     monkeypatch.setattr(explainer, "LIMIT_S", 0.2)
-    found = answered(Explainer((sys.executable, "-c", HANG)), 1, 2)
-    assert found.state == "failed"
-    assert "prism explain run --agent 1 --tick 2" in found.problem
+    assert "prism explain run --agent 1 --tick 2" in problem_of(Explainer((sys.executable, "-c", HANG)), 1, 2)
+
+
+def test_a_later_question_ends_an_earlier_one() -> None:
+    made = Explainer((sys.executable, "-c", HANG_ONCE))
+    earlier: list[str] = []
+    waiting = Thread(target=lambda: earlier.append(problem_of(made, 0, 1)))
+    waiting.start()
+    while made._process is None:
+        waiting.join(0.01)
+    assert "--tick 2" in rendered(made.get(Path("run"), 0, 2))
+    waiting.join()
+    assert "another turn was asked for" in earlier[0]
 
 
 @pytest.mark.slow
