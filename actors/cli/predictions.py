@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 
 import click
 import msgspec
+from msgspec.structs import replace
 
-from actors.cli.command import command
+from actors.cli.command import Option, command
 from actors.cli.experiment_tables import predictions_parts
 from actors.cli.options import run_name
 from actors.cli.render import line, show
@@ -18,6 +20,7 @@ from actors.core.errors import RunDirectoryError
 from actors.core.files import write_json
 from actors.factory.file_kinds import PREDICTIONS, telling_kind
 from actors.studies.experiments.cells import cells_begun
+from actors.studies.experiments.driver import Where
 from actors.studies.experiments.plan import make_plan, parts_of, text_of
 from actors.studies.experiments.record import has_results_of, read_experiment_record
 from actors.studies.experiments.seals import (
@@ -94,12 +97,32 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
     metavar="FILE",
     help="Score with measured figures: CSV with the columns condition, measure and value.",
 )
+@click.option(
+    "--model",
+    cls=Option,
+    without=["--data"],
+    metavar="NAME",
+    help="Run the experiment with this model in place of the sealed one, all else as sealed, and score that.",
+)
 @TRUST
-def score(path: Path, file: Path, out: Path | None, data: Path | None) -> None:
-    """Score the predictions in SEALED with the results of EXPERIMENT, or with measured figures."""
+def score(path: Path, file: Path, out: Path | None, data: Path | None, model: str | None) -> None:
+    """Score the predictions in SEALED with the results of EXPERIMENT, or with measured figures.
+
+    With --model the experiment is run on another model, in a directory of its own, and nothing else may differ from
+    what was sealed: a result that holds there was not picked for one model.
+    """
     refuse_without_packages()
-    plan, place, sealed = make_plan(path, is_sealed=False), out or EXPERIMENTS / run_name(path), read_sealed(file)
-    notes = notes_on_plan(file, sealed, plan.hash, parts_of(plan))
+    plan, sealed = make_plan(path, is_sealed=False, model=model), read_sealed(file)
+    name = run_name(path) if model is None else f"{run_name(path)}-{re.sub('[^A-Za-z0-9.]+', '-', model)}"
+    place = out or EXPERIMENTS / name
+    notes = notes_on_plan(file, sealed, plan.hash, parts_of(plan), model or "")
+    answers = list[str]()
+    if model is not None:
+        from actors.cli.experiment import execute, refuse_lost  # noqa: PLC0415  # it has this command
+
+        done = execute(replace(plan, sealed=sealed, notes=notes), place, Where())
+        refuse_lost(done, place)
+        answers = [each.text for each in done.outcome.answers]
     register(place, sealed)
     if data is not None:
         found = scores_of_data(data, sealed, place, notes)
@@ -110,4 +133,5 @@ def score(path: Path, file: Path, out: Path | None, data: Path | None) -> None:
         seeds = record.plan.experiment.seeds
         found = scores_of_runs(sealed, seeds, record.values, place, cells_begun(place), notes)
     notes_said = [line(f"! {note}", "yellow") for note in found.notes]
-    show(found, lambda: [line(found.text), "", *predictions_parts(found), *notes_said])
+    said = [*map(line, answers), line(found.text), "", *predictions_parts(found), *notes_said]
+    show(found, lambda: said)

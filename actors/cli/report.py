@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
-from actors.cli.command import command
+from actors.cli.command import Option, command
 from actors.cli.options import PackedOrDirectory
 from actors.cli.render import show
-from actors.cli.trust import TRUST
+from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
 from actors.core.machine import not_installed
@@ -22,6 +22,7 @@ from actors.studies.experiments.record import ExperimentRecord, is_experiment, r
 OnRead = Callable[[int, int], None]
 """Called with what has been read, and with all that there is to read."""
 
+REPORT = Path("report.html")
 NO_PLOTS = not_installed("prism report draws with altair", "plots")
 
 
@@ -30,10 +31,10 @@ NO_PLOTS = not_installed("prism report draws with altair", "plots")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
-    default=Path("report.html"),
+    default=REPORT,
     show_default=True,
     metavar="FILE",
-    help="Write the report here.",
+    help="Write the report here; with --odd, by default odd.md.",
 )
 @click.option(
     "--against",
@@ -48,9 +49,18 @@ NO_PLOTS = not_installed("prism report draws with altair", "plots")
     metavar="DIR",
     help="Write each chart to DIR as well, as SVG, PDF and PNG, with the captions: for a paper.",
 )
+@click.option(
+    "--odd",
+    cls=Option,
+    without=["--against", "--figures"],
+    is_flag=True,
+    help="Write an ODD protocol and a RAT-RS sheet of one RUN as Markdown instead; what only you know is marked there.",
+)
 @click.option("--force", is_flag=True, help="Replace FILE, and what is in DIR, if it is there already.")
 @TRUST
-def report(paths: tuple[Path, ...], out: Path, files: tuple[str, ...], figures: Path | None, *, force: bool) -> None:
+def report(
+    paths: tuple[Path, ...], out: Path, files: tuple[str, ...], figures: Path | None, *, odd: bool, force: bool
+) -> None:
     """Write one HTML file about runs: pictures and tables.
 
     RUN is a run's directory. The file needs no network and no script, so it can be sent, archived and printed; it also
@@ -61,10 +71,21 @@ def report(paths: tuple[Path, ...], out: Path, files: tuple[str, ...], figures: 
 
     docs/cause.md explains every part.
     """
+    if odd:
+        if len(paths) > 1:
+            raise click.UsageError("--odd describes one run or experiment")
+        out = Path("odd.md") if out == REPORT else out
     if out.exists() and not force:
         raise RunDirectoryError(f"{out}: is there already; use --force to replace it, or another --out")
     if figures is not None and figures.is_dir() and any(figures.iterdir()) and not force:
         raise RunDirectoryError(f"{figures}: is not empty; use --force to replace what is in it, or another --figures")
+    if odd:
+        from actors.pages.odd import odd_sheet  # noqa: PLC0415  # a page is seldom made
+
+        ask_to_run_code(paths[0])
+        write_file(out, odd_sheet(paths[0]).encode(), follows=True)
+        show({"file": out}, lambda: [f"{out}: what is marked [OPEN] is yours to write"], brief=str(out))
+        return
     try:
         from actors.pages.experiment_report import experiment_report  # noqa: PLC0415
         from actors.pages.page_frame import pictures  # noqa: PLC0415

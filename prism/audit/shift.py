@@ -181,9 +181,9 @@ def _excess(askings: Floats) -> Floats:
 
 
 def _p_of_shares(asked: Asked, seed: int) -> float:
-    askings = _stacked(asked)
-    others = (askings.sum(axis=0) - askings) / (len(askings) - 1)
-    return _exchanged(askings - others, asked.people, seed)
+    # Both sides are exchanged as a whole: repeated answers of a model that leaves nothing to chance are no new ones.
+    differences = asked.other - asked.same.mean(axis=0)
+    return _exchanged(np.stack([differences, -differences]), asked.people, seed)
 
 
 def _exchanged(values: Floats, people: Ints, seed: int, *, directed: bool = False) -> float:
@@ -280,18 +280,24 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 EXCHANGED_LEVEL: Final = 0.01  # up to it answers follow what is seen, above `LEVEL` they do not
 
 
-def exchange_of(asked: Asked, leaning: Floats, seed: int = 0) -> Exchange:
+def exchange_of(asked: Asked, leaning: Floats, theirs: Floats, seed: int = 0) -> Exchange:
     """Return what the exchange did.
 
+    Answers that follow what is seen turn away from the person's own answers, towards those of the other person.
+
     Args:
+        theirs: shape (questions, options): the recorded answer of the person who saw it first.
         leaning: shape (questions, options): how much likelier each option is by the embedded choice with what is seen
             instead; zeros where it has no opinion.
     """
     turned, p_turned = _turned(asked, seed)
     towards = leaning / np.maximum(np.abs(leaning).sum(axis=1, keepdims=True) / 2.0, 1e-9)
     askings = _stacked(asked)
-    others = (askings.sum(axis=0) - askings) / (len(askings) - 1)
-    along = ((askings - others) * towards).sum(axis=2) / 2.0
+    beyond = askings - (askings.sum(axis=0) - askings) / (len(askings) - 1)
+    along = (beyond * towards).sum(axis=2) / 2.0
+    if len(asked.same) > 1 and len(asked.people):
+        to_theirs = _excess(askings) + (beyond * theirs).sum(axis=2)
+        p_turned = _exchanged(to_theirs[..., None], asked.people, seed, directed=True)
     p_along = _exchanged(along[..., None], asked.people, seed, directed=True) if len(asked.people) else 1.0
     p, people = min(1.0, 2.0 * min(p_turned, p_along)), len(np.unique(asked.people))
     follows = over_people(along[0], asked.people, 100.0)

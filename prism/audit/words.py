@@ -60,7 +60,8 @@ def paragraph_of(audit: Audit) -> str:
     """Return what a paper may say about the audit."""
     asked = [each for each in audit.shifts if each.questions]
     ways = ", ".join(each.what for each in asked)
-    first = f"We audited the study with PRISM. Of {counted(audit.recorded, 'recorded question')} to {audit.oracle}, "
+    model = audit.oracle.partition(" at ")[0]  # without the address of its server
+    first = f"We audited the study with PRISM. Of {counted(audit.recorded, 'recorded question')} to {model}, "
     said = [f"{first}a random {audit.sampled:,} were asked again with another {ways} ({counted(audit.calls, 'call')})."]
     moved = [each for each in asked if each.finding == "moves"]
     if moved:

@@ -107,8 +107,9 @@ def test_exchanged_sights_are_followed_by_a_sound_model_and_not_by_one_that_igno
         partners = np.argsort(np.argsort(seen))
         others = np.roll(np.argsort(seen), 60)[partners]
         leaning = own[others] - own
-        following = exchange_of(asked(random, own, own[others]), leaning, seed)
-        ignoring = exchange_of(asked(random, own, own), leaning, seed)
+        theirs = drawn(random, own)[others]
+        following = exchange_of(asked(random, own, own[others]), leaning, theirs, seed)
+        ignoring = exchange_of(asked(random, own, own), leaning, theirs, seed)
         moves.append((following.moves, ignoring.moves))
     assert sum(following is True for following, _ in moves) >= 9
     assert not any(ignoring is True for _, ignoring in moves)

@@ -95,6 +95,12 @@ def test_a_persona_format_that_decides_is_named_and_each_answer_is_paid_once(
     page = Path("report.html").read_text()
     assert "We audited the study with PRISM." in page
     assert "Shifts when asked in another way" in page
+    assert command("report", "run", "--odd").code == 0
+    sheet = Path("odd.md").read_text()
+    assert found(run)["paragraph"] in sheet
+    assert {"### 1. Purpose and patterns", "### 7. Submodels", "### Evaluation"} <= {*sheet.splitlines()}
+    assert "Put yourself in the place of one person" in sheet
+    assert sheet.count("**[OPEN]**") > 5
 
 
 def test_a_study_that_cannot_be_audited_is_refused_in_one_line(run: Path, command: Prism) -> None:

@@ -110,15 +110,13 @@ class Auditing:
         if not hasattr(run.domain.oracle(), "judge") or run.domain_name == "economy":
             raise RunDirectoryError(f"{path}: only choices among options can be audited; this domain's are none")
         text = with_prompt(run.config)[0].llm.prompt
-        self._ways = [
-            each for each in ways_of(run.config, options.other) if each.name != "persona" or "{person" in text
-        ]
+        self.ways = [each for each in ways_of(run.config, options.other) if each.name != "persona" or "{person" in text]
         most = min(CALLS, 2 * self._study.calls) if options.calls is None else options.calls
-        self._fixed = INFORMANTS + 1 + CHECKS * asked * (len(self._ways) + 2)
-        questions = (most - self._fixed) // (len(self._ways) + 1)
+        self._fixed = INFORMANTS + 1 + CHECKS * asked * (len(self.ways) + 2)
+        questions = (most - self._fixed) // (len(self.ways) + 1)
         self.questions = min(questions, self._study.recorded)
         if self.questions < FEWEST:
-            least = (len(self._ways) + 1) * FEWEST + self._fixed
+            least = (len(self.ways) + 1) * FEWEST + self._fixed
             told = f"--calls {most:,}" if options.calls is not None else f"a study of {self._study.calls:,} calls"
             problem = f"an audit takes {least:,} calls or more, and {told} leaves it {most:,}"
             raise RunDirectoryError(f"{path}: {problem}; set --calls to {least} or more")
@@ -127,11 +125,11 @@ class Auditing:
     @property
     def calls(self) -> int:
         """The calls that it takes at most."""
-        return self.questions * (len(self._ways) + 1) + self._fixed
+        return self.questions * (len(self.ways) + 1) + self._fixed
 
     @property
     def plan(self) -> str:
-        ways = ", ".join(each.what for each in self._ways)
+        ways = ", ".join(each.what for each in self.ways)
         return (
             f"{self.questions:,} of {self._study.recorded:,} recorded questions are asked again with another {ways}, "
             f"and with what another person saw; {INFORMANTS} ask what is studied: at most {self.calls:,} calls, "
@@ -150,7 +148,7 @@ class Auditing:
         await study.gather(self.questions, seed)
         recorded, rows = study.in_columns(), study.sample
         asker, answers = Asker(study, directory_of(self.path), options.overrides), dict[str, Answers]()
-        for way in self._ways:
+        for way in self.ways:
             on_progress(f"asking {len(rows):,} questions with another {way.what}")
             answers[way.name] = await asker.answers(way)
         on_progress(f"asking {len(rows):,} questions with what another person saw")
@@ -159,11 +157,11 @@ class Auditing:
         on_progress("asking what is being studied")
         known, plain, extra = await self._informed(asker)
         compared = _Compared(study, recorded, answers[AGAIN])
-        shifts = judged([compared.shift(way, answers[way.name], seed) for way in self._ways], options.least)
+        shifts = judged([compared.shift(way, answers[way.name], seed) for way in self.ways], options.least)
         self._notes += _gaps([*answers.values(), exchanged])
         model = fitted(recorded)
         outcomes = _Carrying(self, recorded, model, seed, on_progress)
-        moved = [(way.what, compared.differences(answers[way.name])) for way in self._ways if way.name != AGAIN]
+        moved = [(way.what, compared.differences(answers[way.name])) for way in self.ways if way.name != AGAIN]
         claims = await outcomes.claims(moved, plain)
         found = Audit(
             study=self.path.resolve().name,
@@ -243,10 +241,10 @@ class Auditing:
             rows = found.rows.tolist()
             tables = [(row, found.probabilities[place], found.orders[row]) for place, row in enumerate(rows)]
         else:
-            shown = answers[AGAIN]
+            shown = [answers[name] for name in (AGAIN, "order") if name in answers]
             tables = [
-                (row, table[place], each.orders[row])
-                for each, table in ((shown, shown.probabilities), (answers["order"], answers["order"].probabilities))
+                (row, each.probabilities[place], each.orders[row])
+                for each in shown
                 for place, row in enumerate(each.rows.tolist())
             ]
         first, last, counts, of = [], [], [], []
@@ -380,13 +378,14 @@ class _Compared:
 
     def exchange(self, found: Answers, partners: Mapping[int, Asking], seed: int) -> Exchange:
         rows, asked = self._asked(found)
-        leaning = np.zeros_like(asked.other)
+        leaning, theirs = np.zeros_like(asked.other), np.zeros_like(asked.other)
         for line, row in enumerate(rows.tolist()):
             own, its = self._study.askings[row], partners[row]
+            theirs[line, self._recorded.options.index(its.chosen)] = 1.0
             if own.embedded is not None and its.embedded is not None:
                 places = [self._recorded.options.index(option) for option in own.question.options]
                 leaning[line, places] = np.array(its.embedded) - np.array(own.embedded)
-        return exchange_of(asked, leaning, seed)
+        return exchange_of(asked, leaning, theirs, seed)
 
 
 class _Carrying:

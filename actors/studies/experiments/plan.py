@@ -15,7 +15,7 @@ from actors.core.files import content_hash, read_regular, sha256_of
 from actors.factory.config_file import read_config
 from actors.factory.domains import build_domain, code_of, is_own, own_code
 from actors.factory.file_kinds import EXPERIMENT, telling_kind
-from actors.factory.input_files import input_paths, locate_input
+from actors.factory.input_files import input_paths, locate_input, with_prompt
 from actors.factory.own_code import refuse_unknown
 from actors.runs.code import manifest_of
 from actors.runs.inputs import with_kept_files
@@ -53,11 +53,18 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []  # what was changed in the plan since they were sealed
 
 
-def make_plan(path: Path, *, is_sealed: bool = True) -> Plan:
-    """Return the plan of the experiment in a file: each condition's configuration is read and checked."""
+def make_plan(path: Path, *, is_sealed: bool = True, model: str | None = None) -> Plan:
+    """Return the plan of the experiment in a file: each condition's configuration is read and checked.
+
+    Args:
+        is_sealed: whether the predictions that the file names are read.
+        model: the model that all conditions ask in place of theirs; None for those of the file.
+    """
     text = text_of(path)
     with telling_kind(path, EXPERIMENT):
         experiment = read_experiment(text, str(path), partial(_table, path))
+    if model is not None:
+        experiment = replace(experiment, settings={**experiment.settings, "llm.model": model})
     try:
         own = {
             name: load_own(place, path.parent, f"measures.{name}")
@@ -94,16 +101,32 @@ def make_plan(path: Path, *, is_sealed: bool = True) -> Plan:
 
 def parts_of(plan: Plan) -> dict[str, str]:
     """Return `{part of a plan: hash}`. PRISM's own code is in no part: another version asks the same question."""
-    experiment = plan.experiment
+    experiment, firsts = plan.experiment, plan.cells[:: len(plan.experiment.seeds)]
+    asking = {cell.condition: cell.config for cell in firsts if cell.config.oracle.backend != "choice"}
     parts: dict[str, Any] = {
         "question": experiment.question,
         "list of seeds": experiment.seeds,
+    }
+    if asking:
+        prompts = {name: with_prompt(config)[0].llm for name, config in asking.items()}
+        parts |= {
+            "model": {name: [config.oracle.backend, config.llm.model] for name, config in asking.items()},
+            "prompt": {name: [llm.prompt, llm.order, llm.memory, llm.writes] for name, llm in prompts.items()},
+            "parsing": {name: [llm.method, llm.systemone, llm.num_predict] for name, llm in prompts.items()},
+        }
+    parts |= {
         **{f"measure {name}": [place, plan.own_code.get(name)] for name, place in experiment.measures.items()},
-        **{f"condition {name}": meaning for name, meaning in plan.meanings.items()},
+        **{f"condition {cell.condition}": _without_model(cell) for cell in firsts},
         "hypotheses": [experiment.hypotheses, experiment.alpha],
         "thresholds": experiment.thresholds,
     }
     return {name: content_hash(part)[:20] for name, part in parts.items()}
+
+
+def _without_model(cell: Cell) -> str:
+    """Return the meaning of a condition but for the model that it asks, which is a part of its own."""
+    llm = replace(cell.config.llm, model=Config().llm.model)
+    return cells_of(replace(cell.config, llm=llm), cell.condition, [cell.seed])[0].meaning
 
 
 def _cells(experiment: Experiment, path: Path, base: Path, condition: Condition) -> list[Cell]:

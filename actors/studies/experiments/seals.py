@@ -105,18 +105,28 @@ def read_sealed(path: Path) -> Sealed:
     return sealed
 
 
-def notes_on_plan(path: Path, sealed: Sealed, plan: str, parts: Mapping[str, str]) -> list[str]:
-    """Return a note for each change of the plan after the sealing on which no predicted outcome depends."""
-    if plan == sealed.plan:
+def notes_on_plan(path: Path, sealed: Sealed, plan: str, parts: Mapping[str, str], model: str = "") -> list[str]:
+    """Return a note for each change of the plan after the sealing on which no predicted outcome depends.
+
+    Args:
+        model: another model than the sealed one, on which all else is confirmed; empty for none.
+    """
+    if plan == sealed.plan and not model:
         return []
     changed = [name for name in {**sealed.parts, **parts} if sealed.parts.get(name) != parts.get(name)]
+    notes = list[str]()
+    if model:
+        if "model" not in changed:
+            problem = "the sealed plan asks it" if "model" in parts else "the plan asks no model"
+            raise ConfigError(str(path), f"expected another model than the sealed one, got {model}: {problem}")
+        changed.remove("model")
+        notes = [f"confirmed on {model}: prompt, parsing, measures, seeds and conditions are as sealed"]
     if wrong := [name for name in changed if name not in FREE]:
         more = f", and {len(wrong) - 1:,} more" if wrong[1:] else ""
         problem = f"was sealed for another plan: {_told(wrong[0], sealed.parts, parts)} after the sealing{more}"
         raise ConfigError(str(path), problem)
-    return [f"the {name} were changed after the sealing" for name in changed] or [
-        "the plan is the same, but PRISM has other code than at the sealing"
-    ]
+    notes += [f"the {name} were changed after the sealing" for name in changed]
+    return notes or ["the plan is the same, but PRISM has other code than at the sealing"]
 
 
 def _told(name: str, before: Mapping[str, str], now: Mapping[str, str]) -> str:
