@@ -79,23 +79,7 @@ class Posts(NamedTuple):
 
     def places(self, ids: Ints) -> Ints:
         """Return the place of each post; -1 for one that is not there."""
-        if not len(self.ids):
-            return np.full(len(ids), -1)
-        # Those of an author have numbers that follow each other, so a post is as far from the first of them as its
-        # number says. Searching takes ten times as long for millions.
-        ordered, largest = self.ids[self.order], int(self.ids.max())
-        firsts = np.searchsorted(ordered, np.arange((largest >> NUMBER_BITS) + 1) << NUMBER_BITS)
-        found, places = np.full(len(ids), -1), np.append(self.order, -1)
-        for start in range(0, len(ids), PART):
-            part = ids[start : start + PART]
-            known = (part >= 0) & (part <= largest)
-            near = firsts[np.where(known, part, 0) >> NUMBER_BITS] + (part & ((1 << NUMBER_BITS) - 1))
-            near = np.minimum(near, len(ordered) - 1)
-            near = np.where(known & (ordered[near] == part), near, -1)
-            others = np.flatnonzero(known & (near < 0))
-            near[others] = places_among(ordered, part[others])
-            found[start : start + PART] = places[near]
-        return found
+        return Places(self)(ids) if len(self.ids) else np.full(len(ids), -1)
 
     def tree(self, post: int) -> list[MadePost]:
         """Return a post and all below it, in the order in which they were made; empty if there is no such post."""
@@ -119,6 +103,33 @@ class Posts(NamedTuple):
         chosen = np.argsort(-sizes, kind="stable")[:count]
         chosen = chosen[sizes[chosen] > 1]
         return list(zip(self.at(chosen), sizes[chosen].tolist(), strict=True))
+
+
+class Places:
+    """The places of posts by their ids, of at least one post.
+
+    Those of an author have numbers that follow each other, so a post is as far from the first of them as its number
+    says. Searching takes ten times as long for millions.
+    """
+
+    def __init__(self, posts: Posts) -> None:
+        self._ordered, self._largest = posts.ids[posts.order], int(posts.ids.max())
+        self._firsts = np.searchsorted(self._ordered, np.arange((self._largest >> NUMBER_BITS) + 1) << NUMBER_BITS)
+        self._places = np.append(posts.order, -1)
+
+    def __call__(self, ids: Ints) -> Ints:
+        """Return the place of each post; -1 for one that is not there."""
+        found = np.full(len(ids), -1)
+        for start in range(0, len(ids), PART):
+            part = ids[start : start + PART]
+            known = (part >= 0) & (part <= self._largest)
+            near = self._firsts[np.where(known, part, 0) >> NUMBER_BITS] + (part & ((1 << NUMBER_BITS) - 1))
+            near = np.minimum(near, len(self._ordered) - 1)
+            near = np.where(known & (self._ordered[near] == part), near, -1)
+            others = np.flatnonzero(known & (near < 0))
+            near[others] = places_among(self._ordered, part[others])
+            found[start : start + PART] = self._places[near]
+        return found
 
 
 NO_POSTS: Final = Posts(*[np.empty(0, np.int64)] * 8)

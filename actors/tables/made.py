@@ -19,7 +19,7 @@ from actors.store.answers import answers_by_question, judgements_in
 from actors.store.listing import list_run
 from actors.store.messages import questions_in
 from actors.store.oracle_log import ANSWERS
-from actors.store.posts import COLUMNS, NO_POSTS, Posts
+from actors.store.posts import COLUMNS, NO_POSTS, Places, Posts
 from actors.store.question_bytes import question_bytes
 from actors.store.record import AGENT, tick_of_rows
 from actors.store.rounds import ROUNDS
@@ -253,8 +253,11 @@ class Made:
     def _engagements(self) -> Iterator[Columns]:
         """Yield likes, replies and reshares, with the author and the root of the post; -1 for none."""
         posts, agents = self._made, self.run.header.agents
-        ids, authors, places_of_roots = (np.append(each, -1) for each in (posts.ids, posts.authors, posts.roots))
         self.forget()
+        if not len(posts.ids):
+            return
+        place_of = Places(posts)
+        ids, authors, places_of_roots = (np.append(each, -1) for each in (posts.ids, posts.authors, posts.roots))
         for block in self.run.blocks({"posts": COLUMNS, "likes": (AGENT, "post")}):
             if not {"posts", "likes"} <= block.tables.keys():
                 continue
@@ -263,7 +266,7 @@ class Made:
             own, liked = block.keys("posts", agents)[answers], block.keys("likes", agents)
             order = np.argsort(np.append(2 * own, 2 * liked + 1), kind="stable")
             done = np.append(made.columns["parent"][answers], likes.columns["post"])[order]
-            places = posts.places(done)
+            places = place_of(done)
             yield {
                 "tick": np.append(tick_of_rows(made)[answers], tick_of_rows(likes))[order],
                 "agent": np.append(made.columns[AGENT][answers], likes.columns[AGENT])[order],
