@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic
@@ -50,33 +50,21 @@ class FiniteRange(click.FloatRange):
 SECONDS = FiniteRange(min=0)
 
 
-def _faults(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> dict[Fault, float]:
-    shares: dict[Fault, float] = {}
-    for text in given:
-        name, _, share = text.partition("=")
-        try:
-            shares[_fault(name)] = float(share)
-        except ValueError:
-            raise click.BadParameter(f"{text!r} is not NAME=SHARE, as in hang=0.1") from None
-    return shares
+def _pairs(example: str, read: Callable[[str, str], tuple[Any, Any]]) -> Callable[..., dict[Any, Any]]:
+    """Return what reads an option of pairs such as `example`."""
 
+    def parse(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> dict[Any, Any]:
+        found = {}
+        for text in given:
+            first, _, second = text.partition("=")
+            try:
+                key, value = read(first, second)
+            except ValueError:
+                raise click.BadParameter(f"{text!r} is not {example}; faults are {', '.join(Fault)}") from None
+            found[key] = value
+        return found
 
-def _faults_at(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> dict[int, Fault]:
-    at: dict[int, Fault] = {}
-    for text in given:
-        number, _, name = text.partition("=")
-        try:
-            at[int(number)] = _fault(name)
-        except ValueError:
-            raise click.BadParameter(f"{text!r} is not N=NAME, as in 3=reset") from None
-    return at
-
-
-def _fault(name: str) -> Fault:
-    try:
-        return Fault(name)
-    except ValueError:
-        raise click.BadParameter(f"{name!r} is no fault; there are {', '.join(Fault)}") from None
+    return parse
 
 
 SPEED, FAULTS = "Speed", "Faults"
@@ -150,7 +138,7 @@ def testing() -> None:
     "shares",
     section=FAULTS,
     multiple=True,
-    callback=_faults,
+    callback=_pairs("NAME=SHARE, as in hang=0.1", lambda name, share: (Fault(name), float(share))),
     metavar="NAME=SHARE",
     help="Share of the calls that fails in this way, as in --fault hang=0.1, whatever --faults says. May be repeated.",
 )
@@ -159,7 +147,7 @@ def testing() -> None:
     "at",
     section=FAULTS,
     multiple=True,
-    callback=_faults_at,
+    callback=_pairs("N=NAME, as in 3=reset", lambda number, name: (int(number), Fault(name))),
     metavar="N=NAME",
     help="Let the N-th call fail in this way, as in --fault-at 3=reset. May be repeated.",
 )

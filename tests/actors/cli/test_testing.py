@@ -122,7 +122,10 @@ def test_every_option_reaches_the_server(monkeypatch: pytest.MonkeyPatch, prism:
         ("--fault hang=0.9 --fault cut=0.2", "shares of faults: must be at least 0 and at most 1 together, not "),
         ("--p99 8", "latency p99_s: needs a mean_s above 0"),
         ("--latency 1 --p99 20", "latency p99_s: must be 1 to 15.0 times mean_s, not 20.0"),
-        ("--fault fire=0.1", "Invalid value for '--fault': 'fire' is no fault; there are hang, cut, "),
+        (
+            "--fault fire=0.1",
+            "Invalid value for '--fault': 'fire=0.1' is not NAME=SHARE, as in hang=0.1; faults are hang, cut, ",
+        ),
         ("--fault hang", "Invalid value for '--fault': 'hang' is not NAME=SHARE, as in hang=0.1"),
         ("--fault-at x=hang", "Invalid value for '--fault-at': 'x=hang' is not N=NAME, as in 3=reset"),
         ("--fault-at 0=hang", "call of a fault: calls are counted from 1, not 0"),
