@@ -7,7 +7,6 @@ memory does not grow with the length of a run.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -125,17 +124,15 @@ class Realised:
         for state, counts in zip(self._states, self._state.t.stays, strict=True):
             places = np.flatnonzero(counts)
             if len(places):
-                stays = zip(map(_length, places.tolist()), counts[places].tolist(), strict=True)
-                found[state] = self._lengths(Counter(dict(stays)))
+                found[state] = self._lengths(_lengths_at(places), counts[places])
         return dict(sorted(found.items()))
 
-    def _lengths(self, stays: Counter[int]) -> dict[str, float]:
-        number = stays.total()
-        found = {
-            "mean": sum(ticks * count for ticks, count in stays.items()) / number,
-            "median": _quantile(stays, 0.5),
-            "p90": _quantile(stays, 0.9),
-        }
+    def _lengths(self, lengths: Ints, counts: Ints) -> dict[str, float]:
+        """Return the distribution of stays by their lengths in ticks, which ascend, and how many of each there are."""
+        ends = counts.cumsum()
+        number = int(ends[-1])
+        median, p90 = lengths[np.searchsorted(ends, [0.5 * number, 0.9 * number])].tolist()
+        found = {"mean": int(lengths @ counts) / number, "median": median, "p90": p90}
         ticks = {f"{name}_ticks": round(value, 4) for name, value in found.items()}
         minutes = {f"{name}_minutes": round(value * self._tick_s / 60.0, 4) for name, value in found.items()}
         return {"stays": number, **ticks, **minutes}
@@ -182,18 +179,7 @@ def _ratio(part: float, whole: float) -> float:
     return round(part / whole, 6) if whole else 0.0
 
 
-def _length(place: int) -> int:
-    """Return the ticks of the stays that are counted at a place, rounded down to three digits from a thousand on."""
-    if place < col.EXACT_TICKS:
-        return place
-    steps, digits = divmod(place - col.EXACT_TICKS, col.EXACT_TICKS - col.EXACT_TICKS // 10)
-    return (digits + col.EXACT_TICKS // 10) * int(10 ** (steps + 1))
-
-
-def _quantile(stays: Counter[int], share: float) -> int:
-    left = share * stays.total()
-    for ticks in sorted(stays):
-        left -= stays[ticks]
-        if left <= 0:
-            return ticks
-    return max(stays, default=0)
+def _lengths_at(places: Ints) -> Ints:
+    """Return the ticks of the stays that are counted at places, rounded down to three digits from a thousand on."""
+    steps, digits = np.divmod(places - col.EXACT_TICKS, col.EXACT_TICKS - col.EXACT_TICKS // 10)
+    return np.where(places < col.EXACT_TICKS, places, (digits + col.EXACT_TICKS // 10) * 10 ** np.maximum(steps + 1, 0))
