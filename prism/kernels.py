@@ -137,12 +137,19 @@ def in_plain(of: Any) -> Any:
 
     A field of a record of numpy takes a microsecond and more.
     """
-    records = {
-        name: each
-        for name, each in zip(of._fields, of, strict=True)
-        if isinstance(each, np.ndarray) and each.dtype.names
-    }
-    return of._replace(**{name: (_row_of(each.dtype) * len(each)).from_buffer(each) for name, each in records.items()})
+    members = zip(of._fields, of, strict=True)
+    records = {name: each for name, each in members if isinstance(each, np.ndarray) and each.dtype.names}
+    return of._replace(**{name: python_rows(each) for name, each in records.items()})
+
+
+def handed_over(records: Any) -> Any:
+    """Return an array of records as kernels get it from Python."""
+    return records if _is_compiled else python_rows(records)
+
+
+def python_rows(records: Any) -> Any:
+    """Return records as rows of ctypes, in the same memory."""
+    return (_row_of(records.dtype) * len(records)).from_buffer(records)
 
 
 @cache

@@ -35,6 +35,7 @@ from prism.config import ChoiceConfig
 from prism.config.attributes import TRAITS
 from prism.config.calibrated import UNCALIBRATED
 from prism.kernel_rng import keys_of
+from prism.kernels import handed_over
 from prism.rng import Draw, mapped, pick
 from prism.rows import Values
 from prism.social.chart import SOCIAL_BEHAVIOUR
@@ -154,9 +155,8 @@ class ChoiceOracle(Oracle[AgentState]):
         """Return the answers to questions in columns, as `answer_all` gives them; None if each must be asked."""
         if questions.seen is None:
             return None
-        wholes, shares = questions.seen
         seen, draws = np.empty((len(questions), SEEN_COLUMNS)), np.empty((len(questions), 3), dtype=np.int64)
-        choice_kernel.look(questions.tick, questions.agents, wholes, shares, seen, draws)
+        choice_kernel.look(questions.tick, questions.agents, handed_over(questions.seen), seen, draws)
         return self._chosen(questions.agents, self._numbers_of(questions.kinds)[questions.codes], seen, draws)
 
     def for_kernels(self, kinds: Mapping[int, QuestionKind]) -> ChoiceTables | None:

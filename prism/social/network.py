@@ -9,10 +9,11 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prism.agents.bytes_kernel import NUMBER_BYTES
 from prism.agents.waves import Encoded
-from prism.columns import Column, Columns, Floats, Ints, pack, pack_array, pack_rows, pieces_of, places_in_lists
+from prism.columns import Column, Columns, Ints, pack, pack_array, pack_rows, pieces_of, places_in_lists
 from prism.config import FeedConfig
 from prism.config.attributes import Value
 from prism.config.interventions import PublishConfig
@@ -20,6 +21,7 @@ from prism.config.model import RelevanceConfig
 from prism.errors import PrismError
 from prism.events import FEEDS, LIKES, NOTHING, POSTS, TIES, Happened
 from prism.kernel_rng import keys_of
+from prism.kernels import handed_over, python_rows
 from prism.measure import Measure
 from prism.rows import Heap, Values
 from prism.social import tables as col
@@ -101,7 +103,7 @@ class Network:
         """Returns the attributes of an author that people read; None if they read none."""
         self.view_type = PostView
         self._out = np.empty(0, dtype=np.uint8)
-        self._whole, self._share = self._room_for_views(1)
+        self._view = np.zeros(1, dtype=col.VIEW_FIELDS)
         """Room for the triggers of a wave, and for one view."""
 
     @property
@@ -268,16 +270,13 @@ class Network:
         return self.living.get(self.living.number(post))
 
     def views(self, people: Ints, tick: int) -> list[PostView]:
-        wholes, shares = self.see(people, tick)
-        return [*map(partial(self._view, tick), wholes.tolist(), shares.tolist())]
+        return [self._view_of(tick, view) for view in python_rows(self.see(people, tick))]
 
-    def see(self, people: Ints, tick: int) -> tuple[Ints, Floats]:
-        wholes, shares = self._room_for_views(len(people))
-        post_kernel.see(self.state.held, people, tick, wholes, shares)
-        return wholes, shares
-
-    def _room_for_views(self, count: int) -> tuple[Ints, Floats]:
-        return np.zeros((count, col.VIEW_COLUMNS), dtype=np.int64), np.zeros((count, col.SHARE_COLUMNS))
+    def see(self, people: Ints, tick: int) -> NDArray[Any]:
+        """Return what people see of the posts in their view: records of `prism.social.tables.VIEW_FIELDS`."""
+        views = np.zeros(len(people), dtype=col.VIEW_FIELDS)
+        post_kernel.see(self.state.held, people, tick, handed_over(views))
+        return views
 
     @property
     def has_plain_views(self) -> bool:
@@ -301,47 +300,43 @@ class Network:
         if len(self._out) < room:
             self._out = np.empty(2 * room, dtype=np.uint8)
         out, ends = self._out, np.empty(len(agents), dtype=np.int64)
-        texts, view = (names.content, names.starts), (self._whole, self._share)
-        given = self.state.held, self._key, tick, agents, codes, sees, words.held
-        view_kernel.write_triggers(*given, *texts, *view, out, ends)
+        given = self.state.held, self._key, tick, agents, codes, sees, words.held, names.content, names.starts
+        view_kernel.write_triggers(*given, handed_over(self._view), out, ends)
         return (out[: ends[-1]] if len(ends) else out[:0]).tobytes(), ends.tolist()
 
-    def in_columns(self, tick: int | Ints, wholes: Ints, shares: Floats) -> tuple[Values, ...]:
+    def in_columns(self, tick: int | Ints, views: NDArray[Any]) -> tuple[Values, ...]:
         """Return views in columns, of one tick or of the tick of each. No author has written a text."""
         words = self.words
         words.learn(self.state.topics)
         # Texts of posts stay as they are, whatever else is drawn from another seed.
-        return words.columns(self._key, tick, wholes, shares)
+        return words.columns(self._key, tick, views)
 
-    def _view(self, tick: int, whole: list[int], share: list[float]) -> PostView:
-        author, created, topics = whole[col.AUTHOR], whole[col.CREATED], self.state.topics[whole[col.TOPICS]]
-        number, viewed_ticks, exposures, is_followed = whole[col.NUMBER :]
-        velocity, popularity, topic_match, appeal, fatigue, quality = share
+    def _view_of(self, tick: int, view: Any) -> PostView:
+        author, created, topics = view.author, view.created, self.state.topics[view.topics]
         more: Any = ()
         if self.view_type is not PostView:
             of_author = {} if self.attributes_of is None else self.attributes_of(author)
-            more = of_author, self.state.given[whole[col.GIVEN]].attributes
+            more = of_author, self.state.given[view.given].attributes
         return self.view_type(
-            whole[col.ID],
+            view.id,
             author,
             self.population.name(author),
-            self.state.texts.get(number)
-            or self._written(KINDS[whole[col.KIND]], whole[col.GIVEN], topics, author, created),
+            self.state.texts.get(view.number) or self._written(KINDS[view.kind], view.given, topics, author, created),
             topics,
             tick - created,
-            whole[col.LIKES],
-            whole[col.REPLIES],
-            whole[col.RESHARES],
-            velocity,
-            popularity,
-            is_followed == 1,
-            topic_match,
-            appeal,
-            fatigue,
-            quality,
-            exposures,
-            whole[col.ORIGIN],
-            viewed_ticks,
+            view.likes,
+            view.replies,
+            view.reshares,
+            view.velocity,
+            view.popularity,
+            view.followed == 1,
+            view.topic_match,
+            view.appeal,
+            view.fatigue,
+            view.quality,
+            view.exposures,
+            view.origin,
+            view.viewed,
             *more,
         )
 

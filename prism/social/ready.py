@@ -51,16 +51,16 @@ def _call_all() -> None:
     chart = ChartTables(1, due, due, truths, due)
     turn_kernel.select(t, 0, nobody, nobody, chart, nobody, nobody)
     wave, log = wave_of(2, 1), log_of(2, 1, 1)
-    views, shares = log.wholes[:0], log.shares[:0]
-    post_kernel.see(t, nobody, 0, views, shares)
+    views = log.views[:0]
+    post_kernel.see(t, nobody, 0, views)
     some, table = np.zeros((1, 1)), np.zeros((1, 1), dtype=np.int64)
     seen, draws = wave.seen[:0], wave.draws[:0]
-    choice_kernel.look(0, nobody, views, shares, seen, draws)
+    choice_kernel.look(0, nobody, views, seen, draws)
     choice_kernel.choose(state.t.key, some, table, due, due, some[0], seen, draws, some, due)
     names, text = np.zeros((1, 3), dtype=np.int32), np.zeros(1, dtype=np.uint8)
     words = Held()(TextTables(names, text, due, text, due, text, due))
     view_kernel.write_texts(state.t.key, views, words, text, text, text, log.events)
-    view_kernel.write_triggers(t, state.t.key, 0, nobody, nobody, truths, words, text, due, views, shares, text, due)
+    view_kernel.write_triggers(t, state.t.key, 0, nobody, nobody, truths, words, text, due, views, text, due)
     post_kernel.act_all(t, kinds[:0, :3].copy(), 0)
     post_kernel.change_lists(t, nobody, nobody, nobody)
     known = TurnTables(due, kinds, due, truths)

@@ -15,7 +15,7 @@ from prism.columns import Ints, begins_run
 from prism.domain import Stretch
 from prism.events import LIKES, POSTS, QUESTIONS
 from prism.events import UPDATES as UPDATES_TABLE
-from prism.kernels import are_compiled
+from prism.kernels import Held, are_compiled
 from prism.rows import Values
 from prism.social import tables as col
 from prism.social.kernels import stretch_kernel
@@ -56,6 +56,7 @@ class Stretches:
         self._world = world
         self._wave: Wave | None = None
         self._log: StretchBuffers | None = None
+        self._hold = Held()
 
     def are_possible(self) -> bool:
         """Return whether no tick of this world needs more than kernels do."""
@@ -92,7 +93,8 @@ class Stretches:
         log.progress[:], taken = 0, network.taken
         before = log.progress[ASKED] = _put_in(log, pending)
         limit = LIMIT if are_compiled() else LIMIT_PLAIN
-        stretch_kernel.run_ticks(state.held, ticks.start, ticks.stop, delay, limit, chart, known, choosing, wave, log)
+        given = state.held, ticks.start, ticks.stop, delay, limit, chart, known, choosing, wave, self._hold(log)
+        stretch_kernel.run_ticks(*given)
         network.taken = int(state.t.counts.posts[col.END])
         done, left = ticks.start + int(log.progress[DONE]), int(log.progress[WAVE])
         world.ticks = done + (left >= 0)
@@ -127,8 +129,7 @@ class Stretches:
                 tables[name] = happened[name], np.append(0, is_of.cumsum())[log.events[:done]].tolist()
         # The answers.
         new = slice(before, asked)
-        wholes, shares = log.wholes[new].copy(), log.shares[new].copy()
-        columns = network.in_columns(log.ticks[new], wholes, shares)
+        columns = network.in_columns(log.ticks[new], log.views[new].copy())
         agents, codes = log.agents[new].copy(), log.codes[new].copy()
         tables[UPDATES_TABLE.name] = (log.who[:updates].copy(), log.numbers[:updates].copy()), log.ends[:done].tolist()
         asks = accumulate(log.asks[:done].tolist())
@@ -227,6 +228,5 @@ def log_of(updates: int, forms: int, ticks: int) -> StretchBuffers:
         ticks=_ints(updates),
         options=_ints(updates),
         moves=_ints(updates),
-        wholes=_ints(updates, col.VIEW_COLUMNS),
-        shares=np.zeros((updates, col.SHARE_COLUMNS)),
+        views=np.zeros(updates, dtype=col.VIEW_FIELDS),
     )

@@ -89,31 +89,31 @@ TREE_FIELDS: Final = np.dtype(
 TICKS_MAX: Final = 2**30
 """The most ticks of a run: the sum of a tick and a delay fits into 32 bits."""
 
-# The columns of a view
-ID: Final = 0
-ORIGIN: Final = 1
-AUTHOR: Final = 2
-CREATED: Final = 3
-TOPICS: Final = 4
-KIND: Final = 5
-LIKES: Final = 6
-REPLIES: Final = 7
-RESHARES: Final = 8
-GIVEN: Final = 9
-NUMBER: Final = 10  # the number of the post
-VIEWED: Final = 11  # the ticks since it came into view
-TIMES: Final = 12  # the exposures
-FOLLOWED: Final = 13  # 1 if the author is followed
-VIEW_COLUMNS: Final = 14
-
-# The columns of its shares
-VELOCITY: Final = 0
-POPULARITY: Final = 1
-TOPIC_MATCH: Final = 2
-APPEAL: Final = 3
-FATIGUE: Final = 4
-APPRECIATED: Final = 5  # the quality
-SHARE_COLUMNS: Final = 6
+VIEW_FIELDS: Final = np.dtype(
+    [
+        ("id", "i8"),
+        ("origin", "i8"),
+        ("velocity", "f8"),
+        ("popularity", "f8"),
+        ("topic_match", "f8"),
+        ("appeal", "f8"),
+        ("fatigue", "f8"),
+        ("quality", "f8"),
+        ("author", "i4"),
+        ("created", "i4"),
+        ("topics", "i4"),  # the code of the topics
+        ("kind", "i4"),
+        ("likes", "i4"),
+        ("replies", "i4"),
+        ("reshares", "i4"),
+        ("given", "i4"),
+        ("number", "i4"),  # the number of the post
+        ("viewed", "i4"),  # the ticks since it came into view
+        ("exposures", "i4"),
+        ("followed", "i4"),  # 1 if the author is followed
+    ]
+)
+"""What somebody sees of the post in view."""
 
 # The columns of `events`
 WHO: Final = 0

@@ -101,9 +101,9 @@ class SocialTurns(Turns):
         agents, codes = wave.agents[places], numbers[places]
         if (world.current[agents] < network.living.first).any() or not self._with_view[wave.codes[places]].all():
             return None
-        wholes, shares = network.see(agents, wave.tick)
-        columns = network.in_columns(wave.tick, wholes, shares)
-        return Questions(wave.tick, agents, self.asked, codes, columns, CONTEXTS, (wholes, shares))
+        views = network.see(agents, wave.tick)
+        columns = network.in_columns(wave.tick, views)
+        return Questions(wave.tick, agents, self.asked, codes, columns, CONTEXTS, views)
 
     def settled(self, decisions: Decisions[Any]) -> Ints:
         questions = decisions.questions

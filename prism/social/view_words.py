@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from prism.agents.bytes_kernel import NUMBER_BYTES
 from prism.agents.contexts import Contexts
-from prism.columns import Floats, Ints
-from prism.kernels import Held
+from prism.columns import Ints
+from prism.kernels import Held, handed_over
 from prism.rows import Heap, Values
-from prism.social import tables as col
 from prism.social.kernels import view_kernel
 from prism.social.kernels.view_kernel import FIELDS, FIRST_NAME, LAST_NAME, TextTables
 from prism.social.people.persona import FIRST_NAMES, LAST_NAMES
@@ -26,6 +25,11 @@ from prism.social.posts.post import TEMPLATES, PostView
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 CONTEXTS: Final = Contexts(PostView)
+_NUMBERS: Final = (
+    *("likes", "replies", "reshares", "velocity", "popularity", "followed"),
+    *("topic_match", "appeal", "fatigue", "quality", "exposures", "origin", "viewed"),
+)
+"""The numbers of a view, in the order in which `PostView` has them."""
 ROOM: Final = FIELDS * NUMBER_BYTES + 8
 """The most bytes of a view but for its name, topics and text: no name has a number of more than 7 digits."""
 
@@ -85,29 +89,24 @@ class ViewWords:
         texts_max = max(self.words.longest, self.given.longest)
         self.room = ROOM + 2 * self.name_words.longest + texts_max + self.words.longest
 
-    def columns(self, key: NDArray[np.uint64], tick: int | Ints, wholes: Ints, shares: Floats) -> tuple[Values, ...]:
+    def columns(self, key: NDArray[np.uint64], tick: int | Ints, views: NDArray[Any]) -> tuple[Values, ...]:
         """Return views in columns, as `CONTEXTS` has them. No author has written a text.
 
         Args:
             tick: of all of them, or of each.
         """
-        count = len(wholes)
+        count = len(views)
         sizes = self.name_words.longest * 2 + 8, max(self.words.longest, self.given.longest), self.words.longest
         heaps = [np.empty(count * size, dtype=np.uint8) for size in sizes]
         ends = np.zeros((3, count), dtype=np.int64)
-        view_kernel.write_texts(key, wholes, self.held, heaps[0], heaps[1], heaps[2], ends)
+        view_kernel.write_texts(key, handed_over(views), self.held, heaps[0], heaps[1], heaps[2], ends)
         cut = zip(heaps, ends, strict=True)
         names, texts, topics = (Heap(data[: int(of[-1]) if count else 0].copy(), of) for data, of in cut)
         return (
             np.ones(count, dtype=np.uint8),
-            wholes[:, col.ID],
-            wholes[:, col.AUTHOR],
+            *(views["id"], views["author"]),
             *(names, texts, topics),
-            tick - wholes[:, col.CREATED],
-            *(wholes[:, place] for place in (col.LIKES, col.REPLIES, col.RESHARES)),
-            *(shares[:, place] for place in (col.VELOCITY, col.POPULARITY)),
-            wholes[:, col.FOLLOWED],
-            *(shares[:, place] for place in (col.TOPIC_MATCH, col.APPEAL, col.FATIGUE, col.APPRECIATED)),
-            *(wholes[:, place] for place in (col.TIMES, col.ORIGIN, col.VIEWED)),
+            tick - views["created"],
+            *(views[name] for name in _NUMBERS),
             *CONTEXTS.absent(count),
         )

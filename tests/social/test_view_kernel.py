@@ -39,8 +39,7 @@ def test_a_number_is_as_msgpack_has_it(number: int) -> None:
 
 @given(st.floats())
 def test_a_float_is_as_msgpack_has_it(number: float) -> None:
-    bits = np.array([number]).view(np.uint64)[0]
-    assert written(view_kernel.put_float, bits) == written(view_kernel._bits_one_by_one, bits) == encode(number)
+    assert written(view_kernel.put_float, number) == written(view_kernel._bits_one_by_one, number) == encode(number)
 
 
 @given(st.text(max_size=90), st.text(max_size=90), st.integers(0, 10**6), st.booleans())
@@ -72,7 +71,7 @@ def test_triggers_of_a_run_are_as_msgpack_has_them_and_their_views_are_the_colum
         assert [content[start:end] for start, end in pairwise([0, *ends])] == [*map(encode, wave)]
         seen = [trigger.context for trigger in wave if trigger.context is not None]
         looking = np.array([trigger.agent for trigger in wave if trigger.context is not None], dtype=np.int64)
-        columns = network.in_columns(tick, *network.see(looking, tick))
+        columns = network.in_columns(tick, network.see(looking, tick))
         assert [CONTEXTS.at(columns, place) for place in range(len(seen))] == seen
         expected = [each.tolist() if isinstance(each, np.ndarray) else each.values() for each in CONTEXTS.values(seen)]
         assert [each.tolist() if isinstance(each, np.ndarray) else each.values() for each in columns] == expected

@@ -9,9 +9,6 @@ from prism.kernel_rng import pick, unit
 from prism.kernels import compiled_as, kernel
 from prism.rng import Draw
 from prism.social.posts.post import EXPOSURE_TICKS
-from prism.social.tables import APPRECIATED, FOLLOWED, ORIGIN, TIMES, TOPIC_MATCH, VIEWED
-from prism.social.tables import FATIGUE as TIREDNESS
-from prism.social.tables import POPULARITY as OF_POST
 
 _CHOICE = int(Draw.CHOICE)
 
@@ -115,21 +112,21 @@ def weigh(constants: Any, forms: Any, b: Any, seen: Any, weights: Any, room: Any
 
 
 @kernel
-def look(tick: Any, agents: Any, wholes: Any, shares: Any, seen: Any, draws: Any) -> None:
+def look(tick: Any, agents: Any, views: Any, seen: Any, draws: Any) -> None:
     """Write down what people see of posts, and the draws about them.
 
     Args:
-        wholes, shares: the rows of `prism.social.kernels.post_kernel.see`.
+        views: as `prism.social.kernels.post_kernel.see` writes them.
         seen: gets all columns but those of the people; draws: as `prism.social.posts.post.key_about` says.
     """
     for at in range(len(agents)):
-        whole, share = wholes[at], shares[at]
-        seen[at, TOPIC], seen[at, TIE] = share[TOPIC_MATCH], whole[FOLLOWED]
-        seen[at, POPULARITY], seen[at, FATIGUE] = share[OF_POST], share[TIREDNESS]
-        seen[at, QUALITY], seen[at, EXPOSURE] = share[APPRECIATED], whole[TIMES]
-        draws[at, AGENT], draws[at, INDEX] = agents[at], whole[ORIGIN]
+        view = views[at]
+        seen[at, TOPIC], seen[at, TIE] = view.topic_match, view.followed
+        seen[at, POPULARITY], seen[at, FATIGUE] = view.popularity, view.fatigue
+        seen[at, QUALITY], seen[at, EXPOSURE] = view.quality, view.exposures
+        draws[at, AGENT], draws[at, INDEX] = agents[at], view.origin
         # A view without an origin was made by hand: its draws are those of the tick.
-        draws[at, TICKS] = whole[VIEWED] + (whole[TIMES] - 1) * EXPOSURE_TICKS if whole[ORIGIN] else tick
+        draws[at, TICKS] = view.viewed + (view.exposures - 1) * EXPOSURE_TICKS if view.origin else tick
 
 
 @kernel

@@ -228,30 +228,24 @@ def drawn_about(t: Any, person: Any, tick: Any, draw: Any) -> Any:
 
 
 @kernel
-def see(tables: Any, people: Any, tick: Any, wholes: Any, shares: Any) -> None:
-    """Write down what people see of the posts in their view, none of which is forgotten, a row each.
-
-    Args:
-        wholes: VIEW_COLUMNS of each; shares: SHARE_COLUMNS.
-    """
+def see(tables: Any, people: Any, tick: Any, views: Any) -> None:
+    """Write down what people see of the posts in their view, none of which is forgotten, a record each."""
     t = address_of(tables)
     for at in range(len(people)):
         person = people[at]
         number = t.people[person].current
         post = number - t.counts.posts[col.BASE]
         exposures = exposures_of(t, person, post)
-        row, details = t.posts[post], t.details[post]
-        wholes[at, col.ID], wholes[at, col.ORIGIN], wholes[at, col.AUTHOR] = id_of(t, post), row.origin, row.author
-        wholes[at, col.CREATED], wholes[at, col.TOPICS], wholes[at, col.KIND] = row.created, row.topics, row.kind
-        wholes[at, col.LIKES], wholes[at, col.REPLIES] = details.likes, details.replies
-        wholes[at, col.RESHARES], wholes[at, col.GIVEN] = details.reshares, details.given
-        wholes[at, col.NUMBER], wholes[at, col.VIEWED] = number, tick - t.people[person].came
-        wholes[at, col.TIMES] = exposures
-        wholes[at, col.FOLLOWED] = follows(t.ties, person, row.author)
-        shares[at, col.VELOCITY], shares[at, col.POPULARITY] = velocity_of(t, post, tick), popularity_of(t, post)
-        shares[at, col.TOPIC_MATCH] = topic_match(t.interests, person, row.topics)
-        shares[at, col.APPEAL], shares[at, col.FATIGUE] = appeal_of(t, person, post, exposures), fatigue_of(t, person)
-        shares[at, col.APPRECIATED] = quality_of(t, post)
+        row, details, view = t.posts[post], t.details[post], views[at]
+        view.id, view.origin, view.author = id_of(t, post), row.origin, row.author
+        view.created, view.topics, view.kind = row.created, row.topics, row.kind
+        view.likes, view.replies, view.reshares = details.likes, details.replies, details.reshares
+        view.given, view.number, view.viewed = details.given, number, tick - t.people[person].came
+        view.exposures, view.followed = exposures, 1 if follows(t.ties, person, row.author) else 0
+        view.velocity, view.popularity = velocity_of(t, post, tick), popularity_of(t, post)
+        view.topic_match = topic_match(t.interests, person, row.topics)
+        view.appeal, view.fatigue = appeal_of(t, person, post, exposures), fatigue_of(t, person)
+        view.quality = quality_of(t, post)
 
 
 # What a person does

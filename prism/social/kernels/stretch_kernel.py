@@ -89,7 +89,7 @@ class StretchBuffers(NamedTuple):
         asks: how many questions each tick has; events: how many events there are after each wave of each tick.
         agents, codes, ticks, options, moves: of the questions, with the outcome of each: first those that were asked
             before.
-        wholes, shares: what they are about.
+        views: what they are about.
     """
 
     progress: Ints
@@ -105,8 +105,7 @@ class StretchBuffers(NamedTuple):
     ticks: Ints
     options: Ints
     moves: Ints
-    wholes: Ints
-    shares: Floats
+    views: NDArray[Any]
 
 
 @kernel
@@ -146,11 +145,10 @@ def answer(t: Any, tick: Any, asked: Any, known: Any, choosing: Any, wave: Any, 
     """Write down and answer the questions that come next in the log; return whether all their outcomes are known."""
     first = log.progress[ASKED]
     agents, codes = log.agents[first : first + asked], log.codes[first : first + asked]
-    wholes, shares = log.wholes[first : first + asked], log.shares[first : first + asked]
-    seen, draws = wave.seen[:asked], wave.draws[:asked]
+    views, seen, draws = log.views[first : first + asked], wave.seen[:asked], wave.draws[:asked]
     # 1. What each of them sees, straight into the log.
-    see(t, agents, tick, wholes, shares)
-    look(tick, agents, wholes, shares, seen, draws)
+    see(t, agents, tick, views)
+    look(tick, agents, views, seen, draws)
     for at in range(asked):
         seen[at, ACTIVITY], seen[at, OWN] = choosing.activity[agents[at]], choosing.own[agents[at]]
         wave.which[at] = choosing.of_codes[codes[at]]

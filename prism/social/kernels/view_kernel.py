@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import accumulate
+from struct import Struct
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +20,10 @@ from prism.social.posts.post import TEMPLATES
 
 _TEXT = int(Draw.TEXT)
 _BYTE = U(0xFF)
+_FLOAT = Struct(">Bd").pack
 
 FIELDS = 19
 """The fields of a view, of which most are numbers."""
-"""The places of the weights of a post's relevance."""
 
 FIRST_TEXT = tuple(accumulate(map(len, TEMPLATES.values()), initial=1))
 """The place of the first text of originals, of replies and of reshares among the words of a code of topics."""
@@ -51,18 +52,17 @@ class TextTables(NamedTuple):
     given_starts: Ints
 
 
-def _bits_one_by_one(out: Any, at: Any, bits: Any) -> Any:
-    out[at] = 0xCB
+def _bits_one_by_one(out: Any, at: Any, number: Any) -> Any:
+    out[at], bits = 0xCB, np.float64(number).view(U)
     for byte in range(8):
         out[at + 8 - byte] = bits >> U(8 * byte) & _BYTE
     return at + 9
 
 
 @compiled_as(_bits_one_by_one)
-def put_float(out: Any, at: Any, bits: Any) -> Any:
-    """Write a float as msgpack does, by the bits that it has in memory; return the place after it."""
-    out[at] = 0xCB
-    out[at + 1 : at + 9] = np.frombuffer(int(bits).to_bytes(8, "big"), dtype=np.uint8)
+def put_float(out: Any, at: Any, number: Any) -> Any:
+    """Write a float as msgpack does; return the place after it."""
+    out[at : at + 9] = np.frombuffer(_FLOAT(0xCB, number), dtype=np.uint8)
     return at + 9
 
 
@@ -130,21 +130,20 @@ def put_name(out: Any, at: Any, name: Any, wording: Any) -> Any:
 
 
 @kernel
-def text_of(whole: Any, key: Any) -> Any:
+def text_of(view: Any, key: Any) -> Any:
     """Return whether the text of a post is from the file of posts, and its number; no author has written it."""
-    kind = whole[col.KIND]
     # A reply to a post of a file has a text of its own; a reshare has that of its root.
-    if whole[col.GIVEN] and kind != col.IS_REPLY:
-        return True, whole[col.GIVEN]
-    first, texts = FIRST_TEXT[kind], FIRST_TEXT[kind + 1] - FIRST_TEXT[kind]
-    drawn = below(texts, key, whole[col.AUTHOR], whole[col.CREATED], _TEXT, 0)
-    return False, whole[col.TOPICS] * WORDS + first + drawn
+    if view.given and view.kind != col.IS_REPLY:
+        return True, np.int64(view.given)
+    first, texts = FIRST_TEXT[view.kind], FIRST_TEXT[view.kind + 1] - FIRST_TEXT[view.kind]
+    drawn = below(texts, key, view.author, view.created, _TEXT, 0)
+    return False, view.topics * WORDS + first + drawn
 
 
 @kernel
-def put_text(out: Any, at: Any, whole: Any, key: Any, wording: Any, with_header: Any) -> Any:
+def put_text(out: Any, at: Any, view: Any, key: Any, wording: Any, with_header: Any) -> Any:
     """Write the text of a post; return the place after it."""
-    is_given, text = text_of(whole, key)
+    is_given, text = text_of(view, key)
     if is_given:
         words, start, stop = wording.given, wording.given_starts[text], wording.given_starts[text + 1]
     else:
@@ -155,53 +154,45 @@ def put_text(out: Any, at: Any, whole: Any, key: Any, wording: Any, with_header:
 
 
 @kernel
-def put_topics(out: Any, at: Any, whole: Any, wording: Any) -> Any:
+def put_topics(out: Any, at: Any, view: Any, wording: Any) -> Any:
     """Write the topics of a post as msgpack; return the place after them."""
-    topics = whole[col.TOPICS] * WORDS
+    topics = view.topics * WORDS
     return put_bytes(out, at, wording.words, wording.starts[topics], wording.starts[topics + 1])
 
 
 @kernel
-def write_texts(key: Any, wholes: Any, words: Any, names: Any, texts: Any, topics: Any, ends: Any) -> None:
+def write_texts(key: Any, views: Any, words: Any, names: Any, texts: Any, topics: Any, ends: Any) -> None:
     """Write the names of the authors, the texts and the topics of views, each one after the other.
 
     Args:
-        wholes: as `prism.social.kernels.post_kernel.see` gives them; words: `TextTables`.
+        views: as `prism.social.kernels.post_kernel.see` writes them; words: `TextTables`.
         ends: gets the places after each name, text and topics, a row each.
     """
     wording, of_names, of_texts, of_topics = address_of(words), 0, 0, 0
-    for place in range(len(wholes)):
-        whole = wholes[place]
-        of_names = put_name(names, of_names, wording.names[whole[col.AUTHOR]], wording)
-        of_texts = put_text(texts, of_texts, whole, key, wording, False)
-        of_topics = put_topics(topics, of_topics, whole, wording)
+    for place in range(len(views)):
+        view = views[place]
+        of_names = put_name(names, of_names, wording.names[view.author], wording)
+        of_texts = put_text(texts, of_texts, view, key, wording, False)
+        of_topics = put_topics(topics, of_topics, view, wording)
         ends[0, place], ends[1, place], ends[2, place] = of_names, of_texts, of_topics
 
 
 @kernel
-def put_view(out: Any, at: Any, key: Any, tick: Any, whole: Any, share: Any, wording: Any) -> Any:
-    """Write a view; return the place after it.
-
-    Args:
-        whole, share: as `prism.social.kernels.post_kernel.see` gives them, the shares as bits in memory.
-    """
+def put_view(out: Any, at: Any, key: Any, tick: Any, view: Any, wording: Any) -> Any:
+    """Write a view, as `prism.social.kernels.post_kernel.see` writes it down; return the place after it."""
     # A `PostView` is an array (DC, two bytes of length) of its fields, in the order in which the class has them.
     out[at], out[at + 1], out[at + 2] = 0xDC, 0, FIELDS
-    at = put_number(out, put_number(out, at + 3, whole[col.ID]), whole[col.AUTHOR])
-    name = wording.names[whole[col.AUTHOR]]
+    at = put_number(out, put_number(out, at + 3, view.id), view.author)
+    name = wording.names[view.author]
     at = put_name(out, put_header(out, at, name_length(name, wording)), name, wording)
-    at = put_topics(out, put_text(out, at, whole, key, wording, True), whole, wording)
-    at = put_number(out, at, tick - whole[col.CREATED])
-    for column in (col.LIKES, col.REPLIES, col.RESHARES):
-        at = put_number(out, at, whole[column])
-    at = put_float(out, put_float(out, at, share[col.VELOCITY]), share[col.POPULARITY])
-    out[at] = 0xC2 + whole[col.FOLLOWED]  # false, or true
-    at += 1
-    for column in (col.TOPIC_MATCH, col.APPEAL, col.FATIGUE, col.APPRECIATED):
-        at = put_float(out, at, share[column])
-    for column in (col.TIMES, col.ORIGIN, col.VIEWED):
-        at = put_number(out, at, whole[column])
-    return at
+    at = put_topics(out, put_text(out, at, view, key, wording, True), view, wording)
+    at = put_number(out, put_number(out, at, tick - view.created), view.likes)
+    at = put_number(out, put_number(out, at, view.replies), view.reshares)
+    at = put_float(out, put_float(out, at, view.velocity), view.popularity)
+    out[at] = 0xC2 + view.followed  # false, or true
+    at = put_float(out, put_float(out, at + 1, view.topic_match), view.appeal)
+    at = put_float(out, put_float(out, at, view.fatigue), view.quality)
+    return put_number(out, put_number(out, put_number(out, at, view.exposures), view.origin), view.viewed)
 
 
 @kernel
@@ -215,8 +206,7 @@ def write_triggers(
     words: Any,
     names: Any,
     starts: Any,
-    whole: Any,
-    share: Any,
+    view: Any,
     out: Any,
     ends: Any,
 ) -> None:
@@ -225,18 +215,18 @@ def write_triggers(
     Args:
         codes: the number of each one's name; names: the names as msgpack, the n-th from `starts[n]` on.
         sees: whether a trigger has the post in view as its context, by the number of its name.
-        words: `TextTables`; whole, share: room for one view.
+        words: `TextTables`; view: room for one.
         ends: gets the place after each.
     """
-    t, wording, at, bits = address_of(tables), address_of(words), 0, share.view(np.uint64)
+    t, wording, at = address_of(tables), address_of(words), 0
     for place in range(len(agents)):
         # An array of six: the tag of triggers, the tick, the agent, the name, the context, and no decision.
         out[at], out[at + 1] = 0x96, 1
         at = put_number(out, put_number(out, at + 2, tick), agents[place])
         at = put_bytes(out, at, names, starts[codes[place]], starts[codes[place] + 1])
         if sees[codes[place]] and has_view(t, agents[place]):
-            see(t, agents[place : place + 1], tick, whole, share)
-            at = put_view(out, at, key, tick, whole[0], bits[0], wording)
+            see(t, agents[place : place + 1], tick, view)
+            at = put_view(out, at, key, tick, view[0], wording)
         else:
             out[at] = 0xC0
             at += 1
