@@ -221,10 +221,9 @@ class Tables:
                 self._do(f"CREATE TABLE {_relation(name)} ({columns})")
         self._read(stored)
         for made in self._made:
-            for name in stored:
-                if name not in _STREAMED:
-                    for rows in made.relations.get(name, tuple)():
-                        self._insert(name, made.run, rows)
+            for name in (each for each in made.relations if each in stored and each not in _STREAMED):
+                for rows in made.relations[name]():
+                    self._insert(name, made.run, rows)
             made.forget()
         for name in needed:
             if name in _STREAMED:

@@ -24,7 +24,7 @@ from actors.store.question_bytes import question_bytes
 from actors.store.record import AGENT, tick_of_rows
 from actors.store.rounds import ROUNDS
 from actors.store.run import Recorded, shown_path
-from actors.tables.arrow import Coded, Columns
+from actors.tables.arrow import PART_ROWS, Coded, Columns
 from actors.tables.relations import numbers_and_texts
 from actors.tables.schema import attribute_columns, post_columns
 from actors.tables.ties import Edges, edges_of
@@ -72,8 +72,8 @@ class Made:
             "made.edges": self._edges,
             "judgements": self._judgements,
             "agents": self._agents,
-            "made.posts": self._posts,
             "made.cascades": self._cascades,
+            "made.posts": self._posts,
             "made.engagements": self._engagements,
             "made.file_posts": self._file_posts,
             "made.attributes_at_start": self._attributes_at_start,
@@ -224,31 +224,37 @@ class Made:
     def _posts(self) -> Iterator[Columns]:
         """Yield all posts, each with its place in its tree, what its root is about, and the reactions to it."""
         run, posts, waves, numbers = self.run, self._made, list[Any](), list[Any]()
+        self.forget()
         topics, known = list[Any](), dict[bytes, int]()
         for block in run.blocks({"posts": ("topics", "number")}):
             if (table := block.tables.get("posts")) is not None:
-                waves.append(np.repeat(table.waves, table.rows))
-                numbers.append(table.columns["number"])
+                waves.append(np.repeat(table.waves, table.rows).astype(np.int32))
+                numbers.append(table.columns["number"].astype(np.int32))
                 topics.append(coded(table.columns["topics"].values(), known).codes)
         if not len(posts.ids):
             return
+        wave, number, topic = (np.concatenate(each) for each in (waves, numbers, topics))
         liked = posts.places(run.record.table("likes", until=run.length, columns=("post",))["post"])
         of_kind = [posts.above[(posts.kinds == kind) & (posts.above >= 0)] for kind in (1, 2)]
-        counts = [np.bincount(each, minlength=len(posts.ids)) for each in (liked[liked >= 0], *of_kind)]
-        yield {
-            "tick": posts.ticks,
-            "wave": np.concatenate(waves),
-            "agent": posts.authors,
-            "what": Coded(posts.kinds, MADE),
-            "post": posts.ids,
-            "parent": posts.parents,
-            "topics": Coded(np.concatenate(topics)[posts.roots], [_as_json(each) for each in known]),
-            "number": np.concatenate(numbers)[posts.roots],
-            "template": _templates(run.header.seed, posts),
-            "root": posts.ids[posts.roots],
-            "depth": above_all(posts.above)[1],
-            **dict(zip(("likes", "replies", "reshares"), counts, strict=True)),
-        }
+        counts = [np.bincount(each, minlength=len(wave)).astype(np.int32) for each in (liked[liked >= 0], *of_kind)]
+        depths, texts = above_all(posts.above)[1].astype(np.int32), [_as_json(each) for each in known]
+        for start in range(0, len(wave), PART_ROWS):  # all at once would take half a gigabyte of a million people
+            rows = slice(start, start + PART_ROWS)
+            roots = posts.roots[rows]
+            yield {
+                "tick": posts.ticks[rows],
+                "wave": wave[rows],
+                "agent": posts.authors[rows],
+                "what": Coded(posts.kinds[rows], MADE),
+                "post": posts.ids[rows],
+                "parent": posts.parents[rows],
+                "topics": Coded(topic[roots], texts),
+                "number": number[roots],
+                "template": _templates(run.header.seed, posts.kinds[rows], posts.authors[rows], posts.ticks[rows]),
+                "root": posts.ids[roots],
+                "depth": depths[rows],
+                **{name: each[rows] for name, each in zip(("likes", "replies", "reshares"), counts, strict=True)},
+            }
 
     def _engagements(self) -> Iterator[Columns]:
         """Yield likes, replies and reshares, with the author and the root of the post; -1 for none."""
@@ -462,12 +468,12 @@ def _as_json(value: bytes) -> str:
     return encode(_decode(value)).decode()
 
 
-def _templates(seed: int, posts: Posts) -> Coded:
-    """Return the template of the text of each post."""
-    codes, texts = np.full(len(posts.ids), -1, np.int32), list[str]()
+def _templates(seed: int, kinds: Ints, authors: Ints, ticks: Ints) -> Coded:
+    """Return the template of the text of each post. `kinds`: their places in `MADE`."""
+    codes, texts = np.full(len(kinds), -1, np.int32), list[str]()
     for number, kind in enumerate(_POST_KINDS):
-        rows = np.flatnonzero(posts.kinds == number)
-        drawn = integers(len(TEMPLATES[kind]), seed, posts.authors[rows], posts.ticks[rows], Draw.TEXT)
+        rows = np.flatnonzero(kinds == number)
+        drawn = integers(len(TEMPLATES[kind]), seed, authors[rows], ticks[rows], Draw.TEXT)
         codes[rows] = len(texts) + drawn
         texts += TEMPLATES[kind]
     return Coded(codes, texts)
