@@ -80,14 +80,6 @@ def refuse_unless_compatible(
     )
 
 
-def refuse_needless_settings(path: Path, header: Header, manifest: Manifest, config: Config) -> None:
-    """Refuse --accept-settings where no setting has changed: the user probably means another option."""
-    if not any(is_safe(key) for key, _ in unaccepted(header, manifest, config)):
-        raise RunDirectoryError(
-            f"{path}: --accept-settings is not needed: no setting has changed since the run was last resumed, or began"
-        )
-
-
 def unaccepted(header: Header, manifest: Manifest, config: Config) -> Iterator[tuple[str, str]]:
     """Yield the `changed_settings` that were not accepted at an earlier resume."""
     now = _settings(msgspec.to_builtins(config))

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 from anyio import to_thread
 
-from actors.core.errors import DamagedError, PlaceError, RunDirectoryError, ShardLostError
+from actors.core.errors import PlaceError, RunDirectoryError, ShardLostError
 from actors.core.phase import SPEND_CAP
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.metrics.observation import Observation
-from actors.runs.compatibility import changed_code, refuse_needless_settings, refuse_unless_compatible
+from actors.runs.compatibility import changed_code, refuse_unless_compatible
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Host, Run, execute
 from actors.runs.inputs import Inputs, inputs_of, keep
@@ -112,7 +111,7 @@ def plan_resume(
         build: builds the domain, and may show its progress.
 
     Raises:
-        RunDirectoryError: it is no run, or may not be resumed, or nothing needs to be accepted.
+        RunDirectoryError: it is no run, or may not be resumed.
         JournalError: its journal cannot be used.
         ConfigError: its configuration cannot be used.
     """
@@ -133,14 +132,6 @@ def plan_resume(
     config = inputs.config
     header = header_in(path)
     manifest = refuse_unless_compatible(path, header, before, config, built, accept_settings=accepted.settings)
-    if accepted.settings:
-        refuse_needless_settings(path, header, before, config)
-    if accepted.damage:
-        with suppress(DamagedError):
-            recover(disk, repair=False)
-            raise RunDirectoryError(
-                f"{path}: --cut-damage is not needed: it has no damage that a resume does not repair without it"
-            )
     rows = read_rows(disk, config.simulation.ticks_per_round)
     plan = ResumePlan(directory, config, built.domain, before, manifest, rows, accepted.damage, inputs)
     # With other code the run would have ticks of two versions.
