@@ -31,7 +31,7 @@ class Crashed(NamedTuple):
 
     @property
     def files(self) -> dict[str, bytes]:
-        return {path.name: path.read_bytes() for path in self.path.iterdir()}
+        return {path.name: path.read_bytes() for path in self.path.iterdir() if path.is_file()}
 
     def read(self, name: str) -> bytes:
         """Return the content of one of its files."""
