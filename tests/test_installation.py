@@ -132,7 +132,7 @@ def test_a_domain_of_its_own_is_installed_killed_resumed_and_replayed_to_its_dig
     assert 30 <= ticks_in(tmp_path / "killed") < 300
     assert prism("resume", "killed", "--quiet", "--accept-settings", "--set", "run.tick_s=0") == whole
     assert prism("replay", "killed", "--quiet") == whole
-    assert "BAD" not in prism("verify", "killed", "--quiet")
+    assert "BAD" not in prism("verify", "killed")
     prism("export", "killed", "--to", "csv", "--out", "tables")
     assert (tmp_path / "tables" / "phases.csv").read_text().startswith('"run","agent","colour",')
     assert "cars at its last question" in prism("explain", "killed", "--agent", "1", "--tick", "200")
