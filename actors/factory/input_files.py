@@ -354,7 +354,8 @@ def missing_inputs(placed: PlacedConfig, config: Config, but: Collection[str] = 
     for key, name in input_paths(config).items():
         leaf = placed.leaves.get(key.partition("[")[0])
         if name not in but and leaf is not None and not locate_input(name).exists():
-            yield InputError(leaf.source, f"{name}: {_no_such_file(name)}", key=key, line=leaf.line or None)
+            more = f"; the templates that ship are {' and '.join(SHIPPED)}" if key == PROMPT else ""
+            yield InputError(leaf.source, f"{name}: {_no_such_file(name)}{more}", key=key, line=leaf.line or None)
 
 
 def _no_such_file(name: str) -> str:

@@ -1,8 +1,9 @@
 """The prompt of a choice: a template of the user, filled with who a person is, what they see and what they may do.
 
 A template is text with placeholders in braces. A line `---` ends what is said to all (the system message); the rest is
-said about one person (the user message). A line whose placeholders are all empty is left out. Nothing in a template is
-run, and what is filled in is never read again: texts of people stand in double quotes, each on one line.
+said about one person (the user message). A line whose placeholders are all empty is left out, and so is a heading right
+above it, which ends in a colon. Nothing in a template is run, and what is filled in is never read again: texts of
+people stand in double quotes, each on one line.
 
 To ask a recorded question again, with another wording, order or persona format:
 
@@ -34,7 +35,7 @@ from prism.expectations import guess
 from prism.llm.port import Message
 from prism.quoting import quoted
 from prism.rng import Draw, integer
-from prism.statechart.oracle import facts_of, fields_of, in_one_line, memory_lines, plain_value
+from prism.statechart.oracle import facts_of, fields_of, in_one_line, plain_value
 
 KEY: Final = "prompt"
 PATH: Final = f"llm.{KEY}"
@@ -70,7 +71,7 @@ PLACEHOLDERS: Final[Mapping[str, str]] = {
 """`{placeholder: its meaning}`. `NAME` stands for a name of the user's."""
 PERSONAS: Final = frozenset({"person", "person_list"})
 NEEDED: Final = ("options", "answer")
-_PART: Final = re.compile(r"\{\{|\}\}|\{([A-Za-z_][\w.]*)\}")
+_PART: Final = re.compile(r"\{\{|\}\}|\{ *([A-Za-z_][\w.]*) *\}")
 
 
 class Template(msgspec.Struct, frozen=True):
@@ -121,7 +122,7 @@ class Template(msgspec.Struct, frozen=True):
             if name not in self.placeholders:
                 raise ConfigError(self.source, f"the template has no {{{name}}}, {PLACEHOLDERS[name]}")
 
-    def fill(self, value: Any) -> tuple[Message, ...]:
+    def fill(self, value: Callable[[str], str]) -> tuple[Message, ...]:
         """Return the messages: the system message first, unless it is empty.
 
         Args:
@@ -151,16 +152,20 @@ def _problem(name: str, attributes: Collection[str] | None, known: Collection[st
     return None if name in plain else f"{{{name}}}: no such placeholder; {guess(name, plain)}"
 
 
-def _filled(part: str, value: Any) -> str:
+def _filled(part: str, value: Callable[[str], str]) -> str:
     """Return a part of a template with its placeholders filled, without empty lines around it or two in a row."""
-    lines = list[str]()
+    lines, is_heading = list[str](), False
     for line in part.strip("\n").split("\n"):
         texts = {name: value(name) for name in _names(line)}
         if texts and not any(texts.values()):
+            if is_heading:
+                lines.pop()
+            is_heading = False
             continue
         text = _PART.sub(lambda found, texts=texts: texts[found[1]] if found[1] else found[0][0], line)  # type: ignore[misc]
         if text.strip() or (lines and lines[-1]):
             lines.append(text.rstrip())
+            is_heading = not texts and lines[-1].endswith(":")
     while lines and not lines[-1]:
         lines.pop()
     return "\n".join(lines)
@@ -282,7 +287,7 @@ class ChoicePrompt(msgspec.Struct, frozen=True):
 
     def _memory(self) -> str:
         remember = getattr(self.context, "prompt_memory", None)
-        return "" if remember is None else memory_lines(remember()).strip("\n")
+        return "" if remember is None else "\n".join(f"- {in_one_line(line)}" for line in remember())
 
     def _seen(self) -> str:
         say = getattr(self.context, "prompt_text", None)

@@ -84,11 +84,13 @@ def test_the_parts_of_a_person_and_of_what_they_see_can_be_used_alone() -> None:
     assert text_of("{seen.some_thing}", context=context) == quoted('a "b"')
     assert text_of("{seen}", context=context) == '- some thing: "a \\"b\\""'
     assert text_of("{state} {trigger} {tick}") == "evaluating decides 340"
-    assert text_of('{{name}} {} { name } {"a": 1}') == '{name} {} { name } {"a": 1}'
+    assert text_of('{{name}} {} { state } {"a": 1}') == '{name} {} evaluating {"a": 1}'
 
 
 def test_a_line_whose_placeholders_are_all_empty_is_left_out() -> None:
     assert text_of("A\n\nRemember: {memory}{seen.author}\n\nB") == "A\n\nB"
+    assert text_of("A\n\nYou remember:\n{memory}\nYou see:\n{seen}", context={"a": 1}) == "A\n\nYou see:\n- a: 1"
+    assert text_of("A:\n\n{memory}\nB") == "A:\n\nB"
     assert text_of("A\n\nBy {seen.author} {memory}\n\nB", context=view()) == 'A\n\nBy "Ann"\n\nB'
 
 
