@@ -31,13 +31,13 @@ def answered(session: Session) -> None:
 def main() -> None:
     people, rounds, moves = (int(given) for given in [*sys.argv[1:], "1000", "50", "200"][:3])
     draw, times = random.Random(1), list[float]()
-    begun = perf_counter()
+    called = perf_counter()
     config = load_config(overrides={"population.size": people, "simulation.rounds": rounds})
-    with closing(PlaySite(config, "benchmark")) as site:
+    with begun() as place, closing(PlaySite(config, "benchmark", place)) as site:
         session = site._new_session()  # noqa: SLF001  # as a page opens one
         session.move({}, 0, 1)
         answered(session)
-        print(f"first answer {perf_counter() - begun:.2f} s after the call")
+        print(f"first answer {perf_counter() - called:.2f} s after the call")
         for move in range(1, moves + 1):
             path = draw.choice(CHANGED)
             control = site.controls.all[path]

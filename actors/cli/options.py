@@ -12,7 +12,6 @@ from actors.cli.command import OF_RESULTS, Option
 from actors.factory.shipped import FILE_NAME, STUDIES, examples
 from actors.logs.output import FORMATS, LEVELS, Format, output, say
 from actors.logs.standard_streams import protect_standard_output
-from actors.runs.pack import SUFFIX, is_pack
 
 
 def set_option(example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -31,6 +30,8 @@ class Directory(click.Path):
         """Return the path."""
         if value == "":
             self.fail("expected a directory, got an empty text", param, ctx)
+        from actors.runs.pack import is_pack  # noqa: PLC0415  # it takes a third of a second to import
+
         if not self.file_okay and is_pack(Path(value)):
             self.fail(f"{value} is a packed run; make its directory first with: prism unpack {value}", param, ctx)
         return super().convert(value, param, ctx)
@@ -48,9 +49,10 @@ class PackedOrDirectory(Directory):
         path = super().convert(value, param, ctx)
         if not path.is_file() or ctx is None:
             return path
+        from actors.runs.pack import SUFFIX, unpacked  # noqa: PLC0415  # most commands are given a directory
+
         if path.suffix != SUFFIX:
             self.fail(f"{path} is a file; expected a run's directory, or a file of `prism pack`", param, ctx)
-        from actors.runs.pack import unpacked  # noqa: PLC0415  # most commands are given a directory
         from actors.runs.signals import ended_by_signals  # noqa: PLC0415
 
         ctx.with_resource(ended_by_signals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import webbrowser
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -13,11 +14,8 @@ from actors.cli.command import command
 from actors.cli.options import Directory, choose_config, run_name, with_settings
 from actors.cli.render import show
 from actors.cli.trust import TRUST
-from actors.cli.view import HOST, TOKEN
-from actors.factory.config_file import read_config
-from actors.store.manifest import CONFIG
 
-PORT = 8481
+HOST, PORT = "127.0.0.1", 8481
 
 
 @command()
@@ -46,20 +44,23 @@ def play(
 
     An address that others can reach demands a token: that in PRISM_VIEW_TOKEN, or a random one, which is printed.
     """
-    if tape is not None:
-        overrides = [*overrides, "oracle.tape=replay", f"oracle.tape_path={tape / 'tape.sqlite'}"]
-        config = tape / CONFIG if config is None else config
-    path = choose_config(config, "playing with")
-    settings = read_config(path, overrides)
-    from actors.playground.app import PlaySite  # noqa: PLC0415  # it takes half a second to import
-    from actors.view.server import serve  # noqa: PLC0415
+    from actors.playground.place import begun  # noqa: PLC0415
 
-    def ready(address: str) -> None:
-        show({"address": address}, lambda: [f"prism play: {address}  (Ctrl-C ends it)"], brief=address)
-        if opens:
-            webbrowser.open(address)
+    with begun() as place:  # first: its processes make themselves ready while the rest is imported
+        from actors.factory.config_file import read_config  # noqa: PLC0415
+        from actors.playground.app import PlaySite  # noqa: PLC0415
+        from actors.view.server import serve  # noqa: PLC0415
 
-    try:
-        serve(PlaySite(settings, run_name(path)), host, port, os.environ.get(TOKEN, ""), ready)
-    except KeyboardInterrupt:
-        return
+        if tape is not None:
+            overrides = [*overrides, "oracle.tape=replay", f"oracle.tape_path={tape / 'tape.sqlite'}"]
+            config = tape / "config.yaml" if config is None else config
+        path = choose_config(config, "playing with")
+        site = PlaySite(read_config(path, overrides), run_name(path), place)
+
+        def ready(address: str) -> None:
+            show({"address": address}, lambda: [f"prism play: {address}  (Ctrl-C ends it)"], brief=address)
+            if opens:
+                webbrowser.open(address)
+
+        with suppress(KeyboardInterrupt):
+            serve(site, host, port, os.environ.get("PRISM_VIEW_TOKEN", ""), ready)

@@ -5,17 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from actors.display.console import echo
-from actors.factory.own_code import OwnCode, allow, known_code, untrusted
 from actors.logs.output import output, say
-from actors.runs.trust import unknown_code_of
 from prism.quoting import printable
+
+if TYPE_CHECKING:
+    from actors.factory.own_code import OwnCode
 
 
 def _choose_trust(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if not value:
+        return
+    from actors.factory.own_code import known_code  # noqa: PLC0415  # it takes a quarter of a second to import
+
     def choose(trusts: bool) -> None:
         known_code.trusts = trusts
 
@@ -34,6 +40,9 @@ TRUST = click.option(
 
 def ask_to_run_code(path: Path, overrides: Sequence[str] = ()) -> None:
     """Ensure that the code which a run names may be run: it is known, or --trust or the user's answer allows it."""
+    from actors.factory.own_code import allow, known_code, untrusted  # noqa: PLC0415  # as above
+    from actors.runs.trust import unknown_code_of  # noqa: PLC0415
+
     unknown = unknown_code_of(path, overrides)
     if not unknown:
         return

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
 from collections.abc import Callable
 from functools import partial
 from importlib.resources import files
@@ -29,9 +27,9 @@ from actors.core.errors import ActorError, RunDirectoryError
 from actors.factory.domains import show_of
 from actors.playground.controls import Controls, differences
 from actors.playground.session import FANS, SEEDS, Session
-from actors.playground.world import BASE, SIZES, limit_memory, play, states_of
+from actors.playground.world import SIZES, limit_memory, play, states_of
 from actors.runs.directory import RunDirectory
-from actors.studies.experiments.processes import Pool, forkserver
+from actors.studies.experiments.processes import Pool
 from actors.view.app import STATIC, ProblemError, Site
 from actors.view.explainer import EXPLAIN
 from actors.view.run_list import shown
@@ -67,6 +65,7 @@ class PlaySite(Site):
     Args:
         config: the configuration before any change.
         name: of runs that are kept.
+        place: the directory of all others, by `actors.playground.place`.
         frame: the pages that may show it inside of them.
     """
 
@@ -74,17 +73,11 @@ class PlaySite(Site):
     static = (STATIC, files("actors.playground") / "static")
     first = "play.html"
 
-    def __init__(self, config: Config, name: str, frame: str = "'none'") -> None:
+    def __init__(self, config: Config, name: str, place: Path, frame: str = "'none'") -> None:
         self.frame = frame
         config, self._note = playable(config)
-        self._place = Path(tempfile.mkdtemp(prefix="prism-play-"))
-        RunDirectory(self._place).write_config(config)
-        os.environ[BASE] = str(self._place)
-        try:
-            forkserver("actors.playground.world")
-        finally:
-            del os.environ[BASE]
-        self._runs = self._place / "runs"
+        self._place, self._runs = place, place / "runs"
+        RunDirectory(place).write_config(config)
         self._runs.mkdir()
         super().__init__(self._runs, EXPLAIN)
         self.controls = Controls(config)

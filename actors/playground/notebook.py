@@ -11,6 +11,7 @@ from pathlib import Path
 from actors.factory.config_file import read_config
 from actors.factory.domains import entrust, settled
 from actors.playground.app import PlaySite
+from actors.playground.place import begun
 from actors.results.result import RunResult, read_result
 from actors.view.server import served
 from prism.config import Config
@@ -24,7 +25,8 @@ class Playing:
     """A page that is served until `close`, or until this process ends. A notebook shows it in its cell."""
 
     def __init__(self, config: Config, name: str) -> None:
-        self._site, self._served = PlaySite(config, name, frame=NOTEBOOKS), ExitStack()
+        self._served = ExitStack()
+        self._site = PlaySite(config, name, self._served.enter_context(begun()), NOTEBOOKS)
         self.address = self._served.enter_context(served(self._site, "127.0.0.1", 0, ""))
         self.close = self._served.close
         """Ends the page and its processes. What was kept stays."""

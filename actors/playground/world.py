@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, Final
 
 import msgspec
@@ -21,6 +22,7 @@ from msgspec.structs import replace
 
 from actors.core.errors import ActorError, NoMeasureError
 from actors.factory.domains import chart_of, is_own, show_of
+from actors.playground.place import VARIABLE
 from actors.results.api import run
 from actors.store.followed import Followed
 from actors.store.manifest import CONFIG
@@ -32,8 +34,9 @@ from prism.errors import PrismError
 from prism.social.ready import make_ready
 from prism.statechart import outline
 
-BASE: Final = "PRISM_PLAY_BASE"
-"""The variable with the directory whose configuration the server of processes makes itself ready for."""
+READY_WITHIN_S: Final = 5.0
+"""The time that the command has to write the configuration, while the server of processes waits for it."""
+READY_PEOPLE: Final = 500
 MEMORY_MAX_BYTES: Final = 8 << 30
 """The addresses of one process; packages and kernels take about 1 GB of them."""
 SIZES: Final = (1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 256, 512, 1024, 4096, 16_384)
@@ -157,12 +160,21 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX_BYTES, MEMORY_MAX_BYTES))
 
 
-if (base := os.environ.pop(BASE, "")) != "":  # imported by the server of processes: `set_forkserver_preload`
+def make_ready_in(place: Path) -> None:
+    """Load packages and kernels, and run a round of the configuration, so that processes forked later need not."""
+    until = monotonic() + READY_WITHIN_S
+    make_ready(10**9)
+    while not (place / CONFIG).exists() and monotonic() < until:
+        sleep(0.005)
     with suppress(PrismError, ActorError):  # the first run says what the matter is
-        config = read_resolved(Path(base, CONFIG))
-        make_ready(10**9)
+        config = read_resolved(place / CONFIG)
         ticks = min(config.simulation.ticks_per_round, config.simulation.length)
-        first = replace(config, simulation=replace(config.simulation, ticks=ticks), interventions=())
-        play(first, Path(base, "first"), is_shown=False)
+        people = replace(config.population, size=min(config.population.size, READY_PEOPLE))
+        first = replace(config.simulation, ticks=ticks)
+        play(replace(config, simulation=first, population=people, interventions=()), place / "first", is_shown=False)
     gc.collect()
     gc.freeze()
+
+
+if VARIABLE in os.environ:  # imported by the server of processes: `actors.playground.place`
+    make_ready_in(Path(os.environ.pop(VARIABLE)))

@@ -5,10 +5,8 @@ Memory is read from /proc; it is unknown without /proc.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
-import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -16,12 +14,10 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerContext
-from multiprocessing.forkserver import ensure_running
-from multiprocessing.util import get_temp_dir
 from pathlib import Path
 
-from actors.core.machine import processors, safe_path
+from actors.core.forkserver import forkserver
+from actors.core.machine import processors
 from actors.factory.input_files import Kept, input_paths, inputs_shared, kept_inputs, locate_input, place_of
 from actors.studies.experiments.batch import KILLED, Executor, LostError
 from actors.studies.experiments.cells import Done, Task, cell_path, work
@@ -32,8 +28,6 @@ from prism.config import Config
 RUN_BYTES, AGENT_BYTES, FILE_TIMES = 100 * 1024**2, 16 * 1024, 20
 """The memory of a process with a run and of each agent, twice what three rounds of a default run took; and for each
 byte of an input file: a table of a million ties takes 13 times its bytes while it is read."""
-SOCKET_PLACE_BYTES_MAX, SHORT_PLACE = 75, "/tmp"  # noqa: S108  # the library makes a private directory in it
-"""The longest directory for temporary files in which a socket can have a name, and the one that is taken instead."""
 
 
 def cell_bytes(config: Config) -> int:
@@ -51,25 +45,6 @@ def room(cells: Sequence[Cell], jobs: int | None) -> int:
     return processors() if left is None else max(1, min(processors(), left // needed))
 
 
-def forkserver(*modules: str) -> ForkServerContext:
-    """Return the context of all processes: they are forked from a server that has imported what a cell needs.
-
-    `modules`: imported there, too, if the server is not running yet.
-    """
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["actors.studies.experiments.processes", "prism.social.domain", *modules])
-    temporary = tempfile.gettempdir()
-    if len(os.fsencode(temporary)) > SOCKET_PLACE_BYTES_MAX:
-        tempfile.tempdir = SHORT_PLACE
-    try:
-        get_temp_dir()  # the library makes it once, and puts the server's socket there
-    finally:
-        tempfile.tempdir = temporary
-    with safe_path():
-        ensure_running()
-    return context
-
-
 class Pool:
     """Processes that end with their block, at once if an error leaves it, and with this process if it is killed.
 
@@ -79,7 +54,7 @@ class Pool:
     """
 
     def __init__(self, number: int, begin: Callable[[], None]) -> None:
-        context = forkserver()
+        context = forkserver(__name__, "prism.social.domain")
         ours, self._open = context.Pipe(duplex=False)  # it closes when this process ends, in whichever way
         self._pool = ProcessPoolExecutor(number, context, _begin, (ours, begin))
         self.submit = self._pool.submit

@@ -16,6 +16,7 @@ import pytest
 
 import actors
 from actors.playground.app import PlaySite
+from actors.playground.place import begun
 from actors.view.server import Guard
 from prism.config import load_config
 from prism.experiment import read_experiment
@@ -64,7 +65,7 @@ class Page:
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[PlaySite]:
-    with closing(PlaySite(load_config(overrides=SMALL), "mine")) as site:
+    with begun() as place, closing(PlaySite(load_config(overrides=SMALL), "mine", place)) as site:
         yield site
 
 
@@ -157,9 +158,9 @@ def test_a_foreign_or_a_broken_request_begins_nothing(
     assert page.post("move", body, **headers).status_code == status
 
 
-def test_the_end_leaves_no_process_and_no_file() -> None:
+def test_the_end_leaves_no_process_and_no_file(tmp_path: Path) -> None:
     before = {*active_children()}
-    site = PlaySite(load_config(overrides=SMALL), "mine")
+    site = PlaySite(load_config(overrides=SMALL), "mine", tmp_path)
     page = Page(site)
     page.move({"simulation.rounds": 5000}, seeds=100)
     while len(begun := {*active_children()} - before) < 1:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PROGRAM = """
-from actors.studies.experiments.processes import forkserver
+from actors.core.forkserver import forkserver
 
 if __name__ == "__main__":
     process = forkserver().Process(target=print, args=("begun",))
