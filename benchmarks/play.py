@@ -16,6 +16,7 @@ from multiprocessing import active_children
 from time import perf_counter, sleep
 
 from actors.playground.app import PlaySite
+from actors.playground.place import begun
 from actors.playground.session import Session
 from prism.config import load_config
 

@@ -24,7 +24,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from actors.core.errors import ActorError, RunDirectoryError
-from actors.factory.domains import show_of
+from actors.factory.domains import own_code, show_of
+from actors.factory.own_code import refuse_unknown
 from actors.playground.controls import Controls, differences
 from actors.playground.session import FANS, SEEDS, Session
 from actors.playground.world import SIZES, limit_memory, play, states_of
@@ -74,6 +75,7 @@ class PlaySite(Site):
     first = "play.html"
 
     def __init__(self, config: Config, name: str, place: Path, frame: str = "'none'") -> None:
+        refuse_unknown(own_code(config))  # before a process finds the configuration, and runs it
         self.frame = frame
         config, self._note = playable(config)
         self._place, self._runs = place, place / "runs"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from concurrent.futures import Future
-from functools import partial
 from itertools import count
 from pathlib import Path
 from threading import Lock, Thread
@@ -63,6 +62,7 @@ class Session:
         self._controls, self._place, self._beside = controls, place, beside
         self._lock, self._numbers = Lock(), count(1)
         self._pool: Pool | None = None
+        self._ending: Thread | None = None
         self._move, self._gesture = 0, None
         self._runs: list[Path] = []
         self._events: list[Event] = []
@@ -83,11 +83,13 @@ class Session:
         if seeds not in FANS:
             raise ConfigError("the page", f"expected one of {', '.join(map(str, FANS))} seeds, got {seeds!r:.20}")
         with self._lock:
-            Thread(target=partial(self._end, self._pool, f"{self.name}-{self._move}-*"), name="end of a move").start()
+            self._ending = Thread(target=self._end, args=(self._pool, f"{self.name}-{self._move}-*", self._ending))
+            self._ending.start()
             if gesture != self._gesture and self._now:
                 self._before = self._now
             self._move += 1
-            self._gesture, self._now, self._events = gesture, {}, []
+            self._gesture, self._now = gesture, {}
+            self._events = [each for each in self._events if each.kind == "pin"]
             self._pool = pool = Pool(max(1, processors()), limit_memory)
             move, path = self._move, self._place / f"{self.name}-{self._move}"
             self._runs.append(path)
@@ -137,11 +139,14 @@ class Session:
         """End all processes, and remove the files."""
         with self._lock:
             self._move = -1
-        self._end(self._pool, f"{self.name}-*")
+        self._end(self._pool, f"{self.name}-*", self._ending)
 
-    def _end(self, pool: Pool | None, files: str) -> None:
+    def _end(self, pool: Pool | None, files: str, before: Thread | None) -> None:
+        """End the processes of a move, after those of the moves before."""
         if pool is not None:
             pool.stop(at_once=True)
+        if before is not None:
+            before.join()
         for path in self._place.glob(files):
             shutil.rmtree(path, ignore_errors=True)
 

@@ -85,6 +85,7 @@ RUNS_CODE = {
 """`{what is done: the command}` of those that run a run's code, with --trust."""
 ASKS_FIRST = {
     **RUNS_CODE,
+    "play its configuration": ("play", f"RUN/{CONFIG}", "--port", "0"),
     "explain what if": ("explain", "RUN", "--agent", "0", "--tick", "TURN", "--what-if", "answer=reading"),
     "explain a post": ("explain", "RUN", "--post", "1"),
     "cause": ("cause", "RUN", "--of", "activations"),
