@@ -16,6 +16,9 @@ import msgspec
 from prism.rows import Values, joined, listed
 from prism.tables import INTEGER, NAME, PACKED, TEXT, Table, column
 
+NUMBER_BITS: Final = 24
+"""The last bits of a post's id: its number among its author's posts. The bits above are the author's number."""
+
 
 class Intervened(msgspec.Struct, frozen=True, gc=False):
     """An intervention that was carried out at the beginning of a tick, before the tick's triggers.

@@ -29,12 +29,12 @@ def verify(path: Path, *, quick: bool) -> None:
     """Check every file of a run, and that the files agree.
 
     RUN is the run's directory. First the CRCs and hashes in its files are checked. Then the run is done again without a
-    model, as `prism replay` does, to compare each row of rounds.csv and the
-    counts in summary.json. That takes as long as a run with the embedded oracle; --quick leaves this out, and says so.
+    model, as `prism replay` does, to compare each row of rounds.csv and the counts in summary.json. That takes as long
+    as a run with the embedded oracle; --quick leaves this out, and says so.
 
     Prints one line for each file, and for each input file that the run was made of. The exit code is 1 if the content
-    of any is not what was written. A torn end, as a crash leaves it, counts as damage here; `prism resume` cuts it off.
-    Changes nothing.
+    of any is not what was written; --quiet prints the lines of these alone. A torn end, as a crash leaves it, counts as
+    damage here; `prism resume` cuts it off. Changes nothing.
     """
     directory = RunDirectory(path)
     checked = verify_run(directory)
@@ -44,6 +44,7 @@ def verify(path: Path, *, quick: bool) -> None:
         ask_to_run_code(path)
         checked = anyio.run(partial(with_progress, partial(recompute, directory, checked)))
     lines = [f"{shown(path) / finding.file}: {finding.word}: {finding.detail}" for finding in checked.findings]
-    show({"run": shown(path), "is_good": checked.is_good, "findings": checked.findings}, lambda: lines)
+    damaged = "\n".join(line for line, finding in zip(lines, checked.findings, strict=True) if not finding.is_good)
+    show({"run": shown(path), "is_good": checked.is_good, "findings": checked.findings}, lambda: lines, brief=damaged)
     if not checked.is_good:
         sys.exit(EXIT_FAILED)

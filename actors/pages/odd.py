@@ -82,7 +82,7 @@ class _Sheet:
         yield "3. Process overview and scheduling", f"{said}wins:\n\n{rows}"
         for name, text in self._concepts():
             yield f"4. Design concepts: {name}", text
-        graph = f"; ties: {config.population.graph.kind}" if run.domain_name == "social" else ""
+        graph = f"; ties: {config.population.graph.kind}" if "network" in run.show.pictures else ""
         said = f"From seed {simulation.seed}: {agents}{graph}. Settings that are not at their defaults:"
         yield "5. Initialization", f"{said}\n\n{self._settings(config)}"
         yield "6. Input data", self._inputs()
@@ -99,7 +99,7 @@ class _Sheet:
             f"A language model decides what rules leave open: {self._run.manifest.oracle}. Its prompt:"
             f"\n\n```\n{with_prompt(config)[0].llm.prompt.strip()}\n```\n\nOrder of the options: {config.llm.order}; "
             f"temperature {config.llm.temperature:g}."
-            if asks and self._run.domain_name != "economy"
+            if asks and "quarters" not in self._run.show.pictures
             else f"What rules leave open is decided by: {self._run.manifest.oracle}."
         )
         yield "adaptation and objectives", questions

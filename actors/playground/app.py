@@ -24,6 +24,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from actors.core.errors import ActorError, RunDirectoryError
+from actors.core.files import write_file
 from actors.factory.domains import own_code, show_of
 from actors.factory.own_code import refuse_unknown
 from actors.playground.controls import Controls, differences
@@ -179,7 +180,7 @@ class PlaySite(Site):
         directory = next(path for path in paths if not path.exists())
         directory.mkdir(parents=True)
         RunDirectory(directory).write_config(base)
-        (directory / "experiment.yaml").write_text(text)
+        write_file(directory / "experiment.yaml", text.encode())
         return {"path": str(directory / "experiment.yaml")}
 
     def leave(self, asked: Any) -> Any:

@@ -10,8 +10,7 @@ import numpy as np
 from actors.store.record import Record, tick_of_rows
 from actors.store.segments import TableRows
 from prism.columns import Ints, places_among
-from prism.events import MADE
-from prism.social.posts.post import NUMBER_BITS
+from prism.events import MADE, NUMBER_BITS
 
 COLUMNS: Final = ("agent", "what", "post", "parent")
 """The columns of the table of posts that are read."""

@@ -17,7 +17,7 @@ from actors.store.run import Recorded, names_of
 from actors.tables.database import QUERY, Tables, with_texts
 from actors.tables.relations import quoted, zoned
 from actors.tables.schema import chosen_tables
-from prism.social.posts.post import NUMBER_BITS
+from prism.events import NUMBER_BITS
 from prism.tables import Kind
 
 LIBRARIES: Final = ("pandas", "polars", "arrow")

@@ -19,6 +19,7 @@ from prism.columns import Ints
 from prism.config import Config
 from prism.config.interventions import check_agents, check_posts, placed_agents
 from prism.divergence import Reference
+from prism.events import NUMBER_BITS
 from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
 from prism.no_effect import NoEffect
@@ -33,7 +34,7 @@ from prism.social.people.people import People
 from prism.social.people.people_lists import rows_of
 from prism.social.people.persona import Persona
 from prism.social.people.population import Population
-from prism.social.posts.post import NUMBER_BITS, PostView
+from prism.social.posts.post import PostView
 from prism.social.posts.post_file import post_lines
 from prism.social.ready import make_ready
 from prism.social.shard import SocialShard

@@ -19,7 +19,7 @@ from prism.config.attributes import Value
 from prism.config.interventions import PublishConfig
 from prism.config.model import RelevanceConfig
 from prism.errors import PrismError
-from prism.events import FEEDS, LIKES, NOTHING, POSTS, TIES, Happened
+from prism.events import FEEDS, LIKES, NOTHING, NUMBER_BITS, POSTS, TIES, Happened
 from prism.kernel_rng import keys_of
 from prism.kernels import handed_over, python_rows
 from prism.measure import Measure
@@ -30,7 +30,7 @@ from prism.social.kernels import post_kernel, view_kernel
 from prism.social.people.population import Population
 from prism.social.posts.cascade import Cascades
 from prism.social.posts.living import KINDS, LivingPosts, ids_of
-from prism.social.posts.post import NO_POST, NUMBER_BITS, Post, PostKind, PostView, origin_of, write_post
+from prism.social.posts.post import NO_POST, Post, PostKind, PostView, origin_of, write_post
 from prism.social.state import NUMBERS_MAX, RINGS, SocialState
 from prism.social.view_words import PackedTexts, ViewWords
 

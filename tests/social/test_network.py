@@ -15,12 +15,12 @@ import pytest
 from prism.columns import Columns, Ints, Rows
 from prism.config import FeedConfig, RelevanceConfig, SimulationConfig
 from prism.errors import ConfigError, PrismError
-from prism.events import PostEvent, events_in
+from prism.events import NUMBER_BITS, PostEvent, events_in
 from prism.social.domain import SocialDomain
 from prism.social.network import Network
 from prism.social.people.population import Population, build_population
 from prism.social.posts.cascade import CascadeSize
-from prism.social.posts.post import NO_POST, NUMBER_BITS, Post
+from prism.social.posts.post import NO_POST, Post
 from prism.social.state import NUMBERS_MAX
 from prism.social.tables import BASE, END, FIRST
 from prism.social.ties.graph import FollowGraph

@@ -10,13 +10,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from prism.events import NUMBER_BITS
 from prism.kernel_delays import LEAST_DRAW, normal_quantile
 from prism.kernel_rng import U, drawn_bits, mixed_bits, scattered, unit
 from prism.kernels import bring, called, kernel
 from prism.rng import Draw
 from prism.social import tables as col
 from prism.social.kernels.post_kernel import bits_for, follows, has_muted, id_of, part_originals, root_author, row_of
-from prism.social.posts.post import NUMBER_BITS
 
 _POOL, _PART = int(Draw.FEED_POOL), int(Draw.FEED_PART)
 _SHARE, _RESPONSE, _SPEED = int(Draw.FEED_SHARE), int(Draw.RESPONSE), int(Draw.SPEED)

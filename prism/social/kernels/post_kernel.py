@@ -7,11 +7,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from prism.events import NUMBER_BITS
 from prism.kernel_rng import U, below, mixed_bits, normal, unit
 from prism.kernels import address_of, bring, called, kernel
 from prism.rng import Draw
 from prism.social import tables as col
-from prism.social.posts.post import AUTHORS_MAX, EXPOSURE_TICKS, NO_POST, NUMBER_BITS, OUTSIDE_BIT
+from prism.social.posts.post import AUTHORS_MAX, EXPOSURE_TICKS, NO_POST, OUTSIDE_BIT
 
 _APPEAL, _TOPIC, _OFFERED = int(Draw.APPEAL), int(Draw.TOPIC), int(Draw.OFFERED)
 _PUBLISHES, _QUALITY = int(Draw.PUBLISHES), int(Draw.QUALITY)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.columns import Column, Columns, Ints, looked_up, pack, pack_fields, pack_items, records_in
+from prism.events import NUMBER_BITS
 from prism.social import tables as col
-from prism.social.posts.post import NO_POST, NUMBER_BITS, Post, PostKind
+from prism.social.posts.post import NO_POST, Post, PostKind
 from prism.social.state import SocialState
 
 KINDS: Final = (PostKind.ORIGINAL, PostKind.REPLY, PostKind.RESHARE)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from prism.config.attributes import Value
+from prism.events import NUMBER_BITS
 from prism.quoting import quoted
 from prism.rng import Draw, integer, uniform
 from prism.wording import Ticks, ago, counted
@@ -17,9 +18,6 @@ EXPOSURE_TICKS: Final = 1 << 31
 
 OUTSIDE_BIT: Final = 8
 """Marks the origin of a post that an intervention publishes, in the four bits above the author's number."""
-
-NUMBER_BITS: Final = 24
-"""Bits of a post's id for its number among its author's posts."""
 
 AUTHORS_MAX: Final = 1 << 29
 """The limit of authors: ids stay below 2**53, which every reader of JSON and every table keeps exactly."""
