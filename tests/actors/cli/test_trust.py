@@ -90,6 +90,7 @@ ASKS_FIRST = {
     "explain a post": ("explain", "RUN", "--post", "1"),
     "cause": ("cause", "RUN", "--of", "activations"),
     "ask": ("ask", "RUN", "--questions", "questions.yaml", "--out", "OUT"),
+    "audit": ("audit", "RUN", "--calls", "1"),
 }
 LOOKS = {
     "report": ("report", "RUN", "--out", "OUT"),
@@ -114,8 +115,8 @@ FAIL = {
     ("validate-world", "domain"),
 }
 """Those that have nothing to show."""
-OTHERS = {"init", "experiment", "replicate", "calibrate", "testing", "view", "unpack"}
-"""Commands that take no run, and `view` and `unpack`, which have tests of their own."""
+OTHERS = {"init", "experiment", "replicate", "calibrate", "testing", "view", "play", "unpack"}
+"""Commands that take no run; servers, which let nobody's code run; and `unpack`, which has tests of its own."""
 
 
 DRIVER = f"""
