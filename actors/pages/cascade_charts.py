@@ -182,7 +182,7 @@ def tree_charts(
         of: the end of the titles, if there are several runs.
     """
     largest = [run.course.posts.tree(post.post) for post, _ in run.course.posts.largest(DRAWN)]
-    likes = run.course.likes_of(np.array([each.post for posts in largest for each in posts], np.int64))
+    likes = run.course.likes
     return [
         tree_chart(posts, run.config, f"{title}{of}", partial(name_of, people), likes, causes.get(posts[0].post))
         for title, posts in zip(ORDINALS, largest, strict=False)

@@ -17,7 +17,7 @@ from actors.store.segments import TableRows
 from actors.store.states import States
 from prism.agents import DECIDED, FALLBACKS, MOVED, STALE
 from prism.agents.waves import Kind
-from prism.columns import Ints, distinct, places_among
+from prism.columns import Ints, distinct
 from prism.rows import Heap
 from prism.statechart.outline import Activity
 
@@ -181,10 +181,11 @@ class Course:
     def posts(self) -> Posts:
         return NO_POSTS.followed_by(self._rows["posts"])
 
-    def likes_of(self, posts: Ints) -> Counter[int]:
-        """Return `{post: its likes}` of some posts."""
-        liked, asked = np.concatenate(self._of("likes", "post")), np.sort(posts)
-        return Counter(liked[places_among(asked, liked) >= 0].tolist())
+    @cached_property
+    def likes(self) -> Counter[int]:
+        """`{post: its likes}`."""
+        posts, likes = np.unique(np.concatenate(self._of("likes", "post")), return_counts=True)
+        return Counter(dict(zip(posts.tolist(), likes.tolist(), strict=True)))
 
     @property
     def likers(self) -> Ints:

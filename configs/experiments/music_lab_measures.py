@@ -31,7 +31,6 @@ def quality_and_success(path: Path) -> float:
 def _shares(path: Path) -> NDArray[np.float64]:
     """Return each song's share of the downloads. The only posts are the songs, in the order of their merit."""
     course = read_course(path, "posts", "likes")
-    likes = course.likes_of(course.posts.ids)
-    found = np.array([likes[song] for song in course.posts.ids.tolist()], dtype=np.float64)
+    found = np.array([course.likes[song] for song in course.posts.ids.tolist()], dtype=np.float64)
     shares: NDArray[np.float64] = found / found.sum()
     return shares

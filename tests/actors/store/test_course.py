@@ -37,7 +37,7 @@ def test_what_is_counted_in_columns_is_what_messages_say_one_by_one(changed_run:
         assert [(each.post, each.tick, each.author, each.kind, each.parent) for each in posts] == [
             (each.post, each.tick, each.agent, each.kind, each.parent) for each in made
         ]
-        assert course.likes_of(course.posts.ids) == Counter(each.post for each in events if each.kind == "like")
+        assert course.likes == Counter(each.post for each in events if each.kind == "like")
         assert course.activity_ticks.tolist() == [each.tick for each in events]
         roots, reached = dict[int, int](), dict[int, set[int]]()
         for event in made:

@@ -44,8 +44,7 @@ def measures(name: str) -> ModuleType:
 def test_each_listener_comes_once_and_success_is_measured_by_shares_of_downloads(tmp_path: Path) -> None:
     market = small("music-lab", "ranked", tmp_path / "market", people=60, rounds=20)
     course = read_course(market, "posts", "likes")
-    likes = course.likes_of(course.posts.ids)
-    downloads = np.sort([likes[song] for song in course.posts.ids.tolist()])
+    downloads = np.sort([course.likes[song] for song in course.posts.ids.tolist()])
     assert len(downloads) == 48
     assert downloads.sum() == read_result(market).measure("likes") > 20
     assert max(Counter(Record(market).table("likes")["agent"].tolist()).values()) <= 7
