@@ -176,12 +176,12 @@ class Network:
         if len(events):
             t.counts.posts[col.EVENTS], self.taken = 0, int(t.counts.posts[col.END])
             if self.reshares_received is not None:  # each counts for the author of the post reshared
-                shared = events[events[:, col.WHAT] == col.RESHARE, col.ABOVE]
+                shared = events["above"][events["what"] == col.RESHARE]
                 np.add.at(self.reshares_received, shared >> NUMBER_BITS, 1)
-            for who, what, other, *_ in events[events[:, col.WHAT] > col.FEED].tolist():
+            for who, what, other, *_ in events[events["what"] > col.FEED].tolist():
                 self.pending.append((who, other, what))
             if texts:
-                authors = events[np.isin(events[:, col.WHAT], MADE), col.WHO].tolist()
+                authors = events["who"][np.isin(events["what"], MADE)].tolist()
                 self.state.texts |= {taken + place: texts.pop(who) for place, who in enumerate(authors) if who in texts}
             if self.is_written:
                 rows = self.rows_of(events, taken)
@@ -189,33 +189,32 @@ class Network:
             self.happened.append(rows)
         return rows
 
-    def rows_of(self, events: Ints, taken: int) -> dict[str, tuple[Values, ...]]:
+    def rows_of(self, events: NDArray[Any], taken: int) -> dict[str, tuple[Values, ...]]:
         """Return what took place as rows of the tables of feeds.
 
         Args:
             events: as kernels note them; taken: the number of the first post that they have made.
         """
         found: dict[str, tuple[Values, ...]] = {}
-        what, t = events[:, col.WHAT], self.state.t
+        what, t = events["what"], self.state.t
         made = events[(what == col.PUBLISH) | (what == col.REPLY) | (what == col.RESHARE)]
         if len(made):
             # Posts are numbered in the order of their events.
             first = taken - int(t.counts.posts[col.BASE])
-            is_original = made[:, col.WHAT] == col.PUBLISH
+            is_original = made["what"] == col.PUBLISH
             given = np.where(is_original, t.details["given"][first : first + len(made)], 0)
             self.words.learn(self.state.topics)
-            topics, codes = self.words.topics, np.where(is_original, made[:, col.ABOUT], -1).tolist()
+            topics, codes = self.words.topics, np.where(is_original, made["about"], -1).tolist()
             about = Heap.of([topics[code] if code >= 0 else NOTHING for code in codes])
-            of_kind = _PLACES[made[:, col.WHAT]]
-            found[POSTS.name] = (made[:, col.WHO], of_kind, made[:, col.POST], made[:, col.ABOVE], about, given)
+            of_kind = _PLACES[made["what"]]
+            found[POSTS.name] = (made["who"], of_kind, made["post"], made["above"], about, given)
         liked = events[what == col.LIKE]
         if len(liked):
-            found[LIKES.name] = liked[:, col.WHO], liked[:, col.POST]
+            found[LIKES.name] = liked["who"], liked["post"]
         tied = events[what > col.FEED]
         if len(tied):
-            of_kind = tied[:, col.WHAT] - col.FOLLOW
-            found[TIES.name] = tied[:, col.WHO], of_kind, tied[:, col.POST], tied[:, col.ABOVE]
-        readers = events[what == col.FEED, col.WHO]
+            found[TIES.name] = tied["who"], tied["what"] - col.FOLLOW, tied["post"], tied["above"]
+        readers = events["who"][what == col.FEED]
         if len(readers):
             found[FEEDS.name] = self._feeds(readers)
         return found

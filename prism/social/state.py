@@ -403,7 +403,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
         weights=np.zeros((1, 5)),
         kind_of=np.zeros(1, dtype=np.int32),
         counts=counts,
-        events=np.zeros((16, col.EVENT_COLUMNS), dtype=np.int64),
+        events=np.zeros(16, dtype=col.EVENT_FIELDS),
         room=room,
     )
 

@@ -123,7 +123,7 @@ class Stretches:
         events = network.state.t.events[: int(posts[col.EVENTS])]
         posts[col.EVENTS] = 0
         tables: dict[str, tuple[Sequence[Values], list[list[int]]]] = {}
-        what, happened = events[:, col.WHAT], network.rows_of(events, taken)
+        what, happened = events["what"], network.rows_of(events, taken)
         for name, is_of in ((POSTS.name, (what > col.LIKE) & (what < col.FEED)), (LIKES.name, what == col.LIKE)):
             if name in happened:
                 tables[name] = happened[name], np.append(0, is_of.cumsum())[log.events[:done]].tolist()

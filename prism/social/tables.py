@@ -115,13 +115,16 @@ VIEW_FIELDS: Final = np.dtype(
 )
 """What somebody sees of the post in view."""
 
-# The columns of `events`
-WHO: Final = 0
-WHAT: Final = 1  # a number of an effect, or FEED
-POST: Final = 2  # the id of the post
-ABOVE: Final = 3  # the id of the post that it answers or reshares
-ABOUT: Final = 4  # the code of its topics
-EVENT_COLUMNS: Final = 5
+EVENT_FIELDS: Final = np.dtype(
+    [
+        ("who", "i4"),
+        ("what", "i4"),  # a number of an effect, or FEED
+        ("post", "i8"),  # the id of the post
+        ("above", "i8"),  # the id of the post that it answers or reshares
+        ("about", "i8"),  # the code of its topics
+    ]
+)
+"""What somebody has done, or been shown."""
 
 # The numbers of effects, which are those of pending actions; 0 is none
 LIKE: Final = 1
@@ -432,7 +435,7 @@ class Tables(NamedTuple):
     weights: NDArray[np.float64]
     kind_of: NDArray[np.int32]
     counts: Counts
-    events: Ints
+    events: NDArray[Any]
     room: Room
 
 

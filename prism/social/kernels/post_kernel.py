@@ -403,7 +403,7 @@ def send(t: Any, post: Any) -> None:
 def note(t: Any, who: Any, what: Any, post: Any, above: Any, about: Any) -> None:
     event = t.events[t.counts.posts[col.EVENTS]]
     t.counts.posts[col.EVENTS] += 1
-    event[col.WHO], event[col.WHAT], event[col.POST], event[col.ABOVE], event[col.ABOUT] = who, what, post, above, about
+    event.who, event.what, event.post, event.above, event.about = who, what, post, above, about
 
 
 @kernel
