@@ -45,8 +45,9 @@ def play(
     An address that others can reach demands a token: that in PRISM_VIEW_TOKEN, or a random one, which is printed.
     """
     from actors.playground.place import begun  # noqa: PLC0415
+    from actors.runs.signals import ended_by_signals  # noqa: PLC0415
 
-    with begun() as place:  # first: its processes make themselves ready while the rest is imported
+    with ended_by_signals(), begun() as place:  # first: its processes make themselves ready while the rest is imported
         from actors.factory.config_file import read_config  # noqa: PLC0415
         from actors.playground.app import PlaySite  # noqa: PLC0415
         from actors.view.server import serve  # noqa: PLC0415

@@ -26,10 +26,11 @@ from starlette.routing import Route
 from actors.core.errors import ActorError, RunDirectoryError
 from actors.core.files import write_file
 from actors.factory.domains import own_code, show_of
+from actors.factory.input_files import kept_inputs, place_of
 from actors.factory.own_code import refuse_unknown
 from actors.playground.controls import Controls, differences
 from actors.playground.session import FANS, SEEDS, Session
-from actors.playground.world import SIZES, limit_memory, play, states_of
+from actors.playground.world import SIZES, begin, play, states_of
 from actors.runs.directory import RunDirectory
 from actors.studies.experiments.processes import Pool
 from actors.view.app import STATIC, ProblemError, Site
@@ -55,8 +56,7 @@ def playable(config: Config) -> tuple[Config, str]:
     if oracle.backend == "choice":
         return config, ""
     if oracle.tape == "replay":
-        told = f"Recorded answers of {model} decide; a choice without one takes the first option, and counts."
-        return replace(config, oracle=replace(oracle, max_fallback_share=None)), told
+        return config, f"Recorded answers of {model} decide, and the embedded choice where there is none."
     plain = replace(config, oracle=OracleConfig(choice=oracle.choice))
     return plain, f"The embedded choice decides here: {model} is not asked while playing."
 
@@ -87,7 +87,8 @@ class PlaySite(Site):
         self.kept: Path | None = None
         """The run that was kept last."""
         self._name = name
-        self._beside = Pool(2, limit_memory)
+        self._begin = partial(begin, {each: place_of(each).absolute() for each in kept_inputs(config)})
+        self._beside = Pool(2, self._begin)
         self._sessions: dict[str, Session] = {}
         self._guard, self._closed = Lock(), Event()
         self._ready: Session | None = self._new_session()
@@ -202,7 +203,7 @@ class PlaySite(Site):
         return _json(found)
 
     def _new_session(self) -> Session:
-        return Session(self.controls, self._runs, token_hex(8), self._beside)
+        return Session(self.controls, self._runs, token_hex(8), self._beside, self._begin)
 
     def _session(self, asked: Any) -> Session:
         session = self._sessions.get(str(asked["page"]))

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from actors.core.machine import processors
 from actors.playground.controls import Changes, Controls
 from actors.playground.words import changed_in_words, fan_in_words
-from actors.playground.world import Played, limit_memory, play
+from actors.playground.world import Played, play
 from actors.studies.experiments.processes import Pool
 from prism.config import Config
 from prism.errors import ConfigError
@@ -53,13 +53,16 @@ class Session:
     Args:
         place: the directory of its runs, whose names begin with `name`.
         beside: makes the runs of pins, which no move ends.
+        begin: called first in each process.
     """
 
-    def __init__(self, controls: Controls, place: Path, name: str, beside: Pool) -> None:
+    def __init__(  # each thing that a page needs once
+        self, controls: Controls, place: Path, name: str, beside: Pool, begin: Callable[[], None]
+    ) -> None:
         self.name = name
         self.seen = monotonic()
         """When the page last asked."""
-        self._controls, self._place, self._beside = controls, place, beside
+        self._controls, self._place, self._beside, self._begin_process = controls, place, beside, begin
         self._lock, self._numbers = Lock(), count(1)
         self._pool: Pool | None = None
         self._ending: Thread | None = None
@@ -90,7 +93,7 @@ class Session:
             self._move += 1
             self._gesture, self._now = gesture, {}
             self._events = [each for each in self._events if each.kind == "pin"]
-            self._pool = pool = Pool(max(1, processors()), limit_memory)
+            self._pool = pool = Pool(processors(), self._begin_process)
             move, path = self._move, self._place / f"{self.name}-{self._move}"
             self._runs.append(path)
             while len(self._runs) > SHOWN_MAX:

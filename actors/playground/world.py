@@ -10,7 +10,7 @@ import gc
 import os
 import resource
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
@@ -21,7 +21,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from actors.core.errors import ActorError, NoMeasureError
-from actors.factory.domains import chart_of, is_own, show_of
+from actors.explain.what_if import Substitute
+from actors.factory.domains import build_domain, chart_of, is_own, show_of
+from actors.factory.input_files import note_files
+from actors.factory.oracle_backends import tape_path
 from actors.playground.place import VARIABLE
 from actors.results.api import run
 from actors.store.followed import Followed
@@ -29,8 +32,9 @@ from actors.store.manifest import CONFIG
 from actors.store.rounds import growth_in_rounds, numbers_of
 from actors.store.run import read_resolved
 from prism.answers import words_of
-from prism.config import Config, MetricsConfig
+from prism.config import Config, MetricsConfig, OracleConfig
 from prism.errors import PrismError
+from prism.llm import Tape, TapedModel
 from prism.social.ready import make_ready
 from prism.statechart import outline
 
@@ -93,8 +97,15 @@ def play(config: Config, directory: Path, *, is_shown: bool = True, is_kept: boo
     `is_shown`: whether its files stay, and its states over time are drawn.
     """
     try:
-        result = run(quick(config, is_kept=is_kept), out=directory)
+        oracle = None if is_kept or config.oracle.tape != "replay" else _taped(config)
+        plain = config if oracle is None else replace(config, oracle=OracleConfig(choice=config.oracle.choice))
+        result = run(quick(plain, is_kept=is_kept), out=directory, oracle=oracle)
         show, summary = show_of(config), result.summary
+        by = (
+            []
+            if oracle is None
+            else [f"Recorded answers: {oracle.taped:,}; by the embedded choice: {oracle.computed:,}."]
+        )
         totals = {each.column for each in show.numbers if each.is_total}
         rounds = {
             name: growth_in_rounds(result.rounds, name)[1] if name in totals else result.rounds[name]
@@ -109,7 +120,7 @@ def play(config: Config, directory: Path, *, is_shown: bool = True, is_kept: boo
             digest=summary.digest,
             seconds=summary.wall_s,
             agents=summary.agents,
-            words=summary.in_words,
+            words=[*by, *summary.in_words],
             remarks=summary.remarks,
             measures=[*_measures(result, show, rounds)],
             rounds=rounds,
@@ -123,6 +134,15 @@ def play(config: Config, directory: Path, *, is_shown: bool = True, is_kept: boo
     finally:
         if not is_shown:
             shutil.rmtree(directory, ignore_errors=True)
+
+
+def _taped(config: Config) -> Substitute:
+    """Return an oracle that answers from the tape; a question that is not on it goes to the embedded choice."""
+    domain, tape = build_domain(config).domain, Tape(tape_path(config, None), "replay")
+    taped = domain.oracle(TapedModel(None, tape, "replay"))
+    oracle = Substitute(0, domain.oracle(), taped, None, {})
+    oracle.source = taped.source
+    return oracle
 
 
 def _measures(result: Any, show: Any, rounds: dict[str, list[float]]) -> Iterator[Measured]:
@@ -155,8 +175,12 @@ def _by_round(followed: Followed, config: Config) -> dict[str, list[float]]:
     return {name: means[:, place].round(2).tolist() for place, name in names.items() if place and means[:, place].any()}
 
 
-def limit_memory() -> None:
-    """Limit the memory of this process: a page may ask for more ties than any machine holds."""
+def begin(kept: Mapping[str, Path]) -> None:
+    """Limit the memory of this process: a page may ask for more ties than any machine holds.
+
+    `kept`: `{input file that a run has kept, as its configuration names it: its place}`.
+    """
+    note_files(kept)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX_BYTES, MEMORY_MAX_BYTES))
 
 
@@ -172,6 +196,8 @@ def make_ready_in(place: Path) -> None:
         people = replace(config.population, size=min(config.population.size, READY_PEOPLE))
         first = replace(config.simulation, ticks=ticks)
         play(replace(config, simulation=first, population=people, interventions=()), place / "first", is_shown=False)
+    if not (place / CONFIG).exists():  # the command has ended meanwhile
+        shutil.rmtree(place, ignore_errors=True)
     gc.collect()
     gc.freeze()
 
