@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from prism.columns import Floats, Ints
-from prism.divergence import ComparedChoices, Distance, Ratio, Reference, jensen_shannon
 from prism.experiment import Design, Hypothesis, compared, described, effects_on
 from prism.experiment.design import Range
 from prism.experiment.sampling import sampled_conditions, unit_points
@@ -147,37 +146,6 @@ def designs() -> Iterator[Case]:
             return next((each.low, each.high) for each in found if each.factor == "x.x1" and each.kind == name)
 
         yield Case(f"{kind}, {name}, {len(plane)} points, {seeds} seeds", truth, made)
-
-
-def divergences() -> Iterator[Case]:
-    """Yield the intervals of the distance between an oracle and the embedded choice, in bits and by a ratio."""
-    options = ("scroll_on", "like", "reshare", "reply")
-    embedded = (0.90, 0.06, 0.025, 0.015)
-    for name, oracle in (
-        ("a tenth engage, the oracle 4%", (0.96, 0.03, 0.005, 0.005)),
-        ("as the embedded", embedded),
-    ):
-        for questions, is_ratio in product((100, 300, 3000), (False, True)):
-
-            def made(
-                random: np.random.Generator,
-                oracle: tuple[float, ...] = oracle,
-                questions: int = questions,
-                is_ratio: bool = is_ratio,
-            ) -> Ends:
-                counted = ComparedChoices()
-                for agent, chosen in enumerate(random.choice(4, p=oracle, size=questions)):
-                    named = (agent, int(random.integers(1 << 30)), "decides")
-                    reference = Reference(0.5, embedded)
-                    counted.add(
-                        named, "evaluating", options, chosen=options[chosen], ruled=options[0], reference=reference
-                    )
-                found = counted.divergences()[0]
-                told: Distance | Ratio = found.ratios["embedded"]["like"] if is_ratio else found.against["embedded"]
-                return told.low, told.high
-
-            truth = oracle[1] / embedded[1] if is_ratio else jensen_shannon(oracle, embedded)
-            yield Case(f"{'ratio of likes' if is_ratio else 'bits'}, {name}, {questions:,} questions", truth, made)
 
 
 class Cascades(NamedTuple):
@@ -324,7 +292,6 @@ PARTS = {
     "means": means,
     "effects": effects,
     "designs": designs,
-    "divergences": divergences,
     "scorecards": scorecards,
     "originals": originals,
     "others": others,

@@ -96,7 +96,6 @@ class Draw(IntEnum):
     SERVER_SPELL = 1006
     BOOTSTRAP_GROUP = 1007
     BOOTSTRAP = 1008
-    SHADOW = 1009
     AUDIT = 1010
     SURVEY = 1011
     SURVEY_NORMAL = 1012
@@ -105,7 +104,7 @@ class Draw(IntEnum):
     OPTION_ORDER = 1015
     AUDIT_SAMPLE = 1016
     AUDIT_ORDER = 1017
-    AUDIT_PARTNER = 1018
+    AUDIT_RULE = 1018
 
 
 def uniform(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> float:

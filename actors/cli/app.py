@@ -46,7 +46,6 @@ SECTIONS = {
         "calibrate": "Fit settings to data, and say what the fit is worth.",
         "validate-world": "Compare runs with figures of the real world.",
         "audit": "Ask a study's recorded questions again in other ways, and tell whether its claims survive.",
-        "shadow": "Ask an oracle about turns that rules settled, and compare the two.",
         "ask": "Put a questionnaire to people of a run, as they were at a moment of it.",
     },
     "Care": {

@@ -18,8 +18,7 @@ from actors.plots.rows import Row, rows
 from actors.plots.theme import TEXT
 from actors.results.run_record import RunGroup, RunRecord
 from prism.agents import DECIDED
-from prism.divergence import EMBEDDED, RULE
-from prism.palette import BLUE, SOURCES, VERMILION
+from prism.palette import BLUE, SOURCES
 from prism.sharing.summary import SharingSummary
 
 _SOURCE_WORDS = {
@@ -39,17 +38,16 @@ _METHOD_WORDS = {
 }
 WIDE = 100.0
 """The ratio of the longest latency to the shortest from which the axis is logarithmic."""
-_AGAINST = {EMBEDDED: "the embedded choice", RULE: "the rules"}
 
 
 def decision_charts(groups: Sequence[RunGroup]) -> list[Chart]:
-    """Return the charts of decisions, of calls to a model, and of what `prism shadow` has found."""
+    """Return the charts of decisions, of and calls to a model."""
     asked = [group for group in groups if any(run.oracle is not None for run in group.runs)]
     charts = [_sources(groups)] if any(group.first.course.sources for group in groups) else []
     if any(run.oracle is not None and run.oracle.latencies_s for group in asked for run in group.runs):
         charts.append(_latency(asked))
     charts += [_outcomes(asked)] if asked else []
-    return [*charts, *_shadow(groups)]
+    return charts
 
 
 def _of(group: RunGroup) -> str:
@@ -141,26 +139,6 @@ def fallback_table(runs: Sequence[RunRecord]) -> Table | None:
 
 def _fallbacks(run: RunRecord) -> Mapping[str, int]:
     return run.summary.fallbacks_by_reason if run.summary is not None else run.course.fallbacks
-
-
-def _shadow(groups: Sequence[RunGroup]) -> list[Chart]:
-    """Return the distances of the oracle from rules that `prism shadow` has found, with 95% intervals."""
-    bars, cells, asked = [], [], ""
-    for group in groups:
-        for each in () if group.first.shadow is None else group.first.shadow.divergence:
-            for against, distance in each.against.items() if each.questions else ():
-                asked = asked or ("" if group.first.shadow is None else group.first.shadow.oracle)
-                words = f"{each.trigger} ({each.state}){_of(group)}"
-                color = VERMILION if against == EMBEDDED else BLUE
-                bars.append(Row(f"{words} from {_AGAINST[against]}", distance.bits, distance.low, distance.high, color))
-                bits = (f"{value:.4f}" for value in (distance.bits, distance.low, distance.high))
-                cells.append((words, _AGAINST[against], *bits, count(each.questions)))
-    if not cells:
-        return []
-    reading = f"0 bits are the same choices, 1 bit has none in common. `prism shadow` has asked: {asked}."
-    table = Table(("trigger", "distance from", "bits", "95% from", "to", "questions"), cells, frozenset({0, 1}))
-    title = "How far the oracle is from rules, on turns that they settled"
-    return [chart_of(rows(bars, "bits", title, reading), table)]
 
 
 def feed_table(groups: Sequence[RunGroup]) -> Table | None:

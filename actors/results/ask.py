@@ -27,7 +27,7 @@ from actors.factory.file_kinds import QUESTIONNAIRE, telling_kind
 from actors.factory.oracle_backends import TAPE, open_oracle
 from actors.oracle.call import Answer
 from actors.oracle.single_calls import SingleCalls
-from actors.runs.shadow import refuse_other_settings
+from actors.runs.compatibility import refuse_other_settings
 from actors.store.manifest import CONFIG, read_manifest
 from actors.store.run import read_resolved
 from actors.tables.export import refuse_inside

@@ -23,7 +23,6 @@ from actors.store.answers import logged_in
 from actors.store.course import point_ticks, read_course
 from actors.store.listing import RunStatus, list_run
 from actors.store.run import Recorded
-from actors.store.shadow import read_shadow
 from prism.answers import setting_in_words
 from prism.config import Config
 from prism.config.attributes import Value
@@ -113,8 +112,6 @@ class RunRecord(Recorded):
         self.rounds = self.rounds_until(self.course.ticks)
         self.oracle = _oracle(path)
         """The traces of calls to a model; None without any."""
-        self.shadow = read_shadow(path, listed.digest)
-        """The findings of `prism shadow`; None if it was not run."""
         self.audience: Audience | str | None = None
         """The people of a social run; the reason, if they cannot be read again; None before `read_people`."""
         self.attributes: tuple[AttributeCourse, ...] = ()

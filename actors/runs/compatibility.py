@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -136,3 +136,21 @@ def _listed(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _listed(inner) for key, inner in value.items()}
     return [_listed(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+ASKED = ("oracle.", "llm.")
+"""The settings that say which oracle is asked, and how."""
+
+
+def refuse_other_settings(path: Path, overrides: Sequence[str], own: Mapping[str, str], why: str) -> None:
+    """Refuse settings that are not about the oracle which is asked about a recorded run.
+
+    Args:
+        own: `{setting of an oracle that the command makes: the reason}`; why: the reason for settings of the run.
+
+    Raises:
+        RunDirectoryError: naming the first of them.
+    """
+    for key in (override.partition("=")[0].strip() for override in overrides):
+        if not key.startswith(ASKED) or key in own:
+            raise RunDirectoryError(f"{path}: {key} cannot be set here: {own.get(key, why)}")

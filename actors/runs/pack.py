@@ -59,7 +59,7 @@ CELLS: Final = "cells"
 
 OF_A_RUN = (
     *(CONFIG, "config-until-*.yaml", MANIFEST, JOURNAL, "journal-*.seg", "checkpoint-*.bin", "oracle.log"),
-    *("rounds.csv", "summary.json", "tape.sqlite", "tape.sqlite-wal", "shadow.json", "shadow.sqlite", "causes/*.json"),
+    *("rounds.csv", "summary.json", "tape.sqlite", "tape.sqlite-wal", "causes/*.json", "audit/*"),
 )
 """The files of a run that are packed, besides its inputs."""
 OF_A_STUDY = (

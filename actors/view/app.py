@@ -176,9 +176,7 @@ class Site:
 
     def _version(self, run: ViewedRun) -> str:
         """Return a text that changes when there is more to draw of a run."""
-        kept = (
-            run.path / name for name in ("journal.prism", "summary.json", "causes", "audit/audit.json", "shadow.json")
-        )
+        kept = (run.path / name for name in ("journal.prism", "summary.json", "causes", "audit/audit.json"))
         return " ".join(str(path.stat().st_mtime_ns) if path.exists() else "-" for path in kept)
 
     def moment(self, request: Request) -> Sequence[Node]:

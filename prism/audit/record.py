@@ -34,6 +34,8 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     claims: tuple[Claim, ...] = ()
     futures: int = 0
     known: Known | None = None
+    # what the model would do on turns that rules settled; `before` is what they did; None without such turns
+    ruled: Shift | None = None
     exchange: Exchange | None = None
     variety: Variety | None = None
     deciders: tuple[Decider, ...] = ()

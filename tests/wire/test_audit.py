@@ -88,7 +88,7 @@ def test_a_persona_format_that_decides_is_named_and_each_answer_is_paid_once(
     assert after == before
     calls = len(server.calls)
     assert command("audit", "run", "--calls", "300", "--draws", "0", "--about", "ranking of feeds").code == 0
-    assert len(server.calls) - calls <= 2 * (len(WAYS) + 2)  # the checks of the server
+    assert len(server.calls) - calls <= 2 * (len(WAYS) + 3)  # the checks of the server
     assert found(run)["shifts"] == audit["shifts"]
     # The pages show it.
     assert command("report", "run", "--out", "report.html").code == 0

@@ -14,6 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from actors.core.errors import ungrouped
+from actors.core.messages import name_of_question
 from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
 from actors.oracle.call import Answer
@@ -32,6 +33,7 @@ from prism.statechart import Judgement, Oracle
 
 AGAIN: Final = "again"
 EXCHANGED: Final = "exchanged"
+RULED: Final = "rules"
 Change = Callable[[ChoicePrompt], ChoicePrompt]
 
 
@@ -158,24 +160,18 @@ class Asker:
         tape = str(self._place / f"{way}.sqlite")
         return replace(config, oracle=replace(config.oracle.unshared, tape="record", tape_path=tape))
 
-    async def answers(
-        self, way: Way, exchanged: Mapping[int, Asking] | None = None, on_answer: Callable[[], None] = lambda: None
-    ) -> Answers:
-        """Ask the sample in one way.
-
-        Args:
-            exchanged: `{question: the one whose context it gets instead}`; None for none.
+    async def answers(self, way: Way, asked: Mapping[int, Asking]) -> Answers:
+        """Ask questions, by their numbers, in one way.
 
         Raises:
             OracleUnavailableError: the model cannot be asked, or stayed away.
         """
-        study, options = self._study, self._study.options
+        options = self._study.options
         found: dict[int, Floats] = {}
         orders: dict[int, tuple[int, ...]] = {}
         missing, oracle, calls = Counter[str](), "", 0
-        for cell in dict.fromkeys(study.askings[row].cell for row in study.sample.tolist()):
-            rows = [row for row in study.sample.tolist() if study.askings[row].cell == cell]
-            rows = [row for row in rows if exchanged is None or row in exchanged]
+        for cell in dict.fromkeys(each.cell for each in asked.values()):
+            own = {row: each for row, each in asked.items() if each.cell == cell}
             config = self.config(cell, way.name, way.overrides)
             domain = build_domain(config).domain
             made: list[Otherwise] = []
@@ -189,14 +185,10 @@ class Asker:
                 async with open_oracle(config, maker, None) as opened, anyio.create_task_group() as tasks:
                     oracle = opened.description
                     single = SingleCalls(opened.oracle, config.oracle, config.llm.prices, tasks, samples=1)
-                    for row in rows:
-                        asking = study.askings[row]
+                    for row, asking in own.items():
                         question = asking.question
-                        if exchanged is not None:
-                            question = replace(question, context=exchanged[row].question.context)
 
                         def note(answer: Answer, row: int = row, question: Question[Any] = question) -> None:
-                            on_answer()
                             if answer.judgement is None:
                                 missing[answer.reason or "no probabilities"] += 1
                                 return
@@ -208,9 +200,8 @@ class Asker:
                         await single.ask(asking.agent, question, note)
                         await anyio.lowlevel.checkpoint()
             calls += sum(made[-1].statistics().calls.values())
-            for row in rows:
-                asked = study.askings[row].question
-                if (order := made[-1].orders.get((asked.agent, asked.tick, asked.trigger))) is not None:
+            for row, asking in own.items():
+                if (order := made[-1].orders.get(name_of_question(asking.question))) is not None:
                     orders[row] = order
         kept = np.array(sorted(found), dtype=np.int64)
         table = np.array([found[row] for row in kept.tolist()]).reshape(len(kept), len(options))

@@ -20,9 +20,9 @@ from actors.factory.input_files import with_prompt
 from actors.factory.oracle_backends import open_oracle
 from actors.oracle.call import Answer
 from actors.oracle.single_calls import SingleCalls
-from actors.runs.shadow import refuse_other_settings
+from actors.runs.compatibility import refuse_other_settings
 from actors.store.listing import list_run
-from actors.studies.audit.asking import AGAIN, EXCHANGED, Answers, Asker, Way, ways_of
+from actors.studies.audit.asking import AGAIN, EXCHANGED, RULED, Answers, Asker, Way, ways_of
 from actors.studies.audit.carried import FixedChoices, MakeOracle, ModelledChoices, Outcomes
 from actors.studies.audit.questions import Asking, Cell, Study
 from actors.studies.audit.record import directory_of
@@ -112,11 +112,11 @@ class Auditing:
         text = with_prompt(run.config)[0].llm.prompt
         self.ways = [each for each in ways_of(run.config, options.other) if each.name != "persona" or "{person" in text]
         most = min(CALLS, 2 * self._study.calls) if options.calls is None else options.calls
-        self._fixed = INFORMANTS + 1 + CHECKS * asked * (len(self.ways) + 2)
-        questions = (most - self._fixed) // (len(self.ways) + 1)
+        self._fixed = INFORMANTS + 1 + CHECKS * asked * (len(self.ways) + 3)
+        questions = int((most - self._fixed) / (len(self.ways) + 1.5))  # and half as many about turns of rules
         self.questions = min(questions, self._study.recorded)
         if self.questions < FEWEST:
-            least = (len(self.ways) + 1) * FEWEST + self._fixed
+            least = (len(self.ways) + 2) * FEWEST + self._fixed
             told = f"--calls {most:,}" if options.calls is not None else f"a study of {self._study.calls:,} calls"
             problem = f"an audit takes {least:,} calls or more, and {told} leaves it {most:,}"
             raise RunDirectoryError(f"{path}: {problem}; set --calls to {least} or more")
@@ -125,7 +125,7 @@ class Auditing:
     @property
     def calls(self) -> int:
         """The calls that it takes at most."""
-        return self.questions * (len(self.ways) + 1) + self._fixed
+        return self.questions * (len(self.ways) + 1) + self.questions // 2 + self._fixed
 
     @property
     def plan(self) -> str:
@@ -145,20 +145,26 @@ class Auditing:
         study, options = self._study, self._options
         seed = study.run(0).config.simulation.seed
         on_progress("replaying the recorded questions")
-        await study.gather(self.questions, seed)
+        await study.gather(self.questions, self.questions // 2, seed)
         recorded, rows = study.in_columns(), study.sample
         asker, answers = Asker(study, directory_of(self.path), options.overrides), dict[str, Answers]()
         for way in self.ways:
             on_progress(f"asking {len(rows):,} questions with another {way.what}")
-            answers[way.name] = await asker.answers(way)
+            answers[way.name] = await asker.answers(way, rows)
         on_progress(f"asking {len(rows):,} questions with what another person saw")
         partners = _partners(study, rows)
-        exchanged = await asker.answers(Way(EXCHANGED, "what was seen"), partners)
+        swapped = {
+            row: rows[row]._replace(question=replace(rows[row].question, context=its.question.context))
+            for row, its in partners.items()
+        }
+        exchanged = await asker.answers(Way(EXCHANGED, "what was seen"), swapped)
+        on_progress(f"asking about {len(study.ruled):,} turns that rules settled")
+        ruled = await asker.answers(Way(RULED, "model in place of the rules"), study.ruled)
         on_progress("asking what is being studied")
         known, plain, extra = await self._informed(asker)
         compared = _Compared(study, recorded, answers[AGAIN])
         shifts = judged([compared.shift(way, answers[way.name], seed) for way in self.ways], options.least)
-        self._notes += _gaps([*answers.values(), exchanged])
+        self._notes += _gaps([*answers.values(), exchanged, ruled])
         model = fitted(recorded)
         outcomes = _Carrying(self, recorded, model, seed, on_progress)
         moved = [(way.what, compared.differences(answers[way.name])) for way in self.ways if way.name != AGAIN]
@@ -170,7 +176,7 @@ class Auditing:
             least=options.least,
             recorded=len(study.askings),
             sampled=len(rows),
-            calls=sum(each.calls for each in (*answers.values(), exchanged)) + extra,
+            calls=sum(each.calls for each in (*answers.values(), exchanged, ruled)) + extra,
             calls_of_study=study.calls,
             fallbacks=study.fallbacks,
             shifts=tuple(shifts),
@@ -178,6 +184,7 @@ class Auditing:
             claims=tuple(claims),
             futures=outcomes.futures,
             known=known,
+            ruled=_against_rules(study, ruled, seed),
             exchange=compared.exchange(exchanged, partners, seed),
             variety=self._variety(recorded, model, seed),
             deciders=tuple(_deciders(study, recorded, plain)),
@@ -188,8 +195,8 @@ class Auditing:
     async def _informed(self, asker: Asker) -> tuple[Known, dict[str, float], int]:
         """Ask what is being studied, and the plain question; return the shares by it, and the calls."""
         study = self._study
-        cell = study.askings[int(study.sample[0])].cell
-        rows = [row for row in study.sample.tolist() if study.askings[row].cell == cell][:INFORMANTS]
+        cell = next(iter(study.sample.values())).cell
+        rows = [row for row, each in study.sample.items() if each.cell == cell][:INFORMANTS]
         config = asker.config(cell, "informed")
         domain = build_domain(config).domain
         oracles: list[Any] = []
@@ -520,11 +527,21 @@ def _cells_of(path: Path, experiment: ExperimentRecord | None) -> tuple[list[Cel
     return [Cell(cell_path(path, each), each.condition, each.seed) for each in order], len(asked)
 
 
-def _partners(study: Study, rows: Ints) -> dict[int, Asking]:
+def _against_rules(study: Study, found: Answers, seed: int) -> Shift | None:
+    """Return how the model would have settled turns that rules settled; None without such turns."""
+    if not len(found.rows):
+        return None
+    askings = [study.ruled[row] for row in found.rows.tolist()]
+    people = np.array([(each.cell << 32) + each.question.agent for each in askings], dtype=np.int64)
+    did = np.eye(len(study.options))[[study.options.index(each.chosen) for each in askings]]
+    asked = Asked(people, study.options, found.probabilities, did[None])
+    return shift_of(RULED, "model in place of the rules", asked, seed=seed)
+
+
+def _partners(study: Study, rows: Mapping[int, Asking]) -> dict[int, Asking]:
     """Return, for each question, another person's, half of all questions away in the order of the embedded choice."""
     kinds: dict[tuple[Any, ...], list[int]] = {}
-    for row in rows.tolist():
-        each = study.askings[row]
+    for row, each in rows.items():
         kinds.setdefault((each.cell, each.question.trigger, each.question.state, each.question.options), []).append(row)
     found = dict[int, Asking]()
     for alike in kinds.values():

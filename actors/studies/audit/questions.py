@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
+from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -14,16 +16,17 @@ from actors.core.errors import RunDirectoryError
 from actors.core.messages import QuestionName, name_of_question
 from actors.explain.retrace import OpenRun, fixed
 from actors.runs.directory import RunDirectory
-from actors.runs.replay import replay
+from actors.runs.replay import replay, triggers_of
 from actors.runtime.simulation import Simulation
 from actors.store.answers import KeptAnswers, answers_in
 from actors.store.messages import messages_of
-from prism.agents import Question, Source
+from prism.agents import Question, Source, Trigger, Update
 from prism.audit import Recorded
 from prism.columns import Ints
 from prism.domain import Domain, said_by
 from prism.expressions import Field
-from prism.rng import Draw, uniforms
+from prism.rng import Draw, uniform, uniforms
+from prism.statechart import question_kinds
 from prism.statechart.behaviour import Reader
 
 ANSWERED: Final = (Source.LLM, Source.ORACLE)
@@ -76,6 +79,59 @@ class Features:
         return (float(np.log(acting / (1.0 - acting))), *read, *self._constants)
 
 
+class _Settled:
+    """Turns that a rule settled, though the oracle is asked about closer cases of them: a random sample of them."""
+
+    def __init__(self, number: int, seed: int) -> None:
+        self._number, self._seed = number, seed
+        self._kept: list[tuple[float, int, Asking]] = []  # a heap, the largest draw first, with its sign changed
+        self._turns: dict[int, list[Trigger[Any]]] = {}
+        """`{agent: its triggers in the tick under way}`, of the agents whose turns may be kept."""
+        self._simulation: Simulation | None = None
+
+    @property
+    def _least(self) -> float:
+        """The draw from which on a turn is not kept."""
+        return 1.0 if len(self._kept) < self._number else -self._kept[0][0]
+
+    def attach(self, simulation: Simulation, place: int) -> None:
+        """Look at a simulation that is about to run: its engine tells of each wave of triggers."""
+
+        def note(triggers: Sequence[Trigger[Any]]) -> None:
+            if self._number and triggers:
+                tick = triggers[0].tick
+                drawn = partial(uniforms, self._seed, tick=tick, draw=Draw.AUDIT_RULE, index=place)
+                for each in triggers_of(triggers, lambda agents: drawn(agents) < self._least):
+                    self._turns.setdefault(each.agent, []).append(each)
+
+        self._simulation, self._options = simulation, question_kinds(simulation.domain.chart)
+        simulation.engine.on_triggers = note
+
+    def take(self, frame: bytes, place: int) -> None:
+        """Keep the noted turns of a tick that a rule settled."""
+        turns, self._turns = self._turns, {}
+        if not turns or self._simulation is None:
+            return
+        domain, waiting = self._simulation.domain, {agent: iter(triggers) for agent, triggers in turns.items()}
+        for answer in messages_of(frame, self._simulation.engine, Update, Question, agents=waiting):
+            trigger = next(waiting[answer.agent])  # an agent answers its triggers in their order, each once
+            if isinstance(answer, Question) or answer.source != Source.RULE:
+                continue
+            name = (answer.from_state, answer.trigger)
+            drawn = uniform(self._seed, answer.agent, answer.tick, Draw.AUDIT_RULE, place)
+            if name not in self._options or drawn >= self._least:
+                continue
+            options = self._options[name]
+            question = Question(answer.tick, answer.agent, answer.trigger, name[0], options, trigger.context)
+            asking = Asking(place, question, answer.to_state, None, (), None, fixed(domain.asker(question)))
+            heappush(self._kept, (-drawn, len(self._kept), asking))
+            if len(self._kept) > self._number:
+                heappop(self._kept)
+
+    def sample(self) -> list[Asking]:
+        return [asking for *_, asking in sorted(self._kept, key=lambda each: -each[0])]
+
+
 class Study:
     """The runs of a study, and the recorded questions of some of them. Opening it reads the answers of all runs.
 
@@ -95,8 +151,10 @@ class Study:
         self.fallbacks = 0
         self.askings: list[Asking] = []
         """Every question with an answer of the model, once `gather` has been called."""
-        self.sample: Ints = np.zeros(0, dtype=np.int64)
-        """The numbers of those that are asked again."""
+        self.sample: dict[int, Asking] = {}
+        """Those that are asked again, by their numbers."""
+        self.ruled: dict[int, Asking] = {}
+        """A sample of turns that rules settled, as questions whose answer is what the rule did."""
 
     def run(self, cell: int) -> OpenRun:
         if cell not in self._opened:
@@ -113,8 +171,12 @@ class Study:
     def features(self, cell: int, domain: Domain) -> Features:
         return Features(domain, self.cells[cell].condition, self.conditions)
 
-    async def gather(self, number: int, seed: int, on_begin: Callable[[Simulation], None] = lambda _: None) -> None:
-        """Replay the runs, and keep every question, with the asking agents of a sample of this size."""
+    async def gather(self, number: int, ruled: int, seed: int) -> None:
+        """Replay the runs, and keep every question, with the asking agents of a sample of this size.
+
+        Args:
+            ruled: how many of the turns that rules settled are kept as well.
+        """
         chances: dict[tuple[int, QuestionName], float] = {}
         for place, known in enumerate(self.known):
             names = [name for name in known.names if (found := known.named(name)) and found.source in ANSWERED]
@@ -123,23 +185,25 @@ class Study:
             drawn = uniforms(seed, agents, ticks, Draw.AUDIT_SAMPLE, place) if names else np.zeros(0)
             chances |= {(place, name): float(unit) for name, unit in zip(names, drawn.tolist(), strict=True)}
         chosen = set(sorted(chances, key=lambda each: (chances[each], each))[:number])
+        settled = _Settled(ruled, seed)
         for place in range(len(self.known)):
-            await self._replayed(place, chances.keys(), chosen, on_begin)
-        self.sample = np.flatnonzero([each.agent is not None for each in self.askings])
+            await self._replayed(place, chances.keys(), chosen, settled)
+        self.sample = {row: each for row, each in enumerate(self.askings) if each.agent is not None}
+        self.ruled = dict(enumerate(settled.sample()))
 
     async def _replayed(
         self,
         place: int,
         wanted: Any,
         chosen: set[tuple[int, QuestionName]],
-        on_begin: Callable[[Simulation], None],
+        settled: _Settled,
     ) -> None:
         known, running = self.known[place], list[Simulation]()
         made: dict[int, Features] = {}
 
         def begin(simulation: Simulation) -> None:
             running.append(simulation)
-            on_begin(simulation)
+            settled.attach(simulation, place)
 
         async def keep(_: int, frame: bytes) -> None:
             simulation = running[-1]
@@ -158,13 +222,16 @@ class Study:
                 state = question.options[0] if decided is None else decided.state
                 self.askings.append(Asking(place, question, state, embedded, found, reference.relevance, kept))
 
+            settled.take(frame, place)
+
         await replay(RunDirectory(self.cells[place].path), on_begin=begin, on_frame=keep)
 
     @property
     def options(self) -> tuple[str, ...]:
         """All options of all questions; the first ones of questions come first."""
-        firsts = dict.fromkeys(each.question.options[0] for each in self.askings)
-        return tuple(dict.fromkeys([*firsts, *(option for each in self.askings for option in each.question.options)]))
+        every = [*self.askings, *self.ruled.values()]
+        named = (option for each in every for option in (*each.question.options, each.chosen))
+        return tuple(dict.fromkeys([*(each.question.options[0] for each in self.askings), *named]))
 
     def in_columns(self) -> Recorded:
         options = self.options

@@ -93,7 +93,7 @@ def test_a_packed_run_is_replayed_and_verified_as_it_is_and_leaves_nothing(
 
 
 def test_a_command_that_writes_to_a_run_says_that_it_must_be_unpacked(feed: Path, prism: Prism) -> None:
-    for command in ("resume", "shadow", "pack"):
+    for command in ("resume", "audit", "pack"):
         ended = prism(command, "feed.prism")
         assert ended.code == 2
         assert "feed.prism is a packed run; make its directory first with: prism unpack feed.prism" in ended.err

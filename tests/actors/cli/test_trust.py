@@ -77,7 +77,6 @@ RUNS_CODE = {
     "fork": ("fork", "RUN", "--at", "4", "--prepare", "--out", "OUT"),
     "replay": ("replay", "RUN", "-q"),
     "verify": ("verify", "RUN", "-q"),
-    "shadow": ("shadow", "RUN", "--share", "1"),
     "explain a turn": ("explain", "RUN", "--agent", "0", "--tick", "TURN"),
     "run its configuration": ("run", f"RUN/{CONFIG}", "-q", "--out", "OUT"),
     "validate its configuration": ("validate", f"RUN/{CONFIG}"),
