@@ -37,7 +37,7 @@ def audit_section(study: Path, digests: Sequence[str] | None = None) -> Section 
     parts += [grid(charts, "audit")] if charts else []
     if found.claims:
         columns = ("claim", "another", "effect", "change", "95% from", "to", "verdict")
-        claims = Table(columns, [*_claims(found)], frozenset({0, 1, 6}))
+        claims = Table(columns, [*_claims(found)])
         parts.append(table_of(claims, "What is left of each claim", is_shown=True))
     return Section("audit", "Audit", parts)
 
@@ -57,7 +57,7 @@ def _shifts(found: Audit) -> Chart | None:
         f"0 points are the same share as in the study. A shift matters from {found.least:g} points on; ways of asking "
         "that surely shift answers so far are in another colour."
     )
-    table = Table(("another", "share", "then", "points, with 95%", "answers"), cells, frozenset({0, 3, 4}))
+    table = Table(("another", "share", "then", "points, with 95%", "answers"), cells)
     return chart_of(rows(bars, "percentage points", "Shifts when asked in another way", reading), table)
 
 

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from actors.pages.html import Element, Node, Picture, from_xml, tag
 from actors.pages.style import ROOMS
+from actors.pages.words import count, pages_number
 
 COLUMN = 1140
 """The width of the page's column in pixels; a wider picture is as wide as the window."""
 ROWS_MAX = 60
 """The most rows of a table: it is for reading; `prism export` has all."""
 
+_WORD = re.compile(r"[^\W\d]{2,}")
+_OF_NUMBERS = frozenset({"model", "no", "of", "to", "under"})
+"""The words that a cell with a number may have."""
 NAME_LETTERS = 7
 """The letters of a word in the first column that is not to be broken."""
+
+
+Cell = Node | int | float | None
+"""A cell of a table: whole numbers have separators, other numbers three significant digits; None is a dash."""
 
 
 class Table(NamedTuple):
     """A table of numbers."""
 
     columns: Sequence[str]  # the names of its columns, with units; the first column names the row
-    rows: Sequence[Sequence[Node]]
-    texts: frozenset[int] = frozenset({0})
+    rows: Sequence[Sequence[Any]]  # of cells
 
 
 class Chart(NamedTuple):
@@ -87,18 +95,23 @@ def table_of(table: Table, caption: str, *, is_shown: bool = False, rows_max: in
         is_shown: whether the caption is visible; otherwise only screen readers read it.
         rows_max: the most rows; of more, some are chosen.
     """
-    rows, more = list(table.rows), 0
+    rows, more = [[_shown(cell) for cell in row] for row in table.rows], 0
     if len(rows) > rows_max:
         more = len(rows) - rows_max
         step = len(rows) / rows_max
         rows = [rows[int(place * step)] for place in range(rows_max)]
-    head = tag("tr", *(tag("th", name, scope="col", class_=_side(table, at)) for at, name in enumerate(table.columns)))
+    # Columns of numbers are aligned to the right.
+    columns = zip(*rows, strict=True) if rows else [()] * len(table.columns)
+    numbers = [all(_OF_NUMBERS.issuperset(_WORD.findall(_text(cell))) for cell in column) for column in columns]
+    sides = [None if each and at else "text" for at, each in enumerate(numbers)]
+    heads = zip(table.columns, sides, strict=True)
+    head = tag("tr", *(tag("th", name, scope="col", class_=side) for name, side in heads))
     body = [
         tag(
             "tr",
             tag("th", row[0], scope="row", class_="text", data_column=table.columns[0] or None),
             *(
-                tag("td", cell, class_=_side(table, at), data_column=table.columns[at])
+                tag("td", cell, class_=sides[at], data_column=table.columns[at])
                 for at, cell in enumerate(row[1:], start=1)
             ),
         )
@@ -106,13 +119,19 @@ def table_of(table: Table, caption: str, *, is_shown: bool = False, rows_max: in
     ]
     heading = tag("caption", caption, class_=None if is_shown else "unseen")
     # The classes of a table: one if its rows have names, and one for the width below which it is a list.
-    room = next((room for columns, room in ROOMS if len(table.columns) >= columns), None)
+    room = next((room for least, room in ROOMS if len(table.columns) >= least), None)
     is_named = any(len(word) >= NAME_LETTERS for row in rows for word in _text(row[0]).split())
     looks = " ".join([*(["named"] if is_named else []), *([f"room-{room}"] if room else [])]) or None
     drawn = tag("table", heading, tag("thead", head), tag("tbody", *body), class_=looks)
     boxed = scrolled(drawn, f"Table: {caption}")
     note = tag("p", f"{rows_max} of {len(table.rows):,} rows, evenly chosen.", class_="quiet") if more else None
     return tag("div", boxed, note)
+
+
+def _shown(cell: Cell) -> Node:
+    if isinstance(cell, int):
+        return count(cell)
+    return pages_number(cell) if cell is None or isinstance(cell, float) else cell
 
 
 def _text(cell: Node) -> str:
@@ -122,7 +141,3 @@ def _text(cell: Node) -> str:
 def scrolled(content: Node, name: str) -> Element:
     """Return content in a box that scrolls sideways, also by the keyboard."""
     return tag("div", content, class_="scroll", tabindex=0, role="region", aria_label=name)
-
-
-def _side(table: Table, column: int) -> str | None:
-    return "text" if column in table.texts else None

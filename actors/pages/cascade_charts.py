@@ -83,13 +83,7 @@ def _real_note(least: int, count_real: int, kept: Sequence[Shapes] | None) -> st
     return f" Only cascades of {least} posts and more: {ours} and {plural(count_real, 'real one')}."
 
 
-def _shape(
-    groups: Sequence[RunGroup],
-    found: Sequence[Shapes],
-    real: Shapes | None,
-    name: str,
-    note: str,
-) -> Chart:
+def _shape(groups: Sequence[RunGroup], found: Sequence[Shapes], real: Shapes | None, name: str, note: str) -> Chart:
     """Return for each size, depth or virality the share of cascades that reach it."""
     title, draw = _SHAPES[name]
     series = {group_name(group): of_shapes(shapes, name) for group, shapes in zip(groups, found, strict=True)}
@@ -220,16 +214,16 @@ def tree_chart(
             str(post.post),
             "original" if post.parent is None else post.kind,
             called(post.author),
-            count(post.tick),
+            post.tick,
             "" if post.parent is None else str(post.parent),
-            *(() if likes is None else (count(likes[post.post]),)),
+            *(() if likes is None else (likes[post.post],)),
         )
         for post in posts
     ]
     columns = ("post", "kind", "author", "tick", "answers or reshares", *(() if likes is None else ("likes",)))
     drawn = cascade(posts[:NODES_MAX], config.simulation.tick_seconds, reactions(posts[:NODES_MAX]), title, reading)
     link = None if causes is None else tag("a", "What made it", href=f"#{causes}")
-    return chart_of(drawn, Table(columns, rows, frozenset({0, 1, 2})), link)
+    return chart_of(drawn, Table(columns, rows), link)
 
 
 def name_of(people: Audience | None, person: int) -> str:

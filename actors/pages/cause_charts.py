@@ -105,12 +105,7 @@ def _called(cause: Cause) -> str:
 def _effects(found: Causes) -> Chart:
     """Return the largest effects, each beside its mean under other draws."""
     bars = [
-        Row(
-            f"{place}. {_called(each)}",
-            *_ends(each.other_draws),
-            TEXT,
-            bar=each.effect,
-        )
+        Row(f"{place}. {_called(each)}", *_ends(each.other_draws), TEXT, bar=each.effect)
         for place, each in enumerate(found.causes, start=1)
     ]
     is_drawn = any(each.other_draws is not None for each in found.causes)
@@ -118,18 +113,9 @@ def _effects(found: Causes) -> Chart:
     table = Table(
         ("", "kind", "what", "tick", "effect", "without it", "under other draws", "95% interval"),
         [
-            (
-                str(place),
-                each.kind,
-                each.what,
-                count(each.tick),
-                _signed(each.effect),
-                number(each.value),
-                *_drawn(each),
-            )
+            (str(place), each.kind, each.what, each.tick, _signed(each.effect), number(each.value), *_drawn(each))
             for place, each in enumerate((*found.causes, *found.smaller), start=1)
         ],
-        frozenset({0, 1, 2}),
     )
     names = [("in the run", BLUE, "square"), *([("under other draws", TEXT, "circle")] if is_drawn else [])]
     reading = f"A bar is what a thing has added in this run.{dots if is_drawn else ''}"
@@ -173,14 +159,14 @@ def _tree(found: Causes, posts: Sequence[MadePost], tick_seconds: float) -> Char
         (
             str(post.post),
             "original" if post.parent is None else post.kind,
-            count(post.tick),
+            post.tick,
             _called(causes[post.post]),
             _signed(causes[post.post].effect),
         )
         for post in posts
         if post.post in causes
     ]
-    table = Table(("post", "kind", "tick", "largest cause", "effect"), cells, frozenset({0, 1, 3}))
+    table = Table(("post", "kind", "tick", "largest cause", "effect"), cells)
     return chart_of(cascade(posts[:NODES_MAX], tick_seconds, marks, "The cascade by effect", reading), table)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from actors.pages.card import Chart, Table, chart_of
-from actors.pages.words import MINUS, count, pages_number, short, span
+from actors.pages.words import MINUS, short, span
 from actors.plots.lines import Course, Panel, curves, over_time
 from actors.plots.rows import Row, rows
 from actors.plots.theme import color_of
@@ -93,15 +93,15 @@ def _forest(measure: str, named: Sequence[Named], exploratory: Sequence[str]) ->
             (
                 name,
                 str(each.hypothesis),
-                pages_number(difference.mean),
+                difference.mean,
                 span(difference.low, difference.high),
                 each.effect,
-                pages_number(each.effect_value),
+                each.effect_value,
                 span(each.effect_low, each.effect_high),
                 p_words(each.p),
                 "not tested" if basis.untested else P_WORDS[basis.p_from],
                 p_words(each.p_holm),
-                *map(count, (each.among, difference.count, basis.zeros, basis.ties)),
+                *(each.among, difference.count, basis.zeros, basis.ties),
             )
         )
     margins = {each.hypothesis.margin for _, each in named if each.hypothesis.margin is not None}
@@ -125,7 +125,7 @@ def _forest(measure: str, named: Sequence[Named], exploratory: Sequence[str]) ->
         names.append(("open: exploratory, not planned before the results", GREY, "circle"))
     unit, title = f"difference in {measure}", f"Differences in {measure}"
     drawn = rows(bars, unit, title, reading, margin=shared, names=names)
-    return chart_of(drawn, Table(columns, cells, frozenset({0, 1, 4, 8})))
+    return chart_of(drawn, Table(columns, cells))
 
 
 def mean_charts(record: ExperimentRecord, conditions: Sequence[str]) -> list[Chart]:
@@ -149,10 +149,7 @@ def _means(record: ExperimentRecord, measure: str, kept: Sequence[tuple[str, Int
     lines = [[line.get(at) for at in range(len(kept))] for line in seeds.values()]
     table = Table(
         ("condition", "mean", "95% interval", "standard deviation", "seeds"),
-        [
-            (name, pages_number(each.mean), span(each.low, each.high), pages_number(each.sd), count(each.count))
-            for name, each in kept
-        ],
+        [(name, each.mean, span(each.low, each.high), each.sd, each.count) for name, each in kept],
     )
     joined = "A thin line is a seed, from condition to condition. " if is_joined else ""
     reading = f"{joined}Blue is the mean over the seeds with its 95% interval."
@@ -251,8 +248,8 @@ def _effects(record: ExperimentRecord, measure: str, effects: Mapping[str, _Leve
         f"The mean of {measure} at each level, over the conditions that have it, with its 95% interval over the "
         f"seeds.{only if len(seeds) < of else ''}{cut_off}"
     )
-    cells = [(factor, name, pages_number(each.mean), span(each.low, each.high)) for factor, name, each in levels]
-    table = Table(("factor", "level", f"mean of {measure}", "95% interval"), cells, frozenset({0, 1}))
+    cells = [(factor, name, each.mean, span(each.low, each.high)) for factor, name, each in levels]
+    table = Table(("factor", "level", f"mean of {measure}", "95% interval"), cells)
     return chart_of(rows(bars, measure, f"Main effects on {measure}", reading, has_zero=False), table)
 
 
@@ -262,7 +259,7 @@ SEEDS_AND_BANDS = "A thin line is a seed, a thick one the median; bands hold nin
 def _bands_table(place: str, bands: Mapping[str, Band]) -> Table:
     """Return about eight places of each band."""
     cells = [
-        (name, count(band.x[at]), *(pages_number(float(each[at])) for each in (band.low, band.middle, band.high)))
+        (name, int(band.x[at]), *(float(each[at]) for each in (band.low, band.middle, band.high)))
         for name, band in bands.items()
         for at in sorted({round(at) for at in np.linspace(0, len(band.x) - 1, 8)})
     ]
@@ -378,11 +375,10 @@ def _indices(measure: str, effects: Sequence[Effect]) -> Chart:
     table = Table(
         ("factor", "", "value", "95% interval"),
         [
-            (each.factor, NAMES.get(each.kind, each.kind), pages_number(each.value), span(each.low, each.high))
+            (each.factor, NAMES.get(each.kind, each.kind), each.value, span(each.low, each.high))
             for factor in order
             for each in effects
             if each.factor == factor
         ],
-        frozenset({0, 1}),
     )
     return chart_of(rows(bars, DRAWN[leading], f"What {measure} depends on", READINGS[leading]), table)

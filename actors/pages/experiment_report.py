@@ -273,7 +273,7 @@ def _predictions(record: ExperimentRecord) -> Section | None:
     found = record.outcome.predictions
     if found is None:
         return None
-    table = Table(SCORE_COLUMNS, [score_cells(each) for each in found.scores], frozenset({0}))
+    table = Table(SCORE_COLUMNS, [score_cells(each) for each in found.scores])
     shown = table_of(table, "Predictions beside their outcomes", is_shown=True)
     told = f"Sealed by {found.by} at {found.at}, with the seal {found.seal}. {SCORES_SAID}."
     notes = (tag("p", f"{note[:1].upper()}{note[1:]}.", class_="notice") for note in found.notes)
@@ -286,10 +286,10 @@ def _thresholds(record: ExperimentRecord) -> Section | None:
     if not record.is_final:
         return Section("thresholds", "Thresholds", [missing("Thresholds are judged at the end.")])
     rows = [
-        (str(each.threshold), pages_number(each.mean), each.condition, "met" if each.is_met else "missed")
+        (str(each.threshold), each.mean, each.condition, "met" if each.is_met else "missed")
         for each in record.outcome.thresholds
     ]
-    table = Table(("threshold", "mean", "of the condition", ""), rows, frozenset({0, 2, 3}))
+    table = Table(("threshold", "mean", "of the condition", ""), rows)
     return Section(
         "thresholds", "Thresholds", [table_of(table, "The mean that is nearest to the limit", is_shown=True)]
     )
@@ -305,7 +305,7 @@ def _published(line: Line) -> Section:
     kinds = [(kind, hits(line, fitted=kind == "fitted")) for kind in ("predicted", "fitted")]
     told = " and ".join(f"{found} {kind} figures" for kind, found in kinds if found != NONE)
     said = f"Hits: {told}. In the table, {HERE_SAID}."
-    table = table_of(Table(columns, rows, frozenset(range(len(columns)))), "Figures", is_shown=True)
+    table = table_of(Table(columns, rows), "Figures", is_shown=True)
     return Section("published", "Published figures", [tag("p", said), table])
 
 
@@ -313,10 +313,9 @@ def _missing_cells(record: ExperimentRecord) -> Section | None:
     if not record.outcome.missing:
         return None
     rows = [
-        (name, count(len(seeds)), listed(list(map(str, seeds)), SEEDS_SHOWN))
-        for name, seeds in record.outcome.missing.items()
+        (name, len(seeds), listed(list(map(str, seeds)), SEEDS_SHOWN)) for name, seeds in record.outcome.missing.items()
     ]
-    table = Table(("condition", "cells", "seeds"), rows, frozenset({0, 2}))
+    table = Table(("condition", "cells", "seeds"), rows)
     shown = table_of(table, "Cells without a result", is_shown=True)
     return Section("missing", "What is missing", [shown])
 
@@ -324,14 +323,12 @@ def _missing_cells(record: ExperimentRecord) -> Section | None:
 def _design(record: ExperimentRecord) -> Section:
     experiment = record.plan.experiment
     rows = [(each.name, _settings(each)) for each in experiment.conditions]
-    parts: list[Node] = [
-        table_of(Table(("condition", "settings"), rows, frozenset({0, 1})), "Conditions", is_shown=True)
-    ]
+    parts: list[Node] = [table_of(Table(("condition", "settings"), rows), "Conditions", is_shown=True)]
     shared = [(name, _json(value)) for name, value in experiment.settings.items()]
     if shared:
-        table = Table(("setting", "value"), shared, frozenset({0, 1}))
+        table = Table(("setting", "value"), shared)
         parts.append(table_of(table, "Settings of all conditions", is_shown=True))
-    measures = Table(("measure", "found in"), list(experiment.measures.items()), frozenset({0, 1}))
+    measures = Table(("measure", "found in"), list(experiment.measures.items()))
     parts.append(table_of(measures, "Measures", is_shown=True))
     return Section("design", "Conditions and measures", parts)
 
@@ -367,7 +364,7 @@ def _again(record: ExperimentRecord, line: Line | None) -> Section:
     if record.cells:
         first = record.cells[0]
         facts.append((f"run of {first.condition}, seed {first.seed}", f"{CELLS}/{first.key}"))
-    table = table_of(Table(("", ""), facts, frozenset({0, 1})), "What it was made of", is_shown=True)
+    table = table_of(Table(("", ""), facts), "What it was made of", is_shown=True)
     return Section(
         "again",
         "How to run it again",

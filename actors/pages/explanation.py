@@ -59,7 +59,7 @@ def _below(nodes: Sequence[Node]) -> Iterator[Element]:
             first = group[0]
             if first.cells:
                 head, *rows = (each.cells for each in group)
-                yield table_of(Table(head, rows, frozenset(range(len(head)))), head[0])
+                yield table_of(Table(head, rows), head[0])
             elif first.kind == TEXT:
                 if name := first.value.get("name"):
                     yield tag("h4", name)
@@ -83,7 +83,7 @@ def _rules(rows: Sequence[Node]) -> Element:
                 f"{outcome}{' ✓ taken' if is_taken else ''}",
             )
         )
-    return table_of(Table(("rule", "if", "outcome"), cells, frozenset(range(3))), "Rules of the chart", is_shown=True)
+    return table_of(Table(("rule", "if", "outcome"), cells), "Rules of the chart", is_shown=True)
 
 
 def _facts(nodes: Sequence[Node]) -> Iterator[Element]:

@@ -70,14 +70,14 @@ def _sources(groups: Sequence[RunGroup]) -> Chart:
         f"{share(first.course.sources.get('rule', 0), total)} of {count(total)} transitions follow from a rule; "
         f"{plural(decided, 'choice')} were put to the oracle{f' ({groups[0].label})' if groups[0].label else ''}."
     )
-    cells = [(_SOURCE_WORDS[name], *(count(run.course.sources.get(name, 0)) for run in every)) for name in names]
+    cells = [(_SOURCE_WORDS[name], *(run.course.sources.get(name, 0) for run in every)) for name in names]
     cells += [
-        (f"no transition: {name}", *(count(run.course.unmoved.get(name, 0)) for run in every))
+        (f"no transition: {name}", *(run.course.unmoved.get(name, 0) for run in every))
         for name in sorted({name for run in every for name in run.course.unmoved})
     ]
     methods = [{} if run.summary is None else run.summary.decisions_by_method for run in every]
     cells += [
-        (f"found by {_METHOD_WORDS.get(name, name)}", *(count(each.get(name, 0)) for each in methods))
+        (f"found by {_METHOD_WORDS.get(name, name)}", *(each.get(name, 0) for each in methods))
         for name in sorted({name for each in methods for name in each})
     ]
     table = Table(("decided by", *(run.name for run in every)), cells)
@@ -133,7 +133,7 @@ def fallback_table(runs: Sequence[RunRecord]) -> Table | None:
     names = sorted({name for run in runs for name in _fallbacks(run)})
     if not names:
         return None
-    rows = [(name.replace("_", " "), *(count(_fallbacks(run).get(name, 0)) for run in runs)) for name in names]
+    rows = [(name.replace("_", " "), *(_fallbacks(run).get(name, 0) for run in runs)) for name in names]
     return Table(("choices without the oracle, by reason", *(run.name for run in runs)), rows)
 
 
@@ -185,14 +185,14 @@ def _shares(sharing: SharingSummary, of: str) -> Chart:
                     option,
                     f"{shared:.4f}",
                     "" if corrected is None else interval(corrected, 4),
-                    count(each.questions),
-                    count(each.audits),
+                    each.questions,
+                    each.audits,
                 )
             )
     columns = ("trigger", "option", "as shared", "if all were asked (95%)", "questions", "audits")
     names = [("as shared", BLUE, "square"), ("if all had been asked, with its 95% interval", TEXT, "circle")]
     drawn = rows(bars, "share of questions", f"What was shared{of}", _reading(sharing), names=names)
-    return chart_of(drawn, Table(columns, cells, frozenset({0, 1, 3})))
+    return chart_of(drawn, Table(columns, cells))
 
 
 def _reading(sharing: SharingSummary) -> str:

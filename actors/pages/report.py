@@ -43,9 +43,7 @@ NOTHING_REAL = Real()
 
 
 def report(
-    runs: Sequence[RunRecord],
-    real: Real = NOTHING_REAL,
-    on_step: Callable[[str], None] = lambda _: None,
+    runs: Sequence[RunRecord], real: Real = NOTHING_REAL, on_step: Callable[[str], None] = lambda _: None
 ) -> str:
     """Return the report of runs of one domain as an HTML document.
 
@@ -173,7 +171,7 @@ def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: 
         rows = [(each.key, *each.values) for each in differences]
         columns = ("setting", *(group.label for group in groups))
         caption = "The settings that differ"
-        parts.append(table_of(Table(columns, rows, frozenset(range(len(columns)))), caption, is_shown=True))
+        parts.append(table_of(Table(columns, rows), caption, is_shown=True))
     if len(runs) > 1:
         caption = "The ends side by side: the median of the seeds, with the lowest and the highest"
         parts.append(table_of(run_tables.comparison(groups), caption, is_shown=True))

@@ -31,7 +31,6 @@ DIGEST_LETTERS: Final = 8
 OWN_ROWS: Final = 20
 """The most rows that are shown of a table that a domain declares."""
 ENGINE_TOTALS: Final = ("activations", "transitions", "questions")
-_LEFT: Final = {Kind.NAME, Kind.TEXT, Kind.JSON}
 _SHARES: Final = frozenset(name for name in SIZE_TOTALS if name.startswith("cascades_"))
 _STATUS: Final = {
     RunStatus.RUNNING: "is going on",
@@ -90,15 +89,10 @@ def interventions_table(run: RunRecord) -> Table | None:
     if run.summary is None or not run.summary.interventions:
         return None
     rows = [
-        (
-            f"round {count(each.round)}, tick {count(each.tick)}",
-            each.kind,
-            each.what,
-            NO_VALUE if each.reactions is None else count(each.reactions),
-        )
+        (f"round {count(each.round)}, tick {count(each.tick)}", each.kind, each.what, each.reactions)
         for each in run.summary.interventions
     ]
-    return Table(("when", "kind", "what", "reactions to the post"), rows, frozenset({0, 1, 2}))
+    return Table(("when", "kind", "what", "reactions to the post"), rows)
 
 
 def glance(runs: Sequence[RunRecord]) -> Table:
@@ -114,19 +108,19 @@ def glance(runs: Sequence[RunRecord]) -> Table:
                 run.name,
                 state_in_words(run),
                 str(course.header.seed),
-                count(course.header.agents),
+                course.header.agents,
                 f"{count(course.ticks)} of {count(run.listed.length)}",
-                count(summary.activations if summary else course.turns),
-                count(summary.transitions if summary else course.sources.total()),
-                count(summary.oracle_questions if summary else course.questions),
-                count(calls) if run.oracle or (summary and summary.llm) else "no model",
-                count(summary.fallbacks if summary else course.fallbacks.total()),
+                summary.activations if summary else course.turns,
+                summary.transitions if summary else course.sources.total(),
+                summary.oracle_questions if summary else course.questions,
+                calls if run.oracle or (summary and summary.llm) else "no model",
+                summary.fallbacks if summary else course.fallbacks.total(),
                 cost(run),
                 NO_VALUE if run.is_damaged else run.listed.digest[:DIGEST_LETTERS],
             )
         )
     names = ("run", "state", "seed", runs[0].show.agents, "ticks", "activations", "transitions", "questions")
-    return Table((*names, "model calls", "fallbacks", "cost", "digest"), rows, frozenset({0, 1, 11}))
+    return Table((*names, "model calls", "fallbacks", "cost", "digest"), rows)
 
 
 def state_in_words(run: RunRecord) -> str:
@@ -215,7 +209,7 @@ def fact_table(facts: Sequence[Fact]) -> Table:
         for fact in facts
     ]
     columns = ("fact", "real", "simulated", "95% interval", "distance", "limit", "agrees", "source")
-    return Table(columns, rows, frozenset({0, 5, 6, 7}))
+    return Table(columns, rows)
 
 
 def provenance(run: RunRecord) -> Table:
@@ -237,7 +231,7 @@ def provenance(run: RunRecord) -> Table:
     rows += [("resumed after", listed([plural(tick, "tick") for tick in manifest.resumed]))] if manifest.resumed else []
     if run.summary is not None:
         rows.append(("computed in", duration(run.summary.wall_s)))
-    return Table(("what", "value"), rows, frozenset({0, 1}))
+    return Table(("what", "value"), rows)
 
 
 def own_tables(groups: Sequence[RunGroup]) -> Iterator[Element]:
@@ -258,9 +252,8 @@ def own_tables(groups: Sequence[RunGroup]) -> Iterator[Element]:
             cells = [[*map(_cell, row)] for row in rows]
             part = f", the first {OWN_ROWS} of {count_of_rows:,} rows" if count_of_rows > OWN_ROWS else ""
             caption = f"{name}{f' of {run.name}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}{part}"
-            texts = frozenset(at for at, each in enumerate(kept) if each.kind in _LEFT)
             heads = [each.name.replace("_", " ") for each in kept]
-            yield table_of(Table(heads, cells, texts | {0}), caption, is_shown=True, rows_max=OWN_ROWS)
+            yield table_of(Table(heads, cells), caption, is_shown=True, rows_max=OWN_ROWS)
 
 
 def _cell(value: Value) -> str:

@@ -25,7 +25,7 @@ def _variables(scheme: str, colors: Mapping[str, str]) -> str:
     return " ".join([f"color-scheme: {scheme};", *(f"--{name}: {color};" for name, color in colors.items())])
 
 
-ROOMS: Final = ((8, 1000), (6, 760), (4, 556))
+ROOMS: Final = ((8, 1000), (6, 760), (4, 556), (3, 440))
 """`(columns, width)`: a table with so many columns is a list in a box that is narrower, in pixels."""
 
 _TABLES = """
@@ -61,13 +61,12 @@ def tables_css() -> str:
 
 
 GRID = """
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(340px, 100%), 1fr)); gap: 34px 28px;
-  align-items: start; }
-.card { margin: 0; min-width: 0; }
-.card.wide { grid-column: 1 / -1; }
+.charts { display: flex; flex-wrap: wrap; gap: 34px 28px; align-items: flex-start; }
+.card { margin: 0; min-width: 0; flex: 1 1 min(340px, 100%); }
+.card.wide { flex-basis: 100%; }
 .frame svg { width: 100%; height: auto; max-width: 580px; }
 """
-"""The rules of the grid of charts."""
+"""The rules of the rows of charts, each of which is full."""
 _RULES = """
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
@@ -131,7 +130,7 @@ svg text { paint-order: stroke; stroke: var(--ground); stroke-linejoin: round; s
   h2 { margin-top: 26px; }
   h2, h3 { break-after: avoid; }
   .charts { gap: 22px; }
-  .charts { grid-template-columns: 1fr 1fr; }
+  .card { flex-basis: 45%; }
   .card, tr, .figures { break-inside: avoid; }
   .scroll { overflow: visible; }
   .card.wide svg { max-width: 100%; height: auto; }

@@ -126,10 +126,10 @@ def chart_with_counts(run: RunRecord, of: str = "") -> Chart | None:
 def flow_table(run: RunRecord) -> Table:
     """Return the transitions between states by trigger, the commonest first."""
     found = [
-        (step.before, step.trigger, step.after, "decided" if step.is_decided else "rule", count(taken))
+        (step.before, step.trigger, step.after, "decided" if step.is_decided else "rule", taken)
         for step, taken in sorted(run.course.steps.items(), key=lambda item: -item[1])
     ]
-    return Table(("from", "trigger", "to", "by", "transitions"), found, frozenset({0, 1, 2, 3}))
+    return Table(("from", "trigger", "to", "by", "transitions"), found)
 
 
 # Numbers of a world

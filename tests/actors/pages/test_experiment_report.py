@@ -173,10 +173,10 @@ def test_before_the_end_levels_are_means_over_the_seeds_that_all_conditions_have
     )
     [chart] = effect_charts(record)  # likes are 10 times the place of the condition, plus the seed: of 1 to 3, 2
     assert [row[:3] for row in chart.table.rows] == [
-        ("feed.size", "2", "7.00"),
-        ("feed.size", "8", "27.0"),
-        ("feed.algorithm", "hot", "12.0"),
-        ("feed.algorithm", "random", "22.0"),
+        ("feed.size", "2", 7.0),
+        ("feed.size", "8", 27.0),
+        ("feed.algorithm", "hot", 12.0),
+        ("feed.algorithm", "random", 22.0),
     ]
     assert "Only the 3 of 8 seeds with a result in every condition count" in chart.reading
 
@@ -189,7 +189,7 @@ def test_a_level_of_one_factor_at_a_time_has_the_others_at_their_first_levels(tm
     plan["experiment"]["design"] = {"kind": "one_at_a_time", "factors": {"feed.size": [2, 8]}}
     file.write_text(json.dumps(plan))
     [chart] = effect_charts(read_experiment_record(path))
-    assert [row[2] for row in chart.table.rows] == ["4.50", "24.5", "4.50", "14.5"]
+    assert [row[2] for row in chart.table.rows] == [4.5, 24.5, 4.5, 14.5]
 
 
 @pytest.mark.slow
