@@ -119,6 +119,9 @@ def audit_view(found: Audit) -> Iterator[RenderableType]:
         shifts.append((each.what, option, points, interval(each.turned), f"{each.p_holm:.3f}", each.finding))
     columns = ("another", "option", ">shift, points [95%]", ">turned, points [95%]", ">p", "answers")
     yield table(columns, shifts, "shifts of the answers")
+    if found.ruled is not None:
+        turns = f"{found.ruled.questions:,} turns that rules settled"
+        yield f"  Of {turns}, the model would settle {interval(found.ruled.turned)} percent otherwise."
     if found.claims:
         rows = [row for each in found.claims for row in _claim_rows(each)]
         yield table(("claim", "another", ">effect", ">change", "verdict"), rows, "carried to the outcome")

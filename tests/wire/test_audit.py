@@ -81,6 +81,8 @@ def test_a_persona_format_that_decides_is_named_and_each_answer_is_paid_once(
     assert "depend on the persona format" in ended.out
     assert audit["paragraph"].startswith("We audited the study with PRISM.")
     assert audit["futures"] > 0
+    assert audit["ruled"]["questions"] > 10
+    assert f"Of {audit['ruled']['questions']} turns that rules settled, the model would settle" in ended.out
     [largest, *_] = audit["claims"]
     assert [each["way"] for each in largest["carried"]] == [each["what"] for each in audit["shifts"][1:]]
     # The run stays as it is, and what was asked is not asked again.
@@ -120,6 +122,16 @@ def test_a_server_that_is_not_there_is_an_exit_of_its_own(run: Path, command: Pr
     assert ended.code == 5
     assert url in ended.err
     assert not (run / "audit" / "audit.json").exists()
+
+
+def test_a_cap_leaves_questions_without_an_answer_and_says_so(run: Path, command: Prism) -> None:
+    arguments = ("audit", "run", "--calls", "300", "--draws", "0")
+    ended = command(*arguments, "--set", "oracle.max_calls=3")
+    assert (ended.code, "only 3 of" in ended.err, "(spent" in ended.err) == (5, True, True), ended.err
+    assert not (run / "audit" / "audit.json").exists()
+    ended = command(*arguments, "--set", "oracle.max_calls=20")
+    assert ended.code == 0, ended.err
+    assert any(note.endswith("have no answer: spent; they are left out") for note in found(run)["notes"])
 
 
 @pytest.mark.slow

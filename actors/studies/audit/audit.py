@@ -57,7 +57,7 @@ from prism.audit import (
 from prism.audit.oracle import Informant, InformantOracle, Text
 from prism.columns import Floats, Ints
 from prism.domain import HasFutures
-from prism.errors import ConfigError
+from prism.errors import ConfigError, OracleUnavailableError
 
 INFORMANTS: Final = 24  # the questions in which the model is asked to name the study
 CHECKS: Final = 2  # the calls that look at a server before it is asked
@@ -162,12 +162,20 @@ class Auditing:
         ruled = await asker.answers(Way(RULED, "model in place of the rules"), study.ruled)
         on_progress("asking what is being studied")
         known, plain, extra = await self._informed(asker)
+        if (count := len(answers[AGAIN].rows)) < FEWEST:
+            reasons = ", ".join(f"{reason} {times:,}" for reason, times in answers[AGAIN].missing.items())
+            problem = f"only {count:,} of {len(rows):,} questions got an answer ({reasons})"
+            raise OracleUnavailableError(f"{self.path}: {problem}; answers are kept, and the same command goes on")
         compared = _Compared(study, recorded, answers[AGAIN])
         shifts = judged([compared.shift(way, answers[way.name], seed) for way in self.ways], options.least)
         self._notes += _gaps([*answers.values(), exchanged, ruled])
         model = fitted(recorded)
         outcomes = _Carrying(self, recorded, model, seed, on_progress)
-        moved = [(way.what, compared.differences(answers[way.name])) for way in self.ways if way.name != AGAIN]
+        moved = [
+            (way.what, compared.differences(answers[way.name]))
+            for way in self.ways
+            if way.name != AGAIN and len(answers[way.name].rows) >= FEWEST
+        ]
         claims = await outcomes.claims(moved, plain)
         found = Audit(
             study=self.path.resolve().name,
@@ -375,6 +383,8 @@ class _Compared:
 
     def shift(self, way: Way, found: Answers, seed: int) -> Shift:
         rows, asked = self._asked(found)
+        if not len(rows):
+            return Shift(way=way.name, what=way.what, questions=0, people=0, missing=found.missing)
         seen, is_random = self._study.seen(rows), way.name in (AGAIN, "temperature")
         shift = shift_of(way.name, way.what, asked, seen, seed, is_random=is_random)
         return replace(shift, missing=found.missing)
@@ -383,8 +393,10 @@ class _Compared:
         rows, asked = self._asked(found)
         return rows, asked.other - asked.same.mean(axis=0)
 
-    def exchange(self, found: Answers, partners: Mapping[int, Asking], seed: int) -> Exchange:
+    def exchange(self, found: Answers, partners: Mapping[int, Asking], seed: int) -> Exchange | None:
         rows, asked = self._asked(found)
+        if not len(rows):
+            return None
         leaning, theirs = np.zeros_like(asked.other), np.zeros_like(asked.other)
         for line, row in enumerate(rows.tolist()):
             own, its = self._study.askings[row], partners[row]
