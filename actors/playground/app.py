@@ -92,7 +92,8 @@ class PlaySite(Site):
         self._sessions: dict[str, Session] = {}
         self._guard, self._closed = Lock(), Event()
         self._ready: Session | None = self._new_session()
-        self._ready.move({}, 0, SEEDS)  # so that the first picture is there when the page asks
+        # The first picture is there when the page asks; the server of processes may still be making itself ready.
+        Thread(target=self._ready.move, args=({}, 0, SEEDS), name="first move", daemon=True).start()
         Thread(target=self._end_unseen, name="pages", daemon=True).start()
 
     def app(self) -> Starlette:
