@@ -94,6 +94,7 @@ def test_the_page_shows_its_numbers_and_its_panel(ran: Path) -> None:
     sections = asked.part("runs/ran/sections")
     assert "The traffic" in sections
     assert "cars that passed in a round" in sections
+    assert 'data-column="agent">light 4<' in sections  # the lights have names in the tables of their domain, too
     run = asked.read("ran")
     assert run.journal is not None
     panel = AgentPanel(run, run.journal, 1, 59)

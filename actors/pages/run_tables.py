@@ -24,7 +24,8 @@ from prism.distribution import SIZE_TOTALS
 from prism.llm.spending import cost_usd
 from prism.no_effect import remarks, remarks_on_many
 from prism.scorecard import Fact
-from prism.tables import Kind, Value
+from prism.show import Show
+from prism.tables import Column, Kind, Value
 
 DIGEST_LETTERS: Final = 8
 """The letters of a digest in a table of runs, which has no room for all."""
@@ -249,14 +250,16 @@ def own_tables(groups: Sequence[RunGroup]) -> Iterator[Element]:
                 continue
             listed = ", ".join(quoted(each.name) for each in kept)
             rows = tables.query(f"SELECT {listed} FROM {quoted(name)} LIMIT {OWN_ROWS}").fetchall()  # noqa: S608  # quoted
-            cells = [[*map(_cell, row)] for row in rows]
+            cells = [[_cell(run.show, each, value) for each, value in zip(kept, row, strict=True)] for row in rows]
             part = f", the first {OWN_ROWS} of {count_of_rows:,} rows" if count_of_rows > OWN_ROWS else ""
             caption = f"{name}{f' of {run.name}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}{part}"
             heads = [each.name.replace("_", " ") for each in kept]
             yield table_of(Table(heads, cells), caption, is_shown=True, rows_max=OWN_ROWS)
 
 
-def _cell(value: Value) -> str:
+def _cell(show: Show, column: Column, value: Value) -> str:
     if value is None:
         return NO_VALUE
+    if column.key == "agents.agent" and isinstance(value, int):
+        return show.called(value)
     return f"{value:,.6g}" if isinstance(value, float) else str(value)
