@@ -86,7 +86,7 @@ class InPlace:
                 words.append(struct.pack(f"={len(layout)}q", *layout))
             else:
                 words.append(bytes(each) if isinstance(each, InPlace) else struct.pack(_CODES[kind], each))
-        self.kinds = tuple(kinds)
+        self.kinds = _text_of(tuple(kinds))  # a text keeps its hash
         self._room = ctypes.create_string_buffer(b"".join(words))
         self._as_parameter_ = ctypes.addressof(self._room)
 
