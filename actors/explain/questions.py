@@ -93,70 +93,43 @@ def _asked(run: OpenRun, traced: TracedTurn, answer: Node | None, *, is_sent: bo
 
 
 def _answer(run: OpenRun, traced: TracedTurn, logged: Logged, decided_in: int | None) -> Node | None:
-    """Return the answer by the oracle's log; by the decision for an embedded oracle, which keeps no log."""
+    """Return the answer by the oracle's log; by the decision for an embedded oracle, which keeps no log.
+
+    `decided_in`: the tick in which the decision took effect; None if the journal does not have it yet.
+    """
     found = next((each for each in logged if isinstance(each, LoggedAnswer)), None)
     decision = traced.trigger.decision
-    if found is None:
-        if decision is None:
-            return None
+    # What was given, how the oracle found it (empty for a fallback), and the failed calls before it.
+    given: Any = found
+    method, before, ledger, is_shared = "", list[Retried](), Ledger(), False
+    if found is not None:
+        method, ledger = found.method, Ledger(found.spent)
+        before = [each for each in logged[: logged.index(found)] if isinstance(each, Retried)]
+        for each in before:
+            ledger.add(each.spent)
+        is_shared = not found.spent and not found.reason and found.method != EMBEDDED
+        if decision is not None and decision.reason == LATE:
+            given, method = replace(found, state=decision.state, source=str(Source.TIMEOUT), reason=LATE), ""
+    elif decision is not None:
+        given, decided_in = decision, traced.trigger.tick
         method = EMBEDDED if run.config.oracle.backend == "choice" else ""
-        return _answer_node(decision, method=method, decided_in=traced.trigger.tick)
-    before = [each for each in logged[: logged.index(found)] if isinstance(each, Retried)]
-    ledger = Ledger(found.spent)
-    for each in before:
-        ledger.add(each.spent)
-    given = found
-    if decision is not None and decision.reason == LATE:
-        given = replace(found, state=decision.state, source=str(Source.TIMEOUT), reason=LATE, method="")
-    return _answer_node(
-        given,
-        method=given.method,
-        decided_in=decided_in,
-        latency_s=found.latency_s,
-        attempts=[each.reason for each in before],
-        spent=plain(ledger.total),
-        cost_usd=cost_usd(ledger, run.config.llm.prices),
-        is_shared=not found.spent and not found.reason and found.method != EMBEDDED,
-    )
-
-
-def _answer_node(
-    given: Any,
-    *,
-    method: str,
-    decided_in: int | None,
-    latency_s: float | None = None,
-    attempts: Sequence[str] = (),
-    spent: Sequence[dict[str, Any]] = (),
-    cost_usd: float | None = None,
-    is_shared: bool = False,
-) -> Node:
-    """Return an answer.
-
-    Args:
-        given: its state, source, reason and content.
-        method: how the oracle found it: `embedded`, `json`, `systemone`, `logprobs` or `shared`; empty for a fallback.
-        decided_in: the tick in which the decision took effect; None if the journal does not have it yet.
-        latency_s: from the question's arrival at the oracle to this answer.
-        attempts: the reasons of the failed calls after which the question was asked again.
-        spent: the calls to a model that it took, by outcome, with those of the attempts; cost_usd: their cost.
-        is_shared: whether it took no call of its own.
-    """
+    else:
+        return None
+    latency_s = None if found is None else found.latency_s
+    spent = [] if found is None else plain(ledger.total)
+    cost = None if found is None else cost_usd(ledger, run.config.llm.prices)
     how = f", {given.reason}" if given.reason else f" by {method}" if method else ""
     parts = [f"{given.state}, from {given.source}{how}"]
-    if latency_s is not None:
-        parts.append(f"after {latency_s:.3f} s")
-    if attempts:
-        parts.append(f"asked again after {', '.join(attempts)}")
+    parts += [] if latency_s is None else [f"after {latency_s:.3f} s"]
+    parts += [f"asked again after {', '.join(each.reason for each in before)}"] if before else []
     for each in spent:
         tokens = f"{each['prompt_tokens']:,} tokens in, {each['completion_tokens']:,} out"
         parts.append(f"{each['calls']} {each['outcome']} ({tokens})")
-    if is_shared and latency_s is not None:
-        same = "an identical question was under way, or a tape had the answer"
+    if is_shared:
         drawn = "drawn from a judgement that it shares with questions like it"
+        same = "a tape had the answer"
         parts.append(f"no call of its own: {drawn if method == SHARED else same}")
-    if cost_usd is not None:
-        parts.append(usd(cost_usd))
+    parts += [] if cost is None else [usd(cost)]
     parts.append("not in the journal yet" if decided_in is None else f"decided in tick {decided_in:,}")
     try:
         content = json_value(given.content) if given.content else None
@@ -168,11 +141,11 @@ def _answer_node(
         "reason": given.reason,
         "method": method,
         "content": content,
-        "latency_s": latency_s,
-        "attempts": [*attempts],
-        "spent": [*spent],
-        "cost_usd": cost_usd,
-        "is_shared": is_shared,
+        "latency_s": latency_s,  # from the question's arrival at the oracle to this answer
+        "attempts": [each.reason for each in before],
+        "spent": [*spent],  # the calls to a model that it took, by outcome, with those of the attempts
+        "cost_usd": cost,
+        "is_shared": is_shared,  # whether it took no call of its own
         "decided_in": decided_in,
     }
     return Node(kind="answer", text="; ".join(parts), value=value)
