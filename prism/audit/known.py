@@ -24,73 +24,13 @@ ASK_STUDY: Final = (
 UNKNOWN: Final = "unknown"
 MATTERS: Final = 0.1  # a share of answers above this, for certain, is a finding
 _WORD: Final = re.compile(r"[a-z]{4,}")
-_COMMON: Final = frozenset(
-    [
-        "about",
-        "after",
-        "before",
-        "being",
-        "between",
-        "change",
-        "changes",
-        "condition",
-        "does",
-        "each",
-        "effect",
-        "effects",
-        "more",
-        "most",
-        "than",
-        "that",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "those",
-        "under",
-        "what",
-        "when",
-        "where",
-        "which",
-        "while",
-        "with",
-        "without",
-        "would",
-        "will",
-        "have",
-        "from",
-        "into",
-        "less",
-        "many",
-        "much",
-        "same",
-        "such",
-        "some",
-        "study",
-        "person",
-        "people",
-        "post",
-        "posts",
-        "user",
-        "users",
-        "social",
-        "media",
-        "number",
-        "average",
-        "mean",
-        "share",
-        "rate",
-        "higher",
-        "lower",
-        "larger",
-        "smaller",
-        "difference",
-        "different",
-    ]
-)
+_WORDS: Final = """
+about after before being between change changes condition does each effect effects more most than that their
+them then there these they this those under what when where which while with without would will have from into
+less many much same such some study person people post posts user users social media number average mean share
+rate higher lower larger smaller difference different
+"""
+_COMMON: Final = frozenset(_WORDS.split())
 """Words that any answer may have."""
 _ENDINGS: Final = (
     "ization",
