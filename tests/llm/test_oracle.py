@@ -128,7 +128,7 @@ async def test_a_call_that_failed_before_it_was_given_up_is_counted_under_its_fa
 
 def echo(messages: Sequence[Mapping[str, object]], options: Mapping[str, object], form: object) -> str:
     """A model that obeys the last post it reads."""
-    post = json.loads(str(messages[-1]["content"]).rpartition("text: ")[2])
+    post, _ = json.JSONDecoder().raw_decode(str(messages[-1]["content"]).rpartition("text: ")[2])
     return str(post)
 
 

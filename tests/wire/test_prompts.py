@@ -61,7 +61,7 @@ def test_a_fixed_order_is_that_of_the_chart_and_a_drawn_one_follows_from_seed_ag
         assert ended.code == 0, ended.err
         for call in calls:
             tick, agent = map(int, str(call.request_id).split("-")[:2])
-            shown = re.findall(r"^- (.*)$", call.body["messages"][0]["content"], re.MULTILINE)
+            shown = re.findall(r"^- (.*)$", call.body["messages"][1]["content"], re.MULTILINE)
             places = order_of(7, agent, tick, 4) if order == "drawn" else range(4)
             assert shown == [words[place] for place in places]
 
