@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -29,6 +30,21 @@ _TEXTS: Final = frozenset({Kind.NAME, Kind.TEXT, Kind.JSON})
 _SQLITE_TYPES: Final = {**TYPES, Kind.INTEGER: "INTEGER", Kind.NUMBER: "REAL", Kind.TIME: "TIMESTAMP"} | dict.fromkeys(
     _TEXTS, "TEXT"
 )
+
+
+@contextmanager
+def _in_utf8(path: Path) -> Iterator[str]:
+    """Yield a name of a file that DuckDB takes: one in UTF-8, through Linux's link to its directory if need be."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            yield f"/proc/self/fd/{directory}/{path.name}"
+        finally:
+            os.close(directory)
+    else:
+        yield str(path)
 
 
 class TableFiles:
@@ -68,12 +84,12 @@ class TableFiles:
         else:
             columns = {each.name: {"description": each.about, "unit": each.unit} for each in table.columns}
             told = {**facts, "table": table.name, "description": table.about, "columns": encode(columns).decode()}
-            named = ", ".join(f"{quoted(name)}: {literal(value)}" for name, value in told.items())
+            pairs = ", ".join(f"{quoted(name)}: {literal(value)}" for name, value in told.items())
             cells = ", ".join(map(_in_parquet, table.columns))
             options = "FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, DICTIONARY_SIZE_LIMIT 4096, "
-            options += f"KV_METADATA {{{named}}}"
-        with self._writing(path):
-            copied = f"COPY (SELECT {cells} FROM ({rows})) TO {literal(str(path))} ({options})"  # noqa: S608  # quoted
+            options += f"KV_METADATA {{{pairs}}}"
+        with self._writing(path), _in_utf8(path) as named:
+            copied = f"COPY (SELECT {cells} FROM ({rows})) TO {literal(named)} ({options})"  # noqa: S608  # quoted
             ((count,),) = database.execute(copied).fetchall()
         if not count and self._form == "csv":
             path.write_text(head)  # without the line end of the last row
