@@ -179,9 +179,11 @@ class Clients:
             asked_at = asked_at if request is before else now
             moved_at = moved_at if unsent and unsent == left and request is before else now
             latest[client] = request, unsent, asked_at, moved_at
-        self._seen = latest
         waiting = [client for client, (request, *_) in latest.items() if request is None]
-        late = waiting[: max(0, len(waiting) - self._options.waiting_max)]
+        too_many = max(0, len(waiting) - self._options.waiting_max)
+        # Those that have come since the last look stay: uvicorn keeps them in no order, and one of them may be honest.
+        late = [client for client in waiting if client in self._seen][:too_many]
+        self._seen = latest
         for client, (request, _, asked_at, moved_at) in latest.items():
             is_answered = request is not None and getattr(request, "response_complete", False)
             most_s = REQUEST_MAX_S if request is None else float("inf") if is_answered else longest_s

@@ -171,15 +171,13 @@ def _filled(part: str, value: Callable[[str], str]) -> str:
     return "\n".join(lines)
 
 
-@cache
-def shipped(name: str) -> Template:
-    """Return a template that comes with PRISM."""
-    return Template(template_file(name).read_text(encoding="utf-8"), name)
-
-
 def template_file(name: str) -> Traversable:
     """Return the file of a template that comes with PRISM."""
     return files("prism.llm").joinpath("prompts", f"{name}.txt")
+
+
+_SHIPPED: Final = {name: Template(template_file(name).read_text(encoding="utf-8"), name) for name in SHIPPED}
+"""The templates that come with PRISM, by name. They are read once, before there is an event loop that waits for it."""
 
 
 def template_of(prompt: str) -> Template:
@@ -189,7 +187,7 @@ def template_of(prompt: str) -> Template:
         ConfigError: it is the name of a file, which only a run reads.
     """
     if prompt in SHIPPED:
-        return shipped(prompt)
+        return _SHIPPED[prompt]
     if "\n" not in prompt:
         raise ConfigError("configuration", f"{prompt}: is a file that nobody has read", key=PATH)
     return Template(prompt)

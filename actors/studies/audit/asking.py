@@ -27,7 +27,7 @@ from prism.columns import Floats, Ints
 from prism.config import Config
 from prism.domain import Domain
 from prism.llm import OracleStatistics
-from prism.llm.prompt import ChoicePrompt, order_of, shipped
+from prism.llm.prompt import ChoicePrompt, order_of, template_of
 from prism.rng import Draw, integer
 from prism.statechart import Judgement, Oracle
 
@@ -59,7 +59,7 @@ def ways_of(config: Config, other: Sequence[str]) -> list[Way]:
         return replace(prompt, order=order_of(anew, prompt.agent.agent_id, prompt.agent.tick, len(prompt.order)))
 
     def worded(prompt: ChoicePrompt) -> ChoicePrompt:
-        return replace(prompt, template=shipped(_other_template(prompt)), persona=_persona(prompt))
+        return replace(prompt, template=template_of(_other_template(prompt)), persona=_persona(prompt))
 
     temperature = 0.0 if llm.temperature >= 0.5 else 1.0
     found = [
@@ -84,7 +84,7 @@ def _other_persona(prompt: ChoicePrompt) -> Any:
 
 
 def _other_template(prompt: ChoicePrompt) -> str:
-    return "list" if prompt.template.text.strip() == shipped("prose").text.strip() else "prose"
+    return "list" if prompt.template.text.strip() == template_of("prose").text.strip() else "prose"
 
 
 class Otherwise(Oracle[Any]):
