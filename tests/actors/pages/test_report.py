@@ -294,7 +294,7 @@ def test_the_report_of_a_domain_of_ones_own_shows_its_world_and_the_first_rows_o
             (first,), rows = tables.query(query).fetchall(), parsed(html).rows
     assert "<h2>The world</h2>" in html
     assert rows["agent"] == ["colour", "from tick", "ticks", "cars"]
-    assert rows["light 0"][:3] == [*map(str, first)]
+    assert rows["light 1"][:3] == [*map(str, first)]
 
 
 def test_interventions_and_what_had_no_effect_are_listed_and_marked(tmp_path: Path) -> None:
