@@ -89,7 +89,6 @@ class Server:
             interface="asgi3",
             http="h11",
             ws="none",
-            lifespan="off",
             log_config=None,
             log_level=logging.CRITICAL,  # errors are logged where they are caught
             access_log=False,
@@ -127,6 +126,9 @@ class Server:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or tell the client to come later: an ASGI application."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
         most, name = self._options.answered_max, self._options.name
         is_full = most is not None and self._answered >= most and scope["path"] not in self._options.always
         self._answered += 1
