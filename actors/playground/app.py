@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from importlib.resources import files
 from itertools import count
@@ -29,7 +30,7 @@ from actors.factory.domains import own_code, show_of
 from actors.factory.input_files import kept_inputs, place_of
 from actors.factory.own_code import refuse_unknown
 from actors.playground.controls import Controls, differences
-from actors.playground.session import FANS, SEEDS, Session
+from actors.playground.session import FANS, KILLED, SEEDS, Session
 from actors.playground.world import SIZES, begin, play, states_of
 from actors.runs.directory import RunDirectory
 from actors.studies.experiments.processes import Pool
@@ -84,6 +85,7 @@ class PlaySite(Site):
         self._runs.mkdir()
         super().__init__(self._runs, EXPLAIN)
         self.controls = Controls(config)
+        self.controls.configured({})  # refuses at the start what no page could run
         self.kept: Path | None = None
         """The run that was kept last."""
         self._name = name
@@ -120,10 +122,14 @@ class PlaySite(Site):
         config = self.controls.base
         show = show_of(config)
         with self._guard:
-            session, self._ready = self._ready or self._new_session(), None
+            ready, self._ready = self._ready, None
+            session = ready or self._new_session()
+            session.seen = monotonic()  # the first one was made long before
             self._sessions[session.name] = session
             while len(self._sessions) > SESSIONS_MAX:
                 self._sessions.pop(next(iter(self._sessions))).close()
+        if ready is None:
+            session.move({}, 0, SEEDS)
         named = [show.named(each.column) for each in show.numbers]
         return {
             "page": session.name,
@@ -154,7 +160,10 @@ class PlaySite(Site):
         """Make the run again as `prism run` would, in a directory that stays, and return where and its digest."""
         config = self.controls.configured(asked["changes"])
         directory = RunDirectory.create(None, self._name)
-        found = self._beside.submit(play, config, directory.path, is_kept=True).result()
+        try:
+            found = self._beside.submit(play, config, directory.path, is_kept=True).result()
+        except BrokenProcessPool:
+            found = f"{KILLED}; start `prism play` again"
         if isinstance(found, str):
             directory.discard()
             raise RunDirectoryError(found)

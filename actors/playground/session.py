@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from itertools import count
 from pathlib import Path
 from threading import Lock, Thread
@@ -29,12 +30,13 @@ from prism.errors import ConfigError
 FANS: Final = (1, 5, 20, 100)
 """The numbers of seeds that a page can ask for; at each of them the interval is told."""
 SEEDS: Final = 20
+KILLED: Final = "its process was ended from outside, perhaps for lack of memory"
 SHOWN_MAX: Final = 2
 """The moves whose files are kept: the last one, and the one before, which a panel may still read."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the page is told: `kind` is `answer`, `seed`, `fan`, `pin` or `failed`."""
+    """One message to the page: `kind` is `answer`, `seed`, `fan`, `pin` or `failed`."""
 
     number: int  # ascending
     move: int
@@ -86,6 +88,8 @@ class Session:
         if seeds not in FANS:
             raise ConfigError("the page", f"expected one of {', '.join(map(str, FANS))} seeds, got {seeds!r:.20}")
         with self._lock:
+            if self._move < 0:
+                raise LookupError("this page was closed here: load it again")
             self._ending = Thread(target=self._end, args=(self._pool, f"{self.name}-{self._move}-*", self._ending))
             self._ending.start()
             if gesture != self._gesture and self._now:
@@ -169,7 +173,10 @@ class Session:
             if move not in (None, self._move) or future.cancelled():
                 return
             error = future.exception()
-            found = "its process was ended from outside, perhaps for lack of memory" if error else future.result()
+            if error is None:
+                found = future.result()
+            else:
+                found = KILLED if isinstance(error, BrokenProcessPool) else f"{type(error).__name__}: {error}"
             if isinstance(found, Played):
                 take(found)
             else:
@@ -177,6 +184,8 @@ class Session:
 
         try:
             pool.submit(play, config, path, is_shown=is_shown).add_done_callback(ended)
+        except BrokenProcessPool:
+            self._tell(move, "failed", problem=KILLED)
         except RuntimeError:  # the pool was stopped meanwhile, for another move
             return
 

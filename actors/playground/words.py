@@ -1,4 +1,4 @@
-"""What a move changed, and what a fan of seeds says, in sentences."""
+"""Sentences on the change that a move made, and on a fan of seeds."""
 
 from __future__ import annotations
 
@@ -40,12 +40,17 @@ def fan_in_words(now: Mapping[int, Played], before: Mapping[int, Played]) -> lis
     if not now.keys() <= before.keys():
         return sentences
     clear, unclear = list[str](), list[str]()
-    for (each, values), (_, others) in zip(columns, _columns([before[seed] for seed in now]), strict=False):
+    columns_before = {each.place: others for each, others in _columns([before[seed] for seed in now])}
+    for each, values in columns:
+        if (others := columns_before.get(each.place)) is None:
+            continue
         differences = [one - other for one, other in zip(values, others, strict=True)]
         low, high = _ends(differences)
         if not any(differences):
             continue
-        if len(set(differences)) > 1 and (low is None or high is None or low <= 0 <= high):
+        if len(set(differences)) > 1 and (low is None or high is None):
+            continue  # without scipy nothing tells a change from chance
+        if low is not None and high is not None and low <= 0 <= high:
             unclear.append(each.label)
         else:
             change = words_of(each.place, each.place).change(sum(values) / len(values), sum(others) / len(others))
@@ -60,8 +65,10 @@ def _listed(about: str, told: Sequence[str]) -> list[str]:
 
 def _columns(runs: Iterable[Played]) -> Iterator[tuple[Measured, list[float]]]:
     """Yield each measure that all runs have, with its value in each."""
-    for several in zip(*(run.measures for run in runs), strict=False):
-        yield several[0], [each.value for each in several]
+    first, *others = ({each.place: each for each in run.measures} for run in runs)
+    for place, each in first.items():
+        if all(place in other for other in others):
+            yield each, [each.value, *(other[place].value for other in others)]
 
 
 def _interval(each: Measured, values: Sequence[float]) -> str:

@@ -57,7 +57,7 @@ class Measured(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Played(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page draws of one run, straight from its columns.
+    """The numbers of one run that the page draws, straight from its columns.
 
     Args:
         words: the answer and its limits, a sentence each.

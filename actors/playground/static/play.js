@@ -272,7 +272,7 @@ function showPins() {
     pins = pins.filter((each) => each !== pin);
     showPins();
   }, { class: "link", "aria-label": `Remove ${pin.name}` })];
-  put(at("table"), el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col", class: "text" }, "measure"), columns.map(({ name }) => el("th", { scope: "col" }, name)))), el("tbody", {}, played?.measures.map(([, label], place) => el("tr", {}, el("th", { scope: "row", class: "text" }, label), columns.map(({ played: one }) => el("td", {}, one?.measures[place]?.[2] ?? "…")))), el("tr", {}, el("td"), columns.map((pin) => el("td", {}, pin.changes ? act(pin) : null))))));
+  put(at("table"), el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col", class: "text" }, "measure"), columns.map(({ name }) => el("th", { scope: "col" }, name)))), el("tbody", {}, played?.measures.map(([where, label]) => el("tr", {}, el("th", { scope: "row", class: "text" }, label), columns.map(({ played: one }) => el("td", {}, one ? (one.measures.find(([its]) => its === where)?.[2] ?? "–") : "…")))), el("tr", {}, el("td"), columns.map((pin) => el("td", {}, pin.changes ? act(pin) : null))))));
   at("write").disabled = pins.length < 2;
 }
 

@@ -19,6 +19,7 @@ from actors.playground.app import PlaySite
 from actors.playground.place import begun
 from actors.view.server import Guard
 from prism.config import load_config
+from prism.errors import ConfigError
 from prism.experiment import read_experiment
 from tests.actors.view.asking import HOST, get
 from tests.catalogue import catalogue
@@ -129,6 +130,16 @@ def test_two_pages_do_not_disturb_each_other_and_a_pin_runs_beside_the_moves(sit
     assert other.wait("answer")["played"]["agents"] == 40
     assert one.post("leave").status_code == 200
     assert one.move({}).status_code == 404
+
+
+def test_a_page_that_is_opened_again_gets_the_run_of_the_configuration(site: PlaySite) -> None:
+    for _ in range(2):
+        assert Page(site).wait("answer")["played"]["agents"] == SMALL["population.size"]
+
+
+def test_a_configuration_that_is_too_large_for_a_page_is_refused_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="at most 200,000 people"):
+        PlaySite(load_config(overrides={"population.size": 200_001}), "large", tmp_path)
 
 
 def test_a_run_that_cannot_be_made_says_why(page: Page) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from actors.playground.words import changed_in_words, fan_in_words
 from actors.playground.world import Measured, Played
 
@@ -35,3 +37,12 @@ def test_a_fan_says_its_interval_and_which_changes_are_beyond_chance() -> None:
     assert clear == "Changed beyond chance, over the same 8 seeds: likes 97% more."
     assert unclear == "Within chance: largest cascade."
     assert len(fan_in_words(now, {})) == 1
+
+
+def test_a_measure_that_one_run_lacks_is_left_out_and_shifts_no_other() -> None:
+    before = {seed: played(100 + seed, 40, seed) for seed in range(8)}
+    now = {seed: played(200 + seed, 40, seed) for seed in range(8)}
+    now[3] = replace(now[3], measures=now[3].measures[1:])
+    mean, clear = fan_in_words(now, before)
+    assert mean == "Mean over 8 seeds, with its 95% interval: likes 204 (201 to 206)."
+    assert clear == "Changed beyond chance, over the same 8 seeds: likes 97% more."
