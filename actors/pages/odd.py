@@ -16,6 +16,7 @@ from actors.core.errors import RunDirectoryError
 from actors.explain.retrace import OpenRun
 from actors.factory.domains import look_at_domain
 from actors.factory.input_files import with_prompt
+from actors.store.listing import list_run
 from actors.store.manifest import read_summary
 from actors.studies.audit.record import read_audit
 from actors.studies.experiments.cells import cell_path
@@ -31,14 +32,17 @@ OPEN: Final = "**[OPEN]**"
 
 def odd_sheet(path: Path) -> str:
     """Return the sheet of a run, or of an experiment by its first finished cell. It reads files, and blocks."""
-    experiment, run = None, path
+    experiment, run, runs = None, path, [path]
     if is_experiment(path):
         experiment = read_experiment_record(path)
         done = [each for each in experiment.cells if each.state is CellState.DONE]
         if not done:
             raise RunDirectoryError(f"{path}: no cell of the experiment is done, so there is nothing to describe")
-        run = cell_path(path, done[0])
-    sheet = _Sheet(OpenRun(run, look_at_domain), experiment, read_audit(path))
+        runs = [cell_path(path, each) for each in done]
+        run = runs[0]
+    audit = read_audit(path)
+    is_stale = audit is not None and {*audit.digests} != {list_run(each).digest for each in runs}
+    sheet = _Sheet(OpenRun(run, look_at_domain), experiment, None if is_stale else audit)
     parts = [f"# {path.resolve().name}: ODD and RAT-RS", f"{OPEN} marks what the record does not know."]
     for title, lines in (("ODD protocol", sheet.odd()), ("RAT-RS: the use of data", sheet.rat_rs())):
         parts.append(f"## {title}")
@@ -140,7 +144,7 @@ class _Sheet:
             said = f"Conditions: {names}; {counted(len(experiment.seeds), 'seed')} each, the same for all; alpha "
             said += f"{experiment.alpha:g}, by Holm. Plan {self._experiment.plan.hash[:16]}. "
             yield "Experimentation", f"{said}Fallbacks: {share:.1%} of choices."
-        audited = "Not audited: `prism audit`." if self._audit is None else self._audit.paragraph
+        audited = "Not audited as it is now: `prism audit`." if self._audit is None else self._audit.paragraph
         yield "Evaluation", f"{audited}\n\n{OPEN} Comparison with data: docs/realism.md."
 
 
