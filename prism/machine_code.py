@@ -49,7 +49,7 @@ _loaded: Final[list[Any]] = []
 
 
 class Kept(msgspec.Struct, frozen=True, array_like=True):
-    """What a file holds.
+    """The content of a file.
 
     Args:
         about: the kernel, and the types of its arguments.

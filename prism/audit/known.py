@@ -1,4 +1,4 @@
-"""Whether a model knows the study: the question that it is asked, and the fixed rule that judges its answer.
+"""Tests whether a model knows the study: the question that it is asked, and the fixed rule that judges its answer.
 
 The model is told what a person sees, and asked to name what is being studied. It knows the study if its answer has a
 word of the study that nobody has told it: a word of the study's question, hypotheses and factors that the prompt has

@@ -18,6 +18,7 @@ from prism.statechart.oracle import UNTRUSTED, Answer
 
 KEY: Final = "answer"
 PEOPLE: Final = 100  # the people of the plain question
+COUNT_MAX: Final = 1e9  # an answer with a larger number, or an infinite one, has another form
 
 
 class Text(StrEnum):
@@ -80,7 +81,7 @@ class Informant(msgspec.Struct, frozen=True, kw_only=True):
             found = None
         if isinstance(found, dict) and self.is_plain:
             said_of = [found.get(str(each)) for each in self.prompt.options]
-            numbers = [float(each) for each in said_of if isinstance(each, int | float) and each >= 0]
+            numbers = [float(each) for each in said_of if isinstance(each, int | float) and 0 <= each <= COUNT_MAX]
             if len(numbers) == len(said_of) and sum(numbers) > 0:
                 return json.dumps([each / sum(numbers) for each in numbers])
         elif isinstance(found, dict) and isinstance(text := found.get(KEY), str) and text.strip():

@@ -11,7 +11,7 @@ from prism.audit.variety import Variety
 
 
 class Decider(msgspec.Struct, frozen=True, kw_only=True):
-    """What would have been chosen without the model that was asked."""
+    """A way to choose without the model that was asked, beside the model's answers."""
 
     decider: str  # `embedded`, `first option` or `plain question`
     agreement: float  # the probability, in the mean of all questions, that it chooses as the model did

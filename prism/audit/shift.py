@@ -66,7 +66,7 @@ class OptionShift(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Shift(msgspec.Struct, frozen=True, kw_only=True):
-    """What one other way of asking did to the answers."""
+    """The effect of one other way of asking on the answers."""
 
     way: str
     what: str  # what was changed, in words
@@ -268,7 +268,7 @@ def positions_of(people: Ints, shown: Floats, counts: Ints, least: float) -> tup
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of answers when what was seen was exchanged for another person's."""
+    """The effect on answers if each person gets what another person saw."""
 
     questions: int
     turned: Estimate  # as of a `Shift`

@@ -24,7 +24,7 @@ VarietyFinding = Literal["varies", "varies less", "does not vary", "cannot tell"
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
-    """How often people act, which is to take another option than the first, and how that varies."""
+    """The share of answers that act, which take another option than the first, and its variance."""
 
     people: int
     answers: int

@@ -53,7 +53,7 @@ def findings_of(audit: Audit) -> Iterator[str]:
         if audit.variety.finding == "does not vary":
             yield f"The answers do not vary: {audit.variety.model.acts:.1%} act."
         else:
-            yield f"The model's people differ less from each other than {audit.variety.beside_what} does."
+            yield f"The model's people differ less from each other than those of {audit.variety.beside_what}."
 
 
 def paragraph_of(audit: Audit) -> str:

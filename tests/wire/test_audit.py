@@ -113,6 +113,23 @@ def test_a_study_that_cannot_be_audited_is_refused_in_one_line(run: Path, comman
     assert command("run", "--set", "simulation.rounds=1", "--out", "plain", "-q").code == 0
     ended = command("audit", "plain", "--yes")
     assert (ended.code, "this run asks no model" in ended.err) == (2, True)
+    ended = command("audit", "run", "--calls", "300", "--of", "nosuch")
+    assert (ended.code, "nosuch" in ended.err) == (2, True), ended.err
+
+
+def test_choices_of_real_people_that_cannot_be_read_are_refused_before_the_first_call(
+    run: Path, command: Prism, server: ModelServer
+) -> None:
+    calls = len(server.calls)
+    for text, problem in {
+        "agent,choice\n": "expected a row for each choice",
+        "choice,agent\nengaging_like\n": "expected whole numbers as agent and tick",
+        "agent,choice\n1,likes\n": "expected as choice one of: ",
+    }.items():
+        Path("real.csv").write_text(text)
+        ended = command("audit", str(run), "--calls", "300", "--against", "real.csv")
+        assert (ended.code, problem in ended.err) == (3, True), ended.err
+    assert len(server.calls) == calls
 
 
 def test_a_server_that_is_not_there_is_an_exit_of_its_own(run: Path, command: Prism) -> None:

@@ -63,7 +63,7 @@ def ways_of(config: Config, other: Sequence[str]) -> list[Way]:
 
     temperature = 0.0 if llm.temperature >= 0.5 else 1.0
     found = [
-        Way(AGAIN, "seed", (f"llm.seed={llm.seed + 1}",)),
+        Way(AGAIN, "seed", (f"llm.seed={(llm.seed + 1) % 2**31}",)),
         Way("wording", "wording", change=worded),
         Way("persona", "persona format", change=lambda each: replace(each, persona=_other_persona(each))),
         Way("order", "order of the options", change=in_order),

@@ -26,6 +26,7 @@ from actors.studies.audit.asking import AGAIN, EXCHANGED, RULED, Answers, Asker,
 from actors.studies.audit.carried import FixedChoices, MakeOracle, ModelledChoices, Outcomes
 from actors.studies.audit.questions import Asking, Cell, Study
 from actors.studies.audit.record import directory_of
+from actors.studies.causes.track import track_of
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.record import CellState, ExperimentRecord, is_experiment, read_experiment_record
 from prism.agents import Question
@@ -71,7 +72,7 @@ OnProgress = Callable[[str], None]  # called with what has been done, in words
 
 
 class Options(NamedTuple):
-    """What an audit is told.
+    """The options of an audit.
 
     Args:
         calls: the most calls; None for the default.
@@ -109,6 +110,12 @@ class Auditing:
         run = self._study.run(0)
         if not hasattr(run.domain.oracle(), "judge") or run.domain_name == "economy":
             raise RunDirectoryError(f"{path}: only choices among options can be audited; this domain's are none")
+        self._refuse_few(self._study.recorded)
+        if self._experiment is not None and options.measures:
+            raise RunDirectoryError(f"{path}: --of is for a run; the hypotheses of an experiment name its measures")
+        for each in options.measures:
+            track_of(run, each)  # refuses an unknown measure before the first call
+        self._real = [] if options.against is None else _real_choices(options.against)
         text = with_prompt(run.config)[0].llm.prompt
         self.ways = [each for each in ways_of(run.config, options.other) if each.name != "persona" or "{person" in text]
         most = min(CALLS, 2 * self._study.calls) if options.calls is None else options.calls
@@ -121,6 +128,11 @@ class Auditing:
             problem = f"an audit takes {least:,} calls or more, and {told} leaves it {most:,}"
             raise RunDirectoryError(f"{path}: {problem}; set --calls to {least} or more")
         self._notes = list[str]()
+
+    def _refuse_few(self, questions: int) -> None:
+        if questions < FEWEST:
+            problem = f"{questions:,} of its questions have an answer of the model, and an audit takes {FEWEST} or more"
+            raise RunDirectoryError(f"{self.path}: {problem}")
 
     @property
     def calls(self) -> int:
@@ -147,6 +159,10 @@ class Auditing:
         on_progress("replaying the recorded questions")
         await study.gather(self.questions, self.questions // 2, seed)
         recorded, rows = study.in_columns(), study.sample
+        self._refuse_few(len(rows))  # fallbacks were recorded, too
+        if unknown := [choice for _, _, choice in self._real if choice not in recorded.options]:
+            expected = f"expected as choice one of: {', '.join(recorded.options)}, got {unknown[0]!r:.80}"
+            raise ConfigError(str(options.against), expected)
         asker, answers = Asker(study, directory_of(self.path), options.overrides), dict[str, Answers]()
         for way in self.ways:
             on_progress(f"asking {len(rows):,} questions with another {way.what}")
@@ -248,7 +264,7 @@ class Auditing:
 
     def _positions(self, answers: Mapping[str, Answers]) -> tuple[Position, ...]:
         """Return the effects of places: of the recorded answers, and of those in another order."""
-        study = self._study
+        study, options = self._study, self._study.options
         if study.run(0).config.llm.order == "fixed":
             found = answers.get("order")
             if found is None:
@@ -265,7 +281,7 @@ class Auditing:
         first, last, counts, of = [], [], [], []
         for row, shares, order in tables:
             names = study.askings[row].question.options
-            by_place = [shares[study.options.index(names[number])] for number in order]
+            by_place = [shares[options.index(names[number])] for number in order]
             first.append(by_place[0])
             last.append(by_place[-1])
             counts.append(len(order))
@@ -283,7 +299,7 @@ class Auditing:
             embedded = np.array([1.0 - each.embedded[0] for each in study.askings if each.embedded is not None])
         if self._options.against is None:
             return variety_of(people, acts, embedded, seed=seed)
-        real = _real_choices(self._options.against)
+        real = self._real
         first = recorded.options[0]
         who = np.array([agent for agent, _, _ in real], dtype=np.int64)
         did = np.array([choice != first for _, _, choice in real], dtype=np.float64)
@@ -334,7 +350,7 @@ class Auditing:
             is_equal = hypothesis.margin is not None and not each.refuted
             found.append(
                 Claim(
-                    claim=str(hypothesis),
+                    claim=f"{hypothesis} (refuted by the study)" if each.refuted else str(hypothesis),
                     measure=hypothesis.measure,
                     kind="equivalence" if is_equal else "difference",
                     effect=each.difference.mean,
@@ -513,9 +529,11 @@ def _effect(claim: Claim, values: Mapping[str, Mapping[str, float]]) -> float:
 
 
 def _at_seeds(claim: Claim, recorded: Sequence[Any], base: Sequence[Any], at: Sequence[Any]) -> list[float]:
+    own = [_effect(claim, was) for was in recorded]
+    rest = claim.effect - float(np.mean(own))  # of the seeds that are not carried: without a shift the study stays
     return [
-        _effect(claim, was) + _effect(claim, now) - _effect(claim, before)
-        for was, before, now in zip(recorded, base, at, strict=True)
+        was + rest + _effect(claim, now) - _effect(claim, before)
+        for was, before, now in zip(own, base, at, strict=True)
     ]
 
 
@@ -545,8 +563,9 @@ def _against_rules(study: Study, found: Answers, seed: int) -> Shift | None:
         return None
     askings = [study.ruled[row] for row in found.rows.tolist()]
     people = np.array([(each.cell << 32) + each.question.agent for each in askings], dtype=np.int64)
-    did = np.eye(len(study.options))[[study.options.index(each.chosen) for each in askings]]
-    asked = Asked(people, study.options, found.probabilities, did[None])
+    options = study.options
+    did = np.eye(len(options))[[options.index(each.chosen) for each in askings]]
+    asked = Asked(people, options, found.probabilities, did[None])
     return shift_of(RULED, "model in place of the rules", asked, seed=seed)
 
 
@@ -614,8 +633,10 @@ def _real_choices(path: Path) -> list[tuple[int, int, str]]:
     found = []
     for row in reader:
         try:
-            found.append((int(row["agent"]), int(row.get("tick") or -1), row["choice"] or ""))
+            found.append((int(row["agent"] or ""), int(row.get("tick") or -1), row["choice"] or ""))
         except ValueError:
             problem = f"expected whole numbers as agent and tick, got {row['agent']!r} and {row.get('tick')!r}"
             raise ConfigError(str(path), problem, line=reader.line_num) from None
+    if not found:
+        raise ConfigError(str(path), "expected a row for each choice; there is none")
     return found

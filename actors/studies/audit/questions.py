@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from heapq import heappop, heappush
+from itertools import count
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -85,6 +86,7 @@ class _Settled:
     def __init__(self, number: int, seed: int) -> None:
         self._number, self._seed = number, seed
         self._kept: list[tuple[float, int, Asking]] = []  # a heap, the largest draw first, with its sign changed
+        self._numbers = count()  # askings with equal draws, of one agent in one tick, are not compared
         self._turns: dict[int, list[Trigger[Any]]] = {}
         """`{agent: its triggers in the tick under way}`, of the agents whose turns may be kept."""
         self._simulation: Simulation | None = None
@@ -124,7 +126,7 @@ class _Settled:
             options = self._options[name]
             question = Question(answer.tick, answer.agent, answer.trigger, name[0], options, trigger.context)
             asking = Asking(place, question, answer.to_state, None, (), None, fixed(domain.asker(question)))
-            heappush(self._kept, (-drawn, len(self._kept), asking))
+            heappush(self._kept, (-drawn, next(self._numbers), asking))
             if len(self._kept) > self._number:
                 heappop(self._kept)
 
@@ -198,17 +200,15 @@ class Study:
         chosen: set[tuple[int, QuestionName]],
         settled: _Settled,
     ) -> None:
-        known, running = self.known[place], list[Simulation]()
-        made: dict[int, Features] = {}
+        known, running = self.known[place], list[tuple[Simulation, Features]]()
 
         def begin(simulation: Simulation) -> None:
-            running.append(simulation)
+            running.append((simulation, self.features(place, simulation.domain)))
             settled.attach(simulation, place)
 
         async def keep(_: int, frame: bytes) -> None:
-            simulation = running[-1]
+            simulation, features = running[-1]
             domain = simulation.domain
-            features = made.setdefault(len(running), self.features(place, domain))
             for raw in messages_of(frame, simulation.engine, Question):
                 name = name_of_question(raw)
                 if (place, name) not in wanted:
