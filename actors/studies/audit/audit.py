@@ -562,10 +562,9 @@ def _against_rules(study: Study, found: Answers, seed: int) -> Shift | None:
     if not len(found.rows):
         return None
     askings = [study.ruled[row] for row in found.rows.tolist()]
-    people = np.array([(each.cell << 32) + each.question.agent for each in askings], dtype=np.int64)
     options = study.options
     did = np.eye(len(options))[[options.index(each.chosen) for each in askings]]
-    asked = Asked(people, options, found.probabilities, did[None])
+    asked = Asked(study.people_of(askings), options, found.probabilities, did[None])
     return shift_of(RULED, "model in place of the rules", asked, seed=seed)
 
 

@@ -243,8 +243,14 @@ class Study:
         return Recorded(options, offered, chosen, features)
 
     def people(self, rows: Sequence[int] | Ints) -> Ints:
-        """Return the person of each question: the same person of two runs counts as two."""
-        return np.array([(self.askings[row].cell << 32) + self.askings[row].question.agent for row in rows], np.int64)
+        """Return the person of each question, by their numbers among all questions."""
+        return self.people_of([self.askings[row] for row in rows])
+
+    def people_of(self, askings: Sequence[Asking]) -> Ints:
+        """Return the person of each question: runs under the same seed have the same people."""
+        places = {seed: place for place, seed in enumerate(dict.fromkeys(each.seed for each in self.cells))}
+        of_cells = [places[each.seed] << 32 for each in self.cells]
+        return np.array([of_cells[each.cell] + each.question.agent for each in askings], np.int64)
 
     def seen(self, rows: Sequence[int] | Ints) -> list[str]:
         """Return the group of what was seen in each question: thirds by its relevance, if there is one."""
