@@ -21,7 +21,7 @@ from actors.logs.output import say
 from actors.store.lock import locked
 from actors.studies.audit.audit import DRAWS, LEAST, Auditing, Options
 from actors.studies.audit.record import keep_audit
-from prism.audit import Audit, Claim, findings_of
+from prism.audit import Audit, Claim, findings_or_none
 from prism.audit.words import interval
 
 WIDTH = 100
@@ -110,8 +110,7 @@ def audit(  # one for each option
 
 def audit_view(found: Audit) -> Iterator[RenderableType]:
     """Yield the findings, the shifts and the claims of an audit, and the paragraph for a paper."""
-    findings = [*findings_of(found)]
-    yield from (f"  {each}" for each in findings or ["Nothing was found against the study."])
+    yield from (f"  {each}" for each in findings_or_none(found))
     shifts = []
     for each in found.shifts:
         largest = each.largest

@@ -17,7 +17,7 @@ from prism.audit.shift import (
     shift_of,
 )
 from prism.audit.variety import Calibration, Spread, Variety, calibration_of, variety_of
-from prism.audit.words import findings_of, paragraph_of
+from prism.audit.words import findings_of, findings_or_none, paragraph_of
 
 __all__ = [
     "ASK_STUDY",
@@ -43,6 +43,7 @@ __all__ = [
     "carried",
     "exchange_of",
     "findings_of",
+    "findings_or_none",
     "fitted",
     "judged",
     "known_of",

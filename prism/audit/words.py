@@ -48,12 +48,26 @@ def findings_of(audit: Audit) -> Iterator[str]:
     if audit.known is not None and audit.known.knows:
         yield f"The model names the study in {audit.known.named:,} of {audit.known.asked:,} answers."
     if audit.exchange is not None and audit.exchange.moves is False:
-        yield "The answers do not follow what is seen: with another person's, they stay as they are."
+        turned = audit.exchange.turned
+        if turned.high is not None and turned.high < audit.least:
+            yield "The answers do not follow what is seen: with another person's, they stay as they are."
+        else:
+            turns = "they turn no more often than when the same is asked again"
+            yield f"Nothing shows that the answers follow what is seen: with another person's, {turns}."
     if audit.variety is not None and audit.variety.finding in ("varies less", "does not vary"):
         if audit.variety.finding == "does not vary":
             yield f"The answers do not vary: {audit.variety.model.acts:.1%} act."
         else:
             yield f"The model's people differ less from each other than those of {audit.variety.beside_what}."
+
+
+def findings_or_none(audit: Audit) -> list[str]:
+    """Return the findings, or one sentence that there are none."""
+    if found := [*findings_of(audit)]:
+        return found
+    unsure = any(each.finding == "cannot tell" for each in audit.shifts)
+    small = ", but the sample is too small to exclude a shift that matters" if unsure else ""
+    return [f"Nothing was found against the study{small}."]
 
 
 def paragraph_of(audit: Audit) -> str:
@@ -67,9 +81,12 @@ def paragraph_of(audit: Audit) -> str:
     if moved:
         told = "; ".join(f"{shift_in_words(each)} (p {_p(each.p_holm)})" for each in moved)
         said.append(f"Answers shifted by {audit.least:g} points or more with another {told}.")
-    else:
+    unsure = [each.what for each in asked if each.finding == "cannot tell"]
+    if len(unsure) == len(asked):
+        said.append(f"The sample is too small to tell whether answers shift by {audit.least:g} points or more.")
+    elif not moved:
         said.append(f"No shift of answers by {audit.least:g} points or more was found.")
-    if unsure := [each.what for each in asked if each.finding == "cannot tell"]:
+    if unsure and len(unsure) < len(asked):
         said.append(f"The sample is too small to exclude one with another {', '.join(unsure)}.")
     said += [each for each in findings_of(audit) if not each.startswith(MOVED)]
     parts = []

@@ -46,6 +46,11 @@ class Way(NamedTuple):
     change: Change | None = None  # of the prompt
 
 
+def seed_of_way(config: Config, number: int) -> str:
+    """Return a seed of the model as a setting, another for each way: only then nothing tells which asking is which."""
+    return f"llm.seed={(config.llm.seed + number) % 2**31}"
+
+
 def ways_of(config: Config, other: Sequence[str]) -> list[Way]:
     """Return the ways in which a run's questions are asked again: the first one is its own way with another seed.
 
@@ -63,11 +68,20 @@ def ways_of(config: Config, other: Sequence[str]) -> list[Way]:
 
     temperature = 0.0 if llm.temperature >= 0.5 else 1.0
     found = [
-        Way(AGAIN, "seed", (f"llm.seed={(llm.seed + 1) % 2**31}",)),
-        Way("wording", "wording", change=worded),
-        Way("persona", "persona format", change=lambda each: replace(each, persona=_other_persona(each))),
-        Way("order", "order of the options", change=in_order),
-        Way("temperature", f"temperature ({temperature:g})", (f"llm.temperature={temperature:g}",)),
+        Way(AGAIN, "seed", (seed_of_way(config, 1),)),
+        Way("wording", "wording", (seed_of_way(config, 2),), worded),
+        Way(
+            "persona",
+            "persona format",
+            (seed_of_way(config, 3),),
+            lambda each: replace(each, persona=_other_persona(each)),
+        ),
+        Way("order", "order of the options", (seed_of_way(config, 4),), in_order),
+        Way(
+            "temperature",
+            f"temperature ({temperature:g})",
+            (seed_of_way(config, 5), f"llm.temperature={temperature:g}"),
+        ),
     ]
     if other:
         found.append(Way("model", f"model ({', '.join(each.partition('=')[2] for each in other)})", tuple(other)))

@@ -22,7 +22,7 @@ from actors.oracle.call import Answer
 from actors.oracle.single_calls import SingleCalls
 from actors.runs.compatibility import refuse_other_settings
 from actors.store.listing import list_run
-from actors.studies.audit.asking import AGAIN, EXCHANGED, RULED, Answers, Asker, Way, ways_of
+from actors.studies.audit.asking import AGAIN, EXCHANGED, RULED, Answers, Asker, Way, seed_of_way, ways_of
 from actors.studies.audit.carried import FixedChoices, MakeOracle, ModelledChoices, Outcomes
 from actors.studies.audit.questions import Asking, Cell, Study
 from actors.studies.audit.record import directory_of
@@ -118,6 +118,7 @@ class Auditing:
         self._real = [] if options.against is None else _real_choices(options.against)
         text = with_prompt(run.config)[0].llm.prompt
         self.ways = [each for each in ways_of(run.config, options.other) if each.name != "persona" or "{person" in text]
+        self._exchange = Way(EXCHANGED, "what was seen", (seed_of_way(run.config, 6),))
         most = min(CALLS, 2 * self._study.calls) if options.calls is None else options.calls
         self._fixed = INFORMANTS + 1 + CHECKS * asked * (len(self.ways) + 3)
         questions = int((most - self._fixed) / (len(self.ways) + 1.5))  # and half as many about turns of rules
@@ -173,7 +174,7 @@ class Auditing:
             row: rows[row]._replace(question=replace(rows[row].question, context=its.question.context))
             for row, its in partners.items()
         }
-        exchanged = await asker.answers(Way(EXCHANGED, "what was seen"), swapped)
+        exchanged = await asker.answers(self._exchange, swapped)
         on_progress(f"asking about {len(study.ruled):,} turns that rules settled")
         ruled = await asker.answers(Way(RULED, "model in place of the rules"), study.ruled)
         on_progress("asking what is being studied")
@@ -488,7 +489,7 @@ class _Carrying:
         if plain:
             deciders["plain question"] = lambda domain, _: FixedChoices(plain, domain.oracle())
         for name, make in deciders.items():
-            self._on_progress(f"the outcome by the {name}")
+            self._on_progress(f"the outcome without the model: {name}")
             values = [await self._at(each, make) for each in self._replicates]
             claims = [
                 replace(each, without={**each.without, name: float(np.mean([_effect(each, at) for at in values]))})
