@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -163,16 +164,26 @@ def children(pid: int) -> set[int]:
     return found
 
 
-@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_the_end_of_the_command_ends_its_processes(browser: Browser, place: Path, end: signal.Signals) -> None:
+@contextmanager
+def working(browser: Browser, place: Path) -> Iterator[tuple[subprocess.Popen[str], Visit]]:
+    """Provide the command while its processes work on a long run, and its page; afterwards it is ended."""
     words = (*PRISM, "play", str(place / "mine.yaml"), "--port", "0", "--set", "simulation.rounds=9000")
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=place) as process:
-        assert process.stdout is not None
-        found = re.search(r"http://[\d.:]+", process.stdout.readline())
-        assert found is not None
-        visit = browser.open(found[0])
-        visit.wait_until("document.querySelector('#controls li') !== null")
-        awaited(lambda: len(children(process.pid)) > SERVERS)
+        try:
+            assert process.stdout is not None
+            found = re.search(r"http://[\d.:]+", process.stdout.readline())
+            assert found is not None
+            visit = browser.open(found[0])
+            visit.wait_until("document.querySelector('#controls li') !== null")
+            awaited(lambda: len(children(process.pid)) > SERVERS)
+            yield process, visit
+        finally:
+            process.terminate()
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_the_end_of_the_command_ends_its_processes(browser: Browser, place: Path, end: signal.Signals) -> None:
+    with working(browser, place) as (process, _):
         below = children(process.pid)
         process.send_signal(end)
         process.wait(HANG_S)
@@ -187,16 +198,6 @@ def awaited(holds: Callable[[], bool]) -> None:
 
 
 def test_closing_the_page_ends_its_processes(browser: Browser, place: Path) -> None:
-    words = (*PRISM, "play", str(place / "mine.yaml"), "--port", "0", "--set", "simulation.rounds=9000")
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=place) as process:
-        try:
-            assert process.stdout is not None
-            found = re.search(r"http://[\d.:]+", process.stdout.readline())
-            assert found is not None
-            visit = browser.open(found[0])
-            visit.wait_until("document.querySelector('#controls li') !== null")
-            awaited(lambda: len(children(process.pid)) > SERVERS)
-            visit.page.goto("about:blank")
-            awaited(lambda: len(children(process.pid)) == SERVERS)
-        finally:
-            process.terminate()
+    with working(browser, place) as (process, visit):
+        visit.page.goto("about:blank")
+        awaited(lambda: len(children(process.pid)) == SERVERS)

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.command import Ended, Prism, run_prism
-from tests.paths import ROOT
-from tests.patience import HANG_S
 from tests.standin import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from tests.wire.hostile import CORPUS
+from tests.wire.interrupted import interrupted
 from tests.wire.support import settings
 
 SECTIONS: dict[str, Any] = {
@@ -168,26 +163,8 @@ def test_what_came_before_an_interruption_is_whole_and_the_same_command_goes_on(
 ) -> None:
     assert command(*ASK, "--out", "undisturbed").code == 0
     server.settings = ServerSettings(latency=Latency(mean_s=0.2))
-    calls = len(server.calls)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "actors.cli", *ASK, "--set", "oracle.max_concurrency=2"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"},
-    )
-    try:
-        give_up = monotonic() + HANG_S
-        while len(server.calls) - calls < 15:
-            assert process.poll() is None, process.communicate()
-            assert monotonic() < give_up
-            sleep(0.02)
-        process.send_signal(kind)
-        _, err = process.communicate(timeout=HANG_S)
-    finally:
-        process.kill()
-    assert process.returncode == (130 if kind == signal.SIGINT else 143)
+    code, err = interrupted(ASK, kind, server, 15, tmp_path)
+    assert code == (130 if kind == signal.SIGINT else 143)
     assert "Traceback" not in err
     assert "answers are in run-answers; the same command goes on with them" in err
     part = rows()

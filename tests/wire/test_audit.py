@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.command import Prism, prism_alone
-from tests.paths import ROOT
-from tests.patience import HANG_S
 from tests.standin import Latency, ModelServer, ServerSettings
 from tests.standin.planted import planted
+from tests.wire.interrupted import interrupted
 from tests.wire.support import settings
 
 SECTIONS: dict[str, Any] = {
@@ -159,28 +154,13 @@ def test_an_interrupted_audit_goes_on_with_the_answers_that_it_has(
     arguments = ("--calls", "300", "--draws", "0")
     shutil.copytree("run", "undisturbed")
     assert command("audit", "undisturbed", *arguments).code == 0
-    usual, plain = len(server.calls), server.settings
+    plain = server.settings
     server.settings = ServerSettings(reply=planted("persona"), latency=Latency(mean_s=0.2))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "actors.cli", "audit", "run", *arguments, "--set", "oracle.max_concurrency=2"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"},
-    )
     try:
-        give_up = monotonic() + HANG_S
-        while len(server.calls) - usual < 20:
-            assert process.poll() is None, process.communicate()
-            assert monotonic() < give_up
-            sleep(0.02)
-        process.send_signal(kind)
-        process.communicate(timeout=HANG_S)
+        code, _ = interrupted(("audit", "run", *arguments), kind, server, 20, tmp_path)
     finally:
-        process.kill()
         server.settings = plain
-    assert process.returncode == (130 if kind == signal.SIGINT else -signal.SIGKILL)
+    assert code == (130 if kind == signal.SIGINT else -signal.SIGKILL)
     assert not (run / "audit" / "audit.json").exists()
     calls = len(server.calls)
     assert command("audit", "run", *arguments).code == 0
