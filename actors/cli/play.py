@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import webbrowser
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,11 +9,9 @@ from pathlib import Path
 import click
 
 from actors.cli.command import command
+from actors.cli.local_page import serve_page, with_address
 from actors.cli.options import Directory, choose_config, run_name, with_settings
-from actors.cli.render import show
 from actors.cli.trust import TRUST
-
-HOST, PORT = "127.0.0.1", 8481
 
 
 @command()
@@ -26,11 +22,7 @@ HOST, PORT = "127.0.0.1", 8481
     metavar="RUN",
     help="Let the recorded answers of a run's model decide; a choice without one is counted.",
 )
-@click.option(
-    "--host", default=HOST, show_default=True, help="Address to listen on; others than this machine need a token."
-)
-@click.option("--port", default=PORT, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 for a free one.")
-@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+@with_address(8481)
 @TRUST
 def play(
     config: Path | None, overrides: Sequence[str], tape: Path | None, host: str, port: int, *, opens: bool
@@ -50,18 +42,13 @@ def play(
     with ended_by_signals(), begun() as place:  # first: its processes make themselves ready while the rest is imported
         from actors.factory.config_file import read_config  # noqa: PLC0415
         from actors.playground.app import PlaySite  # noqa: PLC0415
-        from actors.view.server import serve  # noqa: PLC0415
+        from actors.runs.directory import TAPE  # noqa: PLC0415
+        from actors.store.manifest import CONFIG  # noqa: PLC0415
 
         if tape is not None:
-            overrides = [*overrides, "oracle.tape=replay", f"oracle.tape_path={tape / 'tape.sqlite'}"]
-            config = tape / "config.yaml" if config is None else config
+            overrides = [*overrides, "oracle.tape=replay", f"oracle.tape_path={tape / TAPE}"]
+            config = tape / CONFIG if config is None else config
         path = choose_config(config, "playing with")
         site = PlaySite(read_config(path, overrides), run_name(path), place)
-
-        def ready(address: str) -> None:
-            show({"address": address}, lambda: [f"prism play: {address}  (Ctrl-C ends it)"], brief=address)
-            if opens:
-                webbrowser.open(address)
-
         with suppress(KeyboardInterrupt):
-            serve(site, host, port, os.environ.get("PRISM_VIEW_TOKEN", ""), ready)
+            serve_page(site, "prism play", host, port, opens=opens)

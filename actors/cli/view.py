@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import webbrowser
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from actors.cli.command import command
+from actors.cli.local_page import serve_page, with_address
 from actors.cli.options import PackedOrDirectory, shown
-from actors.cli.render import show
 from actors.core.errors import RunDirectoryError
 from actors.store.listing import run_paths
 from actors.store.manifest import refuse_others
 from actors.studies.experiments.record import is_experiment
 
-HOST, PORT = "127.0.0.1", 8480
-TOKEN = "PRISM_VIEW_TOKEN"  # noqa: S105  # the name of the variable, not its value
-
 
 @command()
 @click.argument("root", metavar="[RUN_OR_DIR]", default="runs", type=PackedOrDirectory())
-@click.option(
-    "--host", default=HOST, show_default=True, help="Address to listen on; others than this machine need a token."
-)
-@click.option("--port", default=PORT, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 for a free one.")
-@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+@with_address(8480)
 def view(root: Path, host: str, port: int, *, opens: bool) -> None:
     """Serve a local web page that shows runs and experiments.
 
@@ -41,7 +33,6 @@ def view(root: Path, host: str, port: int, *, opens: bool) -> None:
     """
     from actors.view.app import Site  # noqa: PLC0415  # it takes a second to import, and no other command needs it
     from actors.view.explainer import EXPLAIN  # noqa: PLC0415
-    from actors.view.server import serve  # noqa: PLC0415
 
     if not is_experiment(root):
         refuse_others(root)
@@ -50,13 +41,5 @@ def view(root: Path, host: str, port: int, *, opens: bool) -> None:
     except OSError as error:
         raise RunDirectoryError(f"{root}: cannot be listed: {error.strerror}") from None
 
-    def ready(address: str) -> None:
-        show({"address": address}, lambda: [f"prism view: {address}  (Ctrl-C ends it)"], brief=address)
-        if opens:
-            webbrowser.open(address)
-
-    try:
-        site = Site(root, EXPLAIN, shown)
-        serve(site, host, port, os.environ.get(TOKEN, ""), ready)
-    except KeyboardInterrupt:
-        return
+    with suppress(KeyboardInterrupt):
+        serve_page(Site(root, EXPLAIN, shown), "prism view", host, port, opens=opens)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from importlib.resources import files
-from itertools import count
 from pathlib import Path
 from secrets import token_hex
 from threading import Event, Lock, Thread
@@ -32,7 +31,7 @@ from actors.factory.own_code import refuse_unknown
 from actors.playground.controls import Controls, differences
 from actors.playground.session import FANS, KILLED, SEEDS, Session
 from actors.playground.world import SIZES, begin, play, states_of
-from actors.runs.directory import RunDirectory
+from actors.runs.directory import RunDirectory, make_numbered
 from actors.studies.experiments.processes import Pool
 from actors.view.app import STATIC, ProblemError, Site
 from actors.view.explainer import EXPLAIN
@@ -187,9 +186,7 @@ class PlaySite(Site):
         }
         text = yaml.safe_dump(experiment, sort_keys=False, allow_unicode=True)
         read_experiment(text, "experiment.yaml")
-        paths = (Path("experiments", f"{self._name}-{number:03d}") for number in count(1))
-        directory = next(path for path in paths if not path.exists())
-        directory.mkdir(parents=True)
+        directory = make_numbered(Path("experiments"), self._name, "a directory")
         RunDirectory(directory).write_config(base)
         write_file(directory / "experiment.yaml", text.encode())
         return {"path": str(directory / "experiment.yaml")}

@@ -63,6 +63,24 @@ class _Logged(msgspec.Struct):
     level: str
 
 
+def make_numbered(parent: Path, name: str, what: str) -> Path:
+    """Make the next free `<name>-001` in a directory, which is made as well, and return it.
+
+    Raises:
+        RunDirectoryError: it cannot be made; `what` it was to be is in the error.
+    """
+    for number in count(1):
+        path = parent / f"{name}-{number:03d}"
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise run_directory_error(error, f"{path}: cannot be made {what}") from None
+        return path
+    raise AssertionError("count() does not end")
+
+
 class RunDirectory:
     """The files of one run; `docs/runs.md` lists them."""
 
@@ -85,16 +103,7 @@ class RunDirectory:
             DiskFailedError: the disk is full or broken.
         """
         if out is None:
-            for number in count(1):
-                path = Path("runs") / f"{name}-{number:03d}"
-                try:
-                    path.mkdir(parents=True)
-                except FileExistsError:
-                    continue
-                except OSError as error:
-                    raise run_directory_error(error, f"{path}: cannot be made a run directory") from None
-                return cls(path)
-            raise AssertionError("count() does not end")
+            return cls(make_numbered(Path("runs"), name, "a run directory"))
         try:
             out.mkdir(parents=True, exist_ok=True)
             occupied = any(out.iterdir())

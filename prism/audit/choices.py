@@ -34,9 +34,7 @@ class ChoiceModel(NamedTuple):
         """
         row = np.append(1.0, (np.asarray(features, dtype=np.float64) - self.middle) / self.width)
         places = [self.options.index(option) for option in options]
-        values = self.base[places] @ row + self.tilt[places] @ row[: self.tilt.shape[1]]
-        weights = np.exp(values - values.max())
-        found: list[float] = (weights / weights.sum()).tolist()
+        found: list[float] = _shares(self.base[places] @ row + self.tilt[places] @ row[: self.tilt.shape[1]]).tolist()
         return found
 
 
@@ -76,8 +74,8 @@ def tilted(model: ChoiceModel, recorded: Recorded, rows: Ints, differences: Floa
 
 
 def _shares(values: Floats) -> Floats:
-    weights = np.exp(values - values.max(axis=1, keepdims=True))
-    shares: Floats = weights / weights.sum(axis=1, keepdims=True)
+    weights = np.exp(values - values.max(axis=-1, keepdims=True))
+    shares: Floats = weights / weights.sum(axis=-1, keepdims=True)
     return shares
 
 

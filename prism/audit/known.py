@@ -7,21 +7,18 @@ not. Source of the examination: PIMMUR (2025), arXiv 2509.18052.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
-from prism.audit.shift import Estimate
-from prism.distribution import NORMAL
+from prism.audit.shift import FEWEST, LEVEL, Estimate
 
 ASK_STUDY: Final = (
     "The situation below was shown to a participant. If it belongs to a scientific study, name in one sentence what "
     "is being studied. If that cannot be told from it, answer: unknown."
 )
-UNKNOWN: Final = "unknown"
 MATTERS: Final = 0.1  # a share of answers above this, for certain, is a finding
 _WORD: Final = re.compile(r"[a-z]{4,}")
 _WORDS: Final = """
@@ -86,7 +83,7 @@ def known_of(answers: Iterable[tuple[str, str]], study: frozenset[str]) -> Known
     named = sum(names_study(answer, study, told) for answer, told in every)
     share = wilson(named, len(every))
     knows = None
-    if len(every) >= 8 and study:
+    if len(every) >= FEWEST and study:
         knows = (share.low or 0.0) > MATTERS
     return Known(
         asked=len(every),
@@ -102,7 +99,7 @@ def wilson(times: int, of: int) -> Estimate:
     """Return a share with its interval. Source: Wilson (1927)."""
     if not of:
         return Estimate(value=0.0)
-    share, squared = times / of, NORMAL**2
-    middle = (share + squared / (2.0 * of)) / (1.0 + squared / of)
-    reach = NORMAL / (1.0 + squared / of) * math.sqrt(share * (1.0 - share) / of + squared / (4.0 * of**2))
-    return Estimate(value=share, low=max(0.0, middle - reach), high=min(1.0, middle + reach))
+    from scipy.stats import binomtest  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
+
+    ends = binomtest(times, of).proportion_ci(1.0 - LEVEL, method="wilson")
+    return Estimate(value=times / of, low=float(ends.low), high=float(ends.high))

@@ -96,9 +96,6 @@ class InformantOracle(ModelOracle[Any]):
         super().__init__(model)
         self._seed = seed
 
-    async def ask(self, agent: Informant, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
-        return type(options[0])((await self.answer(agent, current_state, trigger, options, context)).state)
-
     async def answer(
         self,
         agent: Informant,

@@ -12,7 +12,7 @@ from typing import Final, Literal
 import msgspec
 import numpy as np
 
-from prism.audit.shift import Estimate
+from prism.audit.shift import FEWEST, Estimate, over_people
 from prism.columns import Floats, Ints
 
 RESAMPLES: Final = 400
@@ -97,7 +97,7 @@ def spread_of(people: Ints, acts: Floats, seed: int = 0) -> Spread:
 def _resampled(acts: Floats, groups: Ints, seed: int) -> Floats | None:
     """Return the intraclass correlation in resamples of the people; None for too few people."""
     people = int(groups.max()) + 1 if len(groups) else 0
-    if people < 8:
+    if people < FEWEST:
         return None
     random, rows = np.random.default_rng(seed), [np.flatnonzero(groups == person) for person in range(people)]
     found = []
@@ -141,7 +141,7 @@ def variety_of(
         )
     rarer, count = min(model.acts, 1.0 - model.acts), max(1, len(acts))
     finding: VarietyFinding = "cannot tell"
-    if model.people >= 8 and rarer + math.sqrt(rarer / count) < ALL_THE_SAME and count >= 1.0 / ALL_THE_SAME:
+    if model.people >= FEWEST and rarer + math.sqrt(rarer / count) < ALL_THE_SAME and count >= 1.0 / ALL_THE_SAME:
         finding = "does not vary"
     elif beside is not None and (least := beside.correlation.low) and model.correlation.high is not None:
         other = beside.correlation
@@ -160,8 +160,6 @@ def calibration_of(people: Ints, probabilities: Floats, chosen: Ints, acting: Fl
         probabilities: shape (choices, options); chosen: the number of the option that was really taken.
         acting: the probability to act of each; acts are all options but the first, which has the number 0.
     """
-    from prism.audit.shift import over_people  # noqa: PLC0415  # keeps the two modules apart at import
-
     own = np.maximum(probabilities[np.arange(len(chosen)), chosen], 1e-6)
     shares = np.bincount(chosen, minlength=probabilities.shape[1]) / len(chosen)
     edges = np.quantile(acting, np.linspace(0.0, 1.0, CALIBRATION_BINS + 1)[1:-1])

@@ -98,6 +98,11 @@ class ModelOracle(Oracle[S]):
         """True, unless the answers come from a tape."""
         return not self.replays
 
+    async def ask(self, agent: Any, current_state: S, trigger: str, options: Sequence[S], context: Any = None) -> S:
+        """Return the chosen option. It raises as `answer`, which a subclass has."""
+        states: type[S] = type(options[0])
+        return states((await self.answer(agent, current_state, trigger, options, context)).state)
+
     async def test(self, agent: Any, number: int) -> None:
         """Ask the test question of the start, past any tape.
 
@@ -218,13 +223,6 @@ class SocialModelOracle(ModelOracle[AgentState]):
             )
         )
         return ChoicePrompt(self.template, agent, current_state, trigger, context, tuple(words), order, self.tick_s)
-
-    async def ask(
-        self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
-    ) -> AgentState:
-        """Return the chosen option. It raises as `answer`."""
-        states: type[AgentState] = type(options[0])
-        return states((await self.answer(agent, current_state, trigger, options, context)).state)
 
     async def answer(
         self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None

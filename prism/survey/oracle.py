@@ -71,9 +71,6 @@ class SurveyOracle(ModelOracle[Any]):
         self._seed = seed
         self._attempts = attempts
 
-    async def ask(self, agent: Interview, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
-        return type(options[0])((await self.answer(agent, current_state, trigger, options, context)).state)
-
     async def answer(
         self,
         agent: Interview,

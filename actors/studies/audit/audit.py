@@ -266,27 +266,18 @@ class Auditing:
     def _positions(self, answers: Mapping[str, Answers]) -> tuple[Position, ...]:
         """Return the effects of places: of the recorded answers, and of those in another order."""
         study, options = self._study, self._study.options
-        if study.run(0).config.llm.order == "fixed":
-            found = answers.get("order")
-            if found is None:
-                return ()
-            rows = found.rows.tolist()
-            tables = [(row, found.probabilities[place], found.orders[row]) for place, row in enumerate(rows)]
-        else:
-            shown = [answers[name] for name in (AGAIN, "order") if name in answers]
-            tables = [
-                (row, each.probabilities[place], each.orders[row])
-                for each in shown
-                for place, row in enumerate(each.rows.tolist())
-            ]
+        ways = ("order",) if study.run(0).config.llm.order == "fixed" else (AGAIN, "order")
+        shown = [answers[name] for name in ways if name in answers]
+        if not shown:
+            return ()
         first, last, counts, of = [], [], [], []
-        for row, shares, order in tables:
-            names = study.askings[row].question.options
-            by_place = [shares[options.index(names[number])] for number in order]
-            first.append(by_place[0])
-            last.append(by_place[-1])
-            counts.append(len(order))
-            of.append(row)
+        for each in shown:
+            for row, shares in zip(each.rows.tolist(), each.probabilities, strict=True):
+                names, order = study.askings[row].question.options, each.orders[row]
+                first.append(shares[options.index(names[order[0]])])
+                last.append(shares[options.index(names[order[-1]])])
+                counts.append(len(order))
+                of.append(row)
         shown_at = np.array([first, last], dtype=np.float64)
         return positions_of(study.people(of), shown_at, np.array(counts), self._options.least)
 

@@ -7,7 +7,7 @@ is the effect of the shift alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from anyio import to_thread
 
@@ -15,14 +15,12 @@ from actors.runs.directory import RunDirectory
 from actors.runs.replay import Part, parts_of, run_parts
 from actors.runtime.simulation import Simulation
 from actors.studies.audit.questions import Features, Study
-from actors.studies.causes.futures import Change, Departed, changed
+from actors.studies.causes.futures import Change, Departed, changed, seed_of_draws
 from actors.studies.causes.track import Track, track_of
 from prism.audit import ChoiceModel
 from prism.domain import Domain, HasFutures, HasTurns
-from prism.rng import WORLD, Draw, integer
 from prism.statechart import Judgement, Oracle
 
-SEEDS: Final = 1 << 31
 MakeOracle = Callable[[Domain, Features], Oracle[Any]]
 
 
@@ -122,7 +120,7 @@ class Outcomes:
             base: Any = part.domain
             seed = run.config.simulation.seed
             if draw is not None:
-                seed = integer(SEEDS, seed, WORLD, draw, Draw.OTHER_DRAWS)
+                seed = seed_of_draws(seed, draw)
             parts.append(Part(part.until, config, base.anew(seed) if isinstance(base, HasFutures) else None))
         tracks = _Tracks([track_of(run, place) for place in self._measures.values()])
         record = Departed(run.length, None, Change(), tracks)

@@ -33,7 +33,15 @@ from prism.bundles import Bundles
 from prism.columns import Columns
 from prism.config import Config, InterventionConfig
 from prism.domain import Domain, HasFutures, HasTurns
+from prism.rng import WORLD, Draw, integer
 from prism.statechart import Oracle
+
+SEEDS = 1 << 31  # the seeds of other draws are below this
+
+
+def seed_of_draws(seed: int, number: int) -> int:
+    """Return the seed of other draws of a run, by their number."""
+    return integer(SEEDS, seed, WORLD, number, Draw.OTHER_DRAWS)
 
 
 class Change(NamedTuple):

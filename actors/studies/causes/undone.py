@@ -20,11 +20,8 @@ from actors.factory.own_code import known_code
 from actors.logs.output import output
 from actors.logs.setup import logging_to
 from actors.studies.causes.candidates import Candidate, change_of
-from actors.studies.causes.futures import Change, Futures, Outcome
+from actors.studies.causes.futures import Change, Futures, Outcome, seed_of_draws
 from actors.studies.experiments.processes import Pool
-from prism.rng import WORLD, Draw, integer
-
-SEEDS = 1 << 31  # the seeds of other draws are below this
 
 
 class Undone(NamedTuple):
@@ -47,7 +44,7 @@ async def outcomes_of(
     async for at in futures.walk(sorted(by_tick)):
         for place in by_tick[at.tick]:
             each, seed = wanted[place], futures.run.config.simulation.seed
-            drawn = None if each.draw is None else integer(SEEDS, seed, WORLD, each.draw, Draw.OTHER_DRAWS)
+            drawn = None if each.draw is None else seed_of_draws(seed, each.draw)
             found[place] = await futures.future(at, _change(futures, each), drawn, each.drawn_at)
             on_outcome(found[place])
     return [found[place] for place in range(len(wanted))]

@@ -1,0 +1,62 @@
+"""The options of commands that serve a local page, and the serving."""
+
+from __future__ import annotations
+
+import os
+import webbrowser
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from actors.cli.render import show
+
+if TYPE_CHECKING:
+    from actors.view.app import Site
+
+HOST: Final = "127.0.0.1"
+TOKEN: Final = "PRISM_VIEW_TOKEN"  # noqa: S105  # the name of the variable, not its value
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def with_address(port: int) -> Callable[[F], F]:
+    """Return a decorator that gives a command the options for the address of its page: `host`, `port`, `opens`."""
+    options = (
+        click.option(
+            "--host",
+            default=HOST,
+            show_default=True,
+            help="Address to listen on; others than this machine need a token.",
+        ),
+        click.option(
+            "--port",
+            default=port,
+            show_default=True,
+            type=click.IntRange(0, 65535),
+            help="Port; 0 for a free one.",
+        ),
+        click.option("--open", "opens", is_flag=True, help="Open the page in the browser."),
+    )
+
+    def decorated(command: F) -> F:
+        for each in reversed(options):
+            command = each(command)
+        return command
+
+    return decorated
+
+
+def serve_page(site: Site, name: str, host: str, port: int, *, opens: bool) -> None:
+    """Serve a page until a signal ends it, and tell its address once it is there.
+
+    Args:
+        name: the command's, such as `prism view`.
+    """
+    from actors.view.server import serve  # noqa: PLC0415  # it takes long to import, and no other command needs it
+
+    def ready(address: str) -> None:
+        show({"address": address}, lambda: [f"{name}: {address}  (Ctrl-C ends it)"], brief=address)
+        if opens:
+            webbrowser.open(address)
+
+    serve(site, host, port, os.environ.get(TOKEN, ""), ready)
