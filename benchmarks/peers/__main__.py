@@ -43,10 +43,11 @@ def main() -> None:
         before = page.read_text(encoding="utf-8").partition(HEADING)[0]
         page.write_text(before + markdown(document), encoding="utf-8")
     else:
-        document = run(options.only, options.size, options.repeats, under_load=options.under_load)
+        document = {}
+        for document in run(options.only, options.size, options.repeats, under_load=options.under_load):
+            if options.json:  # after each comparison, so that a run that is cut short leaves its figures
+                options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
         print(terminal(document))
-        if options.json:
-            options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

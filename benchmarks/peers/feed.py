@@ -30,6 +30,8 @@ from prism.social.choice import ChoiceOracle
 
 PEOPLE: Final = 1000
 TOPICS: Final = 8
+SLOW: Final = 5
+"""Slow systems run for this part of the rounds, which still takes seconds."""
 
 
 class Done(NamedTuple):
@@ -72,7 +74,7 @@ class Meter:
 
 def measure_prism(way: str, sizes: Sizes) -> Values:
     """Return the values of a run of `configs/friends.yaml` without a journal; building people does not count."""
-    return _run(way, PEOPLE, sizes.warm, sizes.rounds)
+    return _run(way, PEOPLE, sizes.warm, sizes.rounds // (SLOW if way == "resident" else 1))
 
 
 def measure_crowd(way: str, sizes: Sizes) -> Values:
@@ -181,14 +183,15 @@ def _decided(question: Question[Any], state: str, tick: int) -> Trigger[Any]:
 
 def measure_plain_loop(sizes: Sizes) -> Values:
     """Return the values of the same rounds in a plain loop."""
-    config = read_config("configs/friends.yaml", [f"simulation.rounds={sizes.warm + sizes.rounds}"])
+    rounds = sizes.rounds // SLOW
+    config = read_config("configs/friends.yaml", [f"simulation.rounds={sizes.warm + rounds}"])
     domain: Any = build_domain(config).domain
     domain.prepare(domain.size * config.simulation.length)  # as a run does: kernels are compiled where that is worth it
     loop = PlainLoop(domain, config)
     meter = Meter(lambda: Done(loop.activations, loop.seen, _engagements(domain)))
     end = sizes.warm * config.simulation.ticks_per_round
     anyio.run(loop.run, lambda tick: meter.end_warm_up() if tick == end else None)
-    return meter.values(PEOPLE * sizes.rounds)
+    return meter.values(PEOPLE * rounds)
 
 
 class Post:
@@ -285,7 +288,7 @@ def mesa_model(mesa: Any, feed_size: int, people: int = PEOPLE) -> Any:
 
 def measure_mesa(feed_size: int, sizes: Sizes) -> Values:
     """Return the values of as many rounds of the smaller model; an activation is one `step` of one person."""
-    return _run_smaller(feed_size, PEOPLE, sizes.warm, sizes.rounds)
+    return _run_smaller(feed_size, PEOPLE, sizes.warm, sizes.rounds // SLOW)
 
 
 def measure_mesa_crowd(feed_size: int, sizes: Sizes) -> Values:

@@ -8,7 +8,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -95,20 +95,20 @@ def machine() -> dict[str, Any]:
     }
 
 
-def run(names: Sequence[str], size: str, repeats: int, *, under_load: bool) -> Document:
-    """Run these comparisons, and return what was found."""
+def run(names: Sequence[str], size: str, repeats: int, *, under_load: bool) -> Iterator[Document]:
+    """Run these comparisons, and yield what was found so far after each of them."""
     begun, found = time.monotonic(), {}
     for name in names:
         of_comparison = compared(name, size, min(repeats, GROWTH_REPEATS_MAX) if name == "growth" else repeats)
         found[name] = grown(of_comparison) if name == "growth" else of_comparison
         print(f"measured {name} ({time.monotonic() - begun:.0f} s)", file=sys.stderr, flush=True)
-    return {
-        "date": time.strftime("%Y-%m-%d"),
-        "size": size,
-        "repeats": repeats,
-        "under_load": under_load,
-        "seconds": round(time.monotonic() - begun),
-        "machine": machine(),
-        "versions": {"prism-sim": version("prism-sim"), **versions()},
-        "comparisons": found,
-    }
+        yield {
+            "date": time.strftime("%Y-%m-%d"),
+            "size": size,
+            "repeats": repeats,
+            "under_load": under_load,
+            "seconds": round(time.monotonic() - begun),
+            "machine": machine(),
+            "versions": {"prism-sim": version("prism-sim"), **versions()},
+            "comparisons": found,
+        }
