@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager, closing
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -57,10 +57,6 @@ def make_model(config: Config) -> LanguageModel:
 
     The API key comes from the environment, unless the model is asked through a gateway.
     """
-    if (gateway := GATEWAY.get()) is not None:
-        from prism.llm.gateway_model import GatewayModel  # noqa: PLC0415  # an HTTP client takes 0.2 s to import
-
-        return GatewayModel(config.llm, config.oracle.backend, gateway)
     llm = config.llm
     if config.simulation.domain == "economy":
         llm = replace(llm, method="json")  # its answers are no options, so nobody would ask for probabilities
@@ -112,16 +108,18 @@ async def open_oracle(
         return
     mode = config.oracle.tape
     tape = None if mode == "off" else Tape(tape_path(config, directory), mode)
-    async with aclosing(make_model(config)) as model, aclosing(TapedModel(model, tape, mode)) as taped:
-        health = await _checked(config, taped, on_wait)
-        yield OpenOracle(domain.oracle(taped), _labelled(_describe(config, health), config), health)
+    async with AsyncExitStack() as stack:
+        asked = await stack.enter_async_context(aclosing(make_model(config)))
+        if tape is not None and mode != "off":
+            asked = await stack.enter_async_context(aclosing(TapedModel(asked, tape, mode)))
+        health = await _checked(config, asked, on_wait)
+        yield OpenOracle(domain.oracle(asked), _labelled(_describe(config, health), config), health)
 
 
 async def check_models(config: Config, model: LanguageModel) -> Health:
-    """Return the health of `llm.model`; check the models of `llm.by`, too, unless a tape or a gateway does."""
+    """Return the health of `llm.model`; check the models of `llm.by`, too, unless a tape has done that."""
     health = await model.check()
-    is_alone = config.oracle.tape != "replay" and GATEWAY.get() is None
-    for name in config.llm.models[1:] if is_alone else ():
+    for name in config.llm.models[1:] if config.oracle.tape != "replay" else ():
         alone = replace(config, llm=replace(config.llm, model=name, by=ModelsConfig()))
         async with aclosing(make_model(alone)) as other:
             note = (await other.check()).note

@@ -15,7 +15,7 @@ from prism.agents import FALLBACKS, Decision, Question, Source, Trigger
 from prism.agents.questions import Answered, Decisions, Questions
 from prism.columns import Ints
 from prism.domain import Stretch
-from prism.llm.loose_choice import REPAIRED
+from prism.llm.answer import REPAIRED
 
 AnswerNow = Callable[[Sequence[Question[Any]]], Sequence[Decided] | None]
 ChooseNow = Callable[[Questions[Any]], Ints | None]

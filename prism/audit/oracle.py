@@ -10,7 +10,7 @@ import msgspec
 
 from prism.audit.known import ASK_STUDY
 from prism.errors import OracleResponseError
-from prism.llm.json_object import read_answer
+from prism.llm.answer import read_answer
 from prism.llm.oracle import WRITING_TOKENS, ModelOracle
 from prism.llm.port import ChatRequest, LanguageModel, Message
 from prism.llm.prompt import ChoicePrompt

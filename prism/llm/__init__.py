@@ -18,9 +18,8 @@ from prism.llm.port import (
     LanguageModel,
     Message,
 )
-from prism.llm.tape import Tape, TapeMissError
+from prism.llm.tape import Tape, TapedModel, TapeMissError
 from prism.llm.tape_file import TapeError
-from prism.llm.taped_model import TapedModel
 
 if TYPE_CHECKING:
     from prism.llm.ollama import OllamaChatClient

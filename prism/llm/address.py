@@ -1,19 +1,30 @@
-"""The address of a server: host, path, headers and query, with the secrets from the environment in their places."""
+"""The address of a server: host, headers and query with the secrets of the environment; trust in its certificate."""
 
 from __future__ import annotations
 
 import re
+import ssl
 from collections.abc import Mapping
+from typing import Final
 from urllib.parse import urlsplit
 
+import httpx
 import msgspec
 
 from prism.config.model import LLMConfig
 from prism.credentials import VARIABLE
 from prism.errors import OracleUnavailableError
-from prism.llm.tls import ca_files
+from prism.llm.failure import LLMFailureException
 
-_CHAT = "/chat/completions"
+CA_FILE: Final = "SSL_CERT_FILE"
+"""The environment variable that names a file of trusted certificates, as for OpenSSL."""
+PROBE_S: Final = 2.0
+"""The longest time in which a server shows whether it answers by the other scheme."""
+
+_UNTRUSTED = re.compile(r"CERTIFICATE_VERIFY_FAILED\] certificate verify failed: (.*?)(?: \(_ssl\.c:\d+\))?$")
+_OTHER_NAME = re.compile(r"mismatch|not valid for", re.IGNORECASE)
+_OF_SCHEME = frozenset({"connection_error", "timeout", "invalid_response", "refused"})
+"""The reasons of failures for which a wrong scheme may be to blame."""
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,66 +49,52 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def address_of(config: LLMConfig, environment: Mapping[str, str]) -> Address:
-    """Return the address that the configuration means.
-
-    The key is sent unless `llm.request.headers` has an authorization.
+    """Return the address that the configuration means. The key is sent unless `llm.request.headers` has another.
 
     Raises:
         OracleUnavailableError: the host is not an address, a variable is not set, or a secret cannot be sent.
     """
-    host = _checked_host(config.host)
-    key = _read_key(environment, config.api_key_env)
+    host, key = checked_host(config.host), _read_key(environment, config.api_key_env)
     secrets = {key} if key else set()
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    for name, value in config.request.headers.items():
-        headers = {other: text for other, text in headers.items() if other.lower() != name.lower()}
-        headers[name] = _filled(f"llm.request.headers.{name}", value, environment, secrets)
-    query = {
-        name: _filled(f"llm.request.query.{name}", value, environment, secrets)
-        for name, value in config.request.query.items()
-    }
+
+    def filled(place: str, value: str) -> str:
+        def read(found: re.Match[str]) -> str:
+            variable = found[1] or found[2]
+            text = _read_key(environment, variable)
+            if text is None:
+                problem = f"the environment variable {variable} is not set; set it, or leave {place} out"
+                raise OracleUnavailableError(f"{place}: {problem}")
+            secrets.add(text)
+            return text
+
+        return VARIABLE.sub(read, value)
+
+    request = config.request
+    headers = {name: filled(f"llm.request.headers.{name}", value) for name, value in request.headers.items()}
+    if key and not any(name.lower() == "authorization" for name in headers):
+        headers = {"Authorization": f"Bearer {key}", **headers}
+    query = {name: filled(f"llm.request.query.{name}", value) for name, value in request.query.items()}
+    files = {"llm.ca_file": config.ca_file, f"${CA_FILE}": environment.get(CA_FILE)}
     return Address(
         host=host,
         headers=headers,
         query=query,
         has_key=key is not None,
         secrets=tuple(sorted(secrets, key=len, reverse=True)),  # one may be part of another
-        ca_files=ca_files(host, config.ca_file, environment),
+        ca_files={place: file for place, file in files.items() if file and urlsplit(host).scheme == "https"},
     )
 
 
-def _filled(place: str, value: str, environment: Mapping[str, str], secrets: set[str]) -> str:
-    def read(found: re.Match[str]) -> str:
-        variable = found[1] or found[2]
-        text = _read_key(environment, variable)
-        if text is None:
-            message = f"{place}: the environment variable {variable} is not set; set it, or leave {place} out"
-            raise OracleUnavailableError(message)
-        secrets.add(text)
-        return text
-
-    return VARIABLE.sub(read, value)
-
-
 def _read_key(environment: Mapping[str, str], variable: str) -> str | None:
-    """Return the key in the environment, or None.
-
-    Raises:
-        OracleUnavailableError: no header can carry it. The message of httpx would show the key.
-    """
     key = environment.get(variable, "").strip()
-    if not (key.isascii() and key.isprintable()):
+    if not (key.isascii() and key.isprintable()):  # the message of httpx would show it
         message = f"the key in ${variable} has characters that no HTTP header may carry; set it again"
         raise OracleUnavailableError(message)
     return key or None
 
 
-def _checked_host(host: str) -> str:
-    """Return the host as an address that may be shown: with a scheme, without a path's last slash.
-
-    Raises:
-        OracleUnavailableError: it is not an address.
-    """
+def checked_host(host: str) -> str:
+    """Return the host as an address that may be shown: with a scheme, without a path's last slash."""
     address = host if "://" in host else f"http://{host}"
     try:
         parts = urlsplit(address)
@@ -110,15 +107,42 @@ def _checked_host(host: str) -> str:
     return address.rstrip("/")
 
 
-def split_openai(host: str) -> tuple[str, str | None]:
-    """Return the base address without `/v1`, and the path of the chat if the host already ends with it."""
-    base = host.removesuffix(_CHAT)
-    path = None if base == host else _CHAT
-    if base.endswith("/v1"):
-        return base.removesuffix("/v1"), None if path is None else f"/v1{path}"
-    return base, path
+def verification(address: Address) -> ssl.SSLContext | bool:
+    """Return the `verify` of an httpx client: True trusts the public authorities alone.
+
+    Raises:
+        OracleUnavailableError: a file cannot be read, or has no certificates.
+    """
+    if urlsplit(address.host).scheme != "https":
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody, and costs no time to make
+    if not address.ca_files:
+        return True
+    context = httpx.create_ssl_context(trust_env=False)
+    for place, file in address.ca_files.items():
+        try:
+            context.load_verify_locations(cafile=file)
+        except ssl.SSLError:
+            raise OracleUnavailableError(f"{place}: {file}: expected certificates in PEM, got none") from None
+        except OSError as error:
+            raise OracleUnavailableError(f"{place}: {file}: cannot be read: {error.strerror}") from None
+    return context
 
 
-def models_path(chat: str) -> str | None:
-    """Return the path of the list of models beside that of the chat; None if it is not known."""
-    return f"{chat.removesuffix(_CHAT)}/models" if chat.endswith(_CHAT) else None
+async def tls_problem(host: str, failure: LLMFailureException) -> OracleUnavailableError | None:
+    """Return the error of a connection that fails because of TLS; None if TLS is not to blame."""
+    if found := _UNTRUSTED.search(failure.detail):
+        problem, advice = "is not trusted", "set llm.ca_file to the certificates of its authority"
+        if _OTHER_NAME.search(found[1]):
+            problem, advice = "is for another name", "set llm.host to that name"
+        return OracleUnavailableError(f"the certificate of {host} {problem}: {found[1]}; {advice}")
+    if failure.reason not in _OF_SCHEME:
+        return None
+    is_secure = host.startswith("https:")
+    other = f"http{'' if is_secure else 's'}://{host.partition('://')[2]}"
+    port = urlsplit(host).port or (443 if is_secure else 80)
+    try:  # nothing is sent but a request for the root, and no certificate matters
+        async with httpx.AsyncClient(verify=False, trust_env=False, timeout=PROBE_S) as client:  # noqa: S501
+            await client.get(httpx.URL(other).copy_with(port=port, path="/"))
+    except (httpx.HTTPError, httpx.InvalidURL, OSError):
+        return None
+    return OracleUnavailableError(f"{host} speaks {'no TLS' if is_secure else 'TLS'}; set llm.host to {other}")

@@ -7,8 +7,13 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from importlib import import_module
+from typing import Final
+
+from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
+from prism.errors import OracleUnavailableError
+from prism.llm.failure import LLMFailureException
 from prism.llm.port import (
     ChatRequest,
     ChoiceRequest,
@@ -19,12 +24,12 @@ from prism.llm.port import (
     LanguageModel,
     Undecided,
 )
-from prism.llm.startup_check import first_answer
+from prism.llm.startup_check import SELF_TEST, follows_schema, retry_until_usable
 from prism.quoting import quoted
 
 _log = logging.getLogger(__name__)
 
-BACKENDS = {
+BACKENDS: Final = {
     "ollama": "prism.llm.ollama.OllamaChatClient",
     "openai": "prism.llm.openai_compat.OpenAICompatClient",
 }
@@ -51,14 +56,13 @@ class Backend(ABC):
 
     @property
     def identity(self) -> Identity:
-        """The settings that its answers depend on, besides the request."""
-        extra = self._config.request.extra_body
+        config = self._config
         return Identity(
             backend=self.component,
-            model=self._config.model,
+            model=config.model,
             dialect="",
-            options={"temperature": self._config.temperature, "num_predict": float(self._config.num_predict)},
-            extra_body=json.dumps(extra, sort_keys=True) if extra else "",
+            options={"temperature": config.temperature, "num_predict": float(config.num_predict)},
+            extra_body=json.dumps(config.request.extra_body, sort_keys=True) if config.request.extra_body else "",
             method="" if type(self).choose is Backend.choose else "probabilities",
         )
 
@@ -72,10 +76,16 @@ class Backend(ABC):
 
     async def check(self) -> Health:
         """Return the model's health: it answers the test question. Raises: OracleUnavailableError."""
-        said = await first_answer(self)
-        return Health(
-            backend=self.component, version="", model=said.model, latency_s=said.latency_s, dialect="", note=""
-        )
+        try:
+            said = await retry_until_usable(
+                lambda seed: self.complete(replace(SELF_TEST, seed=seed)),
+                lambda said: follows_schema(said.text, loosely=True),
+            )
+        except LLMFailureException as error:
+            message = f"{self.name} does not answer: {error.reason}: {error.told}"
+            raise OracleUnavailableError(message) from error
+        latency_s = said.latency_s
+        return Health(backend=self.component, version="", model=said.model, latency_s=latency_s, dialect="", note="")
 
     async def aclose(self) -> None:  # noqa: B027  # most have nothing to close
         """Close every connection."""

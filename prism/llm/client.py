@@ -8,15 +8,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from time import perf_counter
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import anyio
 import msgspec
 
 from prism.config.model import LLMConfig
+from prism.llm.answer import read_answer
 from prism.llm.call_counters import CallCounters
 from prism.llm.failure import FINAL, LLMFailureException
-from prism.llm.json_object import read_answer
 from prism.llm.port import SEEDS, ChatRequest, Completion, LanguageModel, Message
 from prism.quoting import quoted
 from prism.rng import WORLD, Draw, uniform
@@ -27,8 +27,9 @@ __all__ = ["Call", "LLMClient", "LLMFailureException", "backoff_s"]
 T = TypeVar("T", bound=msgspec.Struct)
 _log = logging.getLogger(__name__)
 
-_ATTEMPTS = 2
-_LEAST_BACKOFF_S, _MOST_BACKOFF_S = 1.0, 5.0
+ATTEMPTS: Final = 2
+BACKOFF_MIN_S: Final = 1.0
+BACKOFF_MAX_S: Final = 5.0
 
 
 class Call(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
@@ -53,7 +54,7 @@ class Call(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 
 def backoff_s(seed: int, sample: int) -> float:
     """Return the wait before a second attempt: 1 to 5 s, so that clients that failed together do not retry together."""
-    return _LEAST_BACKOFF_S + (_MOST_BACKOFF_S - _LEAST_BACKOFF_S) * uniform(seed, WORLD, sample, Draw.BACKOFF)
+    return BACKOFF_MIN_S + (BACKOFF_MAX_S - BACKOFF_MIN_S) * uniform(seed, WORLD, sample, Draw.BACKOFF)
 
 
 class LLMClient:
@@ -85,16 +86,13 @@ class LLMClient:
         if isinstance(model, LLMConfig):
             from prism.llm.ollama import OllamaChatClient  # noqa: PLC0415 - 0.2 s to import, and few runs need it
 
-            self._model: LanguageModel = OllamaChatClient(model)
-            self._seed = model.seed
-        else:
-            self._model, self._seed = model, seed
+            seed, model = model.seed, OllamaChatClient(model)
+        self._model, self._seed = model, seed
         self._component = component
         self._max_tokens = max_tokens
-        self._sleep = sleep
-        self._jitter = jitter
+        self._sleep, self._jitter = sleep, jitter
         self._counters = counters or CallCounters()
-        self._attempts = _ATTEMPTS if retries else 1
+        self._attempts = ATTEMPTS if retries else 1
 
     async def call_with_retry(
         self,
@@ -122,7 +120,7 @@ class LLMClient:
         schema = schema_of(response_model)
         for attempt in range(self._attempts):
             # A second attempt is another sample: the same one would give the same answer again, live or from a tape.
-            number = _ATTEMPTS * sample + attempt
+            number = ATTEMPTS * sample + attempt
             request = ChatRequest(
                 messages=(Message(role="user", content=prompt),),
                 schema=schema,
@@ -133,35 +131,51 @@ class LLMClient:
                 attempt=ATTEMPT.get(),
             )
             try:
-                completion, value = await self._attempt(request, response_model)
+                said, value = await self._attempt(request, response_model)
             except LLMFailureException as error:
-                await self._fail_or_wait(error, attempt + 1, sample, agent_name)
+                if attempt + 1 == self._attempts or (error.reason in FINAL and not error.is_answer):
+                    raise self._failure(error, attempt + 1, agent_name) from error
+                wait_s = self._jitter(self._seed, sample)
+                told = (self._component, error.reason, attempt + 1, wait_s, error.detail)
+                _log.warning("llm_retry component=%s reason=%s attempt=%d wait_s=%.1f error=%s", *told)
+                await self._sleep(wait_s)
                 continue
             if record is not None:
                 call = Call(
                     value=value,
                     prompt=prompt,
-                    response=completion.text,
+                    response=said.text,
                     retry_count=attempt,
-                    duration_ms=round(completion.latency_s * 1000),
-                    model=completion.model,
-                    prompt_tokens=completion.prompt_tokens,
-                    completion_tokens=completion.completion_tokens,
+                    duration_ms=round(said.latency_s * 1000),
+                    model=said.model,
+                    prompt_tokens=said.prompt_tokens,
+                    completion_tokens=said.completion_tokens,
                 )
                 record(call)
             return value
         raise AssertionError("the last attempt answers or raises")
 
     async def _attempt(self, request: ChatRequest, response_model: type[T]) -> tuple[Completion, T]:
-        """Return one answer, as text and as an instance. The attempt is counted, also if it fails."""
+        """Return one answer, as text and as an instance: the text, or the last JSON object in it that fits.
+
+        The attempt is counted, also if it fails. An answer that cannot be read has cost its tokens too.
+        """
         begun_s, said = perf_counter(), None
         try:
             said = await self._model.complete(request)
-            value = _parse(said, response_model, self._component)
+            unreadable = msgspec.DecodeError, RecursionError
+            value = read_answer(said.text, lambda text: msgspec.json.decode(text, type=response_model), unreadable)
         except LLMFailureException as error:
-            # An answer that cannot be read has cost its tokens too.
-            self._counters.count(error.reason, error.latency_s, error.usage if said is None else said.usage)
+            self._counters.count(error.reason, error.latency_s, error.usage)
             raise
+        except (msgspec.DecodeError, RecursionError) as error:
+            text, latency_s = ("", 0.0) if said is None else (said.text, said.latency_s)
+            if said is not None:
+                self._counters.count("invalid_response", latency_s, said.usage)
+            detail = f"{error}: {text[:120]!r}"
+            raise LLMFailureException(
+                "invalid_response", component=self._component, detail=detail, latency_s=latency_s
+            ) from error
         except anyio.get_cancelled_exc_class():
             self._counters.count("cancelled", perf_counter() - begun_s)
             raise
@@ -172,25 +186,13 @@ class LLMClient:
         """Close the model's connections."""
         await self._model.aclose()
 
-    async def _fail_or_wait(self, error: LLMFailureException, attempts: int, sample: int, agent: str) -> None:
-        """Wait if another attempt is left and may help. Raises: LLMFailureException otherwise."""
-        if attempts < self._attempts and (error.is_answer or error.reason not in FINAL):
-            wait_s = self._jitter(self._seed, sample)
-            _log.warning(
-                "llm_retry component=%s reason=%s attempt=%d wait_s=%.1f error=%s",
-                self._component,
-                error.reason,
-                attempts,
-                wait_s,
-                error.detail,
-            )
-            await self._sleep(wait_s)
-            return
+    def _failure(self, error: LLMFailureException, attempts: int, agent: str) -> LLMFailureException:
+        """Return the failure after the last attempt, and log it in one line."""
         failure = LLMFailureException(
             error.reason, attempts, self._component, error.status_code, error.detail, error.latency_s
         )
         _log.log(
-            logging.ERROR if self._attempts == _ATTEMPTS else logging.WARNING,  # the asker may ask again
+            logging.ERROR if self._attempts == ATTEMPTS else logging.WARNING,  # the asker may ask again
             "LLM_FAILURE component=%s%s reason=%s attempts=%d status_code=%s model=%s error=%s",
             self._component,
             f" agent={quoted(agent)}" if agent else "",
@@ -200,28 +202,7 @@ class LLMClient:
             self._model.name,
             failure.detail,
         )
-        raise failure from error
-
-
-def _parse(completion: Completion, response_model: type[T], component: str) -> T:
-    """Return the answer in the completion: its text, or the last JSON object in it that fits.
-
-    Raises:
-        LLMFailureException: no text fits.
-    """
-    try:
-        return read_answer(
-            completion.text,
-            lambda text: msgspec.json.decode(text, type=response_model),
-            (msgspec.DecodeError, RecursionError),
-        )
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise LLMFailureException(
-            "invalid_response",
-            component=component,
-            detail=f"{error}: {completion.text[:120]!r}",
-            latency_s=completion.latency_s,
-        ) from error
+        return failure
 
 
 def schema_of(model: type[msgspec.Struct]) -> dict[str, Any]:

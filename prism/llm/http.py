@@ -16,15 +16,26 @@ from urllib.parse import urlsplit
 import anyio
 import httpx
 
-from prism.llm.failure import LLMFailureException, Reason, Usage, meaning_of
+from prism.errors import OracleUnavailableError
+from prism.llm.failure import REASONS, LLMFailureException, Reason, Usage, meaning_of
+from prism.llm.gateway import ATTEMPT_HEADER, FAILURE_HEADER
 from prism.llm.question_id import ASKED
+from prism.statechart.oracle import ATTEMPT
 
 # Cancelling a call under a full pool blocks httpcore for good, so the pool has no limit: the caller limits the calls.
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64)
-
 SECRET_CHARS_MIN = 8
 """The shortest key that is removed from a text wherever it stands. A shorter one occurs in ordinary words."""
+LARGEST_ANSWER_BYTES = 1_000_000
+"""The limit, unpacked. A decision takes some hundred bytes, and the longest reasoning some ten thousand."""
+LARGEST_REFUSAL_BYTES = 64_000
+"""The limit for the body of an error, of which one line is shown."""
+PLAIN = {"Accept-Encoding": "identity"}
+"""The header that asks for bodies that are not packed. Some proxies pack them nevertheless."""
+LONGEST_S = 86_400.0
+"""No pause is longer: a damaged header must not stop a run for years."""
 
+_GZIP_OR_ZLIB = zlib.MAX_WBITS + 32
 _EXPECTED = (
     httpx.HTTPError,  # timeouts, cut and reset connections, replies that are not HTTP
     OSError,  # TimeoutError of the deadline, and ConnectionError, into which `ollama` turns httpx.ConnectError
@@ -35,16 +46,10 @@ _EXPECTED = (
 
 
 class StatusError(Exception):
-    """A response whose status is not 2xx.
-
-    Args:
-        status: its status; `body`: its text.
-    """
+    """A response whose status is not 2xx, and the text of its body."""
 
     def __init__(self, status: int, body: str, pause_s: float = 0.0) -> None:
-        self.status = status
-        self.body = body
-        self.pause_s = pause_s
+        self.status, self.body, self.pause_s = status, body, pause_s
         super().__init__(error_text(body) or f"HTTP {status}")
 
 
@@ -60,15 +65,6 @@ class RefusedAnswerError(UnusableAnswerError):
     """A question that is refused: by the model, by a filter behind it, or by PRISM."""
 
 
-LARGEST_ANSWER_BYTES = 1_000_000
-"""The limit, unpacked. A decision takes some hundred bytes, and the longest reasoning some ten thousand."""
-LARGEST_REFUSAL_BYTES = 64_000
-"""The limit for the body of an error, of which one line is shown."""
-PLAIN = {"Accept-Encoding": "identity"}
-"""The header that asks for bodies that are not packed. Some proxies pack them nevertheless."""
-_GZIP_OR_ZLIB = zlib.MAX_WBITS + 32
-
-
 async def read_body(response: httpx.Response) -> None:
     """Read a body within its limit, and raise `StatusError`: a response hook, before anything else reads the body.
 
@@ -76,6 +72,7 @@ async def read_body(response: httpx.Response) -> None:
 
     Raises:
         ValueError: an answer is too large, or packed in a way that was not asked for.
+        LLMFailureException, OracleUnavailableError: a gateway says that there is no reply.
     """
     body, problem = bytearray(), ""
     most = LARGEST_ANSWER_BYTES if response.is_success else LARGEST_REFUSAL_BYTES
@@ -95,9 +92,12 @@ async def read_body(response: httpx.Response) -> None:
         problem = f"answer larger than {most / 1e6:g} MB; the rest of it was not read"
     if response.has_redirect_location:
         place = urlsplit(response.headers["location"])._replace(query="", fragment="").geturl()
-        raise StatusError(
-            response.status_code, f"it sends on to {place}, and is not followed; set llm.host or llm.request.path"
-        )
+        problem = f"it sends on to {place}, and is not followed; set llm.host or llm.request.path"
+        raise StatusError(response.status_code, problem)
+    if (reason := response.headers.get(FAILURE_HEADER)) == "unavailable":
+        raise OracleUnavailableError(body.decode(errors="replace"))
+    if reason in REASONS:
+        raise LLMFailureException(reason, component="gateway", detail=body.decode(errors="replace"))
     if not response.is_success:
         raise StatusError(response.status_code, body.decode(errors="replace"), retry_after_s(response.headers))
     if problem:
@@ -108,9 +108,13 @@ async def read_body(response: httpx.Response) -> None:
 async def name_question(request: httpx.Request) -> None:
     """Add the headers that name the question, unless `llm.request.headers` has set them: a request hook."""
     asked = ASKED.get()
-    if asked is not None:
-        for name, value in asked.headers().items():
-            request.headers.setdefault(name, value)
+    for name, value in () if asked is None else asked.headers().items():
+        request.headers.setdefault(name, value)
+
+
+async def name_attempt(request: httpx.Request) -> None:
+    """Add the header that tells a gateway of the question's unusable answers: a request hook."""
+    request.headers[ATTEMPT_HEADER] = str(ATTEMPT.get())
 
 
 HOOKS: dict[str, list[Callable[..., Any]]] = {"request": [name_question], "response": [read_body]}
@@ -187,10 +191,6 @@ def redacted(secrets: Collection[str], text: str) -> str:
         value = rf"(?i)(\b(?:bearer|(?:authorization|api-key)['\"]?:)\s+['\"]?){re.escape(secret)}(?!\w)"
         text = re.sub(value, r"\1***", text)
     return text
-
-
-LONGEST_S = 86_400.0
-"""No pause is longer: a damaged header must not stop a run for years."""
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float:

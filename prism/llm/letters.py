@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -20,29 +20,27 @@ from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.port import Called, ChatRequest, ChoiceRequest, Distribution, Message, Undecided
 from prism.llm.startup_check import retry_until_usable
 
-METHOD = "logprobs"
+METHOD: Final = "logprobs"
 """The method of a distribution that was read from letters."""
-
-LISTED = 20
+LISTED: Final = 20
 """The most tokens that OpenAI and Ollama list beside the one that was written."""
-
-_LEAST_OPTIONS, _MOST_OPTIONS = 2, LISTED
-_LEAST_SUM, _MOST_SUM = 0.9, 1.01
-_AROUND = " \t\r\n\"'"
+OPTIONS: Final = range(2, LISTED + 1)
+SUM_MIN: Final = 0.9
+SUM_MAX: Final = 1.01
+"""The probabilities of all letters together."""
+AROUND: Final = " \t\r\n\"'"
 """The characters that may stand around a letter in its token."""
-
-_BIAS = 100.0
+BIAS: Final = 100.0
 """The bias that puts every letter before all other tokens. It is the same for each, so their proportions stay."""
-
-Fields = dict[str, Any]
-"""Fields of a request, as they are sent."""
-
-PROBE = ChoiceRequest(
+PROBE: Final = ChoiceRequest(
     state="It is noon, and there is not one cloud in the sky.",
     instructions="Choose the colour of the sky.",
     options={"blue": "As on a fine day", "grey": "As in rain", "red": "As at sunset", "green": None, "black": None},
 )
 """A question with one right answer, so that the other letters are as unlikely as they get: the hardest test."""
+
+Fields = dict[str, Any]
+"""Fields of a request, as they are sent."""
 
 
 class Token(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +69,7 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
             weight = each.prob
             if weight is None and each.logprob is not None:
                 weight = math.exp(min(each.logprob, 1.0)) or None
-            letter = each.token.strip(_AROUND)
+            letter = each.token.strip(AROUND)
             if weight is not None and letter in letters and each.token not in seen:
                 found[letter] = found.get(letter, 0.0) + weight
             seen.add(each.token)
@@ -106,36 +104,33 @@ def read_tokens(body: bytes) -> tuple[Token, ...]:
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True):
-    """A form of request in which some servers give the probabilities of letters.
-
-    Args:
-        fields: returns the fields that it adds to a chat, for these letters.
-        max_tokens: the longest answer.
-    """
+    """A form of request in which some servers give the probabilities of letters: its fields, for these letters."""
 
     fields: Callable[[Sequence[str]], Fields]
     max_tokens: int = 1
-
-
-Ask = Callable[[ChatRequest, Fields], Awaitable[Lettered]]
-"""Sends a chat with the additional fields of a form, and returns the tokens of the answer."""
 
 
 class LetterChooser:
     """The way to decide by letters, on a server that was found to give sound probabilities.
 
     Args:
+        ask: sends a chat with the additional fields of a form, and returns the tokens of the answer.
         forms: the forms of request to try, the best first.
         temperature: the spread of the answers. The server is asked for the model's own probabilities; the temperature
             is applied here, so that it means the same on every server.
         seed: of the server's sampling, which decides nothing here.
     """
 
-    def __init__(self, ask: Ask, forms: Sequence[Form], *, temperature: float, seed: int) -> None:
-        self._ask = ask
-        self._forms = forms
-        self._temperature = temperature
-        self._seed = seed
+    def __init__(
+        self,
+        ask: Callable[[ChatRequest, Fields], Awaitable[Lettered]],
+        forms: Sequence[Form],
+        *,
+        temperature: float,
+        seed: int,
+    ) -> None:
+        self._ask, self._forms = ask, forms
+        self._temperature, self._seed = temperature, seed
         self._form: Form | None = None
 
     @property
@@ -183,17 +178,15 @@ class LetterChooser:
         Raises:
             LLMFailureException: the call failed.
         """
-        if self._form is None or not _LEAST_OPTIONS <= len(request.options) <= _MOST_OPTIONS:
+        if self._form is None or len(request.options) not in OPTIONS:
             return None
         found = await self._put(request, self._form)
         facts = {name: getattr(found, name) for name in Called.__struct_fields__}
         read = read_weights(found.tokens, _letters(request))
         if isinstance(read, str):
             return Undecided(reason=read, **facts)
-        shares = at_temperature(read, self._temperature)
-        return Distribution(
-            probabilities=dict(zip(request.options, shares, strict=True)), model=found.model, method=METHOD, **facts
-        )
+        shares = dict(zip(request.options, at_temperature(read, self._temperature), strict=True))
+        return Distribution(probabilities=shares, model=found.model, method=METHOD, **facts)
 
     async def _put(self, request: ChoiceRequest, form: Form) -> Lettered:
         chat = lettered_chat(request, seed=self._seed, max_tokens=form.max_tokens)
@@ -232,7 +225,7 @@ def read_weights(tokens: Sequence[Token], letters: Sequence[str]) -> tuple[float
         missing, total = [letter for letter in letters if letter not in weights], sum(weights.values())
         if missing:
             problem = problem or f"it wrote {place.token[:40]!r} and does not list {', '.join(missing)}"
-        elif min(weights.values()) < 0.0 or not _LEAST_SUM <= total <= _MOST_SUM:
+        elif min(weights.values()) < 0.0 or not SUM_MIN <= total <= SUM_MAX:
             problem = problem or f"the probabilities of the letters add up to {total:.3g}, not to 1"
         else:
             return tuple(weights[letter] for letter in letters)
@@ -246,8 +239,7 @@ def at_temperature(weights: Sequence[float], temperature: float) -> tuple[float,
         best = list(weights).index(largest)
         return tuple(float(index == best) for index in range(len(weights)))
     raised = [(weight / largest) ** (1.0 / temperature) for weight in weights]
-    total = sum(raised)
-    return tuple(weight / total for weight in raised)
+    return tuple(weight / sum(raised) for weight in raised)
 
 
 def _letters(request: ChoiceRequest) -> str:
@@ -261,7 +253,7 @@ def _grammar(letters: Sequence[str]) -> Fields:
     """
     return {
         "grammar": "root ::= " + " | ".join(f'"{letter}"' for letter in letters),
-        "logit_bias": [[letter, _BIAS] for letter in letters],
+        "logit_bias": [[letter, BIAS] for letter in letters],
         "post_sampling_probs": True,
         "samplers": ["temperature"],
         "top_k": 0,
@@ -270,15 +262,13 @@ def _grammar(letters: Sequence[str]) -> Fields:
     }
 
 
-OPENAI_FORMS = (
+OPENAI_FORMS: Final = (
     Form(fields=_grammar),
     Form(fields=lambda letters: {"structured_outputs": {"choice": list(letters)}}),
-    Form(fields=lambda letters: {"guided_choice": list(letters)}),
     Form(fields=lambda _: {}),
 )
-"""For llama.cpp, vLLM, older vLLM, and OpenAI and others that list the likeliest tokens."""
-
-OLLAMA_FORMS = (
+"""For llama.cpp, vLLM, and OpenAI and others that list the likeliest tokens."""
+OLLAMA_FORMS: Final = (
     # A quote, the letter, a quote, the end.
     Form(fields=lambda letters: {"format": {"type": "string", "enum": list(letters)}}, max_tokens=4),
     Form(fields=lambda _: {}),

@@ -8,42 +8,53 @@ Whatever else a server wants is a setting, `llm.request.extra_body`, and the lin
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import httpx
 from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
-from prism.llm.address import address_of
+from prism.llm.address import Address, address_of, checked_host, tls_problem, verification
+from prism.llm.answer import extract_object
 from prism.llm.backend import Backend, log_prompt
-from prism.llm.failure import FINAL, LLMFailureException
-from prism.llm.http import HOOKS, LIMITS, PLAIN, UnusableAnswerError, bounded_call
-from prism.llm.json_object import extract_object
+from prism.llm.failure import FINAL, LLMFailureException, Usage
+from prism.llm.gateway import ALIVE, CONNECT_S, GATEWAY, Replied
+from prism.llm.http import (
+    HOOKS,
+    LIMITS,
+    PLAIN,
+    StatusError,
+    UnusableAnswerError,
+    bounded_call,
+    name_attempt,
+    redacted,
+    retry_after_s,
+)
 from prism.llm.letters import LISTED, METHOD, Fields, Form, LetterChooser, Lettered, read_tokens
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message, Undecided
-from prism.llm.reply import Reply, text_of
+from prism.llm.reply import Reply, text_of, usage_of
 from prism.llm.startup_check import SELF_TEST, follows_schema, retry_until_usable
-from prism.llm.tls import tls_problem, verification
 from prism.wording import clauses
 
-WARM_UP = 5.0
+WARM_UP: Final = 5.0
 """The factor on the timeout of the first call, for which the server loads the model."""
-
-IN_PROMPT = ("json_object", "none")
-"""The dialects in which the schema stands in the prompt."""
-FREE = "none"
+FREE: Final = "none"
 """The dialect in which nothing holds the model to JSON."""
+IN_PROMPT: Final = ("json_object", FREE)
+"""The dialects in which the schema stands in the prompt."""
+RULE: Final = "Answer with one JSON object that follows this JSON schema, and with nothing else:"
+NAMES_SHOWN: Final = 20
 
-_RULE = "Answer with one JSON object that follows this JSON schema, and with nothing else:"
 _REFUSING = frozenset({400, 404, 405, 415, 422, 500, 501})
 """The statuses by which servers refuse a way of asking; routers say 404 if no provider takes it, and some say 500."""
-_NAMES_SHOWN = 20
 _KEY_HEADER = re.compile(r"\b(?:x-(?:[a-z]+-)*(?:key|token)|api-?key)\b", re.IGNORECASE)
 """The names of headers in which servers other than OpenAI's take a key."""
 _ELSE = "set llm.request.extra_body to what it takes (null leaves a field out), or another llm.model"
@@ -52,18 +63,14 @@ _ELSE = "set llm.request.extra_body to what it takes (null leaves a field out), 
 class ModelClient(Backend):
     """A client of a model's server. A subclass for each protocol makes the requests and reads the replies.
 
-    Args:
-        config: host, model and sampling.
-        environment: the variables with the secrets.
-
     Raises:
         OracleUnavailableError: the host is not an address, a secret cannot be sent, or a file has no certificates.
     """
 
     kind: ClassVar[str] = "server"
-    """The kind of server, in messages."""
+    """The kind of server, in messages; `start`, `get`: the ways to start one, and to give it a model."""
     start: ClassVar[str] = "start it"
-    """The way to start a server, in messages."""
+    get: ClassVar[str] = "set llm.model"
     dialects: ClassVar[tuple[str, str, str]]
     """The ways to tell the server a schema, in the order in which they are tried."""
     forms: ClassVar[Sequence[Form]]
@@ -75,7 +82,12 @@ class ModelClient(Backend):
 
     def __init__(self, config: LLMConfig, environment: Mapping[str, str] | None) -> None:
         super().__init__(config, environment)
-        self._address = address_of(config, os.environ if environment is None else environment)
+        self._gateway = gateway = GATEWAY.get()
+        if gateway is None:
+            self._address = address_of(config, os.environ if environment is None else environment)
+        else:  # it has the key, and all that is sent with a request
+            host, headers = checked_host(config.host), gateway.headers
+            self._address = Address(host=host, headers=headers, query={}, has_key=True, secrets=(gateway.token,))
         self._host = self._address.host
         self._dialect: str = self.dialects[0]
         self._letters = LetterChooser(self._ask_letters, self.forms, temperature=config.temperature, seed=config.seed)
@@ -83,31 +95,58 @@ class ModelClient(Backend):
     @property
     def identity(self) -> Identity:
         method = METHOD if self._letters.is_sound else ""
-        return replace(super().identity, dialect=self._dialect, options=self._sampling(), method=method)
+        return replace(super().identity, dialect=self._dialect, method=method)
 
     def _options_of_http(self) -> dict[str, Any]:
-        """Return the options of the HTTP client."""
-        return {
+        options: dict[str, Any] = {
             "timeout": self._config.timeout_s,
             "headers": {**PLAIN, **self._address.headers},
             "params": self._address.query,
-            "verify": verification(self._address.host, self._address.ca_files),
             "trust_env": False,
             "limits": LIMITS,
             "event_hooks": HOOKS,
         }
+        if self._gateway is None:
+            return {**options, "verify": verification(self._address)}
+        transport = httpx.AsyncHTTPTransport(limits=LIMITS, trust_env=False, socket_options=ALIVE)
+        hooks = {**HOOKS, "request": [*HOOKS["request"], name_attempt]}
+        # Only silence ends a request: the wait for a place at the gateway is no part of the call.
+        timeout = httpx.Timeout(None, connect=CONNECT_S)
+        return {**options, "timeout": timeout, "transport": transport, "event_hooks": hooks}
 
-    def _sampling(self) -> dict[str, float]:
-        """Return the sampling options that go with every request."""
-        return super().identity.options
+    def _bounded(self, deadline_s: float | None = None) -> AbstractContextManager[None]:
+        """Return the context of a call, by default with `llm.timeout_s`; a gateway has the deadlines of its calls."""
+        within_s = self._config.timeout_s if deadline_s is None else deadline_s
+        return bounded_call(self.component, within_s if self._gateway is None else math.inf, self._address.secrets)
+
+    async def forward(self, method: str, path: str, body: bytes, naming: Mapping[str, str], within_s: float) -> Replied:
+        """Send a request of a cell, and return the server's reply without any secret.
+
+        Args:
+            naming: the headers that name the question.
+        """
+        request = self._http.build_request(method, path, content=body, headers={"Content-Type": "application/json"})
+        for name, value in naming.items():
+            request.headers.setdefault(name, value)
+        secrets = self._address.secrets
+        try:
+            with bounded_call(self.component, within_s, secrets):
+                response = await self._http.send(request)
+        except LLMFailureException as error:
+            if isinstance(cause := error.__cause__, StatusError):
+                return Replied(status=cause.status, body=redacted(secrets, cause.body), pause_s=cause.pause_s)
+            return Replied(status=503, body=error.detail, failure=error.reason)
+        usage = usage_of(response.content)
+        return Replied(
+            body=redacted(secrets, response.content.decode(errors="replace")),
+            pause_s=retry_after_s(response.headers),
+            is_answer=usage is not None,
+            usage=usage or Usage(),
+        )
 
     @abstractmethod
     def _body(self, request: ChatRequest, dialect: str, limit: int, temperature: float) -> dict[str, Any]:
-        """Return the body of a chat.
-
-        Args:
-            limit: the most tokens of the answer.
-        """
+        """Return the body of a chat; `limit` is the most tokens of the answer."""
 
     @abstractmethod
     def _read(self, response: httpx.Response) -> Reply:
@@ -118,7 +157,7 @@ class ModelClient(Backend):
         """Return the server's version, if it has one, and the models that it lists; None if it shows no list.
 
         Raises:
-            OracleUnavailableError: nobody answers, or the model is not there.
+            OracleUnavailableError: nobody answers.
         """
 
     async def chat(self, prompt: str, *, schema: dict[str, Any]) -> str:
@@ -128,26 +167,23 @@ class ModelClient(Backend):
         return extract_object(completion.text) or completion.text
 
     async def complete(self, request: ChatRequest) -> Completion:
-        """Return the model's answer to a chat."""
         log_prompt(request)
         return await self._complete(request, self._dialect, self._config.timeout_s)
 
     async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
-        """Return a weight for each option; None if the server cannot give weights, or not for this question."""
         return await self._letters.choose(request)
 
     async def _complete(self, request: ChatRequest, dialect: str, deadline_s: float) -> Completion:
-        limit = request.limit(self._config.num_predict)
-        with bounded_call(self.component, deadline_s, self._address.secrets):
+        limit, is_json = request.limit(self._config.num_predict), request.schema is not None
+        with self._bounded(deadline_s):
             reply, _, facts = await self._post(request, dialect, limit, self._config.temperature, {})
-            is_json = request.schema is not None
             return Completion(text=text_of(reply, limit, is_json=is_json, is_free=dialect == FREE), **facts)
 
     async def _ask_letters(self, request: ChatRequest, fields: Fields) -> Lettered:
         """Return the tokens of the answer to a lettered question, and those that the server lists beside them."""
         log_prompt(request)
         limit = request.limit(self._config.num_predict)
-        with bounded_call(self.component, self._config.timeout_s, self._address.secrets):
+        with self._bounded():
             fields = {"logprobs": True, "top_logprobs": LISTED, **fields}
             _, content, facts = await self._post(request, self._dialect, limit, 1.0, fields)
             return Lettered(tokens=read_tokens(content), **facts)
@@ -160,14 +196,16 @@ class ModelClient(Backend):
         body = added(self._body(request, dialect, limit, temperature), self._config.request.extra_body)
         response = await self._http.post(self._path, json={**body, **fields})
         reply = self._read(response)
-        facts = {
-            "model": reply.model or request.model or self._config.model,
-            "prompt_tokens": reply.usage.prompt_tokens,
-            "completion_tokens": reply.usage.completion_tokens,
-            "latency_s": perf_counter() - started_s,
-            "cached_tokens": reply.usage.cached_tokens,
-        }
-        return reply, response.content, facts
+        model = reply.model or request.model or self._config.model
+        return (
+            reply,
+            response.content,
+            {
+                "model": model,
+                **reply.usage._asdict(),
+                "latency_s": perf_counter() - started_s,
+            },
+        )
 
     async def _get(self, path: str) -> httpx.Response:
         """Return what the server shows at a path.
@@ -177,7 +215,7 @@ class ModelClient(Backend):
             LLMFailureException: the server does not show it.
         """
         try:
-            with bounded_call(self.component, self._config.timeout_s, self._address.secrets):
+            with self._bounded():
                 return await self._http.get(path)
         except LLMFailureException as error:
             if error.reason not in ("connection_error", "timeout"):
@@ -192,7 +230,8 @@ class ModelClient(Backend):
             completion = await self._first_answer()
             note = await self._choice_note()
         except LLMFailureException as error:
-            raise await tls_problem(self._host, error) or self._unusable(error, names) from error
+            problem = await tls_problem(self._host, error)
+            raise problem or OracleUnavailableError(self._unusable(error, version, names)) from error
         return Health(
             backend=self.component,
             version=version,
@@ -208,11 +247,18 @@ class ModelClient(Backend):
         Raises:
             LLMFailureException: none works; the failure of the last.
         """
+
+        async def tested(deadline_s: float) -> Completion:
+            return await retry_until_usable(
+                lambda seed: self._complete(replace(SELF_TEST, seed=seed), dialect, deadline_s),
+                lambda said: follows_schema(said.text, loosely=dialect == FREE),
+            )
+
         failure = LLMFailureException("invalid_response")
         for dialect in self.dialects:
             try:
-                await self._tested(dialect, self._config.timeout_s * WARM_UP)
-                completion = await self._tested(dialect, self._config.timeout_s)  # it shows the usual latency
+                await tested(self._config.timeout_s * WARM_UP)
+                completion = await tested(self._config.timeout_s)  # it shows the usual latency
             except LLMFailureException as error:
                 failure = error
                 may_be_of_dialect = error.is_answer or error.status_code in _REFUSING
@@ -223,40 +269,34 @@ class ModelClient(Backend):
                 return completion
         raise failure
 
-    async def _tested(self, dialect: str, deadline_s: float) -> Completion:
-        return await retry_until_usable(
-            lambda seed: self._complete(replace(SELF_TEST, seed=seed), dialect, deadline_s),
-            lambda said: follows_schema(said.text, loosely=dialect == FREE),
-        )
-
     async def _choice_note(self) -> str:
         """Return the note on how choices are decided; find out whether the server gives probabilities."""
         return await self._letters.check(self._config.method, f"the {self.kind} at {self._host}")
 
-    def _unusable(self, error: LLMFailureException, names: list[str] | None) -> OracleUnavailableError:
-        """Return the error of a server that answers no test question: one line that says what to set."""
-        where, wanted = f"the {self.kind} at {self._host}", self._config.model
+    def _unusable(self, error: LLMFailureException, version: str, names: list[str] | None) -> str:  # noqa: ARG002
+        """Return the line about a server that answers no test question, which says what to set."""
+        where, wanted, detail = f"the {self.kind} at {self._host}", self._config.model, error.detail
         if error.is_of_key:
-            return self._key_error(error.detail)
+            return self._key_problem(detail)
         # The name is checked only after a failure: a server with a single model accepts any name.
         unknown = names is not None and full_name(wanted) not in map(full_name, names)
         is_absent = error.status_code in (404, 405)
-        if is_absent and not unknown and "model" not in error.detail.lower():
-            advice = "set llm.request.path to where it is"
-            return OracleUnavailableError(clauses(f"{where} has no chat at {self._path}: {error.detail}", advice))
+        if is_absent and not unknown and "model" not in detail.lower():
+            return clauses(f"{where} has no chat at {self._path}: {detail}", "set llm.request.path to where it is")
         if error.reason in FINAL and (unknown or is_absent):
-            having = models_text(names) if names else "it does not say which it has"
-            return OracleUnavailableError(f"{where} has no model {wanted!r}: {having}; set llm.model")
+            having = _listed(names) if names is not None else "it does not say which it has"
+            return f"{where} has no model {wanted!r}: {having}; {self.get.format(wanted)}"
         if error.is_answer:
-            detail, advice, cause = error.detail, self._advice_on(error.detail), error.__cause__
+            advice, cause = self._advice_on(detail), error.__cause__
             if "llm.num_predict" in detail:
-                detail, advice = f"{detail}, or turn thinking off by llm.request.extra_body", ""
-            elif advice == _ELSE and cause is not None and not isinstance(cause, UnusableAnswerError):
+                advice = "or turn thinking off by llm.request.extra_body"
+                return f"{where} does not answer in JSON: {detail}, {advice}"
+            if advice == _ELSE and cause is not None and not isinstance(cause, UnusableAnswerError):
                 advice = "set llm.host, or llm.request.path to where the chat is"  # a page, or another protocol
-            return OracleUnavailableError(clauses(f"{where} does not answer in JSON: {detail}", advice))
+            return clauses(f"{where} does not answer in JSON: {detail}", advice)
         is_refused = error.status_code in _REFUSING and not error.advice and error.reason != "server_error"
-        advice = self._advice_on(error.detail) if is_refused else ""
-        return OracleUnavailableError(clauses(f"{where} cannot run {wanted}: {error.reason}: {error.told}", advice))
+        advice = self._advice_on(detail) if is_refused else ""
+        return clauses(f"{where} cannot run {wanted}: {error.reason}: {error.told}", advice)
 
     def _advice_on(self, detail: str) -> str:
         """Return what to set for a server that refuses a request: without the fields that it names, if it names any."""
@@ -273,17 +313,16 @@ class ModelClient(Backend):
             fields.append(f"options: {{{', '.join(inner)}}}")
         return f"set llm.request.extra_body={{{', '.join(fields)}}}" if fields else _ELSE
 
-    def _key_error(self, detail: str) -> OracleUnavailableError:
-        """Return the error of a server that asks for a key, or for another one."""
+    def _key_problem(self, detail: str) -> str:
+        """Return the line about a server that asks for a key, or for another one."""
         variable = self._config.api_key_env
-        own = ", ".join(f"llm.request.headers.{name}" for name in self._config.request.headers)
-        if own:
-            return OracleUnavailableError(f"{self._host} refuses the key; check what {own} holds: {detail}")
+        if own := ", ".join(f"llm.request.headers.{name}" for name in self._config.request.headers):
+            return f"{self._host} refuses the key; check what {own} holds: {detail}"
         named = _KEY_HEADER.search(detail)
         other = "" if named is None else f", or send it in its header: llm.request.headers={{{named[0]}: ${variable}}}"
         if self._address.has_key:
-            return OracleUnavailableError(f"{self._host} refuses the key in ${variable}; set another one{other}")
-        return OracleUnavailableError(f"{self._host} asks for a key; set it in ${variable}{other}")
+            return f"{self._host} refuses the key in ${variable}; set another one{other}"
+        return f"{self._host} asks for a key; set it in ${variable}{other}"
 
     async def aclose(self) -> None:
         await self._http.aclose()
@@ -295,20 +334,18 @@ def messages_of(messages: Sequence[Message], schema: dict[str, Any] | None, dial
     In the dialects that need it the schema stands in the system message, at the front, where prefix caches keep it. In
     the last dialect that is a part of the user's first message: some models have no place for a system message.
     """
+    sent = [{"role": message.role, "content": message.content} for message in messages]
     if schema is not None and dialect in IN_PROMPT:
-        rule = f"{_RULE}\n{json.dumps(schema)}"
-        first, *rest = messages
-        if first.role == "system":
-            messages = (Message(role="system", content=f"{first.content}\n\n{rule}"), *rest)
+        rule = f"{RULE}\n{json.dumps(schema)}"
+        if sent[0]["role"] == "system":
+            sent[0]["content"] += f"\n\n{rule}"
         else:
-            messages = (Message(role="system", content=rule), *messages)
-    if dialect == FREE and messages[0].role == "system":
-        first, *rest = messages
-        if rest and rest[0].role == "user":
-            messages = (Message(role="user", content=f"{first.content}\n\n{rest[0].content}"), *rest[1:])
-        else:
-            messages = (Message(role="user", content=first.content), *rest)
-    return [{"role": message.role, "content": message.content} for message in messages]
+            sent.insert(0, {"role": "system", "content": rule})
+    if dialect == FREE and sent[0]["role"] == "system":
+        sent[0]["role"] = "user"
+        if len(sent) > 1 and sent[1]["role"] == "user":
+            sent[0]["content"] += f"\n\n{sent.pop(1)['content']}"
+    return sent
 
 
 def added(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
@@ -324,12 +361,9 @@ def added(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def models_text(names: Sequence[str]) -> str:
-    """Return the names of a server's models, as part of a message."""
-    if not names:
-        return "it has none"
-    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
-    return f"it has {', '.join(sorted(names)[:_NAMES_SHOWN])}{more}"
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+    return f"it has {', '.join(sorted(names)[:NAMES_SHOWN])}{more}" if names else "it has none"
 
 
 def full_name(model: str) -> str:

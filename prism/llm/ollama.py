@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from time import perf_counter
-from typing import Any
+from typing import Any, Final
 
 import httpx
 import msgspec
@@ -17,26 +17,29 @@ import ollama
 from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
-from prism.errors import OracleUnavailableError
 from prism.llm.backend import log_prompt
 from prism.llm.failure import FINAL, LLMFailureException
-from prism.llm.http import RefusedAnswerError, StatusError, bounded_call
+from prism.llm.http import RefusedAnswerError, StatusError
 from prism.llm.letters import OLLAMA_FORMS
-from prism.llm.model_client import FREE, ModelClient, full_name, messages_of, models_text
+from prism.llm.model_client import FREE, ModelClient, messages_of
 from prism.llm.port import ChatRequest, ChoiceRequest, Distribution, Identity, Undecided
 from prism.llm.reply import Reply, read_chat
-from prism.llm.startup_check import CHOICE_TEST, retry_until_usable
+from prism.llm.startup_check import ANSWERS, retry_until_usable
 
-COMPONENT, SYSTEMONE = "ollama", "systemone"
-_LEAST_OPTIONS, _MOST_OPTIONS = 2, 26
-_QUESTION = "next"
-
-_ASCII_BYTES_PER_TOKEN = 3
-_OTHER_BYTES_PER_TOKEN = 2
+COMPONENT: Final = "ollama"
+SYSTEMONE: Final = "systemone"
+OPTIONS: Final = range(2, 27)
+"""The numbers of options that `/v1/systemone` takes."""
+CHOICE_TEST: Final = ChoiceRequest(
+    state="The sky is clear.", instructions="Is the sky blue?", options=dict.fromkeys(ANSWERS, None)
+)
+ASCII_BYTES_PER_TOKEN: Final = 3
+OTHER_BYTES_PER_TOKEN: Final = 2
 """Few bytes for a token, so that the estimate is rather too high: English has 4 to 5, Chinese 3, Russian 4, emoji 2."""
-_TURN_TOKENS = 8
+TURN_TOKENS: Final = 8
 """The tokens of a chat's template around one message."""
 _STEP = 1024
+_QUESTION = "next"
 
 
 class _Listed(msgspec.Struct):
@@ -56,6 +59,7 @@ class OllamaChatClient(ModelClient):
     component = COMPONENT
     kind = "Ollama server"
     start = "start it with `ollama serve`"
+    get = "get it with `ollama pull {0}`, or set llm.model"
     dialects = (COMPONENT, "json_object", FREE)
     forms = OLLAMA_FORMS
 
@@ -64,29 +68,30 @@ class OllamaChatClient(ModelClient):
         self._path = config.request.path or "/api/chat"
         self._is_offered = False  # systemone, at the check
         self._offers_choice = config.systemone == "auto" and config.method != "json"
-        self._not_ollama = ""
-        """Why what answers seems to be no Ollama server; empty if it is one."""
-        self._client = ollama.AsyncClient(config.host, follow_redirects=False, **self._options_of_http())
+        host = config.host if self._gateway is None else self._gateway.base
+        self._client = ollama.AsyncClient(host, follow_redirects=False, **self._options_of_http())
         self._http = self._client._client  # noqa: SLF001  # its `chat` can neither leave a field out nor add one
 
     @property
     def identity(self) -> Identity:
         found = super().identity
-        return replace(found, method=SYSTEMONE) if self._is_offered else found
-
-    def _sampling(self) -> dict[str, float]:
-        return {**super()._sampling(), "num_ctx": self._config.num_ctx}
+        options = {**found.options, "num_ctx": self._config.num_ctx}
+        return replace(found, options=options, method=SYSTEMONE if self._is_offered else found.method)
 
     def _body(self, request: ChatRequest, dialect: str, limit: int, temperature: float) -> dict[str, Any]:
         """Return the body of a chat, which has to fit into the model's window."""
         config = self._config
         messages = messages_of(request.messages, request.schema, dialect)
         refuse_too_long((message["content"] for message in messages), limit, config.num_ctx)
-        options = {"temperature": temperature, "num_ctx": config.num_ctx}
         body: dict[str, Any] = {
             "model": request.model or config.model,
             "messages": messages,
-            "options": {**options, "num_predict": limit, "seed": request.sampling_seed},
+            "options": {
+                "temperature": temperature,
+                "num_ctx": config.num_ctx,
+                "num_predict": limit,
+                "seed": request.sampling_seed,
+            },
             "keep_alive": config.keep_alive,
             "stream": False,
             "tools": [],
@@ -103,20 +108,19 @@ class OllamaChatClient(ModelClient):
         return await self._systemone(request) or await super().choose(request)
 
     async def _systemone(self, request: ChoiceRequest) -> Distribution | None:
-        if not self._offers_choice or not _LEAST_OPTIONS <= len(request.options) <= _MOST_OPTIONS:
+        if not self._offers_choice or len(request.options) not in OPTIONS:
             return None
         log_prompt(request)
-        started_s = perf_counter()
+        started_s, model = perf_counter(), request.model or self._config.model
         question = {"type": "choice", "instructions": request.instructions, "criteria": request.options}
-        with bounded_call(COMPONENT, self._config.timeout_s, self._address.secrets):
+        with self._bounded():
             try:
                 response = await self._client.systemone(
-                    request.model or self._config.model, request.state, {_QUESTION: question}, self._config.keep_alive
+                    model, request.state, {_QUESTION: question}, self._config.keep_alive
                 )
             except StatusError as error:
-                is_text = not error.body.lstrip().startswith("{")
                 is_chat_model = error.status == 400 and "does not support decision" in error.body
-                if is_chat_model or (error.status == 404 and is_text):
+                if is_chat_model or (error.status == 404 and not error.body.lstrip().startswith("{")):
                     self._offers_choice = False
                     return None
                 if error.status == 413:  # the question is too long for it
@@ -131,63 +135,30 @@ class OllamaChatClient(ModelClient):
             )
 
     async def _choice_note(self) -> str:
-        if self._offers_choice:
-            try:
-                await retry_until_usable(lambda _: self._systemone(CHOICE_TEST))
-            except LLMFailureException as error:
-                if error.reason not in {*FINAL, "invalid_response"}:  # a server that only chats may refuse in any way
-                    raise
-                self._offers_choice = False
+        try:
+            await retry_until_usable(lambda _: self._systemone(CHOICE_TEST))
+        except LLMFailureException as error:
+            if error.reason not in {*FINAL, "invalid_response"}:  # a server that only chats may refuse in any way
+                raise
+            self._offers_choice = False
         self._is_offered = self._offers_choice
         return "decides by probabilities (systemone)" if self._offers_choice else await super()._choice_note()
 
     async def _look_up(self) -> tuple[str, list[str] | None]:
         """Return version and models. Servers that only resemble Ollama may have neither."""
-        version, names = "", None
+        version = ""
         try:
             version = str((await self._get("/api/version")).json()["version"])
-        except (KeyError, TypeError, ValueError):
-            self._not_ollama = "it names no version"
-        except LLMFailureException as error:
-            self._not_ollama = error.detail
-        try:
             response = await self._get("/api/tags")
-            names = [each.model for each in msgspec.json.decode(response.content, type=_Tags).models if each.model]
-        except (LLMFailureException, ValueError):
+            return version, [each.model for each in msgspec.json.decode(response.content, type=_Tags).models]
+        except (LLMFailureException, KeyError, TypeError, ValueError):
             return version, None
-        wanted = self._config.model
-        if full_name(wanted) not in map(full_name, names) and not (self._not_ollama and not names):
-            message = (
-                f"the Ollama server at {self._host} has no model {wanted!r}: {models_text(names)}; "
-                f"get it with `ollama pull {wanted}`, or set llm.model"
-            )
-            raise OracleUnavailableError(message)
-        return version, None
 
-    def _unusable(self, error: LLMFailureException, names: list[str] | None) -> OracleUnavailableError:
-        found = super()._unusable(error, names)
+    def _unusable(self, error: LLMFailureException, version: str, names: list[str] | None) -> str:
         is_strange = error.status_code in (404, 405) or (error.is_answer and error.reason == "invalid_response")
-        if self._not_ollama and is_strange and "model" not in error.detail:
-            return OracleUnavailableError(f"what answers at {self._host} is no Ollama server: {self._not_ollama}")
-        return found
-
-
-class PromptTooLongError(RefusedAnswerError):
-    """A prompt that may not fit into the context window together with its answer: Ollama would cut it without a word.
-
-    Args:
-        answer_tokens: the longest answer.
-    """
-
-    def __init__(self, prompt_tokens: int, answer_tokens: int, num_ctx: int) -> None:
-        self.prompt_tokens = prompt_tokens
-        self.answer_tokens = answer_tokens
-        self.num_ctx = num_ctx
-        enough = -(-min(prompt_tokens + answer_tokens, 2 * prompt_tokens) // _STEP) * _STEP
-        super().__init__(
-            f"a prompt of about {prompt_tokens} tokens and an answer of up to {answer_tokens} do not fit into "
-            f"llm.num_ctx {num_ctx}, and ollama would cut the prompt silently; set llm.num_ctx={enough}"
-        )
+        if not version and is_strange and "model" not in error.detail:
+            return f"what answers at {self._host} is no Ollama server: {error.detail}"
+        return super()._unusable(error, version, names)
 
 
 def refuse_too_long(texts: Iterable[str], answer_tokens: int, num_ctx: int) -> None:
@@ -197,32 +168,32 @@ def refuse_too_long(texts: Iterable[str], answer_tokens: int, num_ctx: int) -> N
         answer_tokens: the longest answer. It may be set far above any real one, so more than half is not kept.
 
     Raises:
-        PromptTooLongError: it may not.
+        RefusedAnswerError: it may not fit, and Ollama would cut it without a word.
     """
-    prompt_tokens = sum(_TURN_TOKENS + most_tokens(text) for text in texts)
-    if prompt_tokens + min(answer_tokens, num_ctx // 2) > num_ctx:
-        raise PromptTooLongError(prompt_tokens, answer_tokens, num_ctx)
+    tokens = sum(TURN_TOKENS + most_tokens(text) for text in texts)
+    if tokens + min(answer_tokens, num_ctx // 2) <= num_ctx:
+        return
+    enough = -(-min(tokens + answer_tokens, 2 * tokens) // _STEP) * _STEP
+    raise RefusedAnswerError(
+        f"a prompt of about {tokens} tokens and an answer of up to {answer_tokens} do not fit into llm.num_ctx "
+        f"{num_ctx}, and ollama would cut the prompt silently; set llm.num_ctx={enough}"
+    )
 
 
 def most_tokens(text: str) -> int:
     """Return the tokens that a text takes at most, as an estimate: tokenizers differ, and none is asked."""
     size = len(text.encode(errors="replace"))
     ascii_size = size if text.isascii() else sum(char < "\x80" for char in text)
-    return -(-ascii_size // _ASCII_BYTES_PER_TOKEN) - (-(size - ascii_size) // _OTHER_BYTES_PER_TOKEN)
+    return -(-ascii_size // ASCII_BYTES_PER_TOKEN) - (-(size - ascii_size) // OTHER_BYTES_PER_TOKEN)
 
 
 def _probabilities(response: ollama.SystemOneResponse, options: Mapping[str, str | None]) -> dict[str, float]:
     """Return the weight of each option, in the order of the options. Raises: ValueError."""
     answer = response.answers.get(_QUESTION)
-    if not isinstance(answer, ollama.SystemOneChoiceAnswer):
-        message = "the answer makes no choice"
-        raise ValueError(message)
-    found = answer.probabilities
-    if not found.keys() <= options.keys():
-        message = f"the answer names no such options: {', '.join(sorted(found.keys() - options.keys()))}"
-        raise ValueError(message)
+    found = answer.probabilities if isinstance(answer, ollama.SystemOneChoiceAnswer) else {}
     weights = {option: found.get(option, 0.0) for option in options}
-    if not (all(0.0 <= weight < math.inf for weight in weights.values()) and sum(weights.values()) > 0.0):
-        message = f"the answer has no usable probabilities: {found}"
+    is_sound = all(0.0 <= weight < math.inf for weight in weights.values()) and sum(weights.values()) > 0.0
+    if not is_sound or not found.keys() <= options.keys():
+        message = f"the answer has no usable probabilities of the options: {found}"
         raise ValueError(message)
     return weights

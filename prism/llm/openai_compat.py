@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import httpx
 import msgspec
 
 from prism.config.model import LLMConfig
-from prism.llm.address import models_path, split_openai
 from prism.llm.failure import LLMFailureException
 from prism.llm.letters import OPENAI_FORMS
 from prism.llm.model_client import FREE, ModelClient, messages_of
 from prism.llm.port import ChatRequest
 from prism.llm.reply import Reply, read_completion
 
-_NOTES = {
+CHAT: Final = "/chat/completions"
+NOTES: Final = {
     "json_schema": "answers are kept to the schema",
     "json_object": "answers are kept to JSON; the schema stands in the prompt",
     FREE: "answers are kept to nothing; the schema stands in the prompt and JSON is looked for in the text",
 }
+"""`{dialect: the note on it}`."""
 
 
 class _Model(msgspec.Struct):
@@ -44,9 +45,12 @@ class OpenAICompatClient(ModelClient):
 
     def __init__(self, config: LLMConfig, environment: Mapping[str, str] | None = None) -> None:
         super().__init__(config, environment)
-        self._host, path = split_openai(self._address.host)
-        self._path = config.request.path or path or "/v1/chat/completions"
-        self._http = httpx.AsyncClient(base_url=self._host, **self._options_of_http())
+        base = self._host.removesuffix(CHAT)  # the host may be the whole address of the chat, and may end in /v1
+        self._host = base.removesuffix("/v1")
+        is_whole_without_v1 = base == self._host != self._address.host
+        self._path = config.request.path or (CHAT if is_whole_without_v1 else f"/v1{CHAT}")
+        base = self._host if self._gateway is None else self._gateway.base
+        self._http = httpx.AsyncClient(base_url=base, **self._options_of_http())
 
     def _body(self, request: ChatRequest, dialect: str, limit: int, temperature: float) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -68,14 +72,14 @@ class OpenAICompatClient(ModelClient):
         return read_completion(response.content, response.headers)
 
     async def _look_up(self) -> tuple[str, list[str] | None]:
-        path = models_path(self._path)
-        if path is None:
+        """Return the models that stand beside the chat, if it is at a usual place."""
+        if not self._path.endswith(CHAT):
             return "", None
         try:
-            response = await self._get(path)
+            response = await self._get(f"{self._path.removesuffix(CHAT)}/models")
             return "", [model.id for model in msgspec.json.decode(response.content, type=_Models).data]
         except (LLMFailureException, ValueError):
             return "", None
 
     async def _choice_note(self) -> str:
-        return f"{_NOTES[self._dialect]}; {await super()._choice_note()}"
+        return f"{NOTES[self._dialect]}; {await super()._choice_note()}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from abc import abstractmethod
 from collections import Counter
@@ -17,36 +16,15 @@ import msgspec
 from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
-from prism.errors import OracleResponseError
+from prism.llm.answer import read_choice, read_option
 from prism.llm.call_counters import CallCounters, OracleStatistics, Outcome
 from prism.llm.failure import LLMFailureException
-from prism.llm.json_object import json_objects, read_answer, without_reasoning
-from prism.llm.loose_choice import REPAIRED, contradicts, repaired
-from prism.llm.port import (
-    SEEDS,
-    ChatRequest,
-    ChoiceRequest,
-    Distribution,
-    LanguageModel,
-    Message,
-    Undecided,
-)
+from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, Distribution, LanguageModel, Message
 from prism.llm.prompt import CHOICE, ChoicePrompt, order_of, template_of, words_enum
 from prism.llm.startup_check import SELF_TEST, follows_schema
-from prism.llm.tape import RecordedFallback
-from prism.llm.taped_model import TapedModel
+from prism.llm.tape import RecordedFallback, TapedModel
 from prism.rng import Draw, integer, pick, uniform
-from prism.statechart.oracle import (
-    ATTEMPT,
-    NEXT_STATE,
-    Answer,
-    Asker,
-    Judgement,
-    Oracle,
-    described,
-    options_schema,
-    parse_oracle_response,
-)
+from prism.statechart.oracle import ATTEMPT, Answer, Asker, Judgement, Oracle, described, options_schema
 from prism.statechart.statechart import Statechart
 from prism.statechart.states import STATE_DESCRIPTIONS, AgentState, S
 from prism.statechart.transitions import labels_of
@@ -162,6 +140,15 @@ class ModelOracle(Oracle[S]):
             self.counters.count(outcome, said.latency_s, said.usage)
         return found
 
+    async def _weighed(self, request: ChoiceRequest) -> Distribution | None:
+        """Return the probabilities that the model gives, or None if it gives no sound ones. Both are counted."""
+        found = await self._model.choose(request)
+        self._answers[request.model] += found is not None
+        if found is not None:
+            is_sound = isinstance(found, Distribution)
+            self.counters.count("ok" if is_sound else "invalid_response", found.latency_s, found.usage)
+        return found if isinstance(found, Distribution) else None
+
     @abstractmethod
     def asker_name(self, agent: Any, trigger: str, context: Any) -> str:
         """Return the `asked_by` of the requests that a question leads to."""
@@ -259,14 +246,10 @@ class SocialModelOracle(ModelOracle[AgentState]):
     async def judgement(self, prompt: ChoicePrompt, samples: int = 1) -> Judgement:
         """Return the probability of each option of a question, in its order, as `judge` does. It raises as `answer`."""
         with self._counting_failures():
-            found = await self._choose(prompt)
-            if isinstance(found, Distribution):
-                self.counters.count("ok", found.latency_s, found.usage)
+            if (found := await self._weighed(self._choice(prompt))) is not None:
                 weights = [found.probabilities[words] for words in prompt.options]
                 total = math.fsum(weights)
                 return Judgement(tuple(weight / total for weight in weights), found.method)
-            if isinstance(found, Undecided):
-                self.counters.count("invalid_response", found.latency_s, found.usage)
             # The shares of the options among so many answers; at temperature 0 there is only one answer.
             is_certain = self._config.temperature == 0.0
             counts = [0] * len(prompt.options)
@@ -287,21 +270,16 @@ class SocialModelOracle(ModelOracle[AgentState]):
 
     async def _chosen(self, prompt: ChoicePrompt, options: Sequence[AgentState]) -> Answer:
         """Return an option drawn from probabilities if the model gives sound ones, else the one that it names."""
-        agent, found = prompt.agent, await self._choose(prompt)
-        if isinstance(found, Distribution):
-            self.counters.count("ok", found.latency_s, found.usage)
+        if (found := await self._weighed(self._choice(prompt))) is not None:
             # In the order of the question, not in that in which they were shown: equal probabilities give equal draws.
             weights = [found.probabilities[words] for words in prompt.options]
-            return Answer(options[self.drawn(weights, agent.agent_id, agent.tick)], method=found.method)
-        if isinstance(found, Undecided):
-            self.counters.count("invalid_response", found.latency_s, found.usage)
+            return Answer(options[self.drawn(weights, prompt.agent.agent_id, prompt.agent.tick)], method=found.method)
         number, method = await self._named(prompt)
         return Answer(options[number], method=method)
 
-    async def _choose(self, prompt: ChoicePrompt) -> Distribution | Undecided | None:
-        """Return the probabilities of the options by their words, if the agent's model gives any."""
+    def _choice(self, prompt: ChoicePrompt) -> ChoiceRequest:
         instructions, situation = prompt.without_options()
-        request = ChoiceRequest(
+        return ChoiceRequest(
             state=situation,
             instructions=instructions,
             options={words.value: None for words in prompt.shown},
@@ -309,9 +287,6 @@ class SocialModelOracle(ModelOracle[AgentState]):
             asked_by=_asked_by(prompt.agent),
             model=self._model_of(prompt.agent),
         )
-        found = await self._model.choose(request)
-        self._answers[request.model] += found is not None
-        return found
 
     async def _named(self, prompt: ChoicePrompt, number: int = 0) -> tuple[int, str]:
         """Return the number of the option that the model names, and the method; `number` as in `_request`."""
@@ -321,9 +296,8 @@ class SocialModelOracle(ModelOracle[AgentState]):
 
     async def _written(self, prompt: ChoicePrompt, options: Sequence[AgentState], writers: Sequence[StrEnum]) -> Answer:
         def read(said: str) -> tuple[tuple[StrEnum, Any], str]:
-            return _read(
-                said, prompt.options, lambda part: parse_written(part, prompt.options, writers, CHOICE), CHOICE
-            )
+            options, key = prompt.options, CHOICE
+            return read_option(said, options, lambda part: parse_written(part, options, writers, key), key)
 
         messages = prompt.messages(f"Answer with JSON only:\n{writing_form(writers, CHOICE)}")
         schema, most = writing_schema(prompt.shown, CHOICE), max(self._config.num_predict, WRITING_TOKENS)
@@ -365,43 +339,6 @@ def model_named(config: LLMConfig, attributes: Mapping[str, Any]) -> str:
     """Return the name of the model that is asked about a person with these attributes; empty for `llm.model`."""
     named = config.model if config.by.attribute is None else config.by.model_of(attributes)
     return "" if named == config.model else named
-
-
-def read_choice(text: str, options: Sequence[S], key: str = NEXT_STATE) -> tuple[S, str]:
-    """Return the option that a text names, in whatever wording, and the method: `REPAIRED` if the wording is loose.
-
-    Args:
-        key: where an object names it.
-
-    Raises:
-        OracleResponseError: it names no option, or more than one may be meant.
-    """
-    return _read(text, options, lambda part: parse_oracle_response(part, options, key), key)
-
-
-def _read(text: str, options: Sequence[S], read: Callable[[str], T], key: str = NEXT_STATE) -> tuple[T, str]:
-    """Return the answer in a text, and its method: `REPAIRED` if its wording is loose, otherwise empty.
-
-    Args:
-        read: returns the answer that a JSON text holds.
-
-    Raises:
-        OracleResponseError: it names no option, or more than one may be meant.
-    """
-    names = [option.value for option in options]
-    said, unfinished = without_reasoning(text)
-    try:
-        part, answer = read_answer(text, lambda part: (part, read(part)), (OracleResponseError,))
-    except OracleResponseError:
-        mended = repaired(said, key, names)
-        if mended is None:
-            raise
-        return read(mended), REPAIRED
-    scope = text if part == text else next(each for each in (said, unfinished) if part in each)
-    if contradicts(scope, part, key, parse_oracle_response(part, options, key).value, names):
-        raise OracleResponseError(text, options, "more than one option is named")
-    is_exact = json.loads(part)[key].strip() in names and (part == text or len(json_objects(scope)) == 1)
-    return answer, "" if is_exact else REPAIRED
 
 
 def _asked_by(agent: Asker) -> str:

@@ -14,6 +14,7 @@ import msgspec
 
 REQUEST_ID = "X-Request-Id"
 TRACE_PARENT = "traceparent"
+NAMING = REQUEST_ID, TRACE_PARENT
 
 _DIGITS = 16
 _ID = re.compile(rf"(?<!\w)(\d+)-(\d+)-([0-9a-f]{{{_DIGITS}}})(?![0-9a-f])", re.IGNORECASE)

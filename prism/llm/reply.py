@@ -9,29 +9,25 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
+from prism.llm.answer import extract_object, without_reasoning
 from prism.llm.failure import Usage
 from prism.llm.http import RefusedAnswerError, StatusError, UnusableAnswerError, error_text, retry_after_s
-from prism.llm.json_object import extract_object, without_reasoning
 
-_CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "token_limit"})
+CUT: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "token_limit"})
 """The reasons of servers for an answer that ended at the limit of tokens, in small letters."""
-
-_REFUSING = frozenset({"content_filter", "refusal", "safety", "prohibited_content", "blocklist", "spii", "recitation"})
+WITHHELD: Final = frozenset(
+    {"content_filter", "refusal", "safety", "prohibited_content", "blocklist", "spii", "recitation"}
+)
 """The reasons of servers for an answer that was withheld, in small letters."""
-
-_EVENT = re.compile(rb"^data:", re.MULTILINE)
-"""The beginning of an event; comments and other fields may stand before it."""
-
-_REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_text")
+REASONING: Final = ("reasoning_content", "reasoning", "thinking", "reasoning_text")
 """The fields in which servers put reasoning that stands apart from the answer."""
-
-_WORDS = {
+STATUSES: Final = {
     400: "invalid_request_error bad_request context_length_exceeded content_filter content_policy_violation",
     401: "authentication_error invalid_api_key unauthorized",
     402: "insufficient_balance insufficient_credits payment_required",
@@ -45,12 +41,14 @@ _WORDS = {
     504: "timeout_error gateway_timeout",
 }
 """The words by which errors with status 200 name their real status."""
-_STATUSES = {word: status for status, words in _WORDS.items() for word in words.split()}
-
-_MOST_TOKENS = 10**9
+TOKENS_MAX: Final = 10**9
 """A count from here on is a mistake of the server."""
 
+_STATUS_OF = {word: status for status, words in STATUSES.items() for word in words.split()}
+_EVENT = re.compile(rb"^data:", re.MULTILINE)
+"""The beginning of an event; comments and other fields may stand before it."""
 _Object = Mapping[str, Any]
+_Ending = Literal["stop", "cut", "unstated", "refused"]
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +63,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str = ""
     reasoning: str = ""
-    ending: Literal["stop", "cut", "unstated", "refused"]
+    ending: _Ending
     unstated: str = ""
     model: str = ""
     usage: Usage = Usage()
@@ -90,14 +88,13 @@ def text_of(reply: Reply, limit: int, *, is_json: bool, is_free: bool = False) -
         said, unfinished = without_reasoning(text)
         text = said.strip() or unfinished.strip()
     is_whole = is_json and _is_json(text)
-    match reply.ending:
-        case "refused" if not is_whole:
-            raise RefusedAnswerError(f"the model refuses to answer ({reply.unstated})", reply.usage)
-        case "unstated" if not (is_whole or (is_json and is_free and extract_object(text) is not None)):
-            problem = f"the server stopped before the end of the answer ({reply.unstated})"
-            raise UnusableAnswerError(problem, reply.usage)
-        case "cut" if is_json and not is_whole:
-            raise UnusableAnswerError(f"the answer was cut at {limit} tokens; raise llm.num_predict", reply.usage)
+    if reply.ending == "refused" and not is_whole:
+        raise RefusedAnswerError(f"the model refuses to answer ({reply.unstated})", reply.usage)
+    if reply.ending == "unstated" and not (is_whole or (is_json and is_free and extract_object(text) is not None)):
+        problem = f"the server stopped before the end of the answer ({reply.unstated})"
+        raise UnusableAnswerError(problem, reply.usage)
+    if reply.ending == "cut" and is_json and not is_whole:
+        raise UnusableAnswerError(f"the answer was cut at {limit} tokens; raise llm.num_predict", reply.usage)
     if not text:
         is_silent = not reply.reasoning and reply.ending != "cut"
         raise (RefusedAnswerError if is_silent else UnusableAnswerError)("the answer is empty", reply.usage)
@@ -121,55 +118,42 @@ def read_completion(body: bytes, headers: Mapping[str, str] = MappingProxyType({
         ValueError: it is no such reply, or an error that names no status.
         StatusError: it is an error that was sent with status 200 and names another status.
     """
-    is_stream = not body.lstrip().startswith(b"{") and _EVENT.search(body) is not None
+    pieces, is_stream = _pieces(body)
     try:
-        reply = _merged_events(body) if is_stream else _object(body)
-        _raise_error_within(reply)
+        reply, parts = _merged(pieces)
     except StatusError as error:
         error.pause_s = retry_after_s(headers)
         raise
-    choices = reply.get("choices")
-    if not isinstance(choices, list):
-        problem = f"the reply has no choices: {_shown(body)}"
-        raise ValueError(problem)
-    choice = _first(choices)
-    message = choice.get("message")
-    found = reply.get("usage")
-    usage = found if isinstance(found, dict) else {}
-    read = _count(usage, "prompt_tokens")
-    cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
+    if not isinstance(reply.get("choices"), list):
+        raise ValueError(f"the reply has no choices: {body[:80].decode(errors='replace')!r}")
+    choice = _first(reply["choices"])
+    message = parts if is_stream else choice.get("message")
+    reason = reply["finish_reason"] if is_stream else choice.get("finish_reason")
     return _reply(
         message if isinstance(message, dict) else {"content": choice.get("text")},
-        choice.get("finish_reason"),
-        str(choice.get("finish_reason") or "no finish_reason"),
-        model=reply.get("model"),
-        usage=Usage(read, _count(usage, "completion_tokens"), min(cached, read)),
+        reason,
+        str(reason or "no finish_reason"),
+        reply.get("model"),
+        _usage(reply),
     )
 
 
 def read_chat(body: bytes) -> Reply:
-    """Return the reply of Ollama's `/api/chat`.
-
-    Raises:
-        ValueError: it is no such reply, or an error that names no status.
-        StatusError: it is an error that was sent with status 200 and names another status.
-    """
-    reply = _merged_lines(body)
-    _raise_error_within(reply)
-    message = reply.get("message")
-    if not isinstance(message, dict):
-        problem = f"the reply has no message: {_shown(body)}"
-        raise ValueError(problem)
+    """Return the reply of Ollama's `/api/chat`. It raises as `read_completion`."""
+    pieces, _ = _pieces(body)
+    reply, message = _merged(pieces)
+    if not any(isinstance(each.get("message"), dict) for each in pieces):
+        raise ValueError(f"the reply has no message: {body[:80].decode(errors='replace')!r}")
     return _reply(
         message,
         (reply.get("done_reason") or "stop") if reply.get("done") is True else None,
         "done: false",
-        model=reply.get("model"),
-        usage=Usage(_count(reply, "prompt_eval_count"), _count(reply, "eval_count")),
+        reply.get("model"),
+        _usage(reply),
     )
 
 
-def _reply(message: _Object, reason: object, unstated: str, *, model: object, usage: Usage) -> Reply:
+def _reply(message: _Object, reason: object, unstated: str, model: object, usage: Usage) -> Reply:
     """Return the reply that a message makes.
 
     Args:
@@ -177,28 +161,20 @@ def _reply(message: _Object, reason: object, unstated: str, *, model: object, us
     """
     content = message.get("content")
     text = content if isinstance(content, str) else _joined(content)
-    reasonings = (message.get(name) for name in _REASONING)
+    reasonings = (message.get(name) for name in REASONING)
     reasoning = next((text for text in reasonings if isinstance(text, str) and text), "")
     if not text.strip():  # some servers put the answer in another field, and leave this one blank
         text = _arguments(message) or (reasoning if _is_json(reasoning) else "")
-    ending: Literal["stop", "cut", "unstated", "refused"] = "stop"
+    ending: _Ending = "stop"
     if not isinstance(reason, str) or not reason:
         ending = "unstated"
-    elif reason.lower() in _REFUSING:
-        ending = "refused"
-    elif reason.lower() in _CUT:
-        ending = "cut"
+    elif reason.lower() in WITHHELD | CUT:
+        ending = "refused" if reason.lower() in WITHHELD else "cut"
     refusal = message.get("refusal")
     if isinstance(refusal, str) and not text:
         ending, unstated = "refused", refusal.strip() or "an empty refusal"
-    return Reply(
-        text=text,
-        reasoning=reasoning,
-        ending=ending,
-        unstated=unstated,
-        model=model if isinstance(model, str) else "",
-        usage=usage,
-    )
+    named = model if isinstance(model, str) else ""
+    return Reply(text=text, reasoning=reasoning, ending=ending, unstated=unstated, model=named, usage=usage)
 
 
 def _joined(parts: object) -> str:
@@ -207,39 +183,90 @@ def _joined(parts: object) -> str:
         if "text" not in parts:  # the answer itself, which the server has decoded
             return json.dumps(parts)
         parts = [parts]
-    if not isinstance(parts, list):
-        return ""
-    texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
+    texts = (part.get("text") if isinstance(part, dict) else part for part in parts) if isinstance(parts, list) else ()
     return "".join(text for text in texts if isinstance(text, str))
 
 
 def _arguments(message: _Object) -> str:
     """Return the arguments of the only call of a tool, as JSON; OpenAI sends them as a text, Ollama as an object."""
-    calls = message.get("tool_calls")
-    call = calls[0] if isinstance(calls, list) and calls else message
-    function = call.get("function") or call.get("function_call") if isinstance(call, dict) else None
+    call = _first(message.get("tool_calls")) or message
+    function = call.get("function") or call.get("function_call")
     arguments = function.get("arguments") if isinstance(function, dict) else None
     if isinstance(arguments, dict):
         return json.dumps(arguments)
     return arguments if isinstance(arguments, str) else ""
 
 
+def usage_of(body: bytes) -> Usage | None:
+    """Return the tokens that a reply of any kind names; None if it is an error that names its status."""
+    try:
+        return _usage(_merged(_pieces(body)[0])[0])
+    except StatusError:
+        return None
+    except (ValueError, RecursionError):
+        return Usage()
+
+
+def _usage(reply: _Object) -> Usage:
+    usage = reply.get("usage")
+    read = _count(usage, "prompt_tokens") or _count(usage, "input_tokens") or _count(reply, "prompt_eval_count")
+    written = _count(usage, "completion_tokens") or _count(usage, "output_tokens") or _count(reply, "eval_count")
+    details = usage.get("prompt_tokens_details") if isinstance(usage, dict) else None
+    return Usage(read, written, min(read, _count(details, "cached_tokens")))
+
+
 def _count(holder: object, name: str) -> int:
     """Return a number of tokens; 0 where there is none."""
     value = holder.get(name) if isinstance(holder, dict) else None
-    return int(value) if isinstance(value, int | float) and 0 < value < _MOST_TOKENS else 0
+    return int(value) if isinstance(value, int | float) and 0 < value < TOKENS_MAX else 0
 
 
-def _first(choices: object) -> _Object:
-    return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+def _first(found: object) -> _Object:
+    return found[0] if isinstance(found, list) and found and isinstance(found[0], dict) else {}
 
 
-def _object(body: bytes) -> _Object:
-    found = msgspec.json.decode(body.removeprefix(codecs.BOM_UTF8))
+def _object(text: bytes) -> _Object:
+    found = msgspec.json.decode(text.removeprefix(codecs.BOM_UTF8))
     if not isinstance(found, dict):
-        message = f"the reply is no object: {_shown(body)}"
-        raise ValueError(message)
+        raise ValueError(f"the reply is no object: {text[:80].decode(errors='replace')!r}")
     return found
+
+
+def _pieces(body: bytes) -> tuple[list[_Object], bool]:
+    """Return the objects of a reply, and whether they are events: one, or those of a stream in events or in lines."""
+    is_stream = not body.lstrip().startswith(b"{") and _EVENT.search(body) is not None
+    prefix = b"data:" if is_stream else b""
+    try:
+        return [_object(body)], False
+    except ValueError:
+        if not is_stream and b"\n" not in body.strip():
+            raise
+    lines = (line.strip() for line in body.splitlines())
+    texts = (line.removeprefix(prefix).strip() for line in lines if line.startswith(prefix))
+    return [_object(text) for text in texts if text and text != b"[DONE]"], is_stream
+
+
+def _merged(pieces: list[_Object]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the fields of a reply, and its message, whose texts may come in the pieces of a stream.
+
+    Raises:
+        ValueError, StatusError: a piece is an error.
+    """
+    head: dict[str, Any] = {"finish_reason": None}
+    message: dict[str, Any] = {}
+    for piece in pieces:
+        _raise_error_within(piece)
+        choice = _first(piece.get("choices"))
+        delta = choice.get("delta") or piece.get("message")
+        finish = choice.get("finish_reason") or head["finish_reason"]
+        head |= {name: value for name, value in piece.items() if value is not None}
+        head["finish_reason"] = finish
+        for name, value in delta.items() if isinstance(delta, dict) else ():
+            if isinstance(value, str) and name != "role":
+                message[name] = message.get(name, "") + value
+            elif value:
+                message[name] = value
+    return head, message
 
 
 def _raise_error_within(reply: _Object) -> None:
@@ -254,56 +281,8 @@ def _raise_error_within(reply: _Object) -> None:
     holders = [holder for holder in (error, reply) if isinstance(holder, dict)]
     named = [str(holder.get(name)) for holder in holders for name in ("code", "status", "status_code", "type")]
     numbers = (int(name) for name in named if name.isdecimal() and 400 <= int(name) < 600)
-    words = (_STATUSES[name.lower()] for name in named if name.lower() in _STATUSES)
+    words = (_STATUS_OF[name.lower()] for name in named if name.lower() in _STATUS_OF)
     status = next(numbers, next(words, None))
     if status is not None:
         raise StatusError(status, text)
     raise ValueError(error_text(text))
-
-
-def _merged_events(body: bytes) -> _Object:
-    """Return a reply whose text comes in events, as the reply that is not streamed."""
-    head: dict[str, Any] = {}
-    message: dict[str, Any] = {}
-    for event in _lines(body, prefix=b"data:"):
-        _raise_error_within(event)
-        part = _first(event.get("choices"))
-        _join(head, message, event, part.get("delta"))
-        head["finish_reason"] = part.get("finish_reason") or head.get("finish_reason")
-    return {**head, "choices": [{"message": message, "finish_reason": head.get("finish_reason")}]}
-
-
-def _merged_lines(body: bytes) -> _Object:
-    """Return a reply, or one whose text comes in lines as the reply that is not streamed."""
-    try:
-        return _object(body)
-    except ValueError:
-        if b"\n" not in body.strip():
-            raise
-    head: dict[str, Any] = {}
-    message: dict[str, Any] = {}
-    for line in _lines(body):
-        _raise_error_within(line)
-        _join(head, message, line, line.get("message"))
-    return {**head, "message": message}
-
-
-def _join(head: dict[str, Any], message: dict[str, Any], piece: _Object, delta: object) -> None:
-    """Add one piece of a stream: later fields replace earlier ones, and the texts of the message are joined."""
-    head.update({name: value for name, value in piece.items() if value is not None and name != "message"})
-    for name, value in delta.items() if isinstance(delta, dict) else ():
-        if isinstance(value, str) and name != "role":
-            message[name] = message.get(name, "") + value
-        elif name == "tool_calls" and value:
-            message[name] = value
-
-
-def _lines(body: bytes, prefix: bytes = b"") -> Iterator[_Object]:
-    for line in body.splitlines():
-        text = line.strip().removeprefix(prefix).strip()
-        if text and line.strip().startswith(prefix) and text != b"[DONE]":
-            yield _object(text)
-
-
-def _shown(body: bytes) -> str:
-    return repr(body[:80].decode(errors="replace"))

@@ -1,25 +1,44 @@
-"""The tape of a run: the answers of its language model, and what was decided without them."""
+"""The tape of a run: the answers of its language model, and what was decided without them.
+
+A taped model records its answers, or reads them from the record. The answer returned is always the one on the tape. So
+a run that records and a run that replays see the same answers, even if two equal questions were under way at once and
+the model answered them differently, or failed once.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from hashlib import blake2b
 from pathlib import Path
+from typing import Final, Literal
 
+import anyio
 import msgspec
+from anyio import to_thread
+from msgspec.structs import replace
 
 from prism.llm.failure import LLMFailureException, Reason, Usage
-from prism.llm.port import Completion, Distribution, Health, Identity, Undecided
-from prism.llm.tape_file import HEADER_KEY, TapeError, TapeFile
+from prism.llm.port import (
+    ChatRequest,
+    ChoiceRequest,
+    Completion,
+    Distribution,
+    Health,
+    Identity,
+    LanguageModel,
+    Message,
+    Undecided,
+)
+from prism.llm.tape_file import FORMAT, HEADER_KEY, TapeError, TapeFile
 
-_PROMPT_CHARS = 200
-UNCHECKED = "not checked"
-"""The note of a health that no check has found."""
-
-_ENDS_OR_DIFFERS = (
+PROMPT_CHARS: Final = 200
+ENDS_OR_DIFFERS: Final = (
     "its recording was stopped before this, or the configuration, the seed or the version is another than the recorded"
 )
-_REMEDY = "oracle.tape=record with this oracle.tape_path asks what is missing and adds it"
+REMEDY: Final = "oracle.tape=record with this oracle.tape_path asks what is missing and adds it"
+
+Request = ChatRequest | ChoiceRequest
 
 
 class NotOffered(msgspec.Struct, frozen=True, tag="not_offered"):
@@ -47,7 +66,15 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
         return LLMFailureException(**msgspec.structs.asdict(self))
 
 
+class RecordedFallback(msgspec.Struct, frozen=True, tag="forgone"):
+    """The record that a question was decided without the model: it was too late, or the model could not be asked."""
+
+    source: str
+    reason: str
+
+
 Outcome = Completion | Distribution | Undecided | NotOffered | Failed
+Answer = Outcome | RecordedFallback
 
 
 async def outcome_of(asked: Awaitable[Completion | Distribution | Undecided | None]) -> Outcome:
@@ -56,16 +83,6 @@ async def outcome_of(asked: Awaitable[Completion | Distribution | Undecided | No
         return await asked or NotOffered()
     except LLMFailureException as error:
         return Failed.of(error)
-
-
-class RecordedFallback(msgspec.Struct, frozen=True, tag="forgone"):
-    """The record that a question was decided without the model: it was too late, or the model could not be asked."""
-
-    source: str
-    reason: str
-
-
-Answer = Outcome | RecordedFallback
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,10 +119,6 @@ class TapeStatistics(msgspec.Struct, frozen=True, kw_only=True):
     fallbacks: int
 
 
-_answers: msgspec.json.Decoder[Answer] = msgspec.json.Decoder(Answer)
-_headers = msgspec.json.Decoder(Header)
-
-
 class TapeMissError(TapeError):
     """A question in a replay that was never recorded.
 
@@ -116,17 +129,19 @@ class TapeMissError(TapeError):
     """
 
     def __init__(self, path: Path, asked_by: str, prompt: str, differences: Sequence[str] = ()) -> None:
-        self.asked_by = asked_by
-        self.prompt = prompt
-        self.differences = tuple(differences)
+        self.asked_by, self.prompt, self.differences = asked_by, prompt, tuple(differences)
         who = f" from {asked_by}" if asked_by else ""
         # A tape cannot distinguish the two other causes: it does not know the next question of the recorded run.
-        cause = f"it was recorded with {' and '.join(differences)}" if differences else _ENDS_OR_DIFFERS
-        super().__init__(path, f"no answer to the question{who}: {prompt[:_PROMPT_CHARS]!r}; {cause}: {_REMEDY}")
+        cause = f"it was recorded with {' and '.join(differences)}" if differences else ENDS_OR_DIFFERS
+        super().__init__(path, f"no answer to the question{who}: {prompt[:PROMPT_CHARS]!r}; {cause}: {REMEDY}")
+
+
+_answers: msgspec.json.Decoder[Answer] = msgspec.json.Decoder(Answer)
+_headers = msgspec.json.Decoder(Header)
 
 
 class Tape(TapeFile):
-    """The answers of a run's model by key."""
+    """The answers of a run's model by key. Each method raises a `TapeError` if the file cannot be read or written."""
 
     def _begin(self) -> None:
         # Fallbacks belong to the run that took them. This run may get an answer where that one did not wait.
@@ -136,67 +151,192 @@ class Tape(TapeFile):
         return int(self._execute("SELECT count(*) FROM answers WHERE key != ?", HEADER_KEY)[0][0])
 
     def read(self, key: bytes) -> Answer | None:
-        """Return the answer under a key, or None.
-
-        Raises:
-            TapeError: the file is damaged.
-        """
         row = self._row(key)
         return None if row is None else self._decode(row, _answers)
 
     def write(self, key: bytes, answer: Answer, asked_by: str) -> Answer:
-        """Return the answer that is on the tape now: the given one, unless the key already had an answer.
-
-        Raises:
-            TapeError: the file cannot be written.
-        """
+        """Return the answer that is on the tape now: the given one, unless the key already had an answer."""
         self._execute(
             "INSERT INTO answers VALUES (?, ?, ?) ON CONFLICT DO NOTHING", key, asked_by, msgspec.json.encode(answer)
         )
         return self.read(key) or answer
 
     def forget(self, asked_by: str, answers: bool) -> None:  # `to_thread.run_sync` passes no names
-        """Remove the failed calls of this asker from the tape, and with `answers` the texts, too.
-
-        Raises:
-            TapeError: the file cannot be written.
-        """
+        """Remove the failed calls of this asker from the tape, and with `answers` the texts, too."""
         statement = (
             "DELETE FROM answers WHERE asked_by = ? AND json_extract(CAST(answer AS TEXT), '$.type') IN ('failed', ?)"
         )
         self._execute(statement, asked_by, "completion" if answers else "failed")
 
     def statistics(self) -> TapeStatistics:
-        """Return the number of records by kind; every record is read.
-
-        Raises:
-            TapeError: the file is damaged.
-        """
         kinds = "SELECT json_extract(CAST(answer AS TEXT), '$.type'), count(*) FROM answers WHERE key != ? GROUP BY 1"
         found = Counter[str](dict(self._execute(kinds, HEADER_KEY)))
         answers = found["completion"] + found["distribution"]
         return TapeStatistics(answers=answers, failures=found["failed"], fallbacks=found["forgone"])
 
-    def required_header(self) -> Header:
-        """Return the header.
+    def header(self) -> Header | None:
+        """Return the header; None on a tape on which nothing was recorded."""
+        row = self._row(HEADER_KEY)
+        return None if row is None else self._decode(row, _headers)
 
-        Raises:
-            TapeError: nothing was recorded on this tape.
-        """
+    def required_header(self) -> Header:
         header = self.header()
         if header is None:
             raise TapeError(self.path, "nothing was recorded on it; record it again")
         return header
 
-    def header(self) -> Header | None:
-        """Return the header; None on a tape on which no model has been checked."""
-        row = self._row(HEADER_KEY)
-        return None if row is None else self._decode(row, _headers)
-
     def write_header(self, header: Header) -> None:
-        """Store the model that answers from now on.
-
-        Raises:
-            TapeError: the file cannot be written.
-        """
         self._execute("INSERT OR REPLACE INTO answers VALUES (?, '', ?)", HEADER_KEY, msgspec.json.encode(header))
+
+
+class TapedModel:
+    """A language model whose answers, failures included, are on a tape.
+
+    Args:
+        model: the model that is asked. A replay asks no model: there it may be None, and the tape's header names the
+            model; or an adapter, so that a question asked with other settings than the recorded ones is a miss.
+        mode: `record` answers from the tape if it can, asks for the other answers and records them; `replay` answers
+            from the tape only.
+    """
+
+    def __init__(self, model: LanguageModel | None, tape: Tape, mode: Literal["record", "replay"]) -> None:
+        self.model, self.mode = model, mode
+        self._tape = tape
+        # One thread: SQLite runs one statement at a time, so more threads would only wait for each other.
+        self._thread = anyio.CapacityLimiter(1)
+        if model is None:
+            if mode == "record":
+                raise ValueError("mode record needs a model")
+        elif mode == "record" and tape.header() is None:  # without one, an unchecked model would leave an unnamed tape
+            identity = model.identity
+            tape.write_header(Header(identity=identity, health=_unchecked(identity)))
+        try:
+            self._header = tape.required_header()
+        except TapeError:
+            tape.close()  # the caller gets no object that it could close
+            raise
+
+    @property
+    def name(self) -> str:
+        return f"tape {self._tape.path}" if self.model is None else f"{self.model.name} ({self.mode})"
+
+    @property
+    def identity(self) -> Identity:
+        """The model's identity; in a replay, with the dialect and the method that the tape was recorded with."""
+        recorded = self._header.identity
+        asked = recorded if self.model is None else self.model.identity
+        if self.mode == "record" or recorded.backend != asked.backend:
+            return asked
+        return replace(asked, dialect=recorded.dialect, method=recorded.method)
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """Return the answer on the tape; ask for it first if it is missing and the mode allows it."""
+        model = self.model
+        answer = await self._answer(request, None if model is None else lambda: model.complete(request))
+        if not isinstance(answer, Completion):
+            raise self._wrong_kind()
+        return answer
+
+    async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
+        """Return the answer on the tape; ask for it first if it is missing and the mode allows it."""
+        model = self.model
+        answer = await self._answer(request, None if model is None else lambda: model.choose(request))
+        if isinstance(answer, NotOffered):
+            return None
+        if not isinstance(answer, Distribution | Undecided):
+            raise self._wrong_kind()
+        return answer
+
+    async def _answer(
+        self, request: Request, ask: Callable[[], Awaitable[Completion | Distribution | Undecided | None]] | None
+    ) -> Answer:
+        tape, key = self._tape, key_of(request, self.identity)
+        answer = await to_thread.run_sync(tape.read, key, limiter=self._thread)
+        if answer is None:
+            if ask is None or self.mode == "replay":
+                text = request.messages[-1].content if isinstance(request, ChatRequest) else request.state
+                differences = () if self.model is None else self._header.differences(self.model.identity)
+                raise TapeMissError(tape.path, request.asked_by, text, differences)
+            answer = await self._write(key, await outcome_of(ask()), request.asked_by)
+        if isinstance(answer, Failed):
+            raise answer.error()
+        return answer
+
+    async def _write(self, key: bytes, answer: Answer, asked_by: str) -> Answer:
+        """Return the answer on the tape after this write. Shielded: it is kept even if the asker is cancelled."""
+        written = answer
+        with anyio.CancelScope(shield=True):
+            written = await to_thread.run_sync(self._tape.write, key, answer, asked_by, limiter=self._thread)
+        return written  # noqa: RET504 - mypy assumes that a scope may end early
+
+    async def record_fallback(self, question: bytes, fallback: RecordedFallback) -> None:
+        """Record that a question was decided without the model, so that a replay decides it in the same way."""
+        if self.mode == "record":
+            await self._write(_fallback_key(question), fallback, "")
+
+    async def recorded_fallback(self, question: bytes) -> RecordedFallback | None:
+        """Return the recorded fallback of a question; None if the model was asked."""
+        if self.mode != "replay":
+            return None
+        found = await to_thread.run_sync(self._tape.read, _fallback_key(question), limiter=self._thread)
+        return found if isinstance(found, RecordedFallback) else None
+
+    async def forget(self, asked_by: str, *, answers: bool = False) -> None:
+        """Remove the failed calls of one asker from a tape that is being recorded, so that they are made again.
+
+        It is for a question that is asked again, now or by a resumed run: nothing followed from its failure.
+
+        Args:
+            answers: remove the texts that the asker got, too, because they cannot be read.
+        """
+        if self.mode == "record":
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(self._tape.forget, asked_by, answers, limiter=self._thread)
+
+    def _wrong_kind(self) -> TapeError:
+        return TapeError(self._tape.path, "is damaged: an answer stands under the key of another kind of question")
+
+    async def check(self) -> Health:
+        """Return the model's health; in a replay, the result of the check when the tape was recorded."""
+        if self.mode == "replay" or self.model is None:
+            return replace(self._header.health, note=f"from the tape; {self._header.health.note}")
+        health = await self.model.check()
+        self._header = Header(identity=self.model.identity, health=health)
+        await to_thread.run_sync(self._tape.write_header, self._header, limiter=self._thread)
+        return health
+
+    async def aclose(self) -> None:
+        """Close the model's connections and the tape."""
+        if self.model is not None:
+            await self.model.aclose()
+        await to_thread.run_sync(self._tape.close, limiter=self._thread)
+
+
+def key_of(request: Request, identity: Identity) -> bytes:
+    """Return the key of a request's answer: equal requests whose answers have the same distribution have the same key.
+
+    Host, deadlines and the asker are not part of it.
+    """
+    if isinstance(request, ChatRequest):
+        asked: tuple[object, ...] = "chat", _texts(request.messages), request.schema, request.seed, request.max_tokens
+    else:  # as pairs: the order of the options is part of the question
+        asked = "choice", request.state, request.instructions, list(request.options.items())
+        asked += (_texts(request.lettered),) if request.lettered else ()
+        asked += (identity.method,) if identity.method else ()
+    options = sorted((name, float(value)) for name, value in identity.options.items())
+    parts = (FORMAT, identity.dialect, request.model or identity.model, options, asked, request.sample)
+    extra: tuple[object, ...] = ([], identity.extra_body) if identity.extra_body else ()
+    return blake2b(msgspec.json.encode((*parts, *extra)), digest_size=16).digest()
+
+
+def _texts(messages: Sequence[Message]) -> list[tuple[str, str]]:
+    return [(message.role, message.content) for message in messages]
+
+
+def _fallback_key(question: bytes) -> bytes:
+    return blake2b(question, digest_size=16, person=b"forgone").digest()
+
+
+def _unchecked(identity: Identity) -> Health:
+    backend, model, dialect = identity.backend, identity.model, identity.dialect
+    return Health(backend=backend, version="", model=model, latency_s=0.0, dialect=dialect, note="not checked")

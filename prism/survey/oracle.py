@@ -11,9 +11,9 @@ import msgspec
 from prism.config.attributes import Value
 from prism.config.model import LLMConfig
 from prism.errors import OracleResponseError
-from prism.llm.json_object import read_answer
-from prism.llm.oracle import WRITING_TOKENS, ModelOracle, model_named, read_choice
-from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, Distribution, LanguageModel, Message, Undecided
+from prism.llm.answer import read_answer, read_choice
+from prism.llm.oracle import WRITING_TOKENS, ModelOracle, model_named
+from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, LanguageModel, Message
 from prism.llm.tape import TapeMissError
 from prism.quoting import quoted
 from prism.rng import Draw, integer, pick, uniform
@@ -99,16 +99,13 @@ class SurveyOracle(ModelOracle[Any]):
         item = agent.item
         is_open = not item.choices
         if not is_open and len(options) <= LISTED_MAX:
-            found = await self._model.choose(self._choice(agent))
-            if isinstance(found, Distribution):
+            found = await self._weighed(self._choice(agent))
+            if found is not None:
                 # An answer drawn by its probability, with random numbers of the person, the question and the
                 # repeat.
-                self.counters.count("ok", found.latency_s, found.usage)
                 weights = [found.probabilities[option.value] for option in options]
                 unit = uniform(self._seed, agent.agent_id, 0, Draw.SURVEY, agent.item.key(agent.repeat))
                 return Answer(options[pick(weights, unit)], method=found.method)
-            if isinstance(found, Undecided):
-                self.counters.count("invalid_response", found.latency_s, found.usage)
         request = self._request(agent, attempt, _TEXT_SCHEMA if is_open else options_schema(options, KEY))
         if is_open:
             text = await self._told(request, lambda said: read_answer(said, _text, (OracleResponseError,)))

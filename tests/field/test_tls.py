@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from prism.llm import LLMFailureException
-from prism.llm.tls import tls_problem
+from prism.llm.address import tls_problem
 from tests.command import Prism
 from tests.standin import ModelServer
 from tests.wire.support import settings

@@ -7,9 +7,9 @@ import pytest
 from prism.config import RequestConfig
 from prism.errors import OracleUnavailableError
 from prism.llm import ChatRequest, LLMConfig, LLMFailureException, Message
-from prism.llm.address import address_of, models_path, split_openai
+from prism.llm.address import address_of
 from tests.catalogue import catalogue
-from tests.llm.support import BACKENDS, asking, canned, config_for
+from tests.llm.support import BACKENDS, asking, canned, config_for, unavailable
 from tests.standin import ModelServer
 
 SECRET = "a-very-secret-word"
@@ -46,21 +46,19 @@ def test_a_variable_that_is_not_set_is_one_line() -> None:
 
 
 @catalogue(
-    ("host", "base", "path"),
+    ("end", "path"),
     [
-        ("http://h", "http://h", None),
-        ("http://h/v1", "http://h", None),
-        ("http://h/x/v1/chat/completions", "http://h/x", "/v1/chat/completions"),
-        ("http://h/x/chat/completions", "http://h/x", "/chat/completions"),
+        ("", "/v1/chat/completions"),
+        ("/v1", "/v1/chat/completions"),
+        ("/x/v1/chat/completions", "/x/v1/chat/completions"),
+        ("/x/chat/completions", "/x/chat/completions"),
     ],
 )
-def test_a_host_may_have_the_path_of_the_chat(host: str, base: str, path: str | None) -> None:
-    assert split_openai(host) == (base, path)
-
-
-def test_the_list_of_models_stands_beside_the_chat() -> None:
-    assert models_path("/x/chat/completions") == "/x/models"
-    assert models_path("/ask") is None
+async def test_a_host_may_have_the_path_of_the_chat_and_models_stand_beside_it(end: str, path: str) -> None:
+    async with canned(404, {"error": "no"}) as seen:
+        await unavailable(BACKENDS["openai"](LLMConfig(host=f"{seen[0].decode()}{end}"), {}))
+    asked = [head.decode().split()[1] for head in seen[1:]]
+    assert asked[:2] == [path.replace("chat/completions", "models"), path]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

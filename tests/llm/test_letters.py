@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from prism.llm import Distribution, LLMConfig, LLMFailureException, SocialModelOracle, Tape, TapedModel
 from prism.llm.letters import Token, at_temperature, lettered_chat, read_weights
 from prism.llm.port import ChoiceRequest, Identity, Undecided
-from prism.llm.taped_model import key_of
+from prism.llm.tape import key_of
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.llm.support import BACKENDS, OPTIONS, Person, serving, unavailable

@@ -74,7 +74,7 @@ async def test_an_answer_that_was_cut_is_counted_with_its_tokens(
     backend: str, mode: Literal["off", "record"], tmp_path: Path
 ) -> None:
     async with serving(backend, num_predict=2, systemone="off") as (_, model):
-        taped = TapedModel(model, None if mode == "off" else Tape(tmp_path / "t.sqlite", mode), mode)
+        taped = model if mode == "off" else TapedModel(model, Tape(tmp_path / "t.sqlite", mode), mode)
         oracle = SocialModelOracle(taped, LLMConfig(), 1)
         with pytest.raises(LLMFailureException, match="cut at 2 tokens"):
             await oracle.ask(Person(), OPTIONS[0], "decides", OPTIONS)

@@ -12,7 +12,7 @@ import msgspec
 from actors.studies.experiments.cells import Done, Task, cell_path, work
 from actors.studies.experiments.plan import Cell, Plan, make_plan
 from actors.studies.experiments.shared_oracle import asking_of, limits_of
-from actors.studies.gateway.server import OpenGateway, open_gateway
+from actors.studies.gateway.proxy import OpenGateway, open_gateway
 from tests.actors.studies.experiments.files import write_experiment
 from tests.plain import plain_text
 

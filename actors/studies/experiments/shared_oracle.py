@@ -21,7 +21,7 @@ from prism.errors import ConfigError
 from prism.experiment import SharedOracle
 
 if TYPE_CHECKING:
-    from actors.studies.gateway.server import OpenGateway
+    from actors.studies.gateway.proxy import OpenGateway
 
 TAPE = "tape.sqlite"
 CAPS = ("max_calls", "max_tokens", "max_usd")
@@ -90,7 +90,7 @@ def gateway_of(
     if not left:
         yield None
         return
-    from actors.studies.gateway.server import open_gateway  # noqa: PLC0415  # an HTTP client takes 0.1 s to import
+    from actors.studies.gateway.proxy import open_gateway  # noqa: PLC0415  # an HTTP client takes 0.1 s to import
 
     path = out / TAPE if tape is None else tape / TAPE if tape.is_dir() else tape
     with open_gateway(path, limits_of(asking), left, asking.oracle.address, is_replay=tape is not None) as gateway:

@@ -1,7 +1,7 @@
-"""The tape of an experiment: every reply of a model is on it before a cell gets it, and the total of all calls.
+"""The tape of an experiment: every reply of a server is on it before a cell gets it, and the total of all calls.
 
-It is a file of the kind in which a run keeps the answers of its model. The latest reply to a question stands under the
-question's key, so a failure stays until an answer takes its place.
+It is a file of the kind in which a run keeps the answers of its model. The latest reply to a request stands under the
+request's key, so a failure stays until an answer takes its place.
 """
 
 from __future__ import annotations
@@ -12,14 +12,10 @@ from typing import Literal
 import msgspec
 
 from actors.core.files import refuse_link
-from prism.llm.gateway_model import Checked
-from prism.llm.port import Completion, Distribution, Undecided
-from prism.llm.tape import Failed
+from prism.llm.gateway import Replied
 from prism.llm.tape_file import HEADER_KEY, TapeError, TapeFile
 
 TOTALS_KEY = b"totals"
-
-Kept = Completion | Distribution | Undecided | Failed | Checked
 
 
 class Totals(msgspec.Struct, kw_only=True):
@@ -36,12 +32,12 @@ class Totals(msgspec.Struct, kw_only=True):
         return Totals(**dict(zip(self.__struct_fields__, map(sum, pairs), strict=True)))
 
 
-_kept: msgspec.json.Decoder[Kept] = msgspec.json.Decoder(Kept)
+_replies = msgspec.json.Decoder(Replied)
 _totals = msgspec.json.Decoder(Totals)
 
 
 class ExperimentTape(TapeFile):
-    """The replies of models in a file.
+    """The replies of servers in a file.
 
     Args:
         path: the file. In mode `record` it is made if it does not exist; the caller holds the lock of its directory.
@@ -68,16 +64,16 @@ class ExperimentTape(TapeFile):
             self.close()
             raise
 
-    def read(self, key: bytes) -> Kept | None:
-        """Return the latest reply to a question, or None."""
+    def read(self, key: bytes) -> Replied | None:
+        """Return the latest reply to a request, or None."""
         row = self._row(key)
-        return None if row is None else self._decode(row, _kept)
+        return None if row is None else self._decode(row, _replies)
 
-    def write(self, key: bytes, kept: Kept, asked_by: str, added: Totals) -> None:
+    def write(self, key: bytes, reply: Replied, question: str, added: Totals) -> None:
         """Write a reply, and add to the totals, or do neither. One thread at a time may call it."""
         totals = self.totals.plus(added)
         self._execute(
             "INSERT OR REPLACE INTO answers VALUES (?, ?, ?), (?, '', ?)",
-            *(key, asked_by, msgspec.json.encode(kept), TOTALS_KEY, msgspec.json.encode(totals)),
+            *(key, question, msgspec.json.encode(reply), TOTALS_KEY, msgspec.json.encode(totals)),
         )
         self.totals = totals

@@ -19,7 +19,7 @@ from actors.store.lock import locked
 from actors.store.manifest import CONFIG
 from actors.store.segments import texts_of
 from actors.studies.gateway.tape import ExperimentTape, Totals
-from prism.llm import Completion
+from prism.llm.gateway import Replied
 from tests.catalogue import catalogue
 from tests.command import Prism, prism_alone, short_of_room
 
@@ -182,7 +182,7 @@ def test_a_study_is_unpacked_and_a_cell_behind_a_symbolic_link_is_not_packed(fee
 def test_what_the_gateway_of_a_killed_study_had_on_its_tape_is_packed(feed: Path, prism: Prism) -> None:
     prism("unpack", "feed.prism", "--out", "study/cells/a")
     tape = ExperimentTape(Path("study/tape.sqlite"), "record")
-    said = Completion(text="an answer", model="m", prompt_tokens=1, completion_tokens=1, latency_s=0.1)
+    said = Replied(body="an answer", is_answer=True)
     tape.write(b"k", said, "", Totals())
     assert prism("pack", "study").code == 0  # its tape was not closed
     tape.close()

@@ -18,8 +18,7 @@ from actors.runtime.simulation import Simulation
 from actors.testing import ScriptedModel
 from prism.config import Config
 from prism.llm import ChatRequest, Completion
-from prism.llm.tape import Tape
-from prism.llm.taped_model import TapedModel
+from prism.llm.tape import Tape, TapedModel
 from prism.rng import uniform
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.people.population import build_population

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 
-from actors.studies.gateway.broker import Places
+from actors.studies.gateway.proxy import Places
 from tests.schedules import in_schedules
 
 

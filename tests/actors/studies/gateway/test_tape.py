@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from actors.studies.gateway.tape import ExperimentTape, Totals
-from prism.llm import Completion, Tape, TapeError
+from prism.llm import Tape, TapeError
+from prism.llm.gateway import Replied
 from tests.catalogue import catalogue
 
 
-def said(text: str = "yes") -> Completion:
-    return Completion(text=text, model="m", prompt_tokens=1, completion_tokens=1, latency_s=0.1)
+def said(text: str = "yes") -> Replied:
+    return Replied(body=text, is_answer=True)
 
 
 def test_the_latest_reply_stays_and_the_totals_are_those_of_all_calls(tmp_path: Path) -> None:

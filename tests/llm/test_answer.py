@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.errors import OracleResponseError
-from prism.llm.json_object import extract_object, json_objects, read_answer, without_reasoning
+from prism.llm.answer import extract_object, json_objects, read_answer, without_reasoning
 from prism.llm.reply import Reply, text_of
 from prism.statechart import AgentState, parse_oracle_response
 from tests.catalogue import catalogue
