@@ -237,20 +237,16 @@ class Mailbox(Generic[T]):
         self._waiting = None
 
     def statistics(self) -> MailboxStatistics:
-        depth, (depth_max, refused) = len(self.pending), self.pressure()
+        depth = len(self.pending)
         return MailboxStatistics(
             capacity=self.capacity,
             depth=depth,
-            depth_max=depth_max,
+            depth_max=max(self._depth_max, depth, min(1, self._taken)),
             accepted=self._taken + depth,
-            refused=refused,
+            refused=self._refused,
             waiting_senders=len(self._waiting or ()),
             closed=self.closed,
         )
-
-    def pressure(self) -> tuple[int, int]:
-        """Return the most messages that have waited, and those refused: faster than `statistics`."""
-        return max(self._depth_max, len(self.pending), min(1, self._taken)), self._refused
 
     def _refuse(self) -> bool:
         if self.closed:

@@ -37,12 +37,11 @@ class RunView(Protocol):
     def measures(self) -> Sequence[Measure]:
         """Return the world's measures. Only between two ticks."""
 
-    def snapshot(self, mailboxes: Mapping[str, MailboxStatistics]) -> RunSnapshot:
-        """Return the state of the run now.
+    def mailbox_statistics(self) -> Mapping[str, MailboxStatistics]:
+        """Return the counts of the mailboxes `engine`, `decisions` and `oracle`."""
 
-        Args:
-            mailboxes: counts of the mailboxes `engine`, `decisions` and `oracle`, which the observer has created.
-        """
+    def snapshot(self) -> RunSnapshot:
+        """Return the state of the run now."""
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -65,10 +64,6 @@ class Observer:
     An observer must not raise, wait or change anything: a run is the same with and without it.
     """
 
-    def mailbox(self, name: str, capacity: int) -> Mailbox[bytes]:
-        """Return a new mailbox with many senders, named `engine`, `decisions` or `oracle`."""
-        return Mailbox(name, capacity)
-
     def run_built(self, run: RunView) -> None:
         """Take the view of a run that is ready to begin."""
 
@@ -84,7 +79,7 @@ class Observer:
     def asked(self, waited_s: float) -> None:
         """Note that a question is put to the oracle, and how long it has waited."""
 
-    def answered(self, reason: str, duration_s: float, tick: int) -> None:
+    def answered(self, reason: str, duration_s: float) -> None:
         """Note that a call to the oracle ended.
 
         Args:
@@ -92,7 +87,7 @@ class Observer:
             duration_s: the call alone, without the wait before it.
         """
 
-    def computed(self, number: int, each_s: float, tick: int) -> None:
+    def computed(self, number: int, each_s: float) -> None:
         """Note that an embedded oracle has answered so many questions at once, in place of `asked` and `answered`."""
 
     def committed(self, duration_s: float, size: int, ticks: int = 1) -> None:

@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from actors.core.events import Event
 from actors.core.phase import UNDER_WAY
 from actors.core.ports import Address
-from actors.metrics.exposition import Exposition
+from actors.metrics.exposition import TEXT, Exposition
 from actors.metrics.http_server import MetricsServer, Render
 from actors.metrics.lifecycle import Lifecycle
 from actors.metrics.observer import Metrics
@@ -86,10 +86,10 @@ class Endpoint:
         self._server.close()
 
     def _scrape(self, request: Request) -> Response:
-        kind, body = self._exposition.render(request.headers.get("Accept", ""))
+        body = self._exposition.render()
         if OF_PROMETHEUS in request.headers:
             self._scrapes.add()
-        return Response(body, headers={"Content-Type": kind})
+        return Response(body, headers={"Content-Type": TEXT})
 
     def _events(self, _: Request) -> Response:
         return Response(self._lifecycle.latest(), media_type="application/x-ndjson")

@@ -1,15 +1,13 @@
-"""The snapshot of a run as text for Prometheus, or as OpenMetrics for readers that ask for it."""
+"""The snapshot of a run as text for Prometheus."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
-from prometheus_client.samples import Exemplar
 
 from actors.core.phase import ENDS, Phase
 from actors.metrics.histogram import Counts
@@ -44,9 +42,8 @@ class Exposition(Collector):
     def add_run(self, metrics: Metrics) -> None:
         self._metrics = metrics
 
-    def render(self, accept: str = "") -> tuple[str, bytes]:
-        """Return the content type and the text."""
-        return rendered(self._registry, accept)
+    def render(self) -> bytes:
+        return generate_latest(self._registry)
 
     def describe(self) -> Sequence[Metric]:
         """Return nothing: otherwise the registry would render a snapshot only to learn the names."""
@@ -75,14 +72,6 @@ class Exposition(Collector):
         yield _family("prism_events_total", "counter", "Events of the run.", ["event"], events)
 
 
-def rendered(registry: CollectorRegistry, accept: str) -> tuple[str, bytes]:
-    """Return the metrics of a registry: the content type and the text."""
-    wanted = {kind.split(";")[0].strip().lower() for kind in accept.split(",")}
-    if "application/openmetrics-text" in wanted:
-        return openmetrics.CONTENT_TYPE_LATEST, openmetrics.generate_latest(registry)  # type: ignore[no-untyped-call]
-    return TEXT, generate_latest(registry)
-
-
 def _family(name: str, kind: str, text: str, labels: Sequence[str], series: Series) -> Metric:
     make = CounterMetricFamily if kind == "counter" else GaugeMetricFamily
     family = make(name, text, labels=labels)
@@ -94,23 +83,9 @@ def _family(name: str, kind: str, text: str, labels: Sequence[str], series: Seri
 def histogram_family(name: str, text: str, labels: Sequence[str], series: Mapping[tuple[str, ...], Counts]) -> Metric:
     family = HistogramMetricFamily(name, text, labels=labels)
     for values, counts in series.items():
-        family.add_metric(values, _buckets(counts), counts.total)
+        bounds = [*map(repr, counts.bounds), "+Inf"]
+        family.add_metric(values, [*zip(bounds, accumulate(counts.counts), strict=True)], counts.total)
     return family
-
-
-def _buckets(counts: Counts) -> list[tuple[str, float] | tuple[str, float, Exemplar]]:
-    """Return the buckets with accumulated counts, as the format requires."""
-    total = 0
-    buckets: list[tuple[str, float] | tuple[str, float, Exemplar]] = []
-    for bound, count, example in zip((*counts.bounds, math.inf), counts.counts, counts.examples, strict=True):
-        total += count
-        le = "+Inf" if math.isinf(bound) else repr(bound)
-        if example is None:
-            buckets.append((le, float(total)))
-        else:
-            tick = Exemplar({"tick": str(example.tick)}, example.value, example.timestamp_s)
-            buckets.append((le, float(total), tick))
-    return buckets
 
 
 def _measure_families(measures: Sequence[Measure]) -> Iterator[Metric]:

@@ -18,8 +18,6 @@ from actors.oracle.circuit_breaker import BreakerState
 from prism.agents import Source
 from prism.config import Config
 
-TIMED = ("engine", "decisions", "oracle")
-"""The mailboxes with many senders, whose waits are timed."""
 OUTCOMES = ("ok", *FAILURES)
 
 Series = Mapping[tuple[str, ...], float]
@@ -76,13 +74,7 @@ CALL = Timing(
     "Duration of calls to the oracle, by their outcome.",
     ("timeout_s", "deadline_s"),
 )
-MAILBOX_WAIT = Timing(
-    "prism_mailbox_wait_seconds",
-    ("mailbox",),
-    (0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0),
-    "Wait of the oldest message of a batch for its reader.",
-)
-TIMINGS = (TICK, COMMIT, QUEUE_WAIT, CALL, MAILBOX_WAIT)
+TIMINGS = (TICK, COMMIT, QUEUE_WAIT, CALL)
 
 
 class Instrument(NamedTuple):
@@ -144,7 +136,7 @@ def _messages(now: Snapshot) -> Series | None:
     )
     counts = {
         # Every trigger has been answered once, by an update or by a question.
-        "trigger": (now.done.updates + now.done.questions, now.triggers_refused),
+        "trigger": (now.done.updates + now.done.questions, 0),  # an agent gets the next once it has answered
         "update": (now.done.updates, refused["engine"]),
         "question": (accepted["oracle"], refused["oracle"]),
         "decided": (accepted["decisions"], refused["decisions"]),
@@ -157,11 +149,7 @@ def _depths(now: Snapshot) -> Mapping[str, float]:
     boxes = now.run.mailboxes
     # A trigger without an answer waits in an agent's mailbox, or its answer waits in the engine's.
     answers = boxes["engine"].depth + boxes["engine"].waiting_senders
-    return {"agents": max(0, now.run.unanswered - answers), **{name: boxes[name].depth for name in TIMED}}
-
-
-def _depths_max(now: Snapshot) -> Mapping[str, float]:
-    return {"agents": now.agents_depth_max, **{name: now.run.mailboxes[name].depth_max for name in TIMED}}
+    return {"agents": max(0, now.run.unanswered - answers), **{name: box.depth for name, box in boxes.items()}}
 
 
 def _restarts(now: Snapshot) -> Series | None:
@@ -210,7 +198,11 @@ INSTRUMENTS: tuple[Instrument, ...] = (
     ),
     Instrument("prism_messages_total{kind,outcome}", "Messages between actors.", _messages),
     Instrument("prism_mailbox_messages{mailbox}", "Messages waiting.", _depths),
-    Instrument("prism_mailbox_depth_max{mailbox}", "The most messages that have waited at once.", _depths_max),
+    Instrument(
+        "prism_mailbox_depth_max{mailbox}",
+        "The most messages that have waited at once.",
+        lambda now: {name: box.depth_max for name, box in now.run.mailboxes.items()},
+    ),
     Instrument("prism_actor_restarts_total{kind,reason}", "Crashes, by their consequence.", _restarts),
     Instrument(
         "prism_llm_calls_total{model,outcome}",

@@ -13,16 +13,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from actors.core.mailbox import Mailbox, MailboxStatistics
+from actors.core.mailbox import MailboxStatistics
 from actors.core.ports import Observer, RunView
 from actors.core.snapshot import RunSnapshot
 from actors.logs.failure_log import log_failure
 from actors.metrics.event_loop import PERIOD_S, LoopLag
 from actors.metrics.histogram import Histogram
-from actors.metrics.instruments import CALL, COMMIT, MAILBOX_WAIT, OUTCOMES, QUEUE_WAIT, TICK, TIMED, model_of
-from actors.metrics.mailboxes import MailboxTotals, TimedMailbox
+from actors.metrics.instruments import CALL, COMMIT, OUTCOMES, QUEUE_WAIT, TICK, model_of
 from actors.metrics.snapshot import Snapshot, TickEnd
 from prism.config import Config
 from prism.measure import Measure
@@ -64,9 +63,7 @@ class Metrics(Observer):
         self._tick_noted: int | None = None
         self._has_journal = False
         self._ticks_recorded = self._ticks_replayed = 0
-        self._before: dict[str, MailboxStatistics] = {}
-        self._totals = MailboxTotals(())
-        self._mailboxes: dict[str, Mailbox[bytes]] = {}
+        self._before: Mapping[str, MailboxStatistics] = {}
         self._journal_bytes = self._journal_ticks = 0
         self._checkpoint_s = 0.0
         self._tick, self._commit, self._queue_wait = (
@@ -74,18 +71,10 @@ class Metrics(Observer):
         )
         self._calls = {outcome: Histogram(CALL.bounds_in(config)) for outcome in OUTCOMES}
         self._ends_calls = {"timeout": config.llm.timeout_s, "deadline": config.oracle.deadline_s}
-        self._waits = {name: Histogram(MAILBOX_WAIT.bounds_s) for name in TIMED}
-
-    def mailbox(self, name: str, capacity: int) -> Mailbox[bytes]:
-        """Return a new mailbox whose batches are timed."""
-        mailbox = TimedMailbox[bytes](name, capacity, self._waits[name])
-        self._mailboxes[name] = mailbox
-        return mailbox
 
     def run_built(self, run: RunView) -> None:
         """Take the run. Publish a snapshot of it, unless it may have a past that is not restored yet."""
         self._run = run
-        self._totals = MailboxTotals(run.mailboxes)
         if not self._has_journal:
             self._publish()
 
@@ -111,14 +100,13 @@ class Metrics(Observer):
         """Count a tick that was done again. Nothing else of it is counted."""
         self.is_under_way = True
         self._ticks_replayed += 1
-        self._before = self._mailbox_statistics()
-        for waits in self._waits.values():
-            waits.clear()
+        if self._run is not None:
+            self._before = self._run.mailbox_statistics()
 
     def asked(self, waited_s: float) -> None:
         self._queue_wait.observe(waited_s)
 
-    def answered(self, reason: str, duration_s: float, tick: int) -> None:
+    def answered(self, reason: str, duration_s: float) -> None:
         """Count a call; a reason that is not in the closed set counts as `error`.
 
         A call that a limit ends is measured a moment after the limit. That moment is the event loop's delay, so it is
@@ -128,12 +116,12 @@ class Metrics(Observer):
         limit_s = self._ends_calls.get(outcome, duration_s)
         if limit_s < duration_s <= limit_s * NOTICED_LATE:
             duration_s = limit_s
-        self._calls[outcome if outcome in self._calls else "error"].observe(duration_s, tick)
+        self._calls[outcome if outcome in self._calls else "error"].observe(duration_s)
 
-    def computed(self, number: int, each_s: float, tick: int) -> None:
+    def computed(self, number: int, each_s: float) -> None:
         """Count calls that took equally long, without a wait."""
-        self._queue_wait.observe(0.0, number=number)
-        self._calls["ok"].observe(each_s, tick, number)
+        self._queue_wait.observe(0.0, number)
+        self._calls["ok"].observe(each_s, number)
 
     def committed(self, duration_s: float, size: int, ticks: int = 1) -> None:
         """Count frames written to the journal, and show the counts of their ticks."""
@@ -168,10 +156,9 @@ class Metrics(Observer):
         run = self._run
         if run is None:
             return
-        self._totals.step()
         self._published_at = self._clock()
         try:
-            now = run.snapshot(self._mailbox_statistics())
+            now = run.snapshot()
         except Exception as error:  # noqa: BLE001  # an oracle's counts are foreign code: an error there must not end the run
             log_failure("snapshot_failed", error)
             return
@@ -197,9 +184,6 @@ class Metrics(Observer):
             self._committed = self._tick_ends.popleft()
         self.snapshot = self._snapshot_of(now)
 
-    def _mailbox_statistics(self) -> dict[str, MailboxStatistics]:
-        return {name: mailbox.statistics() for name, mailbox in self._mailboxes.items()}
-
     def _snapshot_of(self, now: RunSnapshot) -> Snapshot:
         return Snapshot(
             config=self._config,
@@ -209,8 +193,6 @@ class Metrics(Observer):
             committed=self._committed,
             ticks_replayed=self._ticks_replayed,
             before=self._before,
-            triggers_refused=self._totals.refused,
-            agents_depth_max=self._totals.depth_max,
             journal_bytes=self._journal_bytes,
             journal_ticks=self._journal_ticks,
             checkpoint_s=self._checkpoint_s,
@@ -222,6 +204,5 @@ class Metrics(Observer):
                 CALL.name: {
                     (model_of(self._config), outcome): calls.counts() for outcome, calls in self._calls.items()
                 },
-                MAILBOX_WAIT.name: {(name,): waits.counts() for name, waits in self._waits.items()},
             },
         )

@@ -37,7 +37,6 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
             counts of ticks and of events in them come from it, so no crash can take back a number that was shown.
         ticks_replayed: recorded ticks that were done again.
         before: counts of the mailboxes after the last recorded tick, to be subtracted.
-        triggers_refused, agents_depth_max: totals over the agents' mailboxes.
         journal_bytes, journal_ticks: the size of the journal on disk.
         checkpoint_s: Unix time of the latest checkpoint; 0 before the first.
         timings: `{metric: {label values: counts}}`.
@@ -50,8 +49,6 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     committed: TickEnd | None
     ticks_replayed: int
     before: Mapping[str, MailboxStatistics]
-    triggers_refused: int
-    agents_depth_max: int
     journal_bytes: int
     journal_ticks: int
     checkpoint_s: float

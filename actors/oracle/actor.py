@@ -194,9 +194,9 @@ class OracleActor:
         """True if it computes its answers, and no observer must be told of each answer."""
         return self._computes and self._delivery.may_choose
 
-    def count_chosen(self, number: int, each_s: float, tick: int) -> None:
+    def count_chosen(self, number: int, each_s: float) -> None:
         """Count answers that an embedded choice has given without this actor."""
-        self._delivery.count_chosen(self.oracle.method, number, each_s, tick)
+        self._delivery.count_chosen(self.oracle.method, number, each_s)
 
     def choose_now(self, questions: Questions[Any]) -> Ints | None:
         """Return the answers to questions in columns; None if they must be made one by one, for `answer_now`."""
@@ -392,8 +392,8 @@ class OracleActor:
         self._start_calls()
 
     async def _end_call(self, waiting: WaitingQuestion, call: Call, answer: Answer) -> None:
-        question, now = waiting.question, anyio.current_time()
-        self._observer.answered(answer.reason, now - call.begun, question.tick)
+        now = anyio.current_time()
+        self._observer.answered(answer.reason, now - call.begun)
         self._calling -= 1
         try:
             self.admission.ended(call, answer, now)

@@ -105,7 +105,7 @@ class Delivery:
                 tick, agent, trigger = question.tick, question.agent, question.trigger
                 decided = Decided(tick, agent, trigger, state, source, "", "", lasted_s, (), method)
                 observer.asked(0.0)
-                observer.answered("", lasted_s / len(questions), tick)
+                observer.answered("", lasted_s / len(questions))
                 self._statistics.count_computed(decided.method, decided.latency_s)
             found.append(decided)
         return found
@@ -116,7 +116,7 @@ class Delivery:
         found = answers_at_once(partial(oracle.choose, questions))
         if found is not None:
             each_s = (anyio.current_time() - begun) / len(questions)
-            self.count_chosen(oracle.method, len(questions), each_s, questions.tick)
+            self.count_chosen(oracle.method, len(questions), each_s)
         return found
 
     @property
@@ -124,9 +124,9 @@ class Delivery:
         """True if no recorded answer may exist."""
         return not self._answers.has_answers()
 
-    def count_chosen(self, method: str, number: int, each_s: float, tick: int) -> None:
+    def count_chosen(self, method: str, number: int, each_s: float) -> None:
         """Count answers that an embedded choice has given, many at once."""
-        self._observer.computed(number, each_s, tick)
+        self._observer.computed(number, each_s)
         self._statistics.count_computed(method, each_s, number)
 
     async def settle(

@@ -73,8 +73,8 @@ class EngineActor:
 
     exchange: Exchange | None = None
     """Counts of the bytes and seconds of exchanges with shards; None if the run has no shards."""
-    on_computed: Callable[[int, int], None] | None = None
-    """Called with the number of questions that shards have answered, and the tick."""
+    on_computed: Callable[[int], None] | None = None
+    """Called with the number of questions that shards have answered."""
     may_be_spent: Callable[[int], bool] = staticmethod(lambda _: False)
     """Returns whether so many open questions may reach a spend cap."""
 
@@ -94,7 +94,7 @@ class EngineActor:
         stretch: StretchOf = lambda *_: None,
     ) -> None:
         self._observer = observer or Observer()
-        self.decisions = self._observer.mailbox("decisions", config.run.mailbox_capacity)
+        self.decisions = Mailbox[bytes]("decisions", config.run.mailbox_capacity)
         """The mailbox of the oracle's answers. The engine never waits for the oracle and agents at the same time."""
         self.digest = RunningDigest()
         self.counters = counters

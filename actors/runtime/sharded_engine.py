@@ -277,7 +277,7 @@ class ShardedEngine(PartEngine):
         asked = sum(each.asked for each in turned[1:])  # the engine has counted its own
         self.counters.questions += asked
         if asked and tick + self._deliberation < self._end and self.on_computed is not None:
-            self.on_computed(asked, tick)
+            self.on_computed(asked)
 
     def own_part(self, columns: Bundles) -> Bundles:
         return columns.about(self._own)

@@ -102,10 +102,10 @@ class Simulation:
         self._codec = Codec(domain.context_type, domain.effect_type)
         self._record = record or Record()
         self._observer = observer or Observer()
-        self._questions = self._observer.mailbox("oracle", config.oracle.queue_size)
+        self._questions = Mailbox[bytes]("oracle", config.oracle.queue_size)
         self.counters = Counters(domain.chart, domain.size)
         oracle = oracle or domain.oracle()
-        inbox = self._observer.mailbox("engine", config.run.mailbox_capacity)
+        inbox = Mailbox[bytes]("engine", config.run.mailbox_capacity)
         intensity = RestartIntensity(config.run.restart_intensity, config.run.restart_period_ticks)
         self.supervisor = Supervisor(domain, self._codec, inbox, intensity, ask=config.statechart.oracle_enabled)
         self.agents = activation_of(config.run, self._codec, self.supervisor)
@@ -141,7 +141,7 @@ class Simulation:
             sharing=None if table is None else Sharing(table, oracle, domain.asker),
         )
         self.engine.may_be_spent = self.oracle.admission.may_be_spent
-        self.engine.on_computed = lambda number, tick: self.oracle.count_chosen(number, 0.0, tick)
+        self.engine.on_computed = partial(self.oracle.count_chosen, each_s=0.0)
         self.stopped_for: str | None = None
         """The reason for which the oracle has ended the run early: the spend cap, or too many fallbacks."""
         self._guards_at_start = self._chart_guard_errors()
@@ -168,7 +168,7 @@ class Simulation:
         ticks = range(first, min(ticks.stop, first - first % ticks_per_round + ticks_per_round))
         found = self.agents.stretch(ticks, self.config.deliberation_ticks, self.oracle.oracle, pending)
         if found is not None and (number := found.asked):  # an answer takes no longer than any other turn
-            self.oracle.count_chosen(number, (perf_counter() - begun) / found.triggers, first)
+            self.oracle.count_chosen(number, (perf_counter() - begun) / found.triggers)
         return found
 
     @property
@@ -207,7 +207,11 @@ class Simulation:
         await self.copy_columns(pieces.append, anyio.lowlevel.checkpoint)
         return self.state(), Bundles.of(pieces)
 
-    def snapshot(self, mailboxes: Mapping[str, MailboxStatistics]) -> RunSnapshot:
+    def mailbox_statistics(self) -> Mapping[str, MailboxStatistics]:
+        boxes = {"engine": self.supervisor.engine, "decisions": self.engine.decisions, "oracle": self._questions}
+        return {name: box.statistics() for name, box in boxes.items()}
+
+    def snapshot(self) -> RunSnapshot:
         """Return the state of the run now, for `RunView`. It costs about 0.1 ms, whatever the number of agents."""
         engine, counters, oracle = self.engine, self.counters, self.oracle
         written = oracle.statistics.spent_written
@@ -252,7 +256,7 @@ class Simulation:
             sharing=roles_of(oracle.sharing),
             sharing_bits=0.0 if oracle.sharing is None else oracle.sharing.bits,
             exchange=deepcopy(engine.exchange),
-            mailboxes=mailboxes,
+            mailboxes=self.mailbox_statistics(),
         )
 
     @property

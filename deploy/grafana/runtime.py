@@ -5,7 +5,7 @@ from __future__ import annotations
 from deploy.grafana.layout import Layout
 from deploy.grafana.palette import BAD, WARNING
 from deploy.grafana.panels import Look, lines, number
-from deploy.grafana.queries import Query, now, quantile, quantiles, rate, total
+from deploy.grafana.queries import Query, now, quantiles, rate, total
 
 CHECKPOINT_AGE = now("(time() - (prism_checkpoint_timestamp_seconds > 0))")
 _SHARD = total(rate("prism_shard_busy_seconds_total"), "shard")
@@ -62,12 +62,6 @@ RUNTIME = Layout(
                 "By mailbox, against run.mailbox_capacity and oracle.queue_size.",
                 "short",
                 Query(now("prism_mailbox_depth_max", "mailbox"), "{{mailbox}}"),
-            ),
-            lines(
-                "Wait in mailboxes, p95",
-                "The wait of the oldest message of a batch.",
-                "s",
-                Query(quantile(0.95, "prism_mailbox_wait_seconds", "mailbox"), "{{mailbox}}"),
             ),
             lines(
                 "Messages delivered",

@@ -137,7 +137,7 @@ class Sampler(Metrics):
             self._table.add_census(Census(tick=self._ticks, objects=dict(named)))
 
     def _sample(self) -> Sample:
-        _, page = self.exposition.render()
+        page = self.exposition.render()
         return Sample(
             tick=self._ticks,
             virtual_s=anyio.current_time(),

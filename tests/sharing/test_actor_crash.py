@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -13,8 +14,9 @@ import msgspec
 import pytest
 
 from actors.core.mailbox import Mailbox
-from actors.core.ports import Observer, Record
+from actors.core.ports import Record
 from actors.oracle.actor import OracleActor
+from actors.runtime.engine import EngineActor
 from actors.runtime.simulation import Simulation
 from prism.config import Config
 from prism.social.domain import SocialDomain
@@ -93,16 +95,11 @@ class PointedMailbox(Mailbox[bytes]):
         await self.points.wait("sent")
 
 
-class PointedObserver(Observer):
-    def __init__(self, points: CrashPoints) -> None:
-        self._points = points
-
-    def mailbox(self, name: str, capacity: int) -> Mailbox[bytes]:
-        if name != "decisions":
-            return super().mailbox(name, capacity)
-        made = PointedMailbox(name, 1)
-        made.points = self._points
-        return made
+class PointedEngine(EngineActor):
+    def __init__(self, *args: Any, points: CrashPoints, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.decisions = made = PointedMailbox("decisions", 1)
+        made.points = points
 
 
 class PointedJudge(SlowJudge):
@@ -128,7 +125,7 @@ def crashed(config: Config, points: CrashPoints, schedule: int) -> tuple[Simulat
         domain = SocialDomain(config, build_population(config.population, config.simulation.seed))
         judge: Oracle[Any] = (oracle := PointedJudge(domain.oracle(), schedule, 0.3))
         oracle.points = points
-        simulation = Simulation(config, domain, judge, record, PointedObserver(points))
+        simulation = Simulation(config, domain, judge, record, engine=partial(PointedEngine, points=points))
         await simulation.run()
         return simulation
 

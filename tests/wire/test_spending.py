@@ -146,7 +146,7 @@ async def test_the_cost_so_far_is_shown_while_a_run_is_under_way(tmp_path: Path)
     shown: list[float] = []
 
     def note(simulation: Simulation) -> None:
-        progress, snapshot = simulation.progress(), simulation.snapshot({})
+        progress, snapshot = simulation.progress(), simulation.snapshot()
         assert progress.cost_usd == snapshot.cost_usd
         shown.append(snapshot.cost_usd)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from actors.metrics.exposition import histogram_family, rendered
+from actors.metrics.exposition import TEXT, histogram_family
 from actors.metrics.http_server import MetricsServer, Render
 from actors.studies.experiments.batch import Standing
 from prism.config import MetricsConfig
@@ -54,9 +54,8 @@ def served(collector: ExperimentCollector, port: int) -> Iterator[str]:
     registry = CollectorRegistry()
     registry.register(collector)
 
-    def scrape(request: Request) -> Response:
-        kind, body = rendered(registry, request.headers.get("Accept", ""))
-        return Response(body, headers={"Content-Type": kind})
+    def scrape(_: Request) -> Response:
+        return Response(generate_latest(registry), headers={"Content-Type": TEXT})
 
     async def health(_: Request) -> Response:
         return PlainTextResponse("ok\n")

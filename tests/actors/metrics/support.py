@@ -46,9 +46,9 @@ class Watched:
         self.exposition = Exposition(CollectorRegistry(), Lifecycle())
         self.exposition.add_run(self.metrics)
 
-    def text(self, accept: str = "") -> str:
+    def text(self) -> str:
         """Return the text of a scrape."""
-        return self.exposition.render(accept)[1].decode()
+        return self.exposition.render().decode()
 
     def scrape(self) -> Scrape:
         """Return the numbers of a scrape."""

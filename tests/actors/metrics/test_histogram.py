@@ -23,12 +23,3 @@ def test_it_counts_as_the_prometheus_client_does(values: list[float]) -> None:
         seen += count
         assert registry.get_sample_value("seconds_bucket", {"le": bound}) == seen
     assert registry.get_sample_value("seconds_sum") == counts.total
-
-
-def test_the_latest_observation_with_a_tick_stands_for_its_bucket() -> None:
-    histogram = Histogram(BOUNDS)
-    for tick, value in ((3, 0.2), (5, 0.4), (6, 0.7)):
-        histogram.observe(value, tick)
-    histogram.observe(0.3)
-    found = [None if example is None else (example.tick, example.value) for example in histogram.counts().examples]
-    assert found == [None, (5, 0.4), (6, 0.7), None]

@@ -44,6 +44,6 @@ def test_only_an_end_by_a_limit_is_counted_at_the_limit() -> None:
         ("", TIMEOUT_S + 0.02): TIMEOUT_S + 0.02,
     }
     for reason, duration_s in ends:
-        watched.metrics.answered(reason, duration_s, tick=1)
+        watched.metrics.answered(reason, duration_s)
     watched.metrics.run_built(watched.simulation)
     assert watched.scrape().value(f"{CALLS}_sum") == pytest.approx(sum(ends.values()))

@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from actors.core.mailbox import Mailbox
 from actors.runs.summary import summarise
 from tests.actors.metrics.support import Watched, finished
 from tests.actors.oracles import ScriptedOracle
@@ -34,10 +33,7 @@ def test_what_is_shown_is_what_the_summary_says() -> None:
         summary.world[name] for name in ("posts", "replies", "reshares")
     )
     assert shown.value("prism_likes_total") == summary.world["likes"]
-    assert {type(mailbox) for mailbox in watched.simulation.mailboxes} == {Mailbox}, "those of agents are not timed"
-    for name in ("engine", "decisions", "oracle"):
-        assert shown.value("prism_mailbox_wait_seconds_count", mailbox=name) > 0
-    assert shown.value("prism_mailbox_depth_max", mailbox="agents") == 1
+    assert all(shown.value("prism_mailbox_depth_max", mailbox=name) for name in ("engine", "decisions", "oracle"))
     assert shown.value("prism_event_loop_tasks") > SMALL.population.size
 
 
