@@ -25,7 +25,7 @@ from actors.display.words import duration
 from actors.display.work import GREETING, PREPARING, Standing, progress_shown, step_shown
 from actors.factory.domains import show_of
 from actors.logs.output import output, say
-from actors.logs.setup import log_muted_streams, logging_to
+from actors.logs.setup import logging_to
 from actors.metrics.observation import Observation, observation
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Display, Host, Run
@@ -97,8 +97,7 @@ def run_and_report(run: Run, observed: Observation, *, details: bool = False) ->
     if not output.is_quiet:
         _print_fallbacks(summary, path)
     if going_on is not None:
-        say(f"stopped with a checkpoint; continue with: {going_on}")
-    log_muted_streams(run.directory.log)
+        say(f"stopped; continue with: {going_on}")
     if summary.stopped_by in {SPEND_CAP, FALLBACK_SHARE}:
         sys.exit(EXIT_SPENT)
     if summary.stopped_by is not None:

@@ -29,10 +29,7 @@ from actors.logs.line_file import SIZE_MAX, LineFile
 from actors.logs.output import is_shown, output
 from actors.logs.rate_limit import LogLimit
 from actors.logs.redaction import Redaction
-from actors.logs.standard_streams import Muted, failures
 from prism.quoting import printable, printable_lines
-
-MUTED = "stream_muted"
 
 
 class _CurrentStderr:
@@ -111,7 +108,9 @@ class RunLog:
         self.context = LogContext()
         self._limit = LogLimit(clock)
         self._file = LineFile(path, size_max) if path is not None else None
-        self._written: list[Processor] = [
+        render = structlog.processors.JSONRenderer() if output.is_json else _text()
+        self._processors: list[Processor] = [
+            self._limit,
             structlog.contextvars.merge_contextvars,
             self.context,
             structlog.processors.add_log_level,
@@ -119,25 +118,15 @@ class RunLog:
             structlog.processors.format_exc_info,
             Redaction(os.environ),
             *([_JsonLines(self._file)] if self._file is not None else []),
+            _drop_file_only,
+            render,
         ]
-        """The processors up to the file."""
-        render = structlog.processors.JSONRenderer() if output.is_json else _text()
-        self._processors: list[Processor] = [self._limit, *self._written, _drop_file_only, render]
 
     def process(self, logger: WrappedLogger, method: str, event: EventDict) -> Any:
         processed: Any = event
         for processor in self._processors:
             processed = processor(logger, method, processed)
         return processed
-
-    def note(self, muted: Muted) -> None:
-        """Write to the file that a stream is muted.
-
-        Only the file gets the line: the caller may hold the locks that a line on standard error needs.
-        """
-        processed: Any = {"event": MUTED, "stream": muted.stream, "problem": muted.problem}
-        for processor in self._written:
-            processed = processor(None, "warning", processed)
 
     @contextmanager
     def active(self) -> Iterator[LogContext]:
@@ -177,20 +166,13 @@ class _Logging:
             self._logs.append(log)
             if len(self._logs) == 1:
                 self._install()
-        failures.report_to(self.note)
 
     def leave(self, log: RunLog) -> None:
         """Stop logging a run. After the last run the process logs as it did before the first."""
         with self._lock:
             self._logs.remove(log)
             if not self._logs:
-                failures.report_to(None)
                 self._uninstall()
-
-    def note(self, muted: Muted) -> None:
-        """Write to the file of the latest run that a stream of the process is muted."""
-        if self._logs:
-            self._logs[-1].note(muted)
 
     def process(self, logger: WrappedLogger, method: str, event: EventDict) -> Any:
         if not self._logs:
@@ -236,13 +218,6 @@ async def open_log(path: Path | None, size_max: int = SIZE_MAX) -> AsyncIterator
     async with in_threads(closing(await to_thread.run_sync(RunLog, path, size_max, clock))) as log:
         with log.active() as context:
             yield context
-
-
-def log_muted_streams(path: Path) -> None:
-    """Append a line on each muted stream to the log of a run that has ended, unless a log has it already."""
-    if failures.are_pending:
-        with logging_to(path):
-            pass
 
 
 def _text() -> Processor:

@@ -1,7 +1,7 @@
 """Standard output and standard error of a process that goes on when one of them cannot be written any more.
 
 A terminal is closed, a `tee` ends, the disk of a log is full: such an event must not end a run of a week. Text that
-cannot be written is discarded, and the run's log says so once for each stream.
+cannot be written is discarded.
 """
 
 from __future__ import annotations
@@ -10,57 +10,13 @@ import io
 import os
 import select
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 STANDARD_DESCRIPTORS = (0, 1, 2)
 NAMES = {1: "standard output", 2: "standard error"}
-
-
-class Muted(NamedTuple):
-    """A stream that is no longer written, and the reason."""
-
-    stream: str
-    problem: str
-
-
-class _Failures:
-    """The streams that failed and are not in a log yet. Any thread may be the one that writes to a stream."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._pending: list[Muted] = []
-        self._report: Callable[[Muted], None] | None = None
-
-    @property
-    def are_pending(self) -> bool:
-        """True if a stream has failed and no log says so yet."""
-        return bool(self._pending)
-
-    def add(self, muted: Muted) -> None:
-        """Report a failure, now or to the next log."""
-        with self._lock:
-            self._pending.append(muted)
-        self._flush()
-
-    def report_to(self, report: Callable[[Muted], None] | None) -> None:
-        """Report failures to this function from now on, and pending ones at once. None keeps failures for later."""
-        self._report = report
-        self._flush()
-
-    def _flush(self) -> None:
-        report = self._report
-        if report is None:
-            return
-        with self._lock:
-            pending, self._pending = self._pending, []
-        for muted in pending:
-            report(muted)
-
-
-failures = _Failures()
 
 
 class _Descriptor(io.RawIOBase):
@@ -75,7 +31,7 @@ class _Descriptor(io.RawIOBase):
         self.mode = mode
         self._number = number
         self._mutes = mutes
-        self._is_muted = False
+        self.is_muted = False
 
     def writable(self) -> bool:
         return True
@@ -90,7 +46,7 @@ class _Descriptor(io.RawIOBase):
         """Write all of it, or discard it."""
         rest = memoryview(data).cast("B")
         size = len(rest)
-        while rest and not self._is_muted:
+        while rest and not self.is_muted:
             try:
                 rest = rest[os.write(self._number, rest) :]
             except BlockingIOError:  # another process with the same terminal has made it non-blocking
@@ -99,13 +55,8 @@ class _Descriptor(io.RawIOBase):
                 if not self._mutes:
                     error.filename = self.name
                     raise
-                self.mute(error.strerror or str(error))
+                self.is_muted = True
         return size
-
-    def mute(self, problem: str) -> None:
-        """Discard everything from now on."""
-        self._is_muted = True
-        failures.add(Muted(self.name, problem))
 
 
 def open_missing() -> None:
@@ -191,7 +142,7 @@ def protect_standard_output() -> None:
 def _protected(number: int, before: TextIO | None, *, mutes: bool = True) -> TextIO:
     descriptor = _Descriptor(number, mutes=mutes)
     if not isinstance(before, io.TextIOWrapper):  # Python has no stream for a descriptor that was closed at the start
-        descriptor.mute("closed at the start")
+        descriptor.is_muted = True
         return io.TextIOWrapper(descriptor, encoding="utf-8", errors="replace", line_buffering=True)
     return io.TextIOWrapper(
         descriptor,

@@ -139,7 +139,7 @@ def test_a_run_stopped_at_its_spend_cap_goes_on_with_a_higher_one(begun: Path, p
     stopped = prism("run", "small.yaml", *cap, *many, "--out", "capped")
     assert stopped.code == 4
     command = "prism resume capped --accept-settings --set oracle.max_calls=..."
-    assert f"prism: stopped with a checkpoint; continue with: {command}" in stopped.err
+    assert f"prism: stopped; continue with: {command}" in stopped.err
     higher = prism("resume", "capped", "-q", "--accept-settings", "--set", "oracle.max_calls=20")
     assert higher.code == 4
     assert json.loads((tmp_path / "capped" / SUMMARY).read_text())["oracle_calls"] == 20
