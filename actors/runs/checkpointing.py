@@ -5,15 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import anyio
 import msgspec
+from anyio import current_time
 
 from actors.core.errors import JournalError
 from actors.core.state import RunState
 from actors.runs.run_store import RunStore
 from actors.runtime.simulation import Simulation
 from actors.store.checkpoint import Checkpoint, Position
+from actors.store.checkpoint_fork import ForkedCheckpoint
 from actors.store.checkpoint_writer import CheckpointWriter
 from prism.columns import Columns
 from prism.config import Config
@@ -23,22 +26,61 @@ TURN_S = 0.0002
 """The switch interval while a checkpoint is copied: less than the time between two pieces."""
 
 
+FORKED_FROM = 50_000
+"""The agents from which a fork writes checkpoints: it begins in a few milliseconds, as a copy of fewer takes."""
+LONG_S = 1.0
+"""The seconds that a checkpoint takes from which their share of the time is limited."""
+
+
 class Checkpointer:
     """A task of a run: it takes checkpoints of a simulation.
 
     Args:
         every_ticks: ticks between two checkpoints; 0 takes only those that `take` asks for.
+        path: the directory that a fork can write to; None if checkpoints must be copied.
     """
 
-    def __init__(self, simulation: Simulation, store: RunStore, every_ticks: int) -> None:
+    def __init__(self, simulation: Simulation, store: RunStore, every_ticks: int, path: Path | None = None) -> None:
         self._simulation = simulation
         self._store = store
         self._every = every_ticks
+        self._path = path if simulation.domain.size >= FORKED_FROM and simulation.engine.exchange is None else None
+        self._settings = simulation.config.run
         self._latest = 0
+        self._begun_s = 0.0
+        self._forked: ForkedCheckpoint | None = None
 
     async def between_ticks(self) -> None:
-        if self._every and self._simulation.engine.tick % self._every == 0:
+        """Take a checkpoint if it is time for one."""
+        if not self._every or self._simulation.engine.tick % self._every:
+            return
+        lasted_s, share, now_s = self._store.statistics.checkpoint_s, self._settings.checkpoint_share, current_time()
+        if lasted_s > LONG_S and share and now_s < self._begun_s + lasted_s / share:
+            return
+        if self._path is None:
             await self.take()
+        elif not self._store.is_checkpointing:
+            self._latest = self._simulation.engine.tick
+            state = self._simulation.state()
+            position = position_of(self._simulation, self._store, state)
+            self._forked = ForkedCheckpoint(position, state, self._path, self._simulation.domain.world.columns)
+            self._store.checkpoint(self._forked)
+        self._begun_s = now_s
+
+    async def end(self, *, is_stopped: bool) -> None:
+        """Take the last checkpoint. A run that is told to stop has none if that would take too long.
+
+        A resume then does the ticks after the checkpoint before again: they are in the journal.
+        """
+        within_s, is_forked = self._settings.stop_within_s / 2, self._path is not None
+        if is_stopped and is_forked and within_s:
+            with anyio.move_on_after(within_s) as waiting:
+                await self._store.checkpointed()
+            if waiting.cancelled_caught and self._forked is not None:
+                self._forked.give_up()
+            if waiting.cancelled_caught or self._store.statistics.checkpoint_s > within_s:
+                return
+        await self.take()
 
     async def take(self) -> None:
         """Take a checkpoint now, unless this tick has one. Here it is only copied; the store writes it meanwhile."""

@@ -52,6 +52,7 @@ from actors.runtime.phase import PhaseWatch
 from actors.runtime.simulation import Progress, Simulation
 from actors.store.batch_writer import Execute, in_thread
 from actors.store.checkpoint import Checkpoint
+from actors.store.checkpoint_fork import fork_directory
 from actors.store.disk import Disk, RealDisk
 from actors.store.journal import create_journal, header_of, journal_size
 from actors.store.manifest import CONFIG, SUMMARY, Manifest, Stop, read_summary
@@ -369,14 +370,14 @@ async def run_recorded(  # each thing that a run needs once
         restore(simulation, run.checkpoint)
         simulation.oracle.statistics.add_logged(run.recorded.effort)
     await scatter(simulation, run.checkpoint)
-    checkpointer = Checkpointer(simulation, store, every)
+    checkpointer = Checkpointer(simulation, store, every, fork_directory(disk))
     series = RoundsWriter(store, simulation, rows)
     async with anyio.create_task_group() as files:
         files.start_soon(store.run)
         try:
             looks_every = every or settings.simulation.ticks_per_round
             stopped_by = await drive(simulation, series.after_tick, checkpointer.between_ticks, looks_every)
-            await checkpointer.take()
+            await checkpointer.end(is_stopped=stopped_by is not None)
         finally:
             with anyio.CancelScope(shield=True):
                 await store.close()

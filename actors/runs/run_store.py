@@ -211,11 +211,8 @@ class RunStore(RecordedBefore):
             await self._attempt(partial(self._writer.finish_checkpoint, draft))
             if draft.is_whole and self._error is None:
                 self._observer.checkpointed()
-                emit(
-                    CheckpointWritten(
-                        at_tick=draft.position.tick, size=draft.size, duration_s=round(anyio.current_time() - begun, 3)
-                    )
-                )
+                self.statistics.checkpoint_s = lasted_s = anyio.current_time() - begun
+                emit(CheckpointWritten(at_tick=draft.position.tick, size=draft.size, duration_s=round(lasted_s, 3)))
                 await self._execute(return_free_memory)
         if self._error is not None:
             with suppress(OSError):  # on a full disk the space of a partial checkpoint is needed
@@ -310,6 +307,15 @@ class RunStore(RecordedBefore):
         self._check()
         self._draft = draft
         self._changed.set()
+
+    @property
+    def is_checkpointing(self) -> bool:
+        """True while a checkpoint is being written."""
+        return self._is_checkpointing or self._draft is not None
+
+    async def checkpointed(self) -> None:
+        """Wait until no checkpoint is being written."""
+        await self._wait_until(lambda: not self.is_checkpointing)
 
     async def room_for(self, draft: CheckpointWriter) -> None:
         """Wait until the data copied for a checkpoint is not too far ahead of the disk.

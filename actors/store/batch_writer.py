@@ -41,7 +41,8 @@ class StoreCounters(msgspec.Struct):
 
     Args:
         journal_bytes: the journal's length; `ticks`: whole ticks in it.
-        checkpoints: checkpoints written; `checkpoint_tick`: ticks before the latest, 0 without one.
+        checkpoints: checkpoints written; `checkpoint_tick`: ticks before the latest, 0 without one; `checkpoint_s`:
+            the seconds that it took.
         commit_s: seconds that the latest writes of frames took, oldest first.
     """
 
@@ -49,6 +50,7 @@ class StoreCounters(msgspec.Struct):
     ticks: int
     checkpoints: int = 0
     checkpoint_tick: int = 0
+    checkpoint_s: float = 0.0
     commit_s: deque[float] = msgspec.field(default_factory=lambda: deque(maxlen=COMMITS_KEPT))
 
 

@@ -39,7 +39,7 @@ METRICS_SECTION = "metrics"
 
 FREE_SETTINGS = (
     *("activation", "shards", "log_max_mb"),
-    *("question", "segment_mb", "stop_within_s"),
+    *("checkpoint_share", "question", "segment_mb", "stop_within_s"),
 )
 """Settings of `run` that are not in the header either: how turns are taken, how much log is kept, the run's purpose."""
 

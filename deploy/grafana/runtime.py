@@ -84,7 +84,7 @@ RUNTIME = Layout(
                 "short",
                 Query(now("prism_actor_restarts_total", "kind", "reason"), "{{kind}} {{reason}}"),
                 Query(now("prism_guard_errors_total"), "guard errors"),
-                look=Look(table=True),
+                look=Look(width=24, table=True),
             ),
         ),
         "Shards": (

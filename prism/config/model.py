@@ -678,6 +678,9 @@ class RunConfig(Section):
     checkpoint_every_ticks: int | None = setting(
         None, "0: only at the end; none: 1 for an economy, for feeds 500, or 10 to 500 from 20,000 people on", ge=0
     )
+    checkpoint_share: float = setting(
+        0.2, "most share of the time that checkpoints of more than a second take; 0: no limit", ge=0, le=1
+    )
     stop_within_s: float = setting(
         4.0, "processor seconds for the tick and a checkpoint when told to stop; 0: no limit", ge=0, le=86_400.0
     )

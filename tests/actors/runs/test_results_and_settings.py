@@ -45,6 +45,7 @@ VARIED: Final[dict[str, object]] = {
     "run.checkpoint_every_ticks": 5,
     "run.sync": True,
     "run.log_max_mb": 0.01,
+    "run.checkpoint_share": 0.5,
     "run.stop_within_s": 60.0,
     "run.segment_mb": 0.001,
     "run.question": "Is the harbour closed?",

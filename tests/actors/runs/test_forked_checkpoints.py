@@ -1,0 +1,87 @@
+"""Checkpoints that a fork writes beside the ticks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import msgspec
+import pytest
+
+from actors import resume, run
+from actors.core.frames import ORIGIN
+from actors.core.state import RunState
+from actors.runs import checkpointing
+from actors.store.checkpoint import Position, checkpoint_names, read_checkpoint
+from actors.store.checkpoint_fork import ForkedCheckpoint
+from actors.store.disk import RealDisk
+from prism.config import RunConfig
+from tests.actors.social_runs import SMALL
+
+pytestmark = [
+    pytest.mark.usefixtures("logged"),
+    pytest.mark.skipif(sys.platform != "linux", reason="only on Linux a fork writes checkpoints"),
+]
+
+OFTEN = msgspec.structs.replace(SMALL, run=RunConfig(checkpoint_every_ticks=5))
+
+
+def content(directory: Path) -> dict[str, Any]:
+    disk = RealDisk(directory)
+    found = {}
+    for name in checkpoint_names(disk):
+        each = read_checkpoint(disk, name)
+        found[name] = each.position, [*each.columns]  # answers in the state have their durations
+    return found
+
+
+def test_a_fork_writes_what_a_copy_would_have_and_a_resume_begins_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, digest = list[dict[str, Any]](), run(SMALL).digest
+    for name, agents in (("forked", 1), ("copied", 1_000_000)):
+        monkeypatch.setattr(checkpointing, "FORKED_FROM", agents)
+        run(OFTEN, out=tmp_path / name, ticks=8)
+        (tmp_path / name / "checkpoint-000000000008.bin").unlink()  # the last one is always copied
+        made.append(content(tmp_path / name))
+        assert resume(tmp_path / name, ticks=SMALL.simulation.length).digest == digest
+    assert [*made[0]] == ["checkpoint-000000000005.bin"]
+    assert made[0] == made[1]
+
+
+def test_a_fork_that_is_killed_costs_a_checkpoint_and_not_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(checkpointing, "FORKED_FROM", 1)
+    begin = ForkedCheckpoint.__init__
+
+    def begun(self: ForkedCheckpoint, *given: Any) -> None:
+        begin(self, *given)
+        os.kill(self._fork, signal.SIGKILL)
+
+    monkeypatch.setattr(ForkedCheckpoint, "__init__", begun)
+    assert run(OFTEN, out=tmp_path / "run").digest == run(SMALL).digest
+    names = [each.name for each in (tmp_path / "run").iterdir() if "checkpoint" in each.name]
+    assert names == [f"checkpoint-{SMALL.simulation.length:012d}.bin"]
+    assert "checkpoint_lost" in capsys.readouterr().err
+
+
+async def test_a_run_that_is_told_to_stop_gives_up_a_fork_that_takes_too_long(tmp_path: Path) -> None:
+    position = Position(tick=1, journal_bytes=0, link=ORIGIN, answers_bytes=0, answers_end=0, lines={})
+
+    def endless() -> Any:
+        while True:
+            yield from ()
+
+    draft = ForkedCheckpoint(position, RunState(), tmp_path, endless)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(draft.has_more)
+        await anyio.lowlevel.checkpoint()
+        draft.give_up()
+    draft.write(RealDisk(tmp_path))
+    assert not draft.is_whole
