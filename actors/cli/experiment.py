@@ -56,13 +56,6 @@ from actors.studies.experiments.shared_oracle import asking_of, gateway_of, use_
 PROBLEMS_SHOWN = 5
 KEPT = "Cells that are done are kept, and those under way go on where their files end: run the same command again"
 
-METRICS_PORT = click.option(
-    "--metrics-port",
-    type=click.IntRange(0, 65_535),
-    metavar="N",
-    help="Serve the experiment's metrics at this port of 127.0.0.1; 0 takes a free one.  [default: not served]",
-)
-
 
 @click.group(cls=FileGroup, options_metavar="", subcommand_metavar="[plan|seal|run|score] FILE [OPTIONS]")
 def experiment() -> None:
@@ -107,7 +100,6 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
 @JOBS
 @ON
 @SHARED
-@METRICS_PORT
 @click.option(
     "--tape",
     type=click.Path(path_type=Path),
@@ -115,21 +107,12 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
     help="Take all answers of models from the tape of an experiment, or of its directory, and ask no server.",
 )
 @TRUST
-def run(  # an option each
-    path: Path,
-    out: Path | None,
-    jobs: int | None,
-    on: str,
-    shared: Path | None,
-    metrics_port: int | None,
-    *,
-    tape: Path | None,
-) -> None:
+def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | None, tape: Path | None) -> None:
     """Run the experiment in FILE, or go on with it."""
     refuse_without_packages()
     made = make_plan(path)
     place = out or EXPERIMENTS / run_name(path)
-    done = execute(made, place, Where(on=on, jobs=jobs, shared=shared), metrics_port, tape=tape)
+    done = execute(made, place, Where(on=on, jobs=jobs, shared=shared), tape=tape)
     outcome = done.outcome
     show({"directory": place, **asdict(outcome)}, lambda: outcome_parts(outcome, done.plan, place))
     refuse_lost(done, place)
@@ -175,9 +158,7 @@ def _problem_lines(problems: Mapping[str, str], out: Path) -> Iterator[str]:
         yield f"and {len(alike) - PROBLEMS_SHOWN:,} other problems; {out / OUTCOME} names every cell without a result"
 
 
-def execute(
-    made: Plan, out: Path, where: Where, metrics_port: int | None = None, *, tape: Path | None = None
-) -> Executed:
+def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None) -> Executed:
     """Run the cells that are not done, in the experiment's directory, and write the outcome."""
     make_directory(out)
     with locked(out), interruptible(KEPT):
@@ -218,14 +199,6 @@ def execute(
                 place = f"{known + now.done + now.failed:,} of {now.total + known:,}"
                 say(f"{place}: {cell.condition}, seed {cell.seed}: {done.problem or duration(done.wall_s)}")
 
-            if metrics_port is not None:
-                # Imported here, because a server takes 0.3 s to import and few experiments are observed.
-                from actors.studies.experiments.endpoint import ExperimentCollector, served  # noqa: PLC0415
-
-                collector = ExperimentCollector(out.name, where.on.partition(":")[0], known, standing)
-                url = stack.enter_context(served(collector, metrics_port))
-                # Nothing else names a free port, so --quiet does not hide it.
-                say(f"metrics at {url}/metrics", level="info" if metrics_port else "warning")
             stack.enter_context(progress_shown(shown, has_lines=False))
 
             failed = executor.run(cells_to_do(made, out), out, on_done)

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from prism.config.model import GraphConfig
 from prism.errors import InputError
 from prism.social.ties.edges import parse_edges
-from prism.social.ties.formats import parse_gml, parse_matrix_market, parse_pajek
+from prism.social.ties.formats import parse_gml, parse_pajek
 from prism.social.ties.graph import FollowGraph, Numbered, check_people, ends_of, graph_of_file
 from prism.social.ties.graph_library import load_igraph
 from prism.text_files import binary_kind
@@ -25,12 +25,10 @@ def parse_graph(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
     told = {"columns": config.columns, "separator": config.separator, "header": config.header}
     key = next((key for key, value in told.items() if value is not None), None)
     if key is not None:
-        name = {"graphml": "GraphML", "gml": "GML", "pajek": "Pajek", "matrix_market": "MatrixMarket"}[found]
+        name = {"graphml": "GraphML", "gml": "GML", "pajek": "Pajek"}[found]
         raise InputError(source, f"is {name}: population.graph.{key} is for tables of ties alone")
     if found == "pajek":
         return parse_pajek(data, source)
-    if found == "matrix_market":
-        return parse_matrix_market(data, source)
     return _parse_graphml(data, source) if found == "graphml" else parse_gml(data, source)
 
 
@@ -64,14 +62,13 @@ def _igraph_error(source: str, message: str) -> InputError:
     return InputError(source, f"bad GraphML: {' '.join((match[2] if match else problem).split())}", line=line)
 
 
-GraphFormat = Literal["graphml", "gml", "pajek", "matrix_market", "table"]
+GraphFormat = Literal["graphml", "gml", "pajek", "table"]
 
 HEAD_BYTES: Final = 64 * 1024
 """The beginning of a file, in which its format shows."""
 
-EXPECTED: Final = "expected a table of ties, GraphML, GML, Pajek or MatrixMarket"
+EXPECTED: Final = "expected a table of ties, GraphML, GML or Pajek"
 _FORMATS: Final[dict[GraphFormat, re.Pattern[str]]] = {
-    "matrix_market": re.compile(r"%%matrixmarket\b", re.IGNORECASE),
     "pajek": re.compile(r"(?:\s*%[^\n]*\n)*\s*\*(?:network|vertices)\b", re.IGNORECASE),
     "graphml": re.compile(r"\s*<(?:.*?<)??(?:\w+:)?graphml\b", re.DOTALL),
     "gml": re.compile(
@@ -83,6 +80,7 @@ _OTHERS: Final = {
     "a Graphviz file": re.compile(r"\s*(?:(?://|#)[^\n]*\n\s*)*(?:strict\s+)?(?:di)?graph\b[^\n\[{]*\{", re.IGNORECASE),
     "GDF": re.compile(r"\s*nodedef>", re.IGNORECASE),
     "JSON": re.compile(r"\s*[\[{]"),
+    "MatrixMarket": re.compile(r"%%matrixmarket\b", re.IGNORECASE),
 }
 
 

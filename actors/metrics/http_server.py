@@ -37,7 +37,6 @@ class MetricsServer:
         pages: `{path: function that returns the page}`; a password protects those of `PROTECTED`, which are no
             coroutines.
         environment: the variables with the password.
-        names: what gives the host and the port, for the error.
 
     Raises:
         AddressError: the address cannot be listened on.
@@ -45,14 +44,10 @@ class MetricsServer:
     """
 
     def __init__(
-        self,
-        config: MetricsConfig,
-        pages: Mapping[str, Render],
-        environment: Mapping[str, str] = os.environ,
-        names: tuple[str, str] = ("metrics.host", "metrics.port"),
+        self, config: MetricsConfig, pages: Mapping[str, Render], environment: Mapping[str, str] = os.environ
     ) -> None:
         tls, credentials = read_tls(config), read_credentials(config, environment)
-        listener = listen(config.host, config.port, "metrics", names)
+        listener = listen(config.host, config.port, "metrics", ("metrics.host", "metrics.port"))
         self._server = Server(_site(pages, credentials), listener, OPTIONS, tls)
         self.port = self._server.port
         local = "::1" if config.host == "::" else "127.0.0.1"

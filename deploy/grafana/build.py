@@ -12,13 +12,12 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
 from deploy.grafana.cost import COST_DASHBOARD
 from deploy.grafana.economy import ECONOMY
-from deploy.grafana.experiment import EXPERIMENT
 from deploy.grafana.layout import Layout
 from deploy.grafana.oracle import ORACLE
 from deploy.grafana.overview import OVERVIEW
 from deploy.grafana.runtime import RUNTIME
 
-LAYOUTS: tuple[Layout, ...] = (OVERVIEW, ORACLE, COST_DASHBOARD, RUNTIME, ECONOMY, EXPERIMENT)
+LAYOUTS: tuple[Layout, ...] = (OVERVIEW, ORACLE, COST_DASHBOARD, RUNTIME, ECONOMY)
 DASHBOARDS = Path(__file__).parent / "dashboards"
 
 

@@ -113,7 +113,7 @@ class GraphConfig(Section):
     kind: Literal["barabasi_albert", "power_law", "stochastic_block", "watts_strogatz", "profiles"] = setting(
         "power_law", "a generator, or `profiles`: the profiles' follow lists"
     )
-    path: str | None = setting(None, "file of ties: table, GraphML, GML, Pajek or MatrixMarket")
+    path: str | None = setting(None, "file of ties: table, GraphML, GML or Pajek")
     directed: bool = setting(False, "`a b` means that a follows b; false: they follow each other")
     columns: tuple[TieColumn, ...] | None = setting(
         None, "columns of follower and followee, by name or number; none: found", min_length=2, max_length=2

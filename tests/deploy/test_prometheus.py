@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import NamedTuple
 
 import pytest
 
-from actors.studies.experiments.batch import Progress
-from actors.studies.experiments.cells import Done
-from actors.studies.experiments.endpoint import ExperimentCollector, served
 from deploy.prometheus_process import Prometheus, prometheus
 from tests.deploy.expressions import Expression, every_expression
 from tests.deploy.tools import alerts, eventually, needs, recordings
@@ -41,32 +37,10 @@ class Watched(NamedTuple):
     server: Prometheus
     social: WatchedRun
     economy: WatchedRun
-    experiment: str
 
     def run_of(self, dashboard: str) -> str:
-        """Whose dashboard it is: an economy has no posts, a feed has no interest rate, neither has cells."""
-        own = {"prism-economy": self.economy.path.name, "prism-experiment": self.experiment}
-        return own.get(dashboard, self.social.path.name)
-
-
-@contextmanager
-def experiment_under_way() -> Iterator[Progress]:
-    """Provide the progress of an experiment that ends a cell every half a second."""
-    progress, ended = Progress(), threading.Event()
-    progress.tell(total=100_000)
-
-    def run() -> None:
-        while not ended.wait(0.5):
-            progress.end(Done(wall_s=0.5))
-            progress.tell(running=2)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield progress
-    finally:
-        ended.set()
-        thread.join()
+        """Whose dashboard it is: an economy has no posts, a feed has no interest rate."""
+        return (self.economy if dashboard == "prism-economy" else self.social).path.name
 
 
 @pytest.fixture(scope="module")
@@ -82,12 +56,10 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 
         social = start("social", "friends.yaml", asks)
         economy = start("economy", "economy.yaml", {**ECONOMY})
-        progress = stack.enter_context(experiment_under_way())
-        url = stack.enter_context(served(ExperimentCollector("experiment", "processes", 0, progress.standing), 0))
-        targets = [social.target, economy.target, url.removeprefix("http://")]
+        targets = [social.target, economy.target]
         server = stack.enter_context(prometheus(directory, targets, quick=True))
         eventually(server.is_ready, "Prometheus")
-        yield Watched(server, social, economy, "experiment")
+        yield Watched(server, social, economy)
 
 
 def finite(server: Prometheus, expr: str) -> bool:

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from actors.metrics.instruments import INSTRUMENTS, TIMINGS
-from actors.studies.experiments.batch import Progress
-from actors.studies.experiments.endpoint import ExperimentCollector
 from deploy.prometheus_rule import RULE, RULE_FILES, prometheus_rule
 from tests.catalogue import catalogue
 from tests.deploy.expressions import every_expression
@@ -26,13 +24,6 @@ LIFECYCLE = {"prism_run_phase", "prism_run_phase_since_timestamp_seconds", "pris
 MEASURES = re.compile(
     r"prism_(posts_total|likes_total|economy_(interest_rate|inflation|gdp_growth|unemployment|total_value|proposals_total))"
 )
-
-
-def of_an_experiment() -> set[str]:
-    """The names of what the endpoint of an experiment serves."""
-    collector = ExperimentCollector("study", "processes", 0, Progress().standing)
-    suffixes = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum"), "gauge": ("",)}
-    return {f"{family.name}{suffix}" for family in collector.collect() for suffix in suffixes[family.type]}
 
 
 def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -84,7 +75,6 @@ def test_what_an_operator_in_a_cluster_is_given_are_the_rules_as_they_are() -> N
 def test_rules_and_panels_ask_for_metrics_that_a_run_has() -> None:
     known = {each.name for each in INSTRUMENTS} | LAGS | LIFECYCLE
     known |= {f"{timing.name}_{suffix}" for timing in TIMINGS for suffix in ("bucket", "count", "sum")}
-    known |= of_an_experiment()
     known |= {rule["record"] for rule in recordings()}
     asked = [rule["expr"] for rule in (*alerts(), *recordings())] + [each.expr for each in every_expression()]
     names = {name for expr in asked for name in re.findall(r"\b(?:instance:)?prism_[a-z0-9_:]+", expr)}

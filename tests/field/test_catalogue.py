@@ -200,16 +200,14 @@ def test_a_list_of_people_above_the_ties_is_refused() -> None:
 
 
 def test_numbers_of_a_file_are_compared_with_the_limit_of_people_before_anything_is_made() -> None:
-    matrix = "%%MatrixMarket matrix coordinate pattern general\n{0} {0} 1\n1 2\n"
     tracemalloc.start()
     try:
         for size in (PEOPLE_MAX + 1, 999_999_999_999):
-            for text, line in ((f"*Vertices {size}\n*Arcs\n1 2\n", 1), (matrix.format(size), 2)):
-                with pytest.raises(InputError) as caught:
-                    graph_in(text.encode(), "g")
-                assert str(caught.value) == f"g:{line}: expected at most 10,000,000 people, got {size:,}"
-        for text in ("*Vertices " + "9" * 5000, matrix.format("9" * 5000), "*Vertices 2\n*Arcs\n1 " + "9" * 5000):
-            with pytest.raises(InputError, match=r"bad (Pajek|MatrixMarket): expected "):
+            with pytest.raises(InputError) as caught:
+                graph_in(f"*Vertices {size}\n*Arcs\n1 2\n".encode(), "g")
+            assert str(caught.value) == f"g:1: expected at most 10,000,000 people, got {size:,}"
+        for text in ("*Vertices " + "9" * 5000, "*Vertices 2\n*Arcs\n1 " + "9" * 5000):
+            with pytest.raises(InputError, match=r"bad Pajek: expected "):
                 graph_in(text.encode(), "g")
         assert tracemalloc.get_traced_memory()[1] < 10 * 1024**2
     finally:

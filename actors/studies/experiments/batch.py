@@ -12,7 +12,6 @@ from typing import Any, Self
 import msgspec
 from msgspec.structs import replace
 
-from actors.metrics.histogram import Counts, Histogram
 from actors.runs.directory import LOG
 from actors.studies.experiments.cells import Done, cell_path
 from actors.studies.experiments.plan import Cell
@@ -21,8 +20,6 @@ from prism.errors import PrismError
 KILLED, LOST = "worker killed", "node lost"
 TIMES_MAX = {KILLED: 3, LOST: 20}
 """`{reason: the times for which a cell is begun again}`. Then it counts as failed: it may be the cause of a kill."""
-SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 14400.0, 86400.0)
-"""The upper bounds of the histogram of seconds a cell."""
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +28,6 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     failed: int = 0
     running: int = 0
     losses: Mapping[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(TIMES_MAX, 0))  # `{reason: times}`
-    seconds: Counts  # the time of the cells that are done
     note: str = ""  # the latest thing to say, in a line
 
     @property
@@ -44,8 +40,7 @@ class Progress:
     """The progress of an experiment. One thread tells it what happens, and others read its standing, a whole value."""
 
     def __init__(self) -> None:
-        self._seconds = Histogram(SECONDS)
-        self._standing = Standing(seconds=self._seconds.counts())
+        self._standing = Standing()
 
     def standing(self) -> Standing:
         return self._standing
@@ -58,8 +53,7 @@ class Progress:
         if done.problem:
             self.tell(failed=self._standing.failed + 1)
         else:
-            self._seconds.observe(done.wall_s)
-            self.tell(done=self._standing.done + 1, seconds=self._seconds.counts())
+            self.tell(done=self._standing.done + 1)
 
     def lose(self, reason: str) -> None:
         """Note a loss for one of the reasons in `TIMES_MAX`."""
