@@ -24,11 +24,12 @@ from prism.wording import counted
 def unpack_command(file: Path, out: Path | None) -> None:
     """Check a file of `prism pack`, and unpack it.
 
-    Every length and hash is checked before the directory is in its place. A file that is cut off, changed, out of
-    proportion or not of `prism pack` is refused in one line, and so is one that names a place outside of the directory.
-    Nothing of a run's own code is executed.
+    A file that is cut off, changed, out of proportion or not of `prism pack` is refused in one line, and so is one that
+    names a place outside of the directory; nothing is left of it. Nothing of a run's own code is executed.
     """
-    directory, contents = unpack(file, out)
-    line = f"{directory}: {counted(len(contents.files), 'file')}, each as it was packed by PRISM {contents.prism}"
-    record = {"directory": directory, "files": len(contents.files), "prism": contents.prism}
-    show(record, lambda: [line], brief=str(directory))
+    directory, files = unpack(file, out)
+    show(
+        {"directory": directory, "files": files},
+        lambda: [f"{directory}: {counted(files, 'file')}"],
+        brief=str(directory),
+    )
