@@ -48,7 +48,7 @@ def export_command(
     *,
     force: bool,
 ) -> None:
-    """Write what happened in runs as CSV, Parquet or SQLite tables.
+    """Write what happened in runs as CSV or Parquet tables.
 
     RUN is a run's directory. docs/tables.md lists the tables and their columns. Several runs go into one file for each
     table, with a column `run`. A run may be going on: its tables end with its last whole tick.

@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from glob import escape
 from hashlib import sha256
 from pathlib import Path
-from tempfile import mkstemp
-from typing import Any, TypeVar, overload
+from tempfile import mkdtemp, mkstemp
+from typing import Any, BinaryIO, TypeVar, overload
 
 from actors.core.errors import run_directory_error
 
@@ -275,7 +275,8 @@ def write_file(path: Path, content: bytes, *, follows: bool = False) -> None:
         target = path.resolve()
         mode = target.stat().st_mode if target.exists() else stat.S_IFREG | _new_file_mode()
         if stat.S_ISREG(mode):
-            _replace(target, content, stat.S_IMODE(mode))
+            with drafted_file(target, stat.S_IMODE(mode)) as file:
+                file.write(content)
         else:
             path.write_bytes(content)
     except OSError as error:
@@ -329,21 +330,46 @@ def opened_as_it_is(path: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _replace(path: Path, content: bytes, mode: int) -> None:
+@contextmanager
+def drafted_file(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
+    """Yield a draft of a file, which replaces the file at the end of the block, or is removed on an error."""
     remove_abandoned(path)
     descriptor, name = mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     draft = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
             hold(descriptor)
-            file.write(content)
+            yield file
             file.flush()
-            os.fsync(file.fileno())
+            os.fsync(descriptor)
         draft.chmod(mode)
         draft.replace(path)
     except BaseException:  # also Ctrl-C: on a full disk the space of a draft is needed
         draft.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def drafted_directory(path: Path) -> Iterator[Path]:
+    """Yield an empty directory, which gets its name at the end of the block, or is removed on an error.
+
+    A directory of that name is removed.
+    """
+    remove_abandoned(path)
+    draft = Path(mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
+    try:
+        with opened_as_it_is(draft) as descriptor:
+            hold(descriptor)
+            yield draft
+        draft.chmod(0o755)
+        if path.exists():
+            path.replace(Path(mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.parent)))
+        draft.replace(path)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    for old in beside(path, ".old"):
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def _new_file_mode() -> int:

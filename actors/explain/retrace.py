@@ -27,7 +27,7 @@ from actors.factory.domains import BuiltDomain, build_domain
 from actors.runs.checkpointing import restore
 from actors.runs.compatibility import refuse_unless_compatible
 from actors.runs.directory import RunDirectory
-from actors.runs.replay import Replay, naming_changed_code, parts_of, recorded_oracle, run_parts, triggers_of
+from actors.runs.replay import Replay, naming_changed_code, parts_of, run_parts, triggers_of
 from actors.runtime.simulation import Simulation
 from actors.store.disk import RealDisk
 from actors.store.messages import messages_of
@@ -44,9 +44,8 @@ from prism.sharing.table import words_of
 from prism.social.changing import ReadChange
 from prism.social.people.persona import Persona
 from prism.social.people.population import Population
-from prism.statechart import Choice, Oracle, RowOutcome, Transition, outcomes
+from prism.statechart import Choice, RowOutcome, Transition, outcomes
 
-_CAPS = ("max_calls", "max_tokens", "max_usd", "max_fallback_share")
 OnBegin = Callable[[Simulation], None]
 OnCommit = Callable[[Simulation, int, bytes], None]
 
@@ -294,37 +293,10 @@ async def retrace(
             trace.committed(running[-1], frame)
             on_commit(running[-1], tick, frame)
 
-        record = Replay(recovered.recorded, commit)
-        return await do_again(run, recovered, until, record, begin)
-
-
-async def do_again(  # each thing that it needs once
-    run: OpenRun,
-    recovered: Recovered,
-    until: int,
-    record: Replay,
-    on_begin: OnBegin,
-    own_oracle: Oracle[Any] | None = None,
-    *,
-    capped: bool = True,
-) -> Simulation:
-    """Do the ticks from a checkpoint up to `until` again, and return the simulation.
-
-    Args:
-        own_oracle: the oracle for questions without a recorded answer; by default there should be none.
-        capped: whether its calls count for the spend caps of the run.
-    """
-    start = recovered.checkpoint
-    found = await to_thread.run_sync(parts_of, RunDirectory(run.path), run.config, run.domain, until)
-    parts = [part for part in found if start is None or part.until > start.position.tick]
-    if own_oracle is not None:  # its answers are not among the run's shared judgements
-        caps: dict[str, Any] = {} if capped else dict.fromkeys(_CAPS)
-        parts = [
-            part._replace(config=replace(part.config, oracle=replace(part.config.oracle.unshared, **caps)))
-            for part in parts
-        ]
-    oracle_of = recorded_oracle if own_oracle is None else lambda *_: own_oracle
-    simulation = await run_parts(parts, record, partial(restore, checkpoint=start), on_begin, oracle_of=oracle_of)
+        start, record = recovered.checkpoint, Replay(recovered.recorded, commit)
+        found = await to_thread.run_sync(parts_of, RunDirectory(run.path), run.config, run.domain, until)
+        parts = [part for part in found if start is None or part.until > start.position.tick]
+        simulation = await run_parts(parts, record, partial(restore, checkpoint=start), begin)
     if simulation is None:
         raise RunDirectoryError(f"{run.path}: has no tick to explain")
     return simulation

@@ -16,9 +16,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 from anyio import to_thread
+from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
-from actors.core.messages import Decided, QuestionName, name_of_question
+from actors.core.messages import Decided, QuestionName
+from actors.explain.futures import LIMITS, Change, Futures, Substitute, Track
 from actors.explain.path import (
     QUESTION,
     PathTurn,
@@ -30,21 +32,18 @@ from actors.explain.path import (
     refuse_ticks,
 )
 from actors.explain.requests import requests_of
-from actors.explain.retrace import OnBegin, OpenRun, Trace, do_again, recovered_run, retrace
+from actors.explain.retrace import OnBegin, OpenRun
 from actors.explain.tree import COLUMNS, Node
-from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
-from actors.runs.replay import Replay, naming_changed_code
 from actors.runtime.simulation import Simulation
 from actors.store.answers import KeptAnswers
 from actors.store.messages import Framed, differing_agents, messages_of
-from actors.store.recorded_ticks import RecordedTicks
 from prism.agents import Question, Source, Update
 from prism.economy.nation import decided_otherwise
 from prism.events import AttributeSet, PostEvent, TieChanged
 from prism.llm import TapedModel
 from prism.quoting import compact, printable
-from prism.statechart import Answer, Oracle
+from prism.statechart import Oracle
 from prism.wording import counted
 
 
@@ -102,11 +101,11 @@ async def what_if(  # one for each option of the command
         OracleUnavailableError: the model is to be asked, and cannot be used.
         JournalError, ConfigError, InputError: as for `explain_turns`.
     """
-    run = await to_thread.run_sync(OpenRun, path)
+    futures = await to_thread.run_sync(Futures, path, lambda _: Track())
+    run, known = futures.run, futures.known
     number = chosen_agent(run, agent)
     refuse_ticks(run, tick)
     whole = path_of(await to_thread.run_sync(its_messages, run, number), run.called)
-    known = await to_thread.run_sync(KeptAnswers, path, run.length)
     asked = _asked(run, whole, known, (number, tick), answer)
     wanted = asked.decided_in + (run.config.simulation.ticks_per_round if ticks is None else ticks)
     until, notes = min(wanted, run.length), list(run.notes)
@@ -114,25 +113,21 @@ async def what_if(  # one for each option of the command
         notes.append(f"the run has {run.length:,} ticks so far, so {until - asked.decided_in:,} are compared")
     if answer == asked.was:
         notes.append(f"{answer} is the answer that was given")
-    found = Differences(number, asked.decided_in, run.domain.size)
+    found = Differences(number, asked.decided_in, run.domain.size, on_begin)
     # 1. The recorded ticks once more, to the end of those that are compared.
-    was = await retrace(run, Trace((), asked.turn.tick, asked.turn.tick), until, on_begin, found.add_was)
+    start, record = await futures.start(asked.turn.tick, found.was)
+    await futures.again(start, until, record, found.was)
     # 2. The same ticks with the other answer.
-    other_run = await to_thread.run_sync(OpenRun, path)
-    recovered = await to_thread.run_sync(recovered_run, path, asked.turn.tick)
-    question = (number, asked.turn.tick, asked.turn.trigger)
-    replaced = None if asked.logged is None else answer_as(question, answer, asked.logged)
+    name = number, asked.turn.tick, asked.turn.trigger
+    decided = None if asked.logged is None else answer_as(name, answer, asked.logged)
     async with AsyncExitStack() as stack:
-        replaces = {question: answer} if replaced is None else {}
-        oracle = await _substitute(other_run, asked.decided_in, replaces, stack, ask=ask)
-        record = _Departing(recovered.recorded, known, (question, replaced), asked.decided_in, found.add_would)
-
-        def begin(simulation: Simulation) -> None:
-            record.simulation = simulation
-            on_begin(simulation)
-
-        with naming_changed_code(other_run.manifest, other_run.now):
-            would = await do_again(other_run, recovered, until, record, begin, oracle, capped=ask)
+        if run.config.oracle.backend != "choice":
+            futures.oracle_of = await _asking(run, stack, ask=ask)
+            futures.lifted = () if ask else LIMITS
+        async for at in futures.walk([asked.turn.tick]):
+            change = Change(asked=name, option=answer, decided=decided)
+            future = at._replace(track=found.would)
+            other = await futures.future(future, change, until=until, since=asked.decided_in)
     value = {
         "agent": number,
         "name": run.name_of(number),
@@ -140,15 +135,15 @@ async def what_if(  # one for each option of the command
         "would_be": answer,
         "until": until,
         # The questions of the other future by who answered: the log has the same question, the tape the same prompt.
-        "recorded": record.recorded,
-        "taped": oracle.taped,
-        "asked_now": oracle.asked_now,
-        "computed": oracle.computed,
+        "recorded": other.kept,
+        "taped": other.taped,
+        "asked_now": other.asked,
+        "computed": other.computed,
     }
     children = (
         *(Node(kind=kind, text=text) for kind, text in asked.told(value).items()),
         *(Node(kind="note", text=note) for note in notes),
-        *found.nodes(run, was, would),
+        *found.nodes(run),
     )
     return Node(kind="what_if", text=f"{run.called(number)}, {asked.words}", value=value, children=children)
 
@@ -181,154 +176,44 @@ def answer_as(name: QuestionName, option: str, was: Decided) -> Decided:
     return Decided(name[1], name[0], name[2], option, source, content=content)
 
 
-class _Departing(Replay):
-    """A replay that leaves the journal at a tick, with another answer to one question.
-
-    Args:
-        known: the recorded answers, by their questions.
-        replaced: the question, and its other answer; None if an oracle gives the answer.
-        departs: the tick from which nothing is compared.
-        on_tick: called with the simulation, each tick from then on and its frame.
-    """
-
-    def __init__(
-        self,
-        recorded: RecordedTicks,
-        known: KeptAnswers,
-        replaced: tuple[QuestionName, Decided | None],
-        departs: int,
-        on_tick: Callable[[Simulation, int, bytes], None],
-    ) -> None:
-        super().__init__(recorded)
-        self._name, self._replacement = replaced
-        self._departs = departs
-        self._known = known
-        self._on_tick = on_tick
-        self.simulation: Simulation | None = None
-        """The simulation that runs."""
-        self.recorded = 0
-        """The questions after the departure that have kept their recorded answers."""
-
-    def late_agents(self, tick: int) -> frozenset[int] | None:
-        """Return the late agents of the journal; after the departure no agent is late, because the tick waits."""
-        return super().late_agents(tick) if tick < self._departs else frozenset()
-
-    def recorded_answer(self, question: Question[Any]) -> Decided | None:
-        """Return the recorded answer to a question that is the same in every byte; None for any other question."""
-        name = name_of_question(question)
-        if name == self._name:
-            return self._replacement
-        if question.tick < self._departs:
-            return super().recorded_answer(question)
-        found = self._known.of(question)
-        self.recorded += found is not None
-        return found
-
-    def has_answers(self) -> bool:
-        """Return True: one answer is replaced."""
-        return True
-
-    async def commit(self, tick: int, frame: bytes) -> None:
-        """Compare the tick with its record, and after the departure pass it on."""
-        if tick < self._departs:
-            await super().commit(tick, frame)
-        elif self.simulation is not None:
-            self._on_tick(self.simulation, tick, frame)
-
-
-async def _substitute(
-    run: OpenRun, departs: int, replaces: Mapping[QuestionName, str], stack: AsyncExitStack, *, ask: bool
-) -> Substitute:
-    """Return the oracle of the other future."""
-    domain = build_domain(run.config).domain
-    if run.config.oracle.backend == "choice":
-        return Substitute(departs, domain.oracle(), None, None, replaces)
+async def _asking(
+    run: OpenRun, stack: AsyncExitStack, *, ask: bool
+) -> Callable[[Oracle[Any], Mapping[QuestionName, str]], Substitute]:
+    """Return what makes the oracle of the other future: by the tape, then by the model if it may be asked."""
     requests = stack.enter_context(requests_of(run))
-    taped = domain.oracle(requests) if isinstance(requests, TapedModel) else None
+    taped = run.domain.oracle(requests) if isinstance(requests, TapedModel) else None
     asked = None
     if ask:
-        untaped = msgspec.structs.replace(run.config.oracle, tape="off")
-        config = msgspec.structs.replace(run.config, oracle=untaped)
-        asked = (await stack.enter_async_context(open_oracle(config, domain, None))).oracle
-    return Substitute(departs, domain.oracle(), taped, asked, replaces)
-
-
-class Substitute(Oracle[Any]):
-    """An oracle for questions that were never asked: the tape, then the model if it may be asked, or a computed one.
-
-    Args:
-        departs: the tick from which answers are counted.
-        taped: an oracle that answers from the tape alone; None without a tape.
-        asked: the oracle that asks the model; None if it is not to be asked.
-        replaces: `{question: option}` of answers that are fixed, whatever the computed answer is.
-        may_ask: a predicate: whether tape and model may answer a question.
-    """
-
-    def __init__(
-        self,
-        departs: int,
-        computed: Oracle[Any],
-        taped: Oracle[Any] | None,
-        asked: Oracle[Any] | None,
-        replaces: Mapping[QuestionName, str],
-        may_ask: Callable[[QuestionName], bool] = lambda _: True,
-    ) -> None:
-        self.source = computed.source if asked is None else asked.source
-        self.waits = asked is not None
-        self._departs = departs
-        self.falls_back = computed.falls_back
-        self._computed = computed
-        self._taped = taped
-        self._asked = asked
-        self._replaces, self._may_ask = replaces, may_ask
-        self.taped = self.computed = 0
-        self._asked_now: set[QuestionName] = set()
-
-    @property
-    def asked_now(self) -> int:
-        """The number of questions that the model was asked; a retry does not count."""
-        return len(self._asked_now)
-
-    async def before_retry(self, agent: Any, trigger: str, context: Any, reason: str) -> None:
-        """Let the model forget the outcome of a question that is asked again."""
-        if self._asked is not None:
-            await self._asked.before_retry(agent, trigger, context, reason)
-
-    async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
-        return type(options[0])((await self.answer(agent, current_state, trigger, options, context)).state)
-
-    async def answer(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Answer:
-        """Return the chosen option with its content. It raises as the oracle that is asked."""
-        name: QuestionName = agent.agent_id, agent.tick, trigger
-        other = self._replaces.get(name)
-        if other is not None:
-            usual = await self._computed.checked_answer(agent, current_state, trigger, options, context)
-            content = usual.content if usual.state == other else decided_otherwise(usual.content, other)
-            return Answer(type(options[0])(other), content)
-        may_ask = self._may_ask(name)
-        if self._taped is not None and may_ask:
-            try:
-                found = await self._taped.checked_answer(agent, current_state, trigger, options, context)
-            except Exception:  # noqa: BLE001  # the tape has no usable answer to this prompt
-                found = None
-            if found is not None:
-                self.taped += agent.tick >= self._departs and name not in self._asked_now
-                return found
-        if self._asked is not None and may_ask:
-            self._asked_now |= {name} if agent.tick >= self._departs else set()
-            return await self._asked.checked_answer(agent, current_state, trigger, options, context)
-        self.computed += agent.tick >= self._departs
-        return await self._computed.checked_answer(agent, current_state, trigger, options, context)
+        config = replace(run.config, oracle=replace(run.config.oracle, tape="off"))
+        asked = (await stack.enter_async_context(open_oracle(config, run.domain, None))).oracle
+    return lambda computed, replaces: Substitute(computed, taped, asked, replaces)
 
 
 LARGEST = 10
 """The agents and posts that are listed."""
 
 
+class _Followed(Track):
+    """A future whose ticks are passed on with its simulation."""
+
+    simulation: Simulation  # the one that runs, or ran last
+
+    def __init__(self, on_tick: Callable[[Simulation, int, bytes], None], on_begin: OnBegin) -> None:
+        self._on_tick, self._on_begin = on_tick, on_begin
+
+    def begin(self, simulation: Simulation) -> None:
+        self.simulation = simulation
+        self._on_begin(simulation)
+
+    def add_tick(self, tick: int, frame: bytes) -> None:
+        self._on_tick(self.simulation, tick, frame)
+
+
 class Differences:
     """The differences between two futures, tick by tick. Each tick of the first is added before that of the second."""
 
-    def __init__(self, agent: int, first: int, size: int) -> None:
+    def __init__(self, agent: int, first: int, size: int, on_begin: OnBegin) -> None:
+        self.was, self.would = _Followed(self._add_was, on_begin), _Followed(self._add_would, on_begin)
         self._agent, self._first, self._size = agent, first, size
         self._was: dict[int, Framed] = {}
         """Each tick as it was."""
@@ -338,12 +223,14 @@ class Differences:
         self._ticks: list[dict[str, int]] = []
         self._acting: dict[int, list[int]] = defaultdict(list)
 
-    def add_was(self, simulation: Simulation, tick: int, frame: bytes) -> None:
+    def _add_was(self, simulation: Simulation, tick: int, frame: bytes) -> None:
         if tick >= self._first:
             self._was[tick] = frame, simulation.engine
 
-    def add_would(self, simulation: Simulation, tick: int, frame: bytes) -> None:
+    def _add_would(self, simulation: Simulation, tick: int, frame: bytes) -> None:
         """Compare a tick as it would have been with the same tick as it was."""
+        if tick < self._first:
+            return
         was, would = self._was.pop(tick), (frame, simulation.engine)
         differing = differing_agents(was, would, self._size)
         acts_was, acts_would = (self._acts(of, differing, future) for future, of in enumerate((was, would)))
@@ -377,8 +264,9 @@ class Differences:
                 self._messages[future].append(message)
         return found
 
-    def nodes(self, run: OpenRun, was: Simulation, would: Simulation) -> Iterator[Node]:
-        """Yield the differences. `was`, `would`: the simulations after the last tick of each future."""
+    def nodes(self, run: OpenRun) -> Iterator[Node]:
+        """Yield the differences."""
+        was, would = self.was.simulation, self.would.simulation
         yield from self._paths(run)
         yield from self._apart()
         engaged_was, engaged_would = self._engagements

@@ -21,7 +21,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from actors.core.errors import ActorError, NoMeasureError
-from actors.explain.what_if import Substitute
+from actors.explain.futures import Substitute
 from actors.factory.domains import build_domain, chart_of, is_own, show_of
 from actors.factory.input_files import note_files
 from actors.factory.oracle_backends import tape_path
@@ -140,7 +140,7 @@ def _taped(config: Config) -> Substitute:
     """Return an oracle that answers from the tape; a question that is not on it goes to the embedded choice."""
     domain, tape = build_domain(config).domain, Tape(tape_path(config, None), "replay")
     taped = domain.oracle(TapedModel(None, tape, "replay"))
-    oracle = Substitute(0, domain.oracle(), taped, None, {})
+    oracle = Substitute(domain.oracle(), taped, None, {})
     oracle.source = taped.source
     return oracle
 

@@ -21,7 +21,7 @@ from hashlib import sha256
 from io import BytesIO
 from mmap import ACCESS_READ, mmap
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory, mkdtemp, mkstemp
+from tempfile import TemporaryDirectory
 from typing import BinaryIO, Final, NamedTuple
 from zlib import error as ZlibError  # noqa: N812  # its own name says nothing
 
@@ -29,7 +29,7 @@ import msgspec
 import yaml
 
 from actors.core.errors import JournalError, RunDirectoryError, RunLockedError, run_directory_error
-from actors.core.files import hold, opened, opened_as_it_is, remove_abandoned
+from actors.core.files import drafted_directory, drafted_file, opened
 from actors.factory.input_files import INPUTS
 from actors.runs.inputs import link_or_copy
 from actors.store.disk import RealDisk
@@ -102,22 +102,12 @@ def pack(path: Path, out: Path) -> Written:
     for directory in [each.removesuffix(MANIFEST) for each in files if each.endswith(MANIFEST)]:
         replaced |= {directory + each: content for each, content in _unplaced(path / directory).items()}
     try:
-        remove_abandoned(out)
-        descriptor, draft = mkstemp(prefix=f".{out.name}.", suffix=".tmp", dir=out.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                hold(descriptor)
-                with (
-                    GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
-                    tarfile.open(fileobj=packed, mode="w") as archive,
-                ):
-                    size = _write(archive, path, name, {each: replaced.get(each) for each in files}, secrets)
-                file.flush()
-                os.fsync(descriptor)
-            Path(draft).chmod(0o644)
-            Path(draft).rename(out)
-        finally:
-            Path(draft).unlink(missing_ok=True)
+        with (
+            drafted_file(out) as file,
+            GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
+            tarfile.open(fileobj=packed, mode="w") as archive,
+        ):
+            size = _write(archive, path, name, {each: replaced.get(each) for each in files}, secrets)
     except OSError as error:
         raise run_directory_error(error, f"{error.filename or out}: cannot be packed") from None
     return Written(len(files), size, out.stat().st_size, tuple(_paths_in(path, files, replaced)))
@@ -175,19 +165,19 @@ def _files_of(path: Path) -> list[str]:
     if not runs:
         problem = f"is no run, no experiment and no calibration: it has no {MANIFEST}, no {CELLS}"
         raise RunDirectoryError(f"{path}: {problem}")
-    for each in (path, *runs):
-        if (holder := holder_of(each)) is not None:
-            raise RunLockedError(each, holder)
+    for busy in (path, *runs):
+        if (holder := holder_of(busy)) is not None:
+            raise RunLockedError(busy, holder)
     found = [] if is_run else [(path, pattern) for pattern in OF_A_STUDY]
     found += [(run, pattern) for run in runs if (run / MANIFEST).exists() for pattern in OF_A_RUN]
     names = dict[str, None]()
     for directory, pattern in found:
         for file in sorted(directory.glob(pattern)):
-            name = file.relative_to(path)
-            if file.is_file() and not any(part.startswith((".", "__pycache__")) for part in name.parts):
-                names[name.as_posix()] = None
-    for name in names:
-        for place in (PurePosixPath(name), *PurePosixPath(name).parents[:-1]):
+            inner = file.relative_to(path)
+            if file.is_file() and not any(part.startswith((".", "__pycache__")) for part in inner.parts):
+                names[inner.as_posix()] = None
+    for each in map(PurePosixPath, names):
+        for place in (each, *each.parents[:-1]):
             if (path / place).is_symlink():
                 problem = "is a symbolic link, so it is not packed; put the file itself there, or remove it"
                 raise RunDirectoryError(f"{path / place}: {problem}")
@@ -312,29 +302,24 @@ def _extracted(archive: tarfile.TarFile, out: Path | None) -> tuple[Path, int]:
     if target.exists() or target.is_symlink():
         raise RunDirectoryError(f"{target}: exists already; name another directory with --out")
     target.parent.mkdir(parents=True, exist_ok=True)
-    remove_abandoned(target)
-    draft, names = Path(mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)), set[str]()
-    try:
-        with opened_as_it_is(draft) as descriptor:
-            hold(descriptor)
-            for member in archive:
-                if problem := _misnamed(member.name):
-                    raise ValueError(problem)
-                place = draft / member.name
-                place.parent.mkdir(parents=True, exist_ok=True)
-                if member.islnk() and member.linkname in names:
-                    link_or_copy(draft / member.linkname, place)
-                elif not member.name.startswith(f"{name}/") or (content := archive.extractfile(member)) is None:
-                    raise ValueError(f"{member.name} is no plain file in {name}")
-                else:
-                    with content, place.open("xb") as copy:
-                        shutil.copyfileobj(content, copy)
-                if INPUTS in place.parts:  # runs share them
-                    place.chmod(0o444)
-                names.add(member.name)
-        (draft / name).rename(target)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+    names = set[str]()
+    with drafted_directory(target) as draft:
+        for member in archive:
+            if problem := _misnamed(member.name):
+                raise ValueError(problem)
+            inner = member.name.removeprefix(f"{name}/")
+            place = draft / inner
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if member.islnk() and member.linkname in names:
+                link_or_copy(draft / member.linkname.removeprefix(f"{name}/"), place)
+            elif inner == member.name or (content := archive.extractfile(member)) is None:
+                raise ValueError(f"{member.name} is no plain file in {name}")
+            else:
+                with content, place.open("xb") as copy:
+                    shutil.copyfileobj(content, copy)
+            if INPUTS in place.relative_to(draft).parts:  # runs share them
+                place.chmod(0o444)
+            names.add(member.name)
     return target, len(names)
 
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any, NamedTuple
 
 import duckdb
 import msgspec
 
 from actors.core.errors import RunDirectoryError, run_directory_error
-from actors.core.files import beside, hold, opened_as_it_is, remove_abandoned
+from actors.core.files import drafted_directory
 from actors.runs.code import OWN_PACKAGE
 from actors.store.run import Recorded, names_of
 from actors.tables.database import MEMORY, QUERY, Tables, with_texts
-from actors.tables.files import DATABASE, TableFiles
+from actors.tables.files import FORMATS, TableFiles
 from actors.tables.schema import chosen_tables, shipped_tables
 
 
@@ -114,7 +112,7 @@ def _facts(tables: Tables, names: Sequence[str]) -> dict[str, str]:
 
 def _files(tables: Iterable[str]) -> frozenset[str]:
     """Return the names of the files that an export of these tables may write."""
-    return frozenset({DATABASE, *(f"{name}.{suffix}" for name in tables for suffix in ("csv", "parquet"))})
+    return frozenset(f"{name}.{suffix}" for name in tables for suffix in FORMATS)
 
 
 def refuse_inside(paths: Sequence[Path], out: Path) -> None:
@@ -139,31 +137,14 @@ def new_directory(out: Path, files: Container[str], *, replaces: bool) -> Iterat
         replaces: whether a directory with nothing but such files is replaced.
     """
     _refuse_unless_free(out, files, replaces=replaces)
-    draft: Path | None = None
     try:
-        remove_abandoned(out)
-        draft = Path(mkdtemp(prefix=f".{out.name}.", suffix=".tmp", dir=out.parent))
-        with opened_as_it_is(draft) as descriptor:
-            hold(descriptor)
+        with drafted_directory(out) as draft:
             yield draft
-        draft.chmod(0o755)
-        if out.exists():
-            old = Path(mkdtemp(prefix=f".{out.name}.", suffix=".old", dir=out.parent))
-            out.replace(old)
-            draft.replace(out)
-        else:
-            draft.replace(out)
-        for old in beside(out, ".old"):
-            shutil.rmtree(old, ignore_errors=True)
-        draft = None
     except OSError as error:
         raise run_directory_error(error, f"{out}: cannot be written") from None
     except duckdb.OutOfMemoryException:
         problem = f"needs more than the {MEMORY} of memory that tables may take: name fewer tables or runs"
         raise RunDirectoryError(f"{out}: {problem}") from None
-    finally:
-        if draft is not None:
-            shutil.rmtree(draft, ignore_errors=True)
 
 
 def _refuse_unless_free(out: Path, files: Container[str], *, replaces: bool) -> None:

@@ -1,11 +1,10 @@
-"""Files of tables, which DuckDB writes: CSV and Parquet, and one SQLite database, which Python writes."""
+"""Files of tables, which DuckDB writes: CSV and Parquet."""
 
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -17,19 +16,13 @@ from actors.tables.arrow import Columns, Stream
 from actors.tables.relations import TYPES, literal, quoted, zoned
 from prism.tables import Column, Kind, Table
 
-FORMATS: Final = ("parquet", "csv", "sqlite")
-DATABASE: Final = "tables.sqlite"
+FORMATS: Final = ("parquet", "csv")
 FORMULA_STARTS: Final = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20'"
 """The characters that begin a formula in some spreadsheet, and the apostrophe that is put in front of them.
 
 Source: OWASP, "CSV injection".
 """
-BATCH_ROWS: Final = 1 << 16
-"""Rows of one batch of SQLite. It bounds the memory that an export takes."""
 _TEXTS: Final = frozenset({Kind.NAME, Kind.TEXT, Kind.JSON})
-_SQLITE_TYPES: Final = {**TYPES, Kind.INTEGER: "INTEGER", Kind.NUMBER: "REAL", Kind.TIME: "TIMESTAMP"} | dict.fromkeys(
-    _TEXTS, "TEXT"
-)
 
 
 @contextmanager
@@ -48,7 +41,7 @@ def _in_utf8(path: Path) -> Iterator[str]:
 
 
 class TableFiles:
-    """The files of some tables, in a directory that holds nothing else: of CSV and Parquet one for each table.
+    """The files of some tables, one for each, in a directory that holds nothing else.
 
     CSV is as RFC 4180 has it, in UTF-8, with a line feed at the end of a line. Texts stand in quotes, and no
     spreadsheet takes one for a formula; a missing value is an empty cell without quotes.
@@ -70,9 +63,6 @@ class TableFiles:
         Raises:
             DiskFailedError: the disk is full.
         """
-        if self._form == "sqlite":
-            with self._writing(self._directory / DATABASE):
-                return self._write_sqlite(database, table, rows)
         path = self._directory / f"{table.name}.{self._form}"
         if self._form == "csv":
             cells = ", ".join(map(_in_csv, table.columns))
@@ -88,40 +78,15 @@ class TableFiles:
             cells = ", ".join(map(_in_parquet, table.columns))
             options = "FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, DICTIONARY_SIZE_LIMIT 4096, "
             options += f"KV_METADATA {{{pairs}}}"
-        with self._writing(path), _in_utf8(path) as named:
-            copied = f"COPY (SELECT {cells} FROM ({rows})) TO {literal(named)} ({options})"  # noqa: S608  # quoted
-            ((count,),) = database.execute(copied).fetchall()
+        try:
+            with _in_utf8(path) as named:
+                copied = f"COPY (SELECT {cells} FROM ({rows})) TO {literal(named)} ({options})"  # noqa: S608  # quoted
+                ((count,),) = database.execute(copied).fetchall()
+        except duckdb.IOException as error:
+            raise DiskFailedError(f"{path}: cannot be written: {error}") from None
         if not count and self._form == "csv":
             path.write_text(head)  # without the line end of the last row
         return int(count)
-
-    def _write_sqlite(self, database: duckdb.DuckDBPyConnection, table: Table, rows: str) -> int:
-        columns = ", ".join(f"{quoted(each.name)} {_SQLITE_TYPES[each.kind]}" for each in table.columns)
-        cells = ", ".join(_in_text(each) if each.kind is Kind.TIME else quoted(each.name) for each in table.columns)
-        places, count = ",".join("?" * len(table.columns)), 0
-        with closing(sqlite3.connect(self._directory / DATABASE, isolation_level=None)) as file:
-            # The whole directory is discarded if anything fails, so no journal is needed, and no sync.
-            for pragma in ("journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE"):
-                file.execute(f"PRAGMA {pragma}")
-            file.execute("BEGIN")
-            file.execute(f"CREATE TABLE {quoted(table.name)} ({columns})")
-            found = database.execute(f"SELECT {cells} FROM ({rows})")  # noqa: S608  # quoted
-            while batch := found.fetchmany(BATCH_ROWS):
-                file.executemany(f"INSERT INTO {quoted(table.name)} VALUES ({places})", batch)  # noqa: S608  # quoted
-                count += len(batch)
-            for keys in _indexes(table):
-                # No index is unique: a user's own domain may give two posts the same number.
-                name, listed = "_".join((table.name, *keys)), ", ".join(map(quoted, keys))
-                file.execute(f"CREATE INDEX {quoted(name)} ON {quoted(table.name)} ({listed})")
-            file.execute("COMMIT")
-        return count
-
-    @contextmanager
-    def _writing(self, path: Path) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.OperationalError, duckdb.IOException) as error:
-            raise DiskFailedError(f"{path}: cannot be written: {error}") from None
 
 
 def write_columns(form: str, directory: Path, table: Table, columns: Columns, facts: Mapping[str, str]) -> None:
@@ -162,12 +127,3 @@ def _in_text(column: Column) -> str:
     Every value has the same length, so texts sort as times do.
     """
     return f"strftime({quoted(column.name)}, '%Y-%m-%d %H:%M:%S.%f+00:00')"
-
-
-def _indexes(table: Table) -> Iterator[tuple[str, ...]]:
-    """Yield the columns of each index of a table: what names a row, and what joins with other tables."""
-    if table.primary:
-        yield table.primary
-    for column in table.columns:
-        if column.key and column.name != "run" and ("run", column.name) != table.primary:
-            yield ("run", column.name)

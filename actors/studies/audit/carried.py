@@ -11,12 +11,12 @@ from typing import Any
 
 from anyio import to_thread
 
+from actors.explain.futures import Change, Departed, Track, changed, seed_of_draws
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import Part, parts_of, run_parts
 from actors.runtime.simulation import Simulation
 from actors.studies.audit.questions import Features, Study
-from actors.studies.causes.futures import Change, Departed, changed, seed_of_draws
-from actors.studies.causes.track import Track, track_of
+from actors.studies.causes.track import track_of
 from prism.audit import ChoiceModel
 from prism.domain import Domain, HasFutures, HasTurns
 from prism.statechart import Judgement, Oracle
@@ -69,19 +69,18 @@ class FixedChoices(Oracle[Any]):
         ]
 
 
-class _Tracks(list[Track]):
+class _Tracks(Track):
     """The tracks of several measures of one future, as one."""
 
     def __init__(self, tracks: Sequence[Track]) -> None:
-        super().__init__(tracks)
-        self.record = tracks[0].record
+        self.each = tracks
 
     def add_tick(self, tick: int, frame: bytes) -> None:
-        for each in self:
+        for each in self.each:
             each.add_tick(tick, frame)
 
     def add_round(self, simulation: Simulation) -> None:
-        for each in self:
+        for each in self.each:
             each.add_round(simulation)
 
 
@@ -116,14 +115,14 @@ class Outcomes:
             )
         parts = list[Part]()
         for part in self._parts[cell]:
-            config = changed(part.config, Change(), asks=False)
+            config = changed(part.config, Change())
             base: Any = part.domain
             seed = run.config.simulation.seed
             if draw is not None:
                 seed = seed_of_draws(seed, draw)
             parts.append(Part(part.until, config, base.anew(seed) if isinstance(base, HasFutures) else None))
         tracks = _Tracks([track_of(run, place) for place in self._measures.values()])
-        record = Departed(run.length, None, Change(), tracks)
+        record = Departed(run.length, None, Change(), tracks, run.record.shapes)
 
         def oracle_of(_: Part, domain: Domain) -> Oracle[Any]:
             return make(domain, self._study.features(cell, domain))
@@ -132,4 +131,4 @@ class Outcomes:
         self.futures += 1
         if simulation is None:
             raise ValueError("a run without ticks has no future")
-        return {name: track.value(simulation) for name, track in zip(self._measures, tracks, strict=True)}
+        return {name: track.value(simulation) for name, track in zip(self._measures, tracks.each, strict=True)}

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from actors.core.errors import RunDirectoryError
 from actors.core.kinds import ASKED
 from actors.core.messages import Decided, QuestionName
+from actors.explain.futures import Change
 from actors.explain.retrace import OpenRun
 from actors.explain.what_if import answer_as
 from actors.runs.interventions import what as what_it_did
 from actors.store.answers import KeptAnswers
 from actors.store.posts import COLUMNS, posts_until
 from actors.store.record import Block, tick_of_rows
-from actors.studies.causes.futures import Change
 from actors.studies.causes.record import DECISIONS, INTERVENTIONS, KINDS, PEOPLE, POSTS, TIES
-from actors.studies.causes.track import Track
+from actors.studies.causes.track import MeasureTrack
 from prism.agents import DECIDED, Source
 from prism.agents.waves import Kind
 from prism.columns import Ints, OnAccess, distinct, places_among
@@ -67,7 +67,7 @@ def kinds_of(run: OpenRun) -> tuple[str, ...]:
     return tuple(kind for kind in KINDS if needs.get(kind, True))
 
 
-def candidates_of(run: OpenRun, track: Track, since: int, by: Collection[str]) -> list[Candidates]:
+def candidates_of(run: OpenRun, track: MeasureTrack, since: int, by: Collection[str]) -> list[Candidates]:
     """Return the candidates of a run. It reads the record, and blocks.
 
     Args:
@@ -155,7 +155,7 @@ class _Made(OnAccess[Candidate]):
 class _Recorded:
     """The record of a run as candidates need it: its posts and likes, and its questions and decisions, in columns."""
 
-    def __init__(self, run: OpenRun, track: Track, since: int, *, with_decisions: bool) -> None:
+    def __init__(self, run: OpenRun, track: MeasureTrack, since: int, *, with_decisions: bool) -> None:
         self._run, self._since, self._size = run, since, run.domain.size
         answers = dict.fromkeys(("questions", "updates"), ("agent", "kind")) if with_decisions else {}
         wanted = {"posts": COLUMNS, "likes": ("agent", "post"), "interventions": (), **answers}

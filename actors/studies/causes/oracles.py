@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
 from actors.core.messages import QuestionName
-from actors.explain.retrace import OpenRun
-from actors.explain.what_if import Substitute
+from actors.explain.futures import CAPS, Futures, Substitute
 from actors.factory.oracle_backends import open_oracle
 from prism.llm import Tape, TapedModel
 from prism.statechart import Oracle
@@ -49,18 +48,20 @@ class Asking:
                 self._left -= known[name]
             return known[name]
 
-        return Substitute(0, computed, self._taped, self._asked, replaces, may_ask)
+        return Substitute(computed, self._taped, self._asked, replaces, may_ask)
 
 
 @asynccontextmanager
-async def open_asking(run: OpenRun, most: int, tape: Path) -> AsyncIterator[Asking]:
-    """Open the model of a run for new questions."""
-    config = run.config
-    if config.oracle.backend == "choice":
+async def asking(futures: Futures[Any], most: int, tape: Path) -> AsyncIterator[None]:
+    """Let the run's model answer at most so many new questions of its futures within the block."""
+    run = futures.run
+    if run.config.oracle.backend == "choice":
         raise RunDirectoryError(f"{run.path}: this run asks no model, so there is none for --ask")
-    config = replace(config, oracle=replace(config.oracle, tape="record", tape_path=str(tape)))
+    config = replace(run.config, oracle=replace(run.config.oracle, tape="record", tape_path=str(tape)))
     async with (
         open_oracle(config, run.domain, None) as opened,
         aclosing(TapedModel(None, Tape(tape, "replay"), "replay")) as read,
     ):
-        yield Asking(most, run.domain.oracle(read), opened.oracle)
+        futures.oracle_of = Asking(most, run.domain.oracle(read), opened.oracle).oracle
+        futures.lifted = CAPS
+        yield

@@ -11,17 +11,17 @@ import numpy as np
 from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
+from actors.explain.futures import Futures, Outcome
 from actors.explain.path import chosen_agent
 from actors.explain.retrace import OpenRun
 from actors.explain.tree import Node
 from actors.factory.domains import look_at_domain, show_of
 from actors.store.course import read_course
 from actors.studies.causes.candidates import Candidate, Candidates, candidates_of, kinds_of, only_of, words_of
-from actors.studies.causes.futures import Futures, Outcome
-from actors.studies.causes.oracles import tape_beside
+from actors.studies.causes.oracles import asking, tape_beside
 from actors.studies.causes.record import DECISIONS, KINDS, PEOPLE, POSTS, Cause, Causes, Tried
 from actors.studies.causes.sample import sample, shares, total
-from actors.studies.causes.track import CASCADE
+from actors.studies.causes.track import CASCADE, MeasureTrack, futures_of
 from actors.studies.causes.undone import Processes, Undone, outcomes_of
 from actors.studies.causes.words import added_nodes
 from prism.experiment.intervals import Interval, described
@@ -59,10 +59,10 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
         tape: where these answers are kept; by default beside the run.
         on_progress: called after each future.
     """
-    futures = await to_thread.run_sync(Futures, path, of)
+    futures = await to_thread.run_sync(futures_of, path, of)
     async with AsyncExitStack() as stack:
         if ask:
-            await stack.enter_async_context(futures.asking(ask, tape or tape_beside(path)))
+            await stack.enter_async_context(asking(futures, ask, tape or tape_beside(path)))
         place = None
         if jobs > 1 and not ask:
             place = stack.enter_context(Processes(path, of, futures.run.length, jobs))
@@ -72,7 +72,12 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
 
 class _Search:
     def __init__(
-        self, futures: Futures, of: str, since: int | None, on_progress: OnProgress, place: Processes | None
+        self,
+        futures: Futures[MeasureTrack],
+        of: str,
+        since: int | None,
+        on_progress: OnProgress,
+        place: Processes | None,
     ) -> None:
         self._futures, self._of, self._on_progress, self._place = futures, of, on_progress, place
         self._run, self._root = futures.run, futures.track.root

@@ -1,9 +1,9 @@
-"""The track of a future as far as its measure needs it, and the value of this measure at the end."""
+"""The measure of a future: what it needs of the ticks, and its value at the end."""
 
 from __future__ import annotations
 
-import math
 from copy import deepcopy
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -11,6 +11,7 @@ import numpy as np
 
 from actors.core.errors import RunDirectoryError
 from actors.core.frames import HEAD
+from actors.explain.futures import Futures, Track
 from actors.explain.retrace import OpenRun
 from actors.results.measures import BY, CASCADES, ROUNDS_PREFIX, SHAPES, SHORT, Feed, RunNumbers, personas_of
 from actors.runs.rounds_csv import round_of
@@ -38,8 +39,8 @@ class Root(NamedTuple):
     place: int  # of the post among those of its kind that the person made in the tick
 
 
-class Track:
-    """The track of a future so far.
+class MeasureTrack(Track):
+    """The track of a future as far as its measure needs it.
 
     Args:
         record: the run's, whose tables every future has.
@@ -55,15 +56,13 @@ class Track:
         self._tree: set[int] = set()
         self._ticks: list[Tick] = []  # those that were run, if a measure needs posts
 
-    @property
-    def latest_start(self) -> float:
-        """The latest tick from which the measure can be had without the ticks before it."""
         if self._has_rounds or self._has_posts:
-            return 0
-        return math.inf if self.root is None else self.root.tick
+            self.latest_start = 0
+        elif root is not None:
+            self.latest_start = root.tick
 
-    def copy(self) -> Track:
-        other = Track(self.record, self.of, self.root)
+    def copy(self) -> MeasureTrack:
+        other = MeasureTrack(self.record, self.of, self.root)
         other.rounds = {name: [*values] for name, values in self.rounds.items()}
         other._tree, other._ticks = {*self._tree}, [*self._ticks]
         return other
@@ -113,14 +112,19 @@ class Track:
         return self.of.startswith(OF_POSTS)
 
 
-def track_of(run: OpenRun, of: str) -> Track:
+def futures_of(path: Path, of: str, ticks: int | None = None) -> Futures[MeasureTrack]:
+    """Return the futures of a run with a measure."""
+    return Futures(path, lambda run: track_of(run, of), ticks)
+
+
+def track_of(run: OpenRun, of: str) -> MeasureTrack:
     """Return the track of a run before its first tick. It may read the whole record, and blocks."""
     if of.startswith(CASCADE):
-        return Track(run.record, of, _root(run, of.removeprefix(CASCADE)))
+        return MeasureTrack(run.record, of, _root(run, of.removeprefix(CASCADE)))
     known = known_measures(run.config)
     if known is not None and (problem := known.problem(of, (f"{CASCADE}POST",))):
         raise RunDirectoryError(f"{run.path}: {problem}")
-    return Track(run.record, of)
+    return MeasureTrack(run.record, of)
 
 
 def _root(run: OpenRun, post: str) -> Root:

@@ -16,11 +16,12 @@ import anyio
 from anyio import to_thread
 
 from actors.core.errors import ActorError
+from actors.explain.futures import Change, Futures, Outcome, seed_of_draws
 from actors.factory.own_code import known_code
 from actors.logs.output import output
 from actors.logs.setup import logging_to
 from actors.studies.causes.candidates import Candidate, change_of
-from actors.studies.causes.futures import Change, Futures, Outcome, seed_of_draws
+from actors.studies.causes.track import MeasureTrack, futures_of
 from actors.studies.experiments.processes import Pool
 
 
@@ -34,7 +35,7 @@ class Undone(NamedTuple):
 
 
 async def outcomes_of(
-    futures: Futures, wanted: Sequence[Undone], on_outcome: Callable[[Outcome], None] = lambda _: None
+    futures: Futures[MeasureTrack], wanted: Sequence[Undone], on_outcome: Callable[[Outcome], None] = lambda _: None
 ) -> list[Outcome]:
     found: dict[int, Outcome] = {}
     by_tick: defaultdict[int, list[int]] = defaultdict(list)
@@ -50,7 +51,7 @@ async def outcomes_of(
     return [found[place] for place in range(len(wanted))]
 
 
-def _change(futures: Futures, each: Undone) -> Change:
+def _change(futures: Futures[MeasureTrack], each: Undone) -> Change:
     return Change() if each.candidate is None else change_of(futures.run, each.candidate, futures.known)
 
 
@@ -63,7 +64,7 @@ class Processes(AbstractContextManager["Processes"]):
 
     def __init__(self, path: Path, of: str, ticks: int, number: int) -> None:
         self._number = number
-        self._pool = Pool(number, partial(_begin, partial(Futures, path, of, ticks), known_code.trusts))
+        self._pool = Pool(number, partial(_begin, partial(futures_of, path, of, ticks), known_code.trusts))
 
     async def outcomes_of(self, wanted: Sequence[Undone], on_outcome: OnOutcome = lambda _: None) -> list[Outcome]:
         """Return the outcomes of futures. A process gets those of neighbouring ticks, so it does few ticks again."""
@@ -100,10 +101,12 @@ def beside_the_first(*, trusts: bool) -> Iterator[None]:
 
 
 _begun = ExitStack()  # of a process, until it ends
-_opened: list[Callable[[], Futures]] = []  # the futures of a process, opened when they are first asked for
+_opened: list[
+    Callable[[], Futures[MeasureTrack]]
+] = []  # the futures of a process, opened when they are first asked for
 
 
-def _begin(opened: Callable[[], Futures], trusts: bool) -> None:  # a pool passes them by position
+def _begin(opened: Callable[[], Futures[MeasureTrack]], trusts: bool) -> None:  # a pool passes them by position
     _begun.enter_context(beside_the_first(trusts=trusts))
     _opened.append(cache(opened))
 

@@ -12,11 +12,11 @@ from hashlib import sha256
 from importlib.metadata import version
 from ipaddress import ip_address
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from actors.core.files import write_file
+from actors.core.files import drafted_directory, write_file
 from actors.factory.input_files import (
     Kept,
     inputs_shared,
@@ -138,19 +138,14 @@ def _write(files: Mapping[str, bytes], directory: Path) -> None:
 def put(files: Mapping[str, bytes], path: Path) -> None:
     """Write the files of a cell that have come from a node to its directory, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(mkdtemp(prefix=".", suffix=".tmp", dir=path.parent))
-    try:
-        for place in map(PurePosixPath, files):
-            if place.is_absolute() or ".." in place.parts:
-                raise OSError(f"{str(place)!r} is no file of a cell")
+    for place in map(PurePosixPath, files):
+        if place.is_absolute() or ".." in place.parts:
+            raise OSError(f"{str(place)!r} is no file of a cell")
+    with drafted_directory(path) as draft:
         _write(files, draft)
-        draft.chmod(0o755)
         if path.exists():
             with locked(path):
                 shutil.rmtree(path)
-        draft.rename(path)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 REACH_WAIT_S = 15.0  # the longest time in which the gateway is looked for

@@ -15,7 +15,7 @@ from tests.command import Ended
 from tests.durability.test_full_disk import SmallDisk
 
 Prism = Callable[..., Ended]
-FORMATS = ("csv", "sqlite", "parquet")
+FORMATS = ("csv", "parquet")
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_it_writes_the_tables_that_are_asked_for_and_replaces_only_an_export(
     ("arguments", "code", "problem"),
     [
         (["run", "--to", "csv", "--tables", "post"], 2, "post: there is no such table; did you mean posts?"),
-        (["run", "--to", "xlsx"], 2, "'xlsx' is not one of 'parquet', 'csv', 'sqlite'"),
+        (["run", "--to", "xlsx"], 2, "'xlsx' is not one of 'parquet', 'csv'"),
         (["run"], 2, "Missing option '--to'"),
         (["--to", "csv"], 2, "Missing argument 'RUN...'"),
         (

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import sqlite3
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -71,27 +69,6 @@ def _guessed(cell: str) -> Any:
     return {"true": True, "false": False}.get(cell, cell.removeprefix("'"))
 
 
-def read_sqlite(directory: Path) -> Read:
-    """Read the database, with the types that it declares."""
-    with closing(sqlite3.connect(directory / "tables.sqlite")) as database:
-        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        return {name: _table_of(database, name) for name in sorted(names)}
-
-
-def _table_of(database: sqlite3.Connection, name: str) -> list[Row]:
-    types = {row[1]: row[2] for row in database.execute(f'PRAGMA table_info("{name}")')}
-    convert: dict[str, Callable[[Any], Any]] = {"TIMESTAMP": datetime.fromisoformat, "BOOLEAN": bool}
-    rows = database.execute(f'SELECT * FROM "{name}" ORDER BY rowid')  # a name of the schema
-    return [
-        {
-            column: None if value is None else convert.get(kind, lambda same: same)(value)
-            for (column, kind), value in zip(types.items(), row, strict=True)
-        }
-        for row in rows
-    ]
-
-
 def read_parquet(directory: Path) -> Read:
     """Read Parquet files with polars."""
     return {path.stem: polars.read_parquet(path).to_dicts() for path in sorted(directory.glob("*.parquet"))}
@@ -99,7 +76,6 @@ def read_parquet(directory: Path) -> Read:
 
 READERS: Final[Mapping[str, Callable[[Path], Read]]] = {
     "csv": read_csv,
-    "sqlite": read_sqlite,
     "parquet": read_parquet,
 }
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import math
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ import duckdb
 import polars
 
 from actors.tables.files import FORMATS, write_columns
-from prism.tables import RUN, Column, Kind, Table
+from prism.tables import Column, Kind, Table
 from tests.catalogue import catalogue
 from tests.hostile_texts import TEXTS
 
@@ -44,10 +42,6 @@ def texts_of(form: str, directory: Path) -> list[list[str | None]]:
         with (directory / "values.csv").open(encoding="utf-8", newline="") as file:
             lines = list(csv.reader(file, strict=True))[1:]
         return [[text_in_csv(line[place]) for line in lines] for place in (4, 5, 6)]
-    if form == "sqlite":
-        with closing(sqlite3.connect(directory / "tables.sqlite")) as database:
-            rows = database.execute('SELECT name, text, json FROM "values"').fetchall()
-        return [list(column) for column in zip(*rows, strict=True)]
     read = polars.read_parquet(directory / "values.parquet")
     return [read[name].to_list() for name in ("name", "text", "json")]
 
@@ -80,12 +74,6 @@ def test_numbers_times_and_missing_values_come_back(form: str, tmp_path: Path) -
         assert [line[2] for line in lines] == ["true", "false", "", "true", "false"]
         assert lines[2][3] == "2026-01-01 00:00:00.000001+00:00"
         assert lines[1][3] == "1969-12-31 23:59:59.999999+00:00"
-    elif form == "sqlite":
-        with closing(sqlite3.connect(tmp_path / "tables.sqlite")) as database:
-            rows = database.execute('SELECT integer, number, boolean, time, typeof(number) FROM "values"').fetchall()
-        assert [row[:2] for row in rows] == [*zip(integers, numbers, strict=True)]
-        assert [row[2] for row in rows] == [1, 0, None, 1, 0]
-        assert rows[0][3:] == ("1970-01-01 00:00:00.000000+00:00", "real")
     else:
         read = polars.read_parquet(tmp_path / "values.parquet")
         assert read["integer"].to_list() == integers
@@ -120,13 +108,3 @@ def test_parquet_says_types_units_and_meanings(tmp_path: Path) -> None:
     assert (told[b"prism"], told[b"table"], told[b"description"]) == (b"1", b"values", b"some values")
     codecs = duckdb.execute(f"SELECT DISTINCT compression FROM parquet_metadata('{path}')").fetchall()
     assert codecs == [("ZSTD",)]
-
-
-def test_a_database_has_indexes_on_keys_and_takes_a_key_twice(tmp_path: Path) -> None:
-    columns = (RUN, Column(name="agent", kind=Kind.INTEGER, about="who", key="agents.agent"))
-    table = Table(name="seen", about="who was seen", columns=columns, primary=("run",))
-    write_columns("sqlite", tmp_path, table, {"run": ["a", "a"], "agent": [1, 1]}, {})
-    with closing(sqlite3.connect(tmp_path / "tables.sqlite")) as database:
-        found = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'index'")]
-        assert database.execute("SELECT count(*) FROM seen").fetchone() == (2,)
-    assert sorted(found) == ["seen_run", "seen_run_agent"]

@@ -9,12 +9,13 @@ from pathlib import Path
 import anyio
 import pytest
 
+from actors.explain.futures import Change, Outcome
 from actors.explain.what_if import what_if
 from actors.results.measures import numbers_of
 from actors.store.journal import JOURNAL
 from actors.studies.causes.candidates import Candidate, candidates_of, change_of
-from actors.studies.causes.futures import Change, Futures, Outcome
 from actors.studies.causes.search import causes
+from actors.studies.causes.track import futures_of
 from actors.studies.causes.undone import Undone, outcomes_of
 from tests.catalogue import catalogue
 from tests.command import prism_alone
@@ -62,7 +63,7 @@ def economy(place: Path) -> Path:
 
 async def unchanged(run: Path, of: str, every: int) -> tuple[float, list[float]]:
     """Return a measure of a run, and of its futures from some ticks on in which nothing is changed."""
-    futures = Futures(run, of)
+    futures = futures_of(run, of)
     ticks = range(0, futures.run.length, every)
     values = [(await futures.future(at, Change())).value async for at in futures.walk(ticks)]
     return (await futures.recorded()).value, values
@@ -95,7 +96,7 @@ def test_so_it_is_in_every_kind_of_run(tmp_path: Path, make: MakeRun, of: str, e
 
 async def start(run: Path, of: str, tick: int) -> int:
     """Return the tick from which a run is done again for the futures that fork off it at a tick."""
-    futures = Futures(run, of)
+    futures = futures_of(run, of)
     return (await futures.start(tick, futures.track.copy()))[0].tick
 
 
@@ -129,7 +130,7 @@ async def withheld(run: Path, number: int) -> list[list[float]]:
     They are the posts if the future begins where the post was made, the posts if it begins at tick 0, and the posts of
     the cascade of the post.
     """
-    futures = Futures(run, "posts")
+    futures = futures_of(run, "posts")
     (found,) = candidates_of(futures.run, futures.track, 0, ("posts",))
     begin = await anext(futures.walk([0]))
     told = []
@@ -137,7 +138,7 @@ async def withheld(run: Path, number: int) -> list[list[float]]:
         change = change_of(futures.run, each, futures.known)
         async for at in futures.walk([each.tick]):
             values = [(await futures.future(start, change)).value for start in (at, begin)]
-        cascade = Futures(run, f"cascade:{each.post}")
+        cascade = futures_of(run, f"cascade:{each.post}")
         told.append([*values, (await cascade.future(begin._replace(track=cascade.track), change)).value])
     return told
 
@@ -152,7 +153,7 @@ def test_a_post_is_withheld_alike_wherever_its_future_begins_and_nothing_grows_f
 
 async def decided_otherwise(run: Path, of: str, number: int) -> list[tuple[Candidate, Outcome]]:
     """Return some decisions of a run, and the futures in which each is another one."""
-    futures = Futures(run, of)
+    futures = futures_of(run, of)
     (found,) = candidates_of(futures.run, futures.track, 0, ("decisions",))
     some = found.each[:: max(1, len(found.each) // number)][:number]
     outcomes = await outcomes_of(futures, [Undone(each.tick, each) for each in some])
@@ -167,7 +168,7 @@ def would_be(run: Path, each: Candidate, total: str, otherwise: float) -> float:
 
 def test_another_decision_leads_to_the_same_future_as_in_what_if(tmp_path: Path) -> None:
     run = small(tmp_path)
-    value = anyio.run(Futures(run, "likes").recorded).value
+    value = anyio.run(futures_of(run, "likes").recorded).value
     for each, outcome in anyio.run(decided_otherwise, run, "likes", 2):
         assert outcome.value == would_be(run, each, "likes", value), each
 
@@ -175,7 +176,7 @@ def test_another_decision_leads_to_the_same_future_as_in_what_if(tmp_path: Path)
 @pytest.mark.slow
 def test_a_run_with_a_model_keeps_its_answers_and_others_are_computed_and_counted(live: Path) -> None:
     before = content(live)
-    value = anyio.run(Futures(live, "likes").recorded).value
+    value = anyio.run(futures_of(live, "likes").recorded).value
     for each, outcome in anyio.run(decided_otherwise, live, "likes", 3):
         assert outcome.value == would_be(live, each, "likes", value), each
     told = list[tuple[int, int]]()
@@ -205,7 +206,7 @@ def test_two_processes_give_the_same_answer_as_one(embedded: Path) -> None:
 
 
 def test_a_run_that_goes_on_counts_up_to_the_tick_at_which_the_search_began(embedded: Path) -> None:
-    futures = Futures(embedded, "transitions", ticks=30)
+    futures = futures_of(embedded, "transitions", ticks=30)
     assert futures.run.length == 30
-    whole = Futures(embedded, "transitions")
+    whole = futures_of(embedded, "transitions")
     assert anyio.run(futures.recorded).value < anyio.run(whole.recorded).value

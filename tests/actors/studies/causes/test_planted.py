@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from actors.studies.causes.candidates import candidates_of
-from actors.studies.causes.futures import Futures
 from actors.studies.causes.record import Cause, Causes
 from actors.studies.causes.sample import sample, total
 from actors.studies.causes.search import causes
+from actors.studies.causes.track import futures_of
 from actors.studies.causes.undone import Undone, outcomes_of
 from tests.actors.studies.causes.worlds import (
     BRIDGE,
@@ -113,7 +113,7 @@ def test_the_intervals_under_other_draws_hold_the_mean_effect(tmp_path: Path, si
 
 async def effects_of_all(run: Path, kind: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the effect of every candidate of a kind, and its weight."""
-    futures = Futures(run, "reshares")
+    futures = futures_of(run, "reshares")
     (everything,) = candidates_of(futures.run, futures.track, 0, (kind,))
     outcomes = await outcomes_of(futures, [Undone(each.tick, each) for each in everything.each])
     value = (await futures.recorded()).value

@@ -6,11 +6,11 @@ follows from that. Up to a fork each tick is compared with the journal; nothing 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+import math
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from anyio import to_thread
 from msgspec.structs import replace
@@ -19,22 +19,21 @@ from actors.core.messages import Decided, QuestionName, name_of_question
 from actors.core.ports import Record
 from actors.core.state import RunState
 from actors.explain.retrace import OpenRun, recovered_run
-from actors.explain.what_if import Substitute
 from actors.factory.domains import build_domain
 from actors.runs.compatibility import changed_code
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import Part, Replay, naming_changed_code, parts_of, run_parts
 from actors.runtime.simulation import Simulation
 from actors.store.answers import KeptAnswers
-from actors.studies.causes.oracles import Asking, open_asking
-from actors.studies.causes.track import Track, track_of
 from prism.agents import Question
 from prism.bundles import Bundles
 from prism.columns import Columns
 from prism.config import Config, InterventionConfig
 from prism.domain import Domain, HasFutures, HasTurns
+from prism.economy.nation import decided_otherwise
 from prism.rng import WORLD, Draw, integer
-from prism.statechart import Oracle
+from prism.statechart import Answer, Oracle
+from prism.tables import Shape
 
 SEEDS = 1 << 31  # the seeds of other draws are below this
 
@@ -56,6 +55,30 @@ class Change(NamedTuple):
     decided: Decided | None = None  # that answer as a whole; None if the embedded oracle is to work out the rest of it
 
 
+class Track:
+    """What is kept of the ticks of a future; this one keeps nothing."""
+
+    latest_start: float = math.inf
+    """The latest tick from which it can be had without the ticks before it."""
+
+    def copy(self) -> Self:
+        return self
+
+    def begin(self, simulation: Simulation) -> None:
+        """Note the simulation of a part, before it runs."""
+
+    def add_tick(self, tick: int, frame: bytes) -> None: ...
+
+    def add_round(self, simulation: Simulation) -> None: ...
+
+    def value(self, simulation: Simulation) -> float:  # noqa: ARG002  # it measures nothing
+        """Return the measure at the end, from the simulation after the last tick."""
+        return 0.0
+
+
+T = TypeVar("T", bound=Track)
+
+
 class Snapshot(NamedTuple):
     tick: int
     # state, columns: the actors and the world; None before tick 0
@@ -72,32 +95,34 @@ class Outcome(NamedTuple):
     taped: int = 0  # of those answered from their tape
 
 
-class Futures:
-    """A recorded run, and its other futures."""
+CAPS = ("max_calls", "max_tokens", "max_usd", "max_fallback_share")
+LIMITS = (*CAPS, "rate_per_s")
+"""The limits on time and money; futures that ask nobody have none."""
 
-    def __init__(self, path: Path, of: str, ticks: int | None = None) -> None:
+
+class Futures(Generic[T]):
+    """A recorded run, and its other futures.
+
+    Args:
+        track_of: returns the track of the run before its first tick. It may read the whole record, and blocks.
+    """
+
+    def __init__(self, path: Path, track_of: Callable[[OpenRun], T], ticks: int | None = None) -> None:
         self.run = OpenRun(path, until=ticks)
-        self.track = track_of(self.run, of)  # the track of the run before its first tick
+        self.track = track_of(self.run)
         self._parts = parts_of(RunDirectory(path), self.run.config, self.run.domain, self.run.length)
         self._bases = [each.domain for each in self._parts]
         self.known = KeptAnswers(path, self.run.length)
         """The recorded answers; none for a run whose oracle computes its answers."""
-        self._asking: Asking | None = None
+        self.oracle_of: Callable[[Oracle[Any], Mapping[QuestionName, str]], Oracle[Any]] = _embedded
+        """Returns the oracle of a future, given the embedded one and `{question: option}` of fixed answers."""
+        self.lifted: Sequence[str] = LIMITS
+        """The limits that its futures do not have."""
 
     @property
     def may_draw_anew(self) -> bool:
         """True if its futures can be run under other draws, with the same agents and the same past."""
         return isinstance(self.run.domain, HasFutures)
-
-    @asynccontextmanager
-    async def asking(self, most: int, tape: Path) -> AsyncIterator[None]:
-        """Let the run's model answer at most so many new questions within the block: see `open_asking`."""
-        async with open_asking(self.run, most, tape) as asking:
-            self._asking = asking
-            try:
-                yield
-            finally:
-                self._asking = None
 
     def prepare(self, number: int) -> None:
         """Compile or load the kernels if this saves time for so many futures. It blocks."""
@@ -108,7 +133,7 @@ class Futures:
         """Return the outcome of the run itself, and compare each of its ticks with the journal."""
         track = self.track.copy()
         start, record = await self.start(0, track)
-        value = track.value(await self._again(start, self.run.length, record, track))
+        value = track.value(await self.again(start, self.run.length, record, track))
         return Outcome(value, len(self.known))
 
     async def start(self, before: int, track: Track) -> tuple[Snapshot, Replay]:
@@ -133,35 +158,44 @@ class Futures:
         now, record = await self.start(ticks[0] if ticks else 0, track)
         for tick in ticks:
             if tick > now.tick:
-                simulation = await self._again(now, tick, record, track)
+                simulation = await self.again(now, tick, record, track)
                 state, columns = await simulation.checkpoint()
                 now = Snapshot(tick, state, columns, track.copy())
             yield now
 
-    async def future(self, at: Snapshot, change: Change, draws: int | None = None, drawn_at: int = 0) -> Outcome:
-        """Run a future to the last tick of the run.
+    async def future(
+        self,
+        at: Snapshot,
+        change: Change,
+        draws: int | None = None,
+        drawn_at: int = 0,
+        until: int | None = None,
+        since: int = 0,
+    ) -> Outcome:
+        """Run a future.
 
         Args:
             draws: the seed of all draws from tick `drawn_at` on; None for the run's own draws.
+            until: the number of ticks at its end; by default those of the run.
+            since: the tick from which questions are counted.
         """
-        track = at.track.copy()
-        record = Departed(self.run.length, self.known, change, track)
-        parts = self._parts_between(at.tick, self.run.length, change, draws, drawn_at)
+        until, track = until or self.run.length, at.track.copy()
+        record = Departed(until, self.known, change, track, self.run.record.shapes, since)
+        parts = self._parts_between(at.tick, until, change, draws, drawn_at)
         oracles: list[Substitute] = []
         # Another option for a question without a recorded answer is taken by the oracle itself.
         replaces = {} if change.asked is None or change.decided is not None else {change.asked: change.option}
 
         def oracle_of(_: Part, domain: Domain) -> Oracle[Any]:
-            """Return the oracle of questions without a recorded answer: the model, if it may be asked, or embedded."""
-            if self._asking is not None:
-                oracles.append(self._asking.oracle(domain.oracle(), replaces))
-            elif replaces:
-                oracles.append(Substitute(0, domain.oracle(), None, None, replaces))
-            else:
-                return domain.oracle()
-            return oracles[-1]
+            """Return the oracle of questions without a recorded answer."""
+            found = self.oracle_of(domain.oracle(), replaces)
+            if isinstance(found, Substitute):
+                found.since = since
+                oracles.append(found)
+            return found
 
         def on_begin(simulation: Simulation) -> None:
+            track.begin(simulation)
             if change.withheld is not None and isinstance(simulation.domain, HasFutures):
                 simulation.domain.withhold(change.withheld)
 
@@ -170,13 +204,14 @@ class Futures:
         if simulation is None:
             raise ValueError(f"tick {at.tick} is not before the end of the run")
         asked, taped = sum(each.asked_now for each in oracles), sum(each.taped for each in oracles)
-        computed = record.computed - asked - taped
+        computed = sum(each.computed for each in oracles) if oracles else record.computed
         return Outcome(track.value(simulation), record.kept, computed, asked, taped)
 
-    async def _again(self, now: Snapshot, until: int, record: Replay, track: Track) -> Simulation:
+    async def again(self, now: Snapshot, until: int, record: Replay, track: Track) -> Simulation:
+        """Do the run again up to a tick, and return the simulation."""
         parts = self._parts_between(now.tick, until)
         with naming_changed_code(self.run.manifest, self.run.now):
-            simulation = await run_parts(parts, record, partial(_restore, at=now), lambda _: None, track.add_round)
+            simulation = await run_parts(parts, record, partial(_restore, at=now), track.begin, track.add_round)
         if simulation is None:
             raise ValueError(f"tick {until} is not after tick {now.tick}")
         return simulation
@@ -188,7 +223,7 @@ class Futures:
         found: list[Part] = []
         for place, part in enumerate(self._parts):
             last = min(part.until, end)
-            config = part.config if change is None else changed(part.config, change, asks=self._asking is not None)
+            config = part.config if change is None else changed(part.config, change, self.lifted)
             for until in [*(each for each in (drawn_at,) if draws is not None and start < each < last), last]:
                 if until > start:
                     seed = self.run.config.simulation.seed if draws is None or start < drawn_at else draws
@@ -204,10 +239,18 @@ class Futures:
 class Departed(Record):
     """The record of a future: nothing is kept, and questions that are the same as in the run keep their answers."""
 
-    def __init__(self, ticks: int, known: KeptAnswers | None, change: Change, track: Track | Any) -> None:
-        self.track, self.shapes = track, track.record.shapes
+    def __init__(
+        self,
+        ticks: int,
+        known: KeptAnswers | None,
+        change: Change,
+        track: Track,
+        shapes: Sequence[Shape],
+        since: int = 0,
+    ) -> None:
+        self.track, self.shapes = track, shapes
         self.kept = self.computed = 0
-        self._ticks, self._known = ticks, known
+        self._ticks, self._known, self._since = ticks, known, since
         self._asked, self._decided = change.asked, change.decided
 
     def is_recorded(self, tick: int) -> bool:
@@ -226,8 +269,8 @@ class Departed(Record):
             self._asked = None
             return self._decided
         found = None if self._known is None else self._known.of(question)
-        self.kept += found is not None
-        self.computed += found is None
+        self.kept += found is not None and question.tick >= self._since
+        self.computed += found is None and question.tick >= self._since
         return found
 
     def has_answers(self) -> bool:
@@ -240,22 +283,89 @@ class Departed(Record):
         self.track.add_tick(tick, frame)
 
 
-def changed(config: Config, change: Change, *, asks: bool) -> Config:
-    """Return the configuration of a future with its change: without limits on time and money."""
+def changed(config: Config, change: Change, lifted: Sequence[str] = LIMITS) -> Config:
+    """Return the configuration of a future with its change, without some limits."""
     interventions = [*config.interventions]
     if change.undone in interventions:
         interventions.remove(change.undone)
     if change.added is not None:
         interventions.insert(0, change.added)
-    limits = ("max_calls", "max_tokens", "max_usd", "max_fallback_share", *(() if asks else ("rate_per_s",)))
-    return replace(
-        config,
-        interventions=tuple(interventions),
-        oracle=replace(config.oracle.unshared, mode="pace", **dict.fromkeys(limits)),
-        run=replace(config.run, record_feeds=False),
-    )
+    limits = dict.fromkeys(lifted)
+    oracle = replace(config.oracle.unshared, mode="pace", **limits)
+    return replace(config, interventions=tuple(interventions), oracle=oracle)
 
 
 def _restore(simulation: Simulation, at: Snapshot) -> None:
     if at.state is not None:
         simulation.restore(at.state, Columns(at.columns))
+
+
+def _embedded(computed: Oracle[Any], replaces: Mapping[QuestionName, str]) -> Oracle[Any]:
+    return Substitute(computed, None, None, replaces) if replaces else computed
+
+
+class Substitute(Oracle[Any]):
+    """An oracle for questions that were never asked: the tape, then the model if it may be asked, or a computed one.
+
+    Args:
+        taped: an oracle that answers from the tape alone; None without a tape.
+        asked: the oracle that asks the model; None if it is not to be asked.
+        replaces: `{question: option}` of answers that are fixed, whatever the computed answer is.
+        may_ask: a predicate: whether tape and model may answer a question.
+    """
+
+    def __init__(
+        self,
+        computed: Oracle[Any],
+        taped: Oracle[Any] | None,
+        asked: Oracle[Any] | None,
+        replaces: Mapping[QuestionName, str],
+        may_ask: Callable[[QuestionName], bool] = lambda _: True,
+    ) -> None:
+        self.source = computed.source if asked is None else asked.source
+        self.waits = asked is not None
+        self.since = 0
+        """The tick from which answers are counted."""
+        self.falls_back = computed.falls_back
+        self._computed = computed
+        self._taped = taped
+        self._asked = asked
+        self._replaces, self._may_ask = replaces, may_ask
+        self.taped = self.computed = 0
+        self._asked_now: set[QuestionName] = set()
+
+    @property
+    def asked_now(self) -> int:
+        """The number of questions that the model was asked; a retry does not count."""
+        return len(self._asked_now)
+
+    async def before_retry(self, agent: Any, trigger: str, context: Any, reason: str) -> None:
+        """Let the model forget the outcome of a question that is asked again."""
+        if self._asked is not None:
+            await self._asked.before_retry(agent, trigger, context, reason)
+
+    async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
+        return type(options[0])((await self.answer(agent, current_state, trigger, options, context)).state)
+
+    async def answer(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Answer:
+        """Return the chosen option with its content. It raises as the oracle that is asked."""
+        name: QuestionName = agent.agent_id, agent.tick, trigger
+        other = self._replaces.get(name)
+        if other is not None:
+            usual = await self._computed.checked_answer(agent, current_state, trigger, options, context)
+            content = usual.content if usual.state == other else decided_otherwise(usual.content, other)
+            return Answer(type(options[0])(other), content)
+        may_ask = self._may_ask(name)
+        if self._taped is not None and may_ask:
+            try:
+                found = await self._taped.checked_answer(agent, current_state, trigger, options, context)
+            except Exception:  # noqa: BLE001  # the tape has no usable answer to this prompt
+                found = None
+            if found is not None:
+                self.taped += agent.tick >= self.since and name not in self._asked_now
+                return found
+        if self._asked is not None and may_ask:
+            self._asked_now |= {name} if agent.tick >= self.since else set()
+            return await self._asked.checked_answer(agent, current_state, trigger, options, context)
+        self.computed += agent.tick >= self.since
+        return await self._computed.checked_answer(agent, current_state, trigger, options, context)
