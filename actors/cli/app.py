@@ -36,7 +36,7 @@ SECTIONS = {
         "view": "Serve a local web page that shows runs and experiments.",
         "report": "Write one HTML file about runs: pictures and tables.",
         "explain": "Explain a decision of a run, and what led to it.",
-        "export": "Write what happened in runs as CSV, Parquet or SQLite tables.",
+        "export": "Write what happened in runs as CSV or Parquet tables.",
     },
     "Study": {
         "experiment": "Run several conditions under the same seeds, and compare them.",

@@ -312,7 +312,7 @@ def _extracted(archive: tarfile.TarFile, out: Path | None) -> tuple[Path, int]:
             place.parent.mkdir(parents=True, exist_ok=True)
             if member.islnk() and member.linkname in names:
                 link_or_copy(draft / member.linkname.removeprefix(f"{name}/"), place)
-            elif inner == member.name or (content := archive.extractfile(member)) is None:
+            elif inner == member.name or not member.isfile() or (content := archive.extractfile(member)) is None:
                 raise ValueError(f"{member.name} is no plain file in {name}")
             else:
                 with content, place.open("xb") as copy:
