@@ -8,25 +8,33 @@ A time is on the clock: the machine should be quiet. The memory is that of the p
 
 from __future__ import annotations
 
+import asyncio
 import random
 import resource
 import sys
 from contextlib import closing
 from multiprocessing import active_children
 from time import perf_counter, sleep
+from typing import Any
 
-from actors.playground.app import PlaySite
+from starlette.responses import StreamingResponse
+
+from actors.playground.app import Move, PlaySite
 from actors.playground.place import begun
-from actors.playground.session import Session
 from prism.config import load_config
 
 CHANGED = ("population.ambiguity", "feed.out_of_network", "feed.size", "population.activity.mean", "simulation.seed")
 
 
-def answered(session: Session) -> None:
-    """Wait for the answer of the last move."""
-    while not any(event.kind in {"answer", "failed"} for event in session.events(0)):
-        sleep(0.001)
+async def answer_s(site: PlaySite, changes: dict[str, Any]) -> float:
+    """Return the time from a move to its answer; what comes then is left, as the next move does."""
+    began = perf_counter()
+    answer = site.move(Move(changes=changes, shows=True))
+    assert isinstance(answer, StreamingResponse)
+    async for line in answer.body_iterator:
+        if '"kind":"step"' not in str(line):
+            break
+    return perf_counter() - began
 
 
 def main() -> None:
@@ -35,18 +43,16 @@ def main() -> None:
     called = perf_counter()
     config = load_config(overrides={"population.size": people, "simulation.rounds": rounds})
     with begun() as place, closing(PlaySite(config, "benchmark", place)) as site:
-        session = site._sessions[site.open({})["page"]]  # noqa: SLF001  # as a page opens
-        answered(session)
+        asyncio.run(answer_s(site, {}))
         print(f"first answer {perf_counter() - called:.2f} s after the call")
-        for move in range(1, moves + 1):
-            path = draw.choice(CHANGED)
-            control = site.controls.all[path]
+        for _ in range(moves):
+            control = site.controls.all[draw.choice(CHANGED)]
             steps = draw.randint(1, int((control.high - control.low) / control.step))
             value = control.low + control.step * steps
-            began = perf_counter()
-            session.move({path: int(value) if control.kind == "whole" else min(value, control.high)}, move, 1)
-            answered(session)
-            times.append(perf_counter() - began)
+            value = int(value) if control.kind == "whole" else min(value, control.high)
+            times.append(asyncio.run(answer_s(site, {control.path: value})))
+            while len(site._pools) > 0:  # noqa: SLF001  # the move before has ended, as it has once somebody has looked
+                sleep(0.001)
     times.sort()
     print(f"{moves} moves of {people:,} people and {rounds} rounds:")
     print(

@@ -46,17 +46,17 @@ def with_address(port: int) -> Callable[[F], F]:
     return decorated
 
 
-def serve_page(site: Site, name: str, host: str, port: int, *, opens: bool) -> None:
+def serve_page(site: Site, host: str, port: int, *, opens: bool, then: Callable[[], object] = lambda: None) -> None:
     """Serve a page until a signal ends it, and tell its address once it is there.
 
-    Args:
-        name: the command's, such as `prism view`.
+    `then`: called after that.
     """
     from actors.view.server import serve  # noqa: PLC0415  # it takes long to import, and no other command needs it
 
     def ready(address: str) -> None:
-        show({"address": address}, lambda: [f"{name}: {address}  (Ctrl-C ends it)"], brief=address)
+        show({"address": address}, lambda: [f"prism {site.name}: {address}  (Ctrl-C ends it)"], brief=address)
         if opens:
             webbrowser.open(address)
+        then()
 
     serve(site, host, port, os.environ.get(TOKEN, ""), ready)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import click
@@ -39,7 +39,12 @@ def play(
     from actors.playground.place import begun  # noqa: PLC0415
     from actors.runs.signals import ended_by_signals  # noqa: PLC0415
 
-    with ended_by_signals(), begun() as place:  # first: its processes make themselves ready while the rest is imported
+    with (
+        ended_by_signals(),
+        begun() as place,
+        ExitStack() as steps,
+    ):  # first: its processes make themselves ready while the rest is imported
+        from actors.display.work import PREPARING, step_shown  # noqa: PLC0415
         from actors.factory.config_file import read_config  # noqa: PLC0415
         from actors.playground.app import PlaySite  # noqa: PLC0415
         from actors.runs.directory import TAPE  # noqa: PLC0415
@@ -50,5 +55,11 @@ def play(
             config = tape / CONFIG if config is None else config
         path = choose_config(config, "playing with")
         site = PlaySite(read_config(path, overrides), run_name(path), place)
+
+        def tell_step() -> None:
+            if site.compiles:
+                steps.enter_context(step_shown(PREPARING))
+                site.opening.add_done_callback(lambda _: steps.close())
+
         with suppress(KeyboardInterrupt):
-            serve_page(site, "prism play", host, port, opens=opens)
+            serve_page(site, host, port, opens=opens, then=tell_step)

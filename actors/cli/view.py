@@ -42,4 +42,4 @@ def view(root: Path, host: str, port: int, *, opens: bool) -> None:
         raise RunDirectoryError(f"{root}: cannot be listed: {error.strerror}") from None
 
     with suppress(KeyboardInterrupt):
-        serve_page(Site(root, EXPLAIN, shown), "prism view", host, port, opens=opens)
+        serve_page(Site(root, EXPLAIN, shown), host, port, opens=opens)

@@ -1,37 +1,48 @@
-"""The page of `prism play` at its addresses. The panels of a run are those of the view."""
+"""The page of `prism play` at its addresses. The panels of a run are those of the view.
+
+A move is one request, and its answer a stream: the run of the seed, then the fan, a line of JSON each. The page ends
+the request when the next move comes, and so does a browser that closes the page; with the request end its processes.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import shutil
-from collections.abc import Callable
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Container, Iterator, Sequence
+from concurrent.futures import CancelledError, Future
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from functools import partial
 from importlib.resources import files
+from itertools import count
 from pathlib import Path
-from secrets import token_hex
-from threading import Event, Lock, Thread
+from threading import Thread
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeVar
 
-import anyio
 import msgspec
 import yaml
-from anyio import to_thread
+from anyio import CancelScope, to_thread
 from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from actors.core.errors import ActorError, RunDirectoryError
 from actors.core.files import write_file
+from actors.core.machine import processors
+from actors.display.words import duration
+from actors.display.work import PREPARING
 from actors.factory.domains import own_code, show_of
 from actors.factory.input_files import kept_inputs, place_of
 from actors.factory.own_code import refuse_unknown
 from actors.playground.controls import Controls, differences
-from actors.playground.session import FANS, KILLED, SEEDS, Session
-from actors.playground.world import SIZES, begin, play, states_of
+from actors.playground.words import changed_in_words, fan_in_words
+from actors.playground.world import SIZES, Measures, Played, begin_process, play, problem_of, states_of
 from actors.runs.directory import RunDirectory, make_numbered
+from actors.runs.inputs import keep_files
 from actors.studies.experiments.processes import Pool
 from actors.view.app import STATIC, ProblemError, Site
 from actors.view.explainer import EXPLAIN
@@ -39,15 +50,56 @@ from actors.view.run_list import shown
 from prism.config import Config, OracleConfig
 from prism.errors import PrismError
 from prism.experiment import read_experiment
+from prism.kernels import WORTH_COMPILING, are_wanted, is_kept
 from prism.palette import state_styles
 
-BODY_MAX: Final = 100_000
-WAIT_S, LOOK_S = 20.0, 0.01
-"""The longest time that a request for events waits, and the time between two looks."""
-LEASE_S: Final = 90.0
-"""The time after which a page that has not asked counts as closed: browsers let a hidden page ask once a minute."""
-SESSIONS_MAX, PINS_MAX = 8, 4
-TOLD: Final = (PrismError, ActorError, ValueError, LookupError, OSError)
+FANS: Final = (1, 5, 20, 100)
+"""The numbers of seeds that a page can ask for; at each of them the interval is told."""
+SEEDS: Final = 20
+BODY_MAX: Final = 1_000_000
+LOOK_S: Final = 1.0
+"""The time after which it is told again that kernels are compiled."""
+PINS_MAX, AT_ONCE_MAX = 4, 8
+"""The most pins of a page, and the most moves of all pages that are under way."""
+SHOWN_MAX = 16
+"""The latest moves of all pages whose files are kept for panels."""
+KILLED: Final = "its process was ended from outside, perhaps for lack of memory"
+OPENING: Final = "opening"
+"""The run with which pages open."""
+
+A = TypeVar("A", bound=msgspec.Struct)
+
+
+class Before(msgspec.Struct, frozen=True, kw_only=True):
+    """The run that a move is compared with: its settings, its digest, and what is known of each seed."""
+
+    changes: dict[str, Any]
+    digest: str
+    seeds: dict[str, Measures]
+
+
+class Move(msgspec.Struct, frozen=True, kw_only=True):
+    """A request for the run with some settings changed, and for a fan of further seeds.
+
+    `shows`: whether its panels may be asked for.
+    """
+
+    changes: dict[str, Any]
+    seeds: Literal[1, 5, 20, 100] = 1
+    shows: bool = False
+    before: Before | None = None
+
+
+class Keep(msgspec.Struct, frozen=True, kw_only=True):
+    """A request to keep a run."""
+
+    changes: dict[str, Any]
+
+
+class Pins(msgspec.Struct, frozen=True, kw_only=True):
+    """A request for an experiment. `pins`: `{name of a condition: what it changes}`."""
+
+    pins: dict[str, dict[str, Any]]
 
 
 def playable(config: Config) -> tuple[Config, str]:
@@ -71,68 +123,57 @@ class PlaySite(Site):
         frame: the pages that may show it inside of them.
     """
 
+    name = "play"
     methods = ("GET", "HEAD", "POST")
     static = (STATIC, files("actors.playground") / "static")
     first = "play.html"
 
-    def __init__(self, config: Config, name: str, place: Path, frame: str = "'none'") -> None:
+    def __init__(self, config: Config, title: str, place: Path, frame: str = "'none'") -> None:
         refuse_unknown(own_code(config))  # before a process finds the configuration, and runs it
         self.frame = frame
         config, self._note = playable(config)
-        self._place, self._runs = place, place / "runs"
+        self._title, self._place, self._runs = title, place, place / "runs"
         RunDirectory(place).write_config(config)
         self._runs.mkdir()
         super().__init__(self._runs, EXPLAIN)
-        self.controls = Controls(config)
+        self.controls = Controls(config, place)
         self.controls.configured({})  # refuses at the start what no page could run
         self.kept: Path | None = None
         """The run that was kept last."""
-        self._name = name
-        self._begin = partial(begin, {each: place_of(each).absolute() for each in kept_inputs(config)})
-        self._beside = Pool(2, self._begin)
-        self._sessions: dict[str, Session] = {}
-        self._guard, self._closed = Lock(), Event()
-        self._ready: Session | None = self._new_session()
-        # The first picture is there when the page asks; the server of processes may still be making itself ready.
-        Thread(target=self._ready.move, args=({}, 0, SEEDS), name="first move", daemon=True).start()
-        Thread(target=self._end_unseen, name="pages", daemon=True).start()
+        self._numbers, self._pools = count(1), set[Pool]()
+        self._shown = deque[Path]()
+        self.compiles, self._since = are_wanted(WORTH_COMPILING) and not is_kept(), monotonic()
+        """Whether the kernels have to be compiled before the first run."""
+        self.opening: Future[Played | str] = Future()
+        """The run before any change: it is there when the first page asks."""
+        # The server of processes is still making itself ready, and accepts no process before it is.
+        Thread(target=lambda: self.opening.set_result(self._play(config, self._runs / OPENING)), daemon=True).start()
 
     def app(self) -> Starlette:
         """Return the application, without its guard."""
         app = super().app()
-        posts = (self.open, self.move, self.pin, self.keep, self.experiment, self.leave)
         app.router.routes[:0] = [
-            Route("/api/play/events", self.events),
-            *(Route(f"/api/play/{each.__name__}", partial(_posted, each), methods=["POST"]) for each in posts),
+            Route("/api/play/settings", lambda _: _json(self.settings())),
+            Route("/api/play/move", partial(_posted, Move, self.move), methods=["POST"]),
+            Route("/api/play/keep", partial(_posted, Keep, self.keep), methods=["POST"]),
+            Route("/api/play/experiment", partial(_posted, Pins, self.experiment), methods=["POST"]),
         ]
         return app
 
     def close(self) -> None:
         """End all processes, and remove all files that were not kept."""
-        self._closed.set()
-        for session in [*self._sessions.values(), *filter(None, [self._ready])]:
-            session.close()
-        self._beside.stop(at_once=True)
+        for pool in [*self._pools]:
+            self._end(pool)
         super().close()
         shutil.rmtree(self._place, ignore_errors=True)
 
-    def open(self, _: Any) -> Any:
-        """Begin a page, and return all that it is told once."""
+    def settings(self) -> Any:
+        """Return all that a page is told once."""
         config = self.controls.base
         show = show_of(config)
-        with self._guard:
-            ready, self._ready = self._ready, None
-            session = ready or self._new_session()
-            session.seen = monotonic()  # the first one was made long before
-            self._sessions[session.name] = session
-            while len(self._sessions) > SESSIONS_MAX:
-                self._sessions.pop(next(iter(self._sessions))).close()
-        if ready is None:
-            session.move({}, 0, SEEDS)
         named = [show.named(each.column) for each in show.numbers]
         return {
-            "page": session.name,
-            "name": self._name,
+            "name": self._title,
             "controls": list(self.controls.all.values()),
             "charts": [{"column": each.column, "name": each.name, "unit": each.unit} for each in named],
             "colors": {name: style.color for name, style in state_styles(sorted(states_of(config))).items()},
@@ -148,85 +189,166 @@ class PlaySite(Site):
             "note": self._note,
         }
 
-    def move(self, asked: Any) -> Any:
-        return {"move": self._session(asked).move(asked["changes"], asked["gesture"], asked["seeds"])}
+    def move(self, asked: Move) -> Response:
+        """Return the answer to a move, which begins when it is sent."""
+        config = self.controls.configured(asked.changes)
+        before = None if asked.before is None else self.controls.configured(asked.before.changes)
+        if len(self._pools) >= AT_ONCE_MAX:
+            raise ProblemError(429, f"{AT_ONCE_MAX} pages are at work already: close one of them")
+        return StreamingResponse(self._answer(asked, config, before), media_type="application/x-ndjson")
 
-    def pin(self, asked: Any) -> Any:
-        self._session(asked).pin(str(asked["key"]), asked["changes"])
-        return {}
+    async def _answer(self, asked: Move, config: Config, before: Config | None) -> AsyncIterator[bytes]:
+        """Yield the lines of the answer to a move. Where it is left, its processes end."""
+        loop, results = asyncio.get_running_loop(), asyncio.Queue[tuple[str, Played | str]]()
+        with CancelScope(shield=True):
+            pool = await to_thread.run_sync(self._pool, processors())
+        number = next(self._numbers)
+        run, others = self._runs / f"run-{number}", self._place / f"fan-{number}"
 
-    def keep(self, asked: Any) -> Any:
-        """Make the run again as `prism run` would, in a directory that stays, and return where and its digest."""
-        config = self.controls.configured(asked["changes"])
-        directory = RunDirectory.create(None, self._name)
+        def tell(kind: str, future: Future[Played | str]) -> None:
+            with suppress(RuntimeError):  # the server has ended
+                loop.call_soon_threadsafe(results.put_nowait, (kind, _result(future)))
+
+        def begin(wanted: Sequence[tuple[str, Config, Path]]) -> None:
+            for kind, one, path in wanted:
+                is_shown = kind == "answer" and asked.shows
+                _submit(pool, one, path, is_shown=is_shown).add_done_callback(partial(tell, kind))
+
+        answered = config == self.controls.base
+        if answered:
+            run = self._runs / OPENING
+            self.opening.add_done_callback(partial(tell, "answer"))
+        else:
+            Thread(target=begin, args=([("answer", config, run)],)).start()
+        now, then, left = dict[str, Measures](), {} if asked.before is None else asked.before.seeds, 1
         try:
-            found = self._beside.submit(play, config, directory.path, is_kept=True).result()
-        except BrokenProcessPool:
-            found = f"{KILLED}; start `prism play` again"
+            while left:
+                try:
+                    kind, found = await asyncio.wait_for(results.get(), LOOK_S)
+                except TimeoutError:
+                    if self.compiles and not self.opening.done():
+                        yield _line("step", words=[f"{PREPARING}, {duration(monotonic() - self._since)}"])
+                    continue
+                left -= 1
+                if isinstance(found, str):
+                    yield _line("failed", problem=found)
+                    if kind == "answer" or found == KILLED:
+                        return
+                elif kind == "answer":
+                    answered = True
+                    if run.name != OPENING:
+                        self._shown.append(run)
+                    digest, first = "" if asked.before is None else asked.before.digest, found
+                    words = changed_in_words(then.get(found.seed), found, is_same=found.digest == digest)
+                    yield _line("answer", played=found, run=run.name, words=words)
+                    wanted = [
+                        (name, one, others / f"{name}-{one.simulation.seed}")
+                        for name, one in _fan(config, asked.seeds, before, then)
+                    ]
+                    left = len(wanted)
+                    Thread(target=begin, args=(wanted,)).start()
+                else:
+                    yield _line(kind, played=replace(found, words=(), remarks=()))
+                if isinstance(found, Played):
+                    (then if kind == "before" else now)[found.seed] = found.values
+                    if len(now) > 1 and (not left or (kind == "seed" and len(now) in FANS)):
+                        yield _line("fan", words=fan_in_words(now, then, first))
+        finally:
+            gone = [others] if answered else [others, run]
+            while len(self._shown) > SHOWN_MAX:
+                gone.append(self._shown.popleft())
+            Thread(target=self._end, args=(pool, *gone)).start()
+
+    def keep(self, asked: Keep) -> Any:
+        """Make the run again as `prism run` would, in a directory that stays, and return where and its digest."""
+        config, directory = self.controls.configured(asked.changes), RunDirectory.create(None, self._title)
+        found = self._play(config, directory.path, is_kept=True)
         if isinstance(found, str):
             directory.discard()
             raise RunDirectoryError(found)
         self.kept = directory.path
         return {"path": str(directory.path), "digest": found.digest}
 
-    def experiment(self, asked: Any) -> Any:
+    def experiment(self, asked: Pins) -> Any:
         """Write an experiment that compares pinned settings over seeds, and return its file."""
-        base, places = self.controls.base, self._session(asked).measured()
-        conditions = {
-            name: differences(base, self.controls.configured(changes))
-            for name, changes in msgspec.convert(asked["pins"], dict[str, Any]).items()
-        }
-        seed = base.simulation.seed
+        base, opening = self.controls.base, self.opening.result()
+        configs = {name: self.controls.configured(changes) for name, changes in asked.pins.items()}
+        seed, names = base.simulation.seed, [f"“{name}”" for name in configs]
         experiment = {
-            "question": f"How do {', '.join(conditions)} differ?",
+            "question": f"How do {', '.join(names[:-1])} and {names[-1]} differ?",
             "base": "config.yaml",
-            "design": {"kind": "list", "conditions": conditions},
+            "design": {
+                "kind": "list",
+                "conditions": {name: differences(base, config) for name, config in configs.items()},
+            },
             "seeds": list(range(seed, seed + SEEDS)),
-            "measures": {place.replace(".", "_"): place for place in places},
+            "measures": {} if isinstance(opening, str) else {each.replace(".", "_"): each for each in opening.values},
         }
         text = yaml.safe_dump(experiment, sort_keys=False, allow_unicode=True)
         read_experiment(text, "experiment.yaml")
-        directory = make_numbered(Path("experiments"), self._name, "a directory")
-        RunDirectory(directory).write_config(base)
-        write_file(directory / "experiment.yaml", text.encode())
-        return {"path": str(directory / "experiment.yaml")}
+        directory = RunDirectory(make_numbered(Path("experiments"), self._title, "a directory"))
+        directory.write_config(base)
+        keep_files(directory, {path for each in [base, *configs.values()] for path in _inputs(each).values()})
+        write_file(directory.path / "experiment.yaml", text.encode())
+        return {"path": str(directory.path / "experiment.yaml")}
 
-    def leave(self, asked: Any) -> Any:
-        """End what a page has begun: it is closed."""
-        with self._guard:
-            session = self._sessions.pop(str(asked["page"]), None)
-        if session is not None:
-            session.close()
-        return {}
+    def _play(self, config: Config, directory: Path, *, is_kept: bool = False) -> Played | str:
+        """Run a configuration in a process of its own, and wait for it."""
+        pool = self._pool(1)
+        try:
+            return _result(_submit(pool, config, directory, is_kept=is_kept))
+        finally:
+            self._end(pool)
 
-    async def events(self, request: Request) -> Response:
-        """Return the events after a number, and wait for the next one if there are none."""
-        session = self._sessions.get(request.query_params.get("page", ""))
-        after, until = request.query_params.get("after", "0"), monotonic() + WAIT_S
-        if session is None or not after.isdecimal():
-            return _json({"problem": "this page was closed here: load it again"}, 404)
-        while not (found := session.events(int(after))) and monotonic() < until and not self._closed.is_set():  # noqa: ASYNC110
-            await anyio.sleep(LOOK_S)
-        return _json(found)
+    def _pool(self, number: int) -> Pool:
+        pool = Pool(number, begin_process)
+        self._pools.add(pool)
+        return pool
 
-    def _new_session(self) -> Session:
-        return Session(self.controls, self._runs, token_hex(8), self._beside, self._begin)
-
-    def _session(self, asked: Any) -> Session:
-        session = self._sessions.get(str(asked["page"]))
-        if session is None:
-            raise ProblemError(404, "this page was closed here: load it again")
-        return session
-
-    def _end_unseen(self) -> None:
-        """End what pages have begun that were closed without a word."""
-        while not self._closed.wait(LEASE_S / 6):
-            for name, session in [*self._sessions.items()]:
-                if monotonic() - session.seen > LEASE_S:
-                    self.leave({"page": name})
+    def _end(self, pool: Pool, *paths: Path) -> None:
+        """End processes, and then remove what they have written."""
+        pool.stop(at_once=True)
+        self._pools.discard(pool)
+        for path in paths:
+            shutil.rmtree(path, ignore_errors=True)
 
 
-async def _posted(work: Callable[[Any], Any], request: Request) -> Response:
+def _fan(config: Config, seeds: int, before: Config | None, known: Container[str]) -> Iterator[tuple[str, Config]]:
+    """Yield the runs of other seeds, and those that the run before lacks, because a move has ended its fan."""
+    for place in range(1, seeds):
+        seed = (config.simulation.seed + place) % 2**63
+        yield "seed", replace(config, simulation=replace(config.simulation, seed=seed))
+        if before is not None and str(seed) not in known:
+            yield "before", replace(before, simulation=replace(before.simulation, seed=seed))
+
+
+def _inputs(config: Config) -> dict[str, Path]:
+    """Return `{input that is kept, as the configuration names it: its place}`."""
+    return {each: place_of(each).absolute() for each in kept_inputs(config)}
+
+
+def _submit(pool: Pool, config: Config, directory: Path, **more: bool) -> Future[Played | str]:
+    try:
+        return pool.submit(play, config, _inputs(config), directory, **more)
+    except RuntimeError:  # its processes were ended, by the next move or from outside
+        ended: Future[Played | str] = Future()
+        ended.set_result(KILLED)
+        return ended
+
+
+def _result(future: Future[Played | str]) -> Played | str:
+    """Return what came of a run: its numbers, or why it could not be made."""
+    try:
+        return future.result()
+    except (BrokenProcessPool, CancelledError):
+        return KILLED
+
+
+def _line(kind: str, **more: Any) -> bytes:
+    return msgspec.json.encode({"kind": kind, **more}) + b"\n"
+
+
+async def _posted(kind: type[A], work: Callable[[A], Any], request: Request) -> Response:
     """Answer a request whose body is JSON: a page of another site cannot send that without asking first."""
     if request.headers.get("content-type") != "application/json":
         return _json({"problem": "expected a body of application/json"}, 415)
@@ -236,14 +358,12 @@ async def _posted(work: Callable[[Any], Any], request: Request) -> Response:
         if len(body) > BODY_MAX:
             return _json({"problem": f"expected at most {BODY_MAX:,} bytes"}, 413)
     try:
-        asked = msgspec.json.decode(body, type=dict[str, Any])
-        return _json(await to_thread.run_sync(work, asked))
+        found = await to_thread.run_sync(lambda: work(msgspec.json.decode(body, type=kind)))
+        return found if isinstance(found, Response) else _json(found)
     except ProblemError as error:
         return _json({"problem": str(error)}, error.status)
-    except KeyError as error:
-        return _json({"problem": f"expected {error} in the request"}, 422)
-    except TOLD as error:
-        return _json({"problem": shown(str(error))}, 422)
+    except (PrismError, ActorError, ValueError, LookupError, OSError) as error:
+        return _json({"problem": shown(problem_of(error))}, 422)
 
 
 def _json(value: Any, status: int = 200) -> Response:

@@ -8,25 +8,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Literal
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import inspect
 from msgspec.structs import FieldInfo, fields, replace
 
+from actors.core.files import write_file
+from actors.factory.charts import chart_text, look_at_chart
 from actors.factory.domains import is_own
+from actors.factory.input_files import kept_name, note_places
 from actors.factory.own_domain import find_own_domain
 from actors.factory.shipped import examples
+from actors.playground.chart_numbers import numbers_in, with_numbers
 from prism.answers import setting_in_words
+from prism.checked import converted
 from prism.config import AttributeConfig, Config, Section
 from prism.config.attributes import PLACE as ATTRIBUTES
-from prism.config.domain_settings import plain_settings, settings_from
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.load import load_placed_config
 from prism.config.model import ALGORITHMS
 from prism.config.section import is_section, sections_of
-from prism.errors import ConfigError
+from prism.errors import ConfigError, SettingError, together
 from prism.expectations import join
+from prism.statechart import read_chart
 
 PEOPLES: Final = ("simulation", "population", "feed", "statechart", "oracle.choice")
 CHANGED_BY: Final[Mapping[str, Sequence[str]]] = {"social": PEOPLES, "economy": ("simulation", "economy")}
@@ -34,6 +41,8 @@ CHANGED_BY: Final[Mapping[str, Sequence[str]]] = {"social": PEOPLES, "economy": 
 its own settings."""
 CLOCK: Final = frozenset({"simulation.ticks_per_round", "simulation.tick_seconds"})
 """Settings that a first study leaves alone, though an example has them."""
+CHART, CHART_NAME, CHART_MOST = "chart.", "chart.yaml", 10_000
+"""The beginning of the paths of a chart's numbers, the name of a copy of the default chart, and their upper bound."""
 AGENT_TICKS_MAX: Final = 50_000_000
 """The most agents times ticks of a run from the page: about ten seconds, and some hundred MB of temporary files."""
 AGENTS_MAX: Final = 200_000
@@ -76,42 +85,58 @@ class Controls:
 
     Args:
         base: the configuration before any change.
+        place: the directory of charts with other numbers, as a run keeps its inputs.
 
     Raises:
         ConfigError: a domain of its own cannot be found.
     """
 
-    def __init__(self, base: Config) -> None:
-        self.base = base
+    def __init__(self, base: Config, place: Path) -> None:
+        self.base, self._place = base, place
         self._own: type[Section] | None = find_own_domain(base.simulation).settings if is_own(base) else None
-        first = _first_paths(base)
-        found = sorted(self._controls(), key=lambda each: first.get(each.path, len(first)))
-        self.all: Mapping[str, Control] = {each.path: replace(each, is_first=each.path in first) for each in found}
+        # A chart's functions are found beside its file, so a chart that names some stays where it is.
+        has_text = base.simulation.domain == "social" and not look_at_chart(base).functions
+        self._chart = chart_text(base) if has_text else ""
+        found = {each.path: each for each in [*self._controls(), *self._of_chart()]}
+        first = _first_paths(base, [each for each in found if each.startswith(CHART) and base.statechart.file])
+        self.all: Mapping[str, Control] = {
+            path: replace(found[path], is_first=path in first)
+            for path in dict.fromkeys([*first, *found])
+            if path in found
+        }
 
     def configured(self, changes: Changes) -> Config:
         """Return the configuration with what a page has changed; its interventions come after those of the file.
 
         Raises:
-            ConfigError: a setting is not one that a page may change, or its value cannot be held.
-            ValueError: they are no changes.
+            ConfigError: settings are not those that a page may change, or cannot be held. It tells of all of them.
         """
-        tree: dict[str, Any] = _tree(self.base)
-        for path, value in msgspec.convert(changes, dict[str, Any]).items():
+        tree, numbers, wrong = msgspec.to_builtins(self.base), dict[int, float](), list[ConfigError]()
+        for path, value in changes.items():
+            control, (*outer, last) = self.all.get(path), path.split(".")
             if path == INTERVENTIONS:
-                tree[path] = [*msgspec.to_builtins(self.base.interventions), *msgspec.convert(value, list[Any])]
-                continue
-            control = self.all.get(path)
-            if control is None:
-                raise ConfigError(SOURCE, "is no setting that the page may change", key=path[:80])
-            if control.kind == "choice" and value not in control.options:
-                raise ConfigError(SOURCE, f"expected one of: {', '.join(control.options)}, got {value!r:.80}", key=path)
-            at, (*outer, last) = tree, path.split(".")
-            for key in outer:
-                at = at[key]
-            at[last] = value
-        config = Config(**tree)
-        if self._own is not None:
-            config = replace(config, domain=plain_settings(settings_from(self._own, config.domain)))
+                tree[path] = [*tree[path], *value] if isinstance(value, list) else value
+            elif control is None:
+                wrong.append(ConfigError(SOURCE, "is no setting that the page may change", key=path[:80]))
+            elif control.kind == "choice" and value not in control.options:
+                problem = f"expected one of: {', '.join(control.options)}, got {value!r:.80}"
+                wrong.append(ConfigError(SOURCE, problem, key=path))
+            elif path.startswith(CHART):
+                try:
+                    numbers[int(last)] = converted(_Whole if control.kind == "whole" else _Number, value, path)
+                except SettingError as error:
+                    wrong.append(ConfigError(SOURCE, error.problem, key=control.label))
+            else:
+                _at(tree, ".".join(outer))[last] = value
+        if numbers and not wrong:
+            tree["statechart"]["file"] = self._kept_chart(with_numbers(self._chart, numbers))
+        try:
+            given = _different(msgspec.to_builtins(Config()), tree)
+            config = load_placed_config(None, SOURCE, environment={}, overrides=given, own=self._own).config
+        except ConfigError as error:
+            wrong += [error, *error.others]
+        if wrong:
+            raise together(wrong)
         people, length = config.population.size if config.deliberates else 1, config.simulation.length
         for key, what, size, most in (
             ("population.size", "people", people, AGENTS_MAX),
@@ -121,6 +146,21 @@ class Controls:
                 problem = f"expected at most {most:,} {what} on this page, got {size:,}; `prism run` takes more"
                 raise ConfigError(SOURCE, problem, key=key)
         return config
+
+    def _kept_chart(self, text: str) -> str:
+        """Write a chart where a run would keep it, and return its name."""
+        data, file = text.encode(), self.base.statechart.file
+        read_chart(text, "the chart")
+        name = kept_name(sha256(data).hexdigest(), CHART_NAME if file is None else file)
+        (self._place / name).parent.mkdir(parents=True, exist_ok=True)
+        write_file(self._place / name, data)
+        note_places([name], self._place)
+        return name
+
+    def _of_chart(self) -> Iterator[Control]:
+        for place, each in enumerate(numbers_in(self._chart) if self._chart else ()):
+            value, kind = each.value(self._chart), inspect.type_info(_Whole if each.is_whole else _Number)
+            yield from _control(f"{CHART}{place}", kind, value, each.about, each.label)
 
     def _controls(self) -> Iterator[Control]:
         changed = CHANGED_BY.get(self.base.simulation.domain, ("simulation",))
@@ -148,6 +188,7 @@ class Controls:
 
 
 _ATTRIBUTE: Final = {field.name: field for field in fields(AttributeConfig)}
+_Whole, _Number = (Annotated[kind, msgspec.Meta(ge=0, le=CHART_MOST)] for kind in (int, float))
 
 
 def _meaning(field: FieldInfo) -> str:
@@ -155,7 +196,7 @@ def _meaning(field: FieldInfo) -> str:
     return str((kind.extra_json_schema or {}).get("description", "")) if isinstance(kind, inspect.Metadata) else ""
 
 
-def _control(path: str, kind: inspect.Type, value: Any, meaning: str) -> Iterator[Control]:
+def _control(path: str, kind: inspect.Type, value: Any, meaning: str, label: str = "") -> Iterator[Control]:
     """Yield the control of a setting, if it is a number, a choice or a yes or no; the value may be none instead."""
     while isinstance(kind, inspect.Metadata | inspect.UnionType):
         if isinstance(kind, inspect.Metadata):
@@ -164,7 +205,12 @@ def _control(path: str, kind: inspect.Type, value: Any, meaning: str) -> Iterato
             kind, *others = (each for each in kind.types if not isinstance(each, inspect.NoneType))
             if others:
                 return
-    common: dict[str, Any] = {"path": path, "label": setting_in_words(path), "value": value, "meaning": meaning}
+    common: dict[str, Any] = {
+        "path": path,
+        "label": label or setting_in_words(path),
+        "value": value,
+        "meaning": meaning,
+    }
     if isinstance(kind, inspect.BoolType):
         yield Control(kind="yes", **common)
     elif isinstance(kind, inspect.LiteralType):
@@ -199,14 +245,19 @@ _UNITS: Final = {"_s": "s", "_seconds": "s", "_minutes": "min", "_ticks": "ticks
 
 def differences(base: Config, config: Config) -> dict[str, Any]:
     """Return `{dotted path: value}` of the settings in which a configuration differs, as a file would give them."""
-    one, other = msgspec.to_builtins(base), msgspec.to_builtins(config)
-    paths = [
-        join(path, each.name)
-        for path, section in sections_of(Config).items()
-        for each in fields(section)
-        if not is_section(each.type)
-    ]
-    return {path: _at(other, path) for path in paths if _at(one, path) != _at(other, path)}
+    return _different(msgspec.to_builtins(base), msgspec.to_builtins(config))
+
+
+def _different(base: Any, tree: Any) -> dict[str, Any]:
+    return {path: _at(tree, path) for path in _SETTINGS if _at(base, path) != _at(tree, path)}
+
+
+_SETTINGS: Final = [
+    join(path, each.name)
+    for path, section in sections_of(Config).items()
+    for each in fields(section)
+    if not is_section(each.type)
+]
 
 
 def _numbers(value: Mapping[str, Any], path: str) -> Iterator[tuple[str, float | bool]]:
@@ -226,34 +277,19 @@ def _round_up(value: float) -> float:
 
 def _at(values: Any, path: str) -> Any:
     """Return the value at a dotted path of nested mappings; None if there is none."""
-    for key in path.split("."):
+    for key in filter(None, path.split(".")):
         values = values.get(key) if isinstance(values, Mapping) else None
     return values
 
 
-def _first_paths(base: Config) -> dict[str, int]:
+def _first_paths(base: Config, of_chart: Sequence[str]) -> dict[str, None]:
     """Return the settings that are shown first, in their order: those that `prism init` writes, then the user's own."""
     example = examples()["economy" if base.simulation.domain == "economy" else "default"]
     written: Mapping[str, Any] = {}
     if not is_own(base):
         written = load_placed_config(example.text(), example.name, environment={}, overrides=()).leaves
-    values, places = (
-        msgspec.to_builtins(base),
-        ("domain", ATTRIBUTES, "oracle.choice.states", "oracle.choice.attributes"),
-    )
+    values = msgspec.to_builtins(base)
+    places = ("domain", ATTRIBUTES, "oracle.choice.states", "oracle.choice.attributes")
     own = [path for place in places for path, _ in _numbers(_at(values, place), place)]
-    paths = [*(path for path in written if path not in CLOCK), *own, "simulation.rounds", "simulation.seed"]
-    return {path: place for place, path in enumerate(dict.fromkeys(paths[:FIRST_MAX]))}
-
-
-def _tree(section: Section) -> dict[str, Any]:
-    """Return a section as mappings that can be changed, its values as it holds them."""
-    values = {name: getattr(section, name) for name in section.__struct_fields__}
-    return {
-        name: _tree(value)
-        if isinstance(value, Section)
-        else msgspec.to_builtins(value)
-        if isinstance(value, dict)
-        else value
-        for name, value in values.items()
-    }
+    paths = [*(path for path in written if path not in CLOCK), *own, *of_chart, "simulation.rounds", "simulation.seed"]
+    return dict.fromkeys(paths[:FIRST_MAX])

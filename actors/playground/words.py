@@ -2,85 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
+from collections.abc import Mapping, Sequence
 
-from actors.playground.world import Measured, Played
+from actors.playground.world import Measures, Played
 from prism.answers import words_of
 from prism.wording import counted
 
+SEEDS_LEAST = 5
+"""The fewest seeds from which a change is said to be beyond chance, or within it."""
 
-def changed_in_words(before: Played | None, now: Played) -> list[str]:
+
+def changed_in_words(before: Measures | None, now: Played, *, is_same: bool) -> list[str]:
     """Return the difference of a run from the one before, as sentences; none for the first run."""
     if before is None:
         return []
-    if before.digest == now.digest:
+    if is_same:
         return ["This run is the run before, to the byte."]
     changed, same = list[str](), list[str]()
-    others = {each.place: each for each in before.measures}
     for each in now.measures:
-        if (other := others.get(each.place)) is not None:
-            said = words_of(each.place, each.place).change(each.value, other.value)
-            is_same = said == "the same"
-            (same if is_same else changed).append(
-                f"{each.label}{'' if is_same else f' {said} ({other.said} → {each.said})'}"
-            )
+        if (value := before.get(each.place)) is not None:
+            words = words_of(each.place, each.place)
+            said = words.change(each.value, value)
+            if said == "the same":
+                same.append(each.label)
+            else:
+                changed.append(f"{each.label} {said} ({words.amount(value, bare=True)} → {each.said})")
     return [*_listed("Beside the run before: ", changed), *_listed("The same: ", same)]
 
 
-def fan_in_words(now: Mapping[int, Played], before: Mapping[int, Played]) -> list[str]:
+def fan_in_words(now: Mapping[str, Measures], before: Mapping[str, Measures], shown: Played) -> list[str]:
     """Return the mean of each measure over seeds with its interval, and the changes that seeds do not explain.
 
     Args:
-        now, before: `{seed: run}`; the same seed has the same draws in both.
+        now, before: `{seed: measures}`; the same seed has the same draws in both.
+        shown: one of the runs, whose measures are told.
     """
-    columns = [*_columns(now.values())]
-    told = [f"{each.label} {_interval(each, values)}" for each, values in columns]
-    sentences = _listed(f"Mean over {counted(len(now), 'seed')}, with its 95% interval: ", told)
-    if not now.keys() <= before.keys():
-        return sentences
-    clear, unclear = list[str](), list[str]()
-    columns_before = {each.place: others for each, others in _columns([before[seed] for seed in now])}
-    for each, values in columns:
-        if (others := columns_before.get(each.place)) is None:
+    told, clear, unclear, same = (list[str]() for _ in range(4))
+    both = [seed for seed in now if seed in before]
+    for each in shown.measures:
+        words, place = words_of(each.place, each.place), each.place
+        if not all(place in run for run in now.values()):
             continue
-        differences = [one - other for one, other in zip(values, others, strict=True)]
+        values = [run[place] for run in now.values()]
+        ends = (value for value in (sum(values) / len(values), *_ends(values)) if value is not None)
+        mean, *rest = (words.amount(value, bare=True) for value in ends)
+        told.append(f"{each.label} {mean}" + (f" ({' to '.join(rest)})" if rest else ""))
+        if len(both) < SEEDS_LEAST or not all(place in before[seed] for seed in both):
+            continue
+        one, other = ([runs[seed][place] for seed in both] for runs in (now, before))
+        differences = [after - then for after, then in zip(one, other, strict=True)]
         low, high = _ends(differences)
         if not any(differences):
-            continue
-        if len(set(differences)) > 1 and (low is None or high is None):
-            continue  # without scipy nothing tells a change from chance
-        if low is not None and high is not None and low <= 0 <= high:
+            same.append(each.label)
+        elif low is not None and high is not None and low <= 0 <= high:
             unclear.append(each.label)
         else:
-            change = words_of(each.place, each.place).change(sum(values) / len(values), sum(others) / len(others))
-            clear.append(f"{each.label} {change}")
-    beyond = f"Changed beyond chance, over the same {len(now)} seeds: "
-    return [*sentences, *_listed(beyond, clear), *_listed("Within chance: ", unclear)]
+            clear.append(f"{each.label} {words.change(sum(one) / len(one), sum(other) / len(other))}")
+    return [
+        *_listed(f"Mean over {counted(len(now), 'seed')}, with its 95% interval: ", told),
+        *_listed(f"Changed beyond chance, over the same {len(both)} seeds: ", clear),
+        *_listed("Within chance: ", unclear),
+        *_listed("The same under each of these seeds: ", same),
+    ]
 
 
 def _listed(about: str, told: Sequence[str]) -> list[str]:
     return [f"{about}{', '.join(told)}."] if told else []
 
 
-def _columns(runs: Iterable[Played]) -> Iterator[tuple[Measured, list[float]]]:
-    """Yield each measure that all runs have, with its value in each."""
-    first, *others = ({each.place: each for each in run.measures} for run in runs)
-    for place, each in first.items():
-        if all(place in other for other in others):
-            yield each, [each.value, *(other[place].value for other in others)]
-
-
-def _interval(each: Measured, values: Sequence[float]) -> str:
-    ends, words = _ends(values), words_of(each.place, each.place)
-    mean, *rest = (words.amount(value, bare=True) for value in (sum(values) / len(values), *ends) if value is not None)
-    return f"{mean} ({' to '.join(rest)})" if rest else mean
-
-
 def _ends(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """Return the ends of the 95% interval of a mean; none for few or equal values, or without scipy."""
-    if find_spec("scipy") is None:
-        return None, None
+    """Return the ends of the 95% interval of a mean; none for few or equal values."""
     from prism.experiment import described  # noqa: PLC0415  # scipy takes half a second to import
 
     found = described(values)

@@ -31,9 +31,9 @@ from actors.store.followed import Followed
 from actors.store.manifest import CONFIG
 from actors.store.rounds import growth_in_rounds, numbers_of
 from actors.store.run import read_resolved
-from prism.answers import words_of
+from prism.answers import setting_in_words, words_of
 from prism.config import Config, MetricsConfig, OracleConfig
-from prism.errors import PrismError
+from prism.errors import ConfigError, PrismError
 from prism.llm import Tape, TapedModel
 from prism.social.ready import make_ready
 from prism.statechart import outline
@@ -56,6 +56,10 @@ class Measured(msgspec.Struct, frozen=True, array_like=True):
     value: float
 
 
+Measures = dict[str, float]
+"""`{place of a measure: its value}`."""
+
+
 class Played(msgspec.Struct, frozen=True, kw_only=True):
     """The numbers of one run that the page draws, straight from its columns.
 
@@ -68,7 +72,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
         states: `{state: mean number of agents in each round}`, but for the initial state, which they leave.
     """
 
-    seed: int
+    seed: str  # a number too large for JavaScript, perhaps
     digest: str
     seconds: float
     agents: int
@@ -78,6 +82,10 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
     rounds: dict[str, list[float]]
     cascades: list[float]
     states: dict[str, list[float]]
+
+    @property
+    def values(self) -> Measures:
+        return {each.place: each.value for each in self.measures}
 
 
 def quick(config: Config, *, is_kept: bool = False) -> Config:
@@ -91,11 +99,16 @@ def quick(config: Config, *, is_kept: bool = False) -> Config:
     return replace(config, run=run, metrics=MetricsConfig())
 
 
-def play(config: Config, directory: Path, *, is_shown: bool = True, is_kept: bool = False) -> Played | str:
+def play(
+    config: Config, inputs: Mapping[str, Path], directory: Path, *, is_shown: bool = True, is_kept: bool = False
+) -> Played | str:
     """Run a configuration in a directory, and return what the page draws of it, or why it cannot be run.
 
-    `is_shown`: whether its files stay, and its states over time are drawn.
+    Args:
+        inputs: `{input file that is kept, as the configuration names it: its place}`.
+        is_shown: whether its files stay, and its states over time are drawn.
     """
+    note_files(inputs)
     try:
         oracle = None if is_kept or config.oracle.tape != "replay" else _taped(config)
         plain = config if oracle is None else replace(config, oracle=OracleConfig(choice=config.oracle.choice))
@@ -116,7 +129,7 @@ def play(config: Config, directory: Path, *, is_shown: bool = True, is_kept: boo
             pass
         sizes = np.unique(followed.posts.roots, return_counts=True)[1]
         return Played(
-            seed=config.simulation.seed,
+            seed=str(config.simulation.seed),
             digest=summary.digest,
             seconds=summary.wall_s,
             agents=summary.agents,
@@ -128,12 +141,20 @@ def play(config: Config, directory: Path, *, is_shown: bool = True, is_kept: boo
             states=_by_round(followed, config) if is_shown and "states" in show.pictures else {},
         )
     except (PrismError, ActorError, ValueError, OSError) as error:
-        return " ".join(str(error).split())
+        return problem_of(error)
     except MemoryError:
         return "this run needs more memory than one of this page may use: fewer people, ties or rounds"
     finally:
         if not is_shown:
             shutil.rmtree(directory, ignore_errors=True)
+
+
+def problem_of(error: Exception) -> str:
+    """Return an error as a page shows it: a line for each setting that is wrong, by the name that it has there."""
+    if not isinstance(error, ConfigError):
+        return " ".join(str(error).split())
+    wrong = (error, *error.others)
+    return "\n".join(f"{setting_in_words(each.key)}: {each.problem}" if each.key else each.problem for each in wrong)
 
 
 def _taped(config: Config) -> Substitute:
@@ -175,12 +196,8 @@ def _by_round(followed: Followed, config: Config) -> dict[str, list[float]]:
     return {name: means[:, place].round(2).tolist() for place, name in names.items() if place and means[:, place].any()}
 
 
-def begin(kept: Mapping[str, Path]) -> None:
-    """Limit the memory of this process: a page may ask for more ties than any machine holds.
-
-    `kept`: `{input file that a run has kept, as its configuration names it: its place}`.
-    """
-    note_files(kept)
+def begin_process() -> None:
+    """Limit the memory of this process: a page may ask for more ties than any machine holds."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX_BYTES, MEMORY_MAX_BYTES))
 
 
@@ -195,7 +212,9 @@ def make_ready_in(place: Path) -> None:
         ticks = min(config.simulation.ticks_per_round, config.simulation.length)
         people = replace(config.population, size=min(config.population.size, READY_PEOPLE))
         first = replace(config.simulation, ticks=ticks)
-        play(replace(config, simulation=first, population=people, interventions=()), place / "first", is_shown=False)
+        play(
+            replace(config, simulation=first, population=people, interventions=()), {}, place / "ready", is_shown=False
+        )
     if not (place / CONFIG).exists():  # the command has ended meanwhile
         shutil.rmtree(place, ignore_errors=True)
     gc.collect()

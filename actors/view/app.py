@@ -83,6 +83,8 @@ class Site:
         self._open: dict[str, ViewedRun] = {}
         self._drawn = Redrawn()
 
+    name = "view"
+    """The command that serves it."""
     methods: tuple[str, ...] = ("GET", "HEAD")
     """The methods of HTTP that its pages use."""
     frame: str = "'none'"

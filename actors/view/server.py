@@ -60,6 +60,7 @@ class Guard:
         token: the token that every client must show; empty if no other machine can reach the address.
         methods: those that are passed on.
         frame: the pages that may show this one inside of them, as `frame-ancestors` has it.
+        name: of the command whose page it is.
     """
 
     def __init__(
@@ -71,8 +72,9 @@ class Guard:
         token: str = "",
         methods: tuple[str, ...] = READING,
         frame: str = "'none'",
+        name: str = "view",
     ) -> None:
-        self._app = app
+        self._app, self._name = app, f"prism {name}"
         self._methods = methods
         self._headers = {**HEADERS, "Content-Security-Policy": f"{POLICY}; frame-ancestors {frame}"}
         self._names = LOOPBACK | {host.lower()} | (set() if is_loopback(host) else {socket.gethostname().lower()})
@@ -102,13 +104,13 @@ class Guard:
         """Return the answer to a request that is not passed on; None for one that is."""
         headers = Headers(scope=scope)
         if not self._is_own(headers.get("host", "")):
-            return PlainTextResponse("prism view: this name is not that of this machine\n", 421)
+            return PlainTextResponse(f"{self._name}: this name is not that of this machine\n", 421)
         if scope["method"] not in self._methods:
             return PlainTextResponse(
-                "prism view: nothing can be changed here\n", 405, {"Allow": ", ".join(self._methods)}
+                f"{self._name}: nothing can be changed here\n", 405, {"Allow": ", ".join(self._methods)}
             )
         if headers.get("sec-fetch-site") in FOREIGN and scope["path"] != "/":
-            return PlainTextResponse("prism view: another site may not ask\n", 403)
+            return PlainTextResponse(f"{self._name}: another site may not ask\n", 403)
         return self._unknown(scope, headers) if self._token else None
 
     def _is_own(self, given: str) -> bool:
@@ -134,7 +136,7 @@ class Guard:
             return answer
         if hmac.compare_digest(_bytes(_cookies(headers).get(self._cookie, "")), _bytes(self._proof)):
             return None
-        return PlainTextResponse("prism view: open the address that was printed, with its token\n", 401)
+        return PlainTextResponse(f"{self._name}: open the address that was printed, with its token\n", 401)
 
 
 def _bytes(text: str) -> bytes:
@@ -162,10 +164,12 @@ def served(site: Site, host: str, port: int, token: str) -> Iterator[str]:
         token: the token for an address that others can reach; empty for a random token.
     """
     with closing(site):
-        listener = listen(host, port, "view", ("--host", "--port"))
+        listener = listen(host, port, site.name, ("--host", "--port"))
         taken = listener.getsockname()[1]
         secret = "" if is_loopback(host) else token or secrets.token_urlsafe(TOKEN_BYTES)
-        guard = Guard(site.app(), host=host, port=taken, token=secret, methods=site.methods, frame=site.frame)
+        guard = Guard(
+            site.app(), host=host, port=taken, token=secret, methods=site.methods, frame=site.frame, name=site.name
+        )
         query = f"?{TOKEN}={quote(secret, safe='', errors='surrogateescape')}" if secret else ""
         with closing(Server(guard, listener, OPTIONS)):
             yield f"{address_of(host, taken, socket.gethostname())}/{query}"

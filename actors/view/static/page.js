@@ -9,11 +9,11 @@ async function ask(path, query) {
   try {
     answer = await fetch(`/${path}${parameters && `?${parameters}`}`);
   } catch {
-    throw new Problem("prism view does not answer: it has been stopped, or this computer has slept");
+    throw new Problem("PRISM does not answer: it has been stopped, or this computer has slept");
   }
   if (answer.ok) return answer;
-  if (answer.status === 401) throw new Problem("open the address that prism view has printed, with its token");
-  let problem = `prism view answered ${answer.status}`;
+  if (answer.status === 401) throw new Problem("open the address that was printed, with its token");
+  let problem = `PRISM answered ${answer.status}`;
   try {
     problem = (await answer.json()).problem ?? problem;
   } catch {

@@ -199,6 +199,7 @@ function clock(session, ends) {
   const speed = el("select", { "aria-label": "Speed of play" }, SPEEDS.map((each) => el("option", { value: each }, `${each} a second`)));
   speed.value = "10";
   const said = el("output", {}), why = el("p", { class: "quiet opened" });
+  const move = (sign, name, key) => el("button", { type: "button", "aria-label": name, title: name, onclick: () => session.show(to(key)) }, sign);
   let timer = 0, isPlaying = false;
 
   function toggle(is = !isPlaying) {
@@ -219,16 +220,21 @@ function clock(session, ends) {
     timer = setTimeout(step, 1000 / Number(speed.value));
   }
 
+  /** Return the tick to which a key leads; undefined for other keys. */
+  function to(key, far = 1) {
+    const { tick, last, page } = session;
+    return { ArrowLeft: tick - far, ArrowRight: tick + far, PageUp: tick - page.round, PageDown: tick + page.round, Home: 0, End: last }[key];
+  }
+
   function key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const inField = event.target.closest?.("select, input:not([type=range]), textarea");
     if (inField || (event.key === " " && event.target.closest?.("button, summary, a"))) return;
-    const { round } = session.page, far = event.shiftKey ? 10 : 1;
-    const to = { ArrowLeft: session.tick - far, ArrowRight: session.tick + far, PageUp: session.tick - round, PageDown: session.tick + round, Home: 0, End: session.last }[event.key];
+    const wanted = to(event.key, event.shiftKey ? 10 : 1);
     if (event.key === " ") toggle();
-    else if (to === undefined) return;
+    else if (wanted === undefined) return;
     else if (event.target.closest?.(".scroller, .scroll, pre") && event.key.startsWith("Page")) return;
-    else session.show(to);
+    else session.show(wanted);
     event.preventDefault();
   }
 
@@ -250,7 +256,7 @@ function clock(session, ends) {
     isPlaying = false;
     removeEventListener("keydown", key);
   });
-  return el("div", { class: "clock", role: "group", "aria-label": "Time" }, el("div", { class: "tools" }, play, speed), slider, said, why);
+  return el("div", { class: "clock", role: "group", "aria-label": "Time" }, el("div", { class: "tools" }, move("«", "One round back", "PageUp"), move("‹", "One tick back", "ArrowLeft"), play, move("›", "One tick on", "ArrowRight"), move("»", "One round on", "PageDown"), speed), slider, said, why);
 }
 
 /** Return the panel of what a tick changes; the network's states come with it. */

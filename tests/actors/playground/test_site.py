@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
 from multiprocessing import active_children
 from pathlib import Path
+from threading import Thread
 from time import monotonic
 from typing import Any
 
 import anyio
 import httpx
 import pytest
+from starlette.responses import StreamingResponse
 
 import actors
-from actors.playground.app import PlaySite
+from actors.playground.app import SHOWN_MAX, Move, PlaySite
 from actors.playground.place import begun
+from actors.studies.experiments.plan import make_plan
 from actors.view.server import Guard
 from prism.config import load_config
 from prism.errors import ConfigError
-from prism.experiment import read_experiment
 from tests.actors.view.asking import HOST, get
 from tests.catalogue import catalogue
 from tests.patience import HANG_S
@@ -30,38 +33,30 @@ CHANGES = {"feed.algorithm": "hot", "interventions": [{"tick": 30, "silence": [3
 
 
 class Page:
-    """One page of a site: it asks, and waits for events."""
+    """One page of a site: it asks, and reads what it is told."""
 
     def __init__(self, site: PlaySite) -> None:
         self.site = site
-        self.guard = Guard(site.app(), host="127.0.0.1", port=8481, methods=site.methods)
-        self.opening = self.post("open").json()
-        self.after = 0
+        self.guard = Guard(site.app(), host="127.0.0.1", port=8481, methods=site.methods, name=site.name)
 
     def post(self, path: str, body: Any = None, **headers: str) -> httpx.Response:
-        page = {"page": self.opening["page"]} if hasattr(self, "opening") else {}
-        sent = json.dumps({**page, **(body or {})}) if not isinstance(body, str) else body
+        sent = json.dumps(body or {}) if not isinstance(body, str) else body
 
         async def ask() -> httpx.Response:
             async with httpx.AsyncClient(transport=httpx.ASGITransport(self.guard), base_url=HOST) as client:
                 given = {"content-type": "application/json", **headers}
-                return await client.post(f"/api/play/{path}", content=sent, headers=given)
+                return await client.post(f"/api/play/{path}", content=sent, headers=given, timeout=HANG_S)
 
         return anyio.run(ask)
 
-    def wait(self, kind: str) -> dict[str, Any]:
-        """Return the next event of a kind."""
-        until = monotonic() + HANG_S
-        while monotonic() < until:
-            for event in get(self.guard, f"/api/play/events?page={self.opening['page']}&after={self.after}").json():
-                self.after = event["number"]
-                if event["kind"] == kind:
-                    found: dict[str, Any] = event
-                    return found
-        raise AssertionError(f"no event {kind}")
-
-    def move(self, changes: dict[str, Any], seeds: int = 1, gesture: object = 1) -> httpx.Response:
-        return self.post("move", {"changes": changes, "gesture": gesture, "seeds": seeds})
+    def move(self, changes: dict[str, Any], **more: Any) -> dict[str, list[Any]]:
+        """Return the lines of the answer to a move, by their kinds."""
+        answer = self.post("move", {"changes": changes, "shows": True, **more})
+        assert answer.status_code == 200, answer.text
+        told: dict[str, list[Any]] = defaultdict(list)
+        for line in answer.text.splitlines():
+            told[json.loads(line)["kind"]].append(json.loads(line))
+        return told
 
 
 @pytest.fixture(scope="module")
@@ -75,66 +70,94 @@ def page(site: PlaySite) -> Page:
     return Page(site)
 
 
+def values(played: dict[str, Any]) -> dict[str, float]:
+    return {place: value for place, _, _, value in played["measures"]}
+
+
 def test_a_move_answers_with_the_run_that_prism_run_makes_and_then_with_a_fan(page: Page) -> None:
-    assert page.move(CHANGES, seeds=5).status_code == 200
-    answer = page.wait("answer")
+    told = page.move(CHANGES, seeds=5)
+    (answer,) = told["answer"]
     expected = actors.run(load_config(overrides={**SMALL, **CHANGES})).summary
     assert (answer["played"]["digest"], answer["played"]["words"]) == (expected.digest, expected.in_words)
     assert sum(answer["played"]["rounds"]["likes"]) == expected.world["likes"]
-    assert {page.wait("seed")["played"]["seed"] for _ in range(4)} == {43, 44, 45, 46}
-    assert page.wait("fan")["words"][0].startswith("Mean over 5 seeds")
+    assert {each["played"]["seed"] for each in told["seed"]} == {"43", "44", "45", "46"}
+    assert told["fan"][-1]["words"][0].startswith("Mean over 5 seeds")
     # The panels are those of the view.
     run = answer["run"]
     while get(page.guard, f"/api/runs/{run}").json()["is_reading"]:
         pass
     assert get(page.guard, f"/api/runs/{run}").json()["read_ticks"] == 72
     assert "person 3" in get(page.guard, f"/part/runs/{run}/agent?agent=3&tick=40").text
-    # The next gesture is compared with it.
-    page.move({}, gesture=2)
-    assert "largest cascade" in " ".join(page.wait("answer")["words"])
 
 
-def test_the_next_move_ends_the_one_before(page: Page) -> None:
-    for rounds in (2000, 1900, 2):
-        assert page.move({"simulation.rounds": rounds}, seeds=100).status_code == 200
-    assert len(page.wait("answer")["played"]["rounds"]["posts"]) == 2
-    page.post("leave")
-    assert not [*page.site._runs.glob(f"{page.opening['page']}-*")]
+def test_a_move_is_compared_with_the_run_before_over_all_seeds_though_its_fan_was_cut_short(page: Page) -> None:
+    (first,) = page.move({})["answer"]
+    before = {"changes": {}, "digest": first["played"]["digest"], "seeds": {"42": values(first["played"])}}
+    told = page.move(CHANGES, seeds=5, before=before)
+    assert "largest cascade" in " ".join(told["answer"][0]["words"])
+    assert {each["played"]["seed"] for each in told["before"]} == {"43", "44", "45", "46"}
+    assert "The same under each of these seeds: " in " ".join(told["fan"][-1]["words"])
+    assert page.move({}, before=before)["answer"][0]["words"] == ["This run is the run before, to the byte."]
+
+
+def test_a_move_that_is_left_ends_its_processes_and_its_files(page: Page) -> None:
+    before = {*active_children()}
+
+    async def leave() -> None:
+        with anyio.move_on_after(1.0):
+            asked = Move(changes={"simulation.rounds": 5000}, seeds=100)
+            answer = page.site.move(asked)
+            assert isinstance(answer, StreamingResponse)
+            async for _ in answer.body_iterator:
+                pass
+
+    anyio.run(leave)
+    until = monotonic() + HANG_S
+    while {*active_children()} - before or [*page.site._place.glob("fan-*")]:
+        assert monotonic() < until
+    assert page.move({"simulation.rounds": 2})["answer"][0]["played"]["agents"] == 60
+
+
+def test_files_are_kept_of_the_latest_moves(page: Page) -> None:
+    first, *_, last = [page.move({"feed.size": 11 + size})["answer"][0]["run"] for size in range(SHOWN_MAX + 1)]
+    assert get(page.guard, f"/api/runs/{last}").status_code == 200
+    until = monotonic() + HANG_S
+    while (page.site._runs / first).exists():
+        assert monotonic() < until
 
 
 def test_a_kept_run_has_the_digest_and_a_kept_experiment_can_be_read(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    page.move({})
-    page.wait("answer")
-    kept = page.post("keep", {"changes": CHANGES}).json()
+    changes = {**CHANGES, "population.ambiguity": 0.9, **{f"chart.{place}": 5 for place in range(3)}}  # ticks of acts
+    kept = page.post("keep", {"changes": changes}).json()
     assert kept["path"] == "runs/mine-001"
+    assert kept["digest"] == page.move(changes)["answer"][0]["played"]["digest"]
     assert kept["digest"] == actors.run(Path(kept["path"]) / "config.yaml").summary.digest
+    assert kept["digest"] != page.move({**CHANGES, "population.ambiguity": 0.9})["answer"][0]["played"]["digest"]
     assert page.site.kept == Path(kept["path"])
-    written = page.post("experiment", {"pins": {"as configured": {}, "hot, one silent": CHANGES}}).json()["path"]
-    text = Path(written).read_text()
-    assert [*read_experiment(text, written).design.conditions] == ["as configured", "hot, one silent"]
+    pins = {"as configured": {}, "hot, one silent": changes}
+    written = Path(page.post("experiment", {"pins": pins}).json()["path"])
+    plan = make_plan(written)
+    assert plan.experiment.question == "How do “as configured” and “hot, one silent” differ?"
+    assert [each.config.statechart.file is None for each in plan.cells[::20]] == [True, False]
     assert page.post("experiment", {"pins": [1]}).status_code == 422
 
 
-def test_two_pages_do_not_disturb_each_other_and_a_pin_runs_beside_the_moves(site: PlaySite) -> None:
+def test_two_pages_do_not_disturb_each_other(site: PlaySite) -> None:
     one, other = Page(site), Page(site)
-    one.move({"population.size": 30})
-    other.move({"population.size": 40})
-    assert one.post("pin", {"key": "mine", "changes": {"population.size": 50}}).status_code == 200
-    assert one.wait("answer")["played"]["agents"] == 30
-    one.after = 0
-    pinned = one.wait("pin")
-    assert (pinned["key"], pinned["played"]["agents"]) == ("mine", 50)
-    assert other.wait("answer")["played"]["agents"] == 40
-    assert one.post("leave").status_code == 200
-    assert one.move({}).status_code == 404
+    found = dict[int, int]()
 
+    def move(page: Page, size: int) -> None:
+        found[size] = page.move({"population.size": size})["answer"][0]["played"]["agents"]
 
-def test_a_page_that_is_opened_again_gets_the_run_of_the_configuration(site: PlaySite) -> None:
-    for _ in range(2):
-        assert Page(site).wait("answer")["played"]["agents"] == SMALL["population.size"]
+    moves = [Thread(target=move, args=each) for each in ((one, 30), (other, 40), (one, 50))]
+    for each in moves:
+        each.start()
+    for each in moves:
+        each.join(HANG_S)
+    assert found == {30: 30, 40: 40, 50: 50}
 
 
 def test_a_configuration_that_is_too_large_for_a_page_is_refused_at_the_start(tmp_path: Path) -> None:
@@ -142,11 +165,16 @@ def test_a_configuration_that_is_too_large_for_a_page_is_refused_at_the_start(tm
         PlaySite(load_config(overrides={"population.size": 200_001}), "large", tmp_path)
 
 
-def test_a_run_that_cannot_be_made_says_why(page: Page) -> None:
-    page.move({"population.graph.kind": "watts_strogatz", "population.graph.degree": 7})
-    found = page.move({"population.graph.kind": "watts_strogatz", "population.graph.degree": 7})
-    problem = found.json().get("problem") or page.wait("failed")["problem"]
-    assert "even" in problem
+def test_a_run_that_cannot_be_made_says_why_in_the_words_of_the_page(page: Page) -> None:
+    answer = page.post("move", {"changes": {"feed.size": 0, "population.size": "x", "chart.0": -1}})
+    assert answer.status_code == 422
+    assert answer.json()["problem"].splitlines() == [
+        "engaging like: after ticks: expected int 0 to 10000, got -1",
+        "population size: expected int 1 to 10000000, got 'x'",
+        "feed size: expected int 1 to 1000, got 0",
+    ]
+    odd = page.post("move", {"changes": {"population.graph.kind": "watts_strogatz", "population.graph.degree": 7}})
+    assert "even" in odd.text
 
 
 @catalogue(
@@ -157,10 +185,10 @@ def test_a_run_that_cannot_be_made_says_why(page: Page) -> None:
         ({}, {"content-type": "text/plain"}, 415),
         ("[]", {}, 422),
         ("{", {}, 422),
-        ('{"page": "another", "changes": {}}', {}, 404),
-        (json.dumps({"x": "y" * 200_000}), {}, 413),
+        (json.dumps({"x": "y" * 1_000_000}), {}, 413),
         ({"changes": 7}, {}, 422),
         ({"changes": {}, "seeds": 10**6}, {}, 422),
+        ({"changes": {"population.profiles": "/etc/passwd"}}, {}, 422),
     ],
 )
 def test_a_foreign_or_a_broken_request_begins_nothing(
@@ -171,9 +199,7 @@ def test_a_foreign_or_a_broken_request_begins_nothing(
 
 def test_the_end_leaves_no_process_and_no_file(tmp_path: Path) -> None:
     before = {*active_children()}
-    site = PlaySite(load_config(overrides=SMALL), "mine", tmp_path)
-    page = Page(site)
-    page.move({"simulation.rounds": 5000}, seeds=100)
+    site = PlaySite(load_config(overrides={**SMALL, "simulation.rounds": 5000}), "mine", tmp_path)
     while len(begun := {*active_children()} - before) < 1:
         pass
     site.close()
