@@ -21,14 +21,15 @@ from actors.logs.output import say
 from actors.store.lock import locked
 from actors.studies.audit.audit import DRAWS, LEAST, Auditing, Options
 from actors.studies.audit.record import keep_audit
-from prism.audit import Audit, Claim, findings_or_none
+from prism.audit import Audit, Claim, examined, findings_or_none
+from prism.audit.shift import FEWEST
 from prism.audit.words import interval
 
 WIDTH = 100
 
 
 @command()
-@click.argument("path", metavar="RUN|EXPERIMENT", type=Directory())
+@click.argument("path", metavar="RUN|EXPERIMENT", type=Directory("run or experiment"))
 @click.option("--calls", type=click.IntRange(min=1), metavar="N", help="Make at most N calls, and do not ask first.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask before the first call.")
 @click.option(
@@ -111,19 +112,18 @@ def audit(  # one for each option
 def audit_view(found: Audit) -> Iterator[RenderableType]:
     """Yield the findings, the shifts and the claims of an audit, and the paragraph for a paper."""
     yield from (f"  {each}" for each in findings_or_none(found))
-    shifts = []
+    shifts, ends = [], " (95% interval)" if any(each.people >= FEWEST for each in found.shifts) else ""
     for each in found.shifts:
         largest = each.largest
         option, points = ("-", "-") if largest is None else (largest.option, interval(largest.points))
         shifts.append((each.what, option, points, interval(each.turned), f"{each.p_holm:.3f}", each.finding))
-    columns = ("another", "option", ">shift, points [95%]", ">turned, points [95%]", ">p", "answers")
+    columns = ("another", "option", f">shift, points{ends}", f">turned, points{ends}", ">p", "answers")
     yield table(columns, shifts, "shifts of the answers")
-    if found.ruled is not None:
-        turns = f"{found.ruled.questions:,} turns that rules settled"
-        yield f"  Of {turns}, the model would settle {interval(found.ruled.turned)} percent otherwise."
+    yield from (f"  {each}" for each in examined(found))
     if found.claims:
         rows = [row for each in found.claims for row in _claim_rows(each)]
-        yield table(("claim", "another", ">effect", ">change", "verdict"), rows, "carried to the outcome")
+        titles = ("claim", "another", ">effect", ">change (95% interval)", "verdict")
+        yield table(titles, rows, "carried to the outcome")
     yield ""
     yield fill(found.paragraph, WIDTH)
 
@@ -132,7 +132,7 @@ def _claim_rows(claim: Claim) -> Iterator[tuple[str, ...]]:
     number: Callable[[float], str] = "{:.4g}".format
     yield claim.claim, "as the study has it", number(claim.effect), "", claim.verdict
     for each in claim.carried:
-        ends = "" if each.change.low is None else f" [{each.change.low:.3g}, {each.change.high:.3g}]"
+        ends = "" if each.change.low is None else f" ({each.change.low:.3g} to {each.change.high:.3g})"
         yield "", each.way, number(each.effect.value), f"{number(each.change.value)}{ends}", each.verdict
     for name, effect in claim.without.items():
         yield "", f"without the model: {name}", number(effect), number(effect - claim.effect), ""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import click
 
 from actors.cli.command import OF_RESULTS, Option
+from actors.core.errors import RunDirectoryError
 from actors.factory.shipped import FILE_NAME, STUDIES, examples
 from actors.logs.output import FORMATS, LEVELS, Format, output, say
 from actors.logs.standard_streams import protect_standard_output
@@ -21,10 +23,15 @@ def set_option(example: str) -> Callable[[Callable[..., Any]], Callable[..., Any
 
 
 class Directory(click.Path):
-    """The path of a directory. An empty text, such as an unset variable of a shell, is no path."""
+    """The path of a directory. An empty text, such as an unset variable of a shell, is no path.
 
-    def __init__(self) -> None:
+    Args:
+        holds: what must be there, such as `run`; empty for a directory that may be made.
+    """
+
+    def __init__(self, holds: str = "") -> None:
         super().__init__(path_type=Path, file_okay=False)
+        self._holds = holds
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path."""
@@ -34,14 +41,17 @@ class Directory(click.Path):
 
         if not self.file_okay and is_pack(Path(value)):
             self.fail(f"{value} is a packed run; make its directory first with: prism unpack {value}", param, ctx)
-        return super().convert(value, param, ctx)
+        path: Any = super().convert(value, param, ctx)
+        if self._holds and not path.exists():
+            raise RunDirectoryError(f"{path}: no such {self._holds}{_near(path)}")
+        return path
 
 
 class PackedOrDirectory(Directory):
     """The path of a directory that is only read, or of a file of `prism pack`, which is unpacked while it is read."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, holds: str = "run") -> None:
+        super().__init__(holds)
         self.file_okay = True
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -59,6 +69,15 @@ class PackedOrDirectory(Directory):
         directory = ctx.with_resource(unpacked(path))
         _packed[directory] = path
         return directory
+
+
+def _near(path: Path) -> str:
+    """Return the advice with the runs and experiments whose names are most like a wrong path's; empty without any."""
+    places = dict.fromkeys((path.parent, Path("runs"), Path("experiments")))
+    files = [file for place in places for made in ("manifest.json", "plans") for file in place.glob(f"*/{made}")]
+    known = {file.parent.name: file.parent for file in files}
+    near = [str(known[name]) for name in get_close_matches(path.name, known)]
+    return f"; there is {' and '.join(near)}" if near else ""
 
 
 def shown(path: Path) -> Path:
@@ -98,7 +117,7 @@ TICKS = click.option(
     metavar="N",
     help="Run until N ticks are done, whole rounds or not; the same as --set simulation.ticks=N.",
 )
-RUN = click.argument("path", metavar="RUN", type=Directory())
+RUN = click.argument("path", metavar="RUN", type=Directory("run"))
 PACKED_RUN = click.argument("path", metavar="RUN", type=PackedOrDirectory())
 CONFIG = click.argument("config", metavar="[CONFIG]", required=False, type=click.Path(path_type=Path))
 

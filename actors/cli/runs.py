@@ -47,7 +47,7 @@ RESUMABLE = {"yes": "resumable", "no": "not resumable", "--ticks": "can be made 
 
 
 @command()
-@click.argument("root", metavar="[DIR]", default="runs", type=Directory())
+@click.argument("root", metavar="[DIR]", default="runs", type=Directory("directory"))
 @click.option(
     "--follow", is_flag=True, help="Show the list again and again, until no process works on any of the runs."
 )

@@ -17,7 +17,7 @@ from actors.studies.experiments.record import is_experiment
 
 
 @command()
-@click.argument("root", metavar="[RUN_OR_DIR]", default="runs", type=PackedOrDirectory())
+@click.argument("root", metavar="[RUN_OR_DIR]", default="runs", type=PackedOrDirectory("run or directory"))
 @with_address(8480)
 def view(root: Path, host: str, port: int, *, opens: bool) -> None:
     """Serve a local web page that shows runs and experiments.

@@ -11,7 +11,7 @@ from actors.pages.html import Node, tag
 from actors.pages.page_frame import Section, grid, missing
 from actors.plots.rows import Row, rows
 from actors.studies.audit.record import read_audit
-from prism.audit import Audit, findings_or_none
+from prism.audit import Audit, examined, findings_or_none
 from prism.audit.words import interval
 from prism.palette import BLUE, VERMILION
 
@@ -32,7 +32,7 @@ def audit_section(study: Path, digests: Sequence[str] | None = None) -> Section 
     if digests is not None and {*digests} != {*found.digests}:
         parts.append(missing("The runs have changed since the audit: prism audit makes it again."))
     told = findings_or_none(found)
-    parts.append(tag("ul", *(tag("li", each) for each in (*told, *found.notes))))
+    parts.append(tag("ul", *(tag("li", each) for each in (*told, *examined(found), *found.notes))))
     charts = [chart for chart in (_shifts(found),) if chart is not None]
     parts += [grid(charts, "audit")] if charts else []
     if found.claims:

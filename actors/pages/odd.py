@@ -24,6 +24,7 @@ from actors.studies.experiments.plan import other_than
 from actors.studies.experiments.record import CellState, ExperimentRecord, is_experiment, read_experiment_record
 from prism.audit import Audit
 from prism.config import Config, calibration_label
+from prism.statechart import Transition
 from prism.wording import counted
 
 OPEN: Final = "**[OPEN]**"
@@ -76,14 +77,10 @@ class _Sheet:
         said = f"{agents}, each with a statechart of the states {states}. Attributes of their own: {attributes}. "
         said += f"A tick is {simulation.tick_seconds:g} seconds; {ticks} were run."
         yield "2. Entities, state variables and scales", said
-        rows = "\n".join(
-            f"- in {row.source}, on {row.trigger}: to {row.target or 'a state that the oracle chooses'}"
-            f"{f' ({row.label})' if row.label else ''}"
-            for row in run.domain.chart.transitions
-        )
+        rows = "\n".join(map(_row, run.domain.chart.transitions))
         said = "In each tick the engine sends each agent that has something due one trigger. All answers of a tick are "
-        said += "applied together, in the order of agents' numbers. Rows of the chart, the first enabled one "
-        yield "3. Process overview and scheduling", f"{said}wins:\n\n{rows}"
+        said += "applied together, in the order of agents' numbers. Rows of the chart; the first enabled one "
+        yield "3. Process overview and scheduling", f"{said}wins, unless the oracle chooses among several:\n\n{rows}"
         for name, text in self._concepts():
             yield f"4. Design concepts: {name}", text
         graph = f"; ties: {config.population.graph.kind}" if "network" in run.show.pictures else ""
@@ -146,6 +143,15 @@ class _Sheet:
             yield "Experimentation", f"{said}Fallbacks: {share:.1%} of choices."
         audited = "Not audited as it is now: `prism audit`." if self._audit is None else self._audit.paragraph
         yield "Evaluation", f"{audited}\n\n{OPEN} Comparison with data: docs/realism.md."
+
+
+def _row(row: Transition[Any]) -> str:
+    guard = row.when.text if row.when is not None else getattr(row.guard, "__name__", "a function of the author's")
+    condition = "" if row.guard is None else f", if `{guard}`"
+    oracle = ", if the oracle chooses it" if row.oracle and row.target else ""
+    label = f" ({row.label})" if row.label else ""
+    target = row.target or "a state that the oracle chooses"
+    return f"- in {row.source}, on {row.trigger}{condition}: to {target}{label}{oracle}"
 
 
 def _flat(settings: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

@@ -52,6 +52,7 @@ _LISTED = """
   .room-{room} tbody th::before {{ content: attr(data-column) " "; color: var(--quiet); font-weight: 400; }}
   .room-{room} tbody td {{ display: grid; grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); column-gap: 12px; }}
   .room-{room} tbody td::before {{ content: attr(data-column); color: var(--quiet); }}
+  .room-{room} tbody :is(th, td):empty {{ display: none; }}
 }}
 """
 

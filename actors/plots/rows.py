@@ -69,8 +69,9 @@ def rows(
         layers.append(
             layer([{"x": -margin, "to": margin}]).mark_rect(color=ORANGE, opacity=0.18).encode(x=x, x2="to:Q")
         )
-    if has_zero:
-        layers.append(layer([{"x": 0}]).mark_rule(color=LINE).encode(x=x))
+    if has_zero:  # in each row below its words, which a line through all rows would cross
+        zeros = [{"x": 0, "y": at - BELOW, "to": at + BELOW} for at in ys]
+        layers.append(layer(zeros).mark_rule(color=LINE).encode(x=x, y=y, y2="to:Q"))
     placed = list(zip(ys, kept, strict=True))
     if has_bar:
         bars = [{"x": 0, "to": row.bar, "y": at, "of": row.words} for at, row in placed if row.bar is not None]

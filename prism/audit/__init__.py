@@ -13,10 +13,11 @@ from prism.audit.shift import (
     exchange_of,
     judged,
     positions_of,
+    share_over_people,
     shift_of,
 )
 from prism.audit.variety import Calibration, Variety, calibration_of, variety_of
-from prism.audit.words import findings_of, findings_or_none, paragraph_of
+from prism.audit.words import examined, findings_of, findings_or_none, paragraph_of
 
 __all__ = [
     "Asked",
@@ -34,6 +35,7 @@ __all__ = [
     "Variety",
     "calibration_of",
     "carried",
+    "examined",
     "exchange_of",
     "findings_of",
     "findings_or_none",
@@ -42,6 +44,7 @@ __all__ = [
     "known_of",
     "paragraph_of",
     "positions_of",
+    "share_over_people",
     "shift_of",
     "stems",
     "tilted",

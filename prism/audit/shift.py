@@ -106,6 +106,24 @@ def over_people(values: Floats, people: Ints, scale: float = 1.0) -> Estimate:
     return Estimate(value=scale * mean, low=scale * (mean - reach), high=scale * (mean + reach))
 
 
+def share_over_people(shares: Floats, people: Ints) -> Estimate:
+    """Return the mean of shares, 0 to 1, as a percentage, with an interval that stays within 0 and 100.
+
+    It is Wilson's for as many independent answers as have the error of these, in which those of one person count
+    together. Source: Wilson (1927), Korn & Graubard (1998).
+    """
+    plain = over_people(shares, people, 100.0)
+    if plain.high is None:
+        return plain
+    share, count = plain.value / 100.0, len(np.unique(people))
+    quantile = student(count - 1)
+    error = (plain.high - plain.value) / 100.0 / quantile
+    number = share * (1.0 - share) / error**2 if error else float(count)
+    middle, width = share + quantile**2 / (2.0 * number), 1.0 + quantile**2 / number
+    reach = quantile * math.sqrt(share * (1.0 - share) / number + (quantile / (2.0 * number)) ** 2)
+    return Estimate(value=plain.value, low=100.0 * (middle - reach) / width, high=100.0 * (middle + reach) / width)
+
+
 def shifts_of(asked: Asked) -> tuple[OptionShift, ...]:
     before = asked.same.mean(axis=0)
     found = []

@@ -20,10 +20,10 @@ VERDICTS: Final[Mapping[str, tuple[str, str]]] = {
 """`{verdict: the verb for one claim, and for several}`."""
 
 
-def interval(found: Estimate, digits: int = 1) -> str:
-    """Return a number with its interval: `12.0 (4.1 to 19.9)`."""
+def interval(found: Estimate, digits: int = 1, unit: str = "") -> str:
+    """Return a number with its interval, if it has one: `12.0 (4.1 to 19.9)`, or `12.0% (4.1 to 19.9)`."""
     ends = "" if found.low is None or found.high is None else f" ({found.low:.{digits}f} to {found.high:.{digits}f})"
-    return f"{found.value:.{digits}f}{ends}"
+    return f"{found.value:.{digits}f}{unit}{ends}"
 
 
 def shift_in_words(shift: Shift) -> str:
@@ -61,6 +61,32 @@ def findings_of(audit: Audit) -> Iterator[str]:
             yield f"The model's people differ less from each other than those of {audit.variety.beside_what}."
 
 
+def examined(audit: Audit) -> Iterator[str]:
+    """Yield what each examination besides the shifts has found, whether it speaks for the study or against it."""
+    if audit.exchange is not None:
+        follows = {None: "the sample is too small to tell whether", False: "nothing shows that", True: "surely"}
+        told = follows[audit.exchange.moves]
+        yield f"What is seen: {told} the answers follow it (p {_p(audit.exchange.p)})."
+    if audit.known is not None and audit.known.asked:
+        named = f"{audit.known.named:,} of {audit.known.asked:,} answers name it"
+        yield f"The study's name: {named if audit.known.words else 'no words to look for; --about gives some'}."
+    if audit.ruled is not None:
+        turns, otherwise = counted(audit.ruled.questions, "turn"), interval(audit.ruled.turned, 1, "%")
+        yield f"Rules: of {turns} that rules settled, the model would settle {otherwise} otherwise."
+    if (variety := audit.variety) is not None:
+        beside = variety.beside
+        other = "" if beside is None else f", and {interval(beside.correlation, 2)} with {variety.beside_what}"
+        acts = "" if beside is None else f" ({beside.acts:.1%})"
+        own = f"{variety.model.acts:.1%}{acts} of the answers act; people's differences make"
+        yield f"Variety: {own} {interval(variety.model.correlation, 2)} of the variance{other}."
+        if (real := variety.calibration) is not None:
+            told = f"the model misses by {interval(real.log_loss, 2)} bits, their shares alone by"
+            yield f"Real people: of {counted(real.choices, 'choice')}, {told} {real.log_loss_of_shares:.2f}."
+    if audit.deciders:
+        agree = ", ".join(f"{each.decider} {each.agreement:.0%}" for each in audit.deciders)
+        yield f"Without the model, the same answer is expected of: {agree}."
+
+
 def findings_or_none(audit: Audit) -> list[str]:
     """Return the findings, or one sentence that there are none."""
     if found := [*findings_of(audit)]:
@@ -74,8 +100,10 @@ def paragraph_of(audit: Audit) -> str:
     """Return what a paper may say about the audit."""
     asked = [each for each in audit.shifts if each.questions]
     ways = ", ".join(each.what for each in asked)
-    model = audit.oracle.partition(" at ")[0]  # without the address of its server
-    first = f"We audited the study with PRISM. Of {counted(audit.recorded, 'recorded question')} to {model}, "
+    model = audit.oracle.partition(" by ")[0]  # without its server and, of a file, without its directory
+    model = model.rpartition("/")[2] if model.startswith("/") else model
+    likely = ", which gave the probability of each option" if "by probabilities" in audit.oracle else ""
+    first = f"We audited the study with PRISM. Of {counted(audit.recorded, 'recorded question')} to {model}{likely}, "
     said = [f"{first}a random {audit.sampled:,} were asked again with another {ways} ({counted(audit.calls, 'call')})."]
     moved = [each for each in asked if each.finding == "moves"]
     if moved:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import signal
@@ -77,7 +78,8 @@ def test_a_persona_format_that_decides_is_named_and_each_answer_is_paid_once(
     assert audit["paragraph"].startswith("We audited the study with PRISM.")
     assert audit["futures"] > 0
     assert audit["ruled"]["questions"] > 10
-    assert f"Of {audit['ruled']['questions']} turns that rules settled, the model would settle" in ended.out
+    assert f"Rules: of {audit['ruled']['questions']} turns that rules settled, the model would settle" in ended.out
+    assert 0.0 <= audit["ruled"]["turned"]["low"] < audit["ruled"]["turned"]["high"] <= 100.0
     [largest, *_] = audit["claims"]
     assert [each["way"] for each in largest["carried"]] == [each["what"] for each in audit["shifts"][1:]]
     # The run stays as it is, and what was asked is not asked again.
@@ -116,15 +118,57 @@ def test_choices_of_real_people_that_cannot_be_read_are_refused_before_the_first
     run: Path, command: Prism, server: ModelServer
 ) -> None:
     calls = len(server.calls)
+    columns = "real.csv:1: expected the columns agent and choice, and perhaps tick"
     for text, problem in {
-        "agent,choice\n": "expected a row for each choice",
-        "choice,agent\nengaging_like\n": "expected whole numbers as agent and tick",
-        "agent,choice\n1,likes\n": "expected as choice one of: ",
+        b"": f"{columns}; it is empty",
+        b"agent,choise\n1,scrolling\n": f"{columns}; there is no choice",
+        b"agent,choice\n": "real.csv: expected a row for each choice; there is none",
+        b"choice,agent\nengaging_like\n": "real.csv:2: expected 2 columns, got 1",
+        b"agent,choice\n1,scrolling\nAnn,scrolling\n": "real.csv:3: expected whole numbers as agent and tick, got 'An",
+        b"agent,choice\n1,scrolling\n1,likes\n": "real.csv:3: choice: expected one of: scrolling, ",
+        b"agent,choice\n1,caf\xe9\n": "real.csv:2: expected UTF-8 text, got byte 0xe9",
     }.items():
-        Path("real.csv").write_text(text)
+        Path("real.csv").write_bytes(text)
         ended = command("audit", str(run), "--calls", "300", "--against", "real.csv")
-        assert (ended.code, problem in ended.err) == (3, True), ended.err
+        last = ended.err.splitlines()[-1]
+        assert (ended.code, problem in last) == (3, True), ended.err
+    ended = command("audit", str(run), "--calls", "300", "--against", "none.csv")
+    assert (ended.code, "none.csv: no such file" in ended.err) == (3, True), ended.err
     assert len(server.calls) == calls
+
+
+def test_choices_of_real_people_stand_beside_the_models(run: Path, command: Prism) -> None:
+    """Those of the model itself are as varied as it, and what is known of a situation tells more than shares alone."""
+    assert command("export", "run", "--to", "csv", "--out", "tables").code == 0
+    with Path("tables", "questions.csv").open(encoding="utf-8", newline="") as file:
+        lines = [f"{row['tick']};{row['answer']};{row['agent']}" for row in csv.DictReader(file)]
+    Path("real.csv").write_text("\n".join(["tick;choice;agent", *lines]))
+    ended = command("audit", "run", "--calls", "300", "--draws", "0", "--against", "real.csv")
+    assert ended.code == 0, ended.err
+    variety = found(run)["variety"]
+    assert variety["beside"] == variety["model"]
+    assert variety["beside_what"] == "real people"
+    real = variety["calibration"]
+    assert real["choices"] == len(lines)
+    assert real["log_loss"]["value"] < real["log_loss_of_shares"]
+    assert f"Real people: of {len(lines):,} choices, the model misses by" in ended.out
+
+
+def test_another_host_is_asked_too_and_one_that_decides_otherwise_is_named(run: Path, command: Prism) -> None:
+    arguments = ("audit", "run", "--calls", "300", "--draws", "0", "--other")
+    ended = command(*arguments, "llm.modell=x")
+    assert (ended.code, "llm.modell: unknown key" in ended.err) == (3, True), ended.err
+    with ModelServer(ServerSettings(reply=planted("constant"))) as other:
+        ended = command(*arguments, f"llm.host={other.url}")
+        asked = len(other.calls)
+    assert ended.code == 0, ended.err
+    *_, shift = found(run)["shifts"]
+    assert (shift["way"], shift["what"], shift["finding"]) == ("model", "host", "moves")
+    assert asked >= shift["questions"]
+    [scrolling] = [each for each in shift["options"] if each["option"] == "scrolling"]
+    assert scrolling["after"] == 1.0
+    assert "The answers depend on the host: " in ended.out
+    assert "127.0.0.1" not in found(run)["paragraph"]
 
 
 def test_a_server_that_is_not_there_is_an_exit_of_its_own(run: Path, command: Prism) -> None:

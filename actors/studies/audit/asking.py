@@ -79,12 +79,15 @@ def ways_of(config: Config, other: Sequence[str]) -> list[Way]:
         Way("order", "order of the options", (seed_of_way(config, 4),), in_order),
         Way(
             "temperature",
-            f"temperature ({temperature:g})",
+            f"temperature ({temperature:g} in place of {llm.temperature:g})",
             (seed_of_way(config, 5), f"llm.temperature={temperature:g}"),
         ),
     ]
     if other:
-        found.append(Way("model", f"model ({', '.join(each.partition('=')[2] for each in other)})", tuple(other)))
+        given = {name.strip(): value.strip() for name, _, value in (each.partition("=") for each in other)}
+        # A host's address is no word for a paper.
+        what = f"setting ({', '.join(other)})" if "llm.host" not in given else "host"
+        found.append(Way("model", f"model ({given['llm.model']})" if "llm.model" in given else what, tuple(other)))
     return found
 
 
@@ -156,6 +159,7 @@ class Answers(NamedTuple):
     missing: dict[str, int]  # `{reason: questions without an answer}`
     oracle: str
     calls: int
+    drawn: float  # the share of the answers that left an option to chance, where the server gave no probabilities
 
 
 class Asker:
@@ -183,7 +187,7 @@ class Asker:
         options = self._study.options
         found: dict[int, Floats] = {}
         orders: dict[int, tuple[int, ...]] = {}
-        missing, oracle, calls = Counter[str](), "", 0
+        missing, oracle, calls, drawn = Counter[str](), "", 0, set[int]()
         for cell in dict.fromkeys(each.cell for each in asked.values()):
             own = {row: each for row, each in asked.items() if each.cell == cell}
             config = self.config(cell, way.name, way.overrides)
@@ -210,6 +214,8 @@ class Asker:
                             for option, share in zip(question.options, answer.judgement.probabilities, strict=True):
                                 line[options.index(option)] = share
                             found[row] = line
+                            if answer.judgement.samples:
+                                drawn.add(row)
 
                         await single.ask(asking.agent, question, note)
                         await anyio.lowlevel.checkpoint()
@@ -219,4 +225,5 @@ class Asker:
                     orders[row] = order
         kept = np.array(sorted(found), dtype=np.int64)
         table = np.array([found[row] for row in kept.tolist()]).reshape(len(kept), len(options))
-        return Answers(kept, table, orders, dict(sorted(missing.items())), oracle, calls)
+        share = len(drawn) / max(1, len(kept))
+        return Answers(kept, table, orders, dict(sorted(missing.items())), oracle, calls, share)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError, ungrouped
 from actors.factory.domains import build_domain
-from actors.factory.input_files import with_prompt
+from actors.factory.input_files import read_input, with_prompt
 from actors.factory.oracle_backends import open_oracle
 from actors.oracle.call import Answer
 from actors.oracle.single_calls import SingleCalls
@@ -50,6 +49,7 @@ from prism.audit import (
     known_of,
     paragraph_of,
     positions_of,
+    share_over_people,
     shift_of,
     stems,
     tilted,
@@ -58,7 +58,8 @@ from prism.audit import (
 from prism.audit.oracle import Informant, InformantOracle, Text
 from prism.columns import Floats, Ints
 from prism.domain import HasFutures
-from prism.errors import ConfigError, OracleUnavailableError
+from prism.errors import InputError, OracleUnavailableError
+from prism.text_files import decode_text, read_table
 
 INFORMANTS: Final = 24  # the questions in which the model is asked to name the study
 CHECKS: Final = 2  # the calls that look at a server before it is asked
@@ -66,6 +67,8 @@ CALLS: Final = 1000  # the calls of an audit by default, and at most twice those
 LEAST: Final = 10.0  # the points from which on a shift matters, by default
 FEWEST: Final = 8  # the fewest questions that are asked again
 CELLS_OF_CONDITION: Final = 2  # the cells of each condition whose questions are asked again
+MIXED: Final = 0.1  # two ways whose shares of drawn answers differ by more are compared by shares of options alone
+COLUMNS: Final = ("agent", "choice", "tick")  # of a file with choices of real people
 DRAWS: Final = 8  # the draws of a run, or the seeds of an experiment, at which shifts are carried, by default
 
 OnProgress = Callable[[str], None]  # called with what has been done, in words
@@ -118,6 +121,8 @@ class Auditing:
         self._real = [] if options.against is None else _real_choices(options.against)
         text = with_prompt(run.config)[0].llm.prompt
         self.ways = [each for each in ways_of(run.config, options.other) if each.name != "persona" or "{person" in text]
+        for way in self.ways:  # a wrong setting is refused before the first call
+            Asker(self._study, directory_of(path), options.overrides).config(0, way.name, way.overrides)
         self._exchange = Way(EXCHANGED, "what was seen", (seed_of_way(run.config, 6),))
         most = min(CALLS, 2 * self._study.calls) if options.calls is None else options.calls
         self._fixed = INFORMANTS + 1 + CHECKS * asked * (len(self.ways) + 3)
@@ -161,9 +166,9 @@ class Auditing:
         await study.gather(self.questions, self.questions // 2, seed)
         recorded, rows = study.in_columns(), study.sample
         self._refuse_few(len(rows))  # fallbacks were recorded, too
-        if unknown := [choice for _, _, choice in self._real if choice not in recorded.options]:
-            expected = f"expected as choice one of: {', '.join(recorded.options)}, got {unknown[0]!r:.80}"
-            raise ConfigError(str(options.against), expected)
+        if unknown := next((each for each in self._real if each.option not in recorded.options), None):
+            expected = f"expected one of: {', '.join(recorded.options)}, got {unknown.option!r:.80}"
+            raise InputError(str(options.against), expected, key="choice", line=unknown.line)
         asker, answers = Asker(study, directory_of(self.path), options.overrides), dict[str, Answers]()
         for way in self.ways:
             on_progress(f"asking {len(rows):,} questions with another {way.what}")
@@ -186,6 +191,11 @@ class Auditing:
         compared = _Compared(study, recorded, answers[AGAIN])
         shifts = judged([compared.shift(way, answers[way.name], seed) for way in self.ways], options.least)
         self._notes += _gaps([*answers.values(), exchanged, ruled])
+        self._notes += [
+            f"{way.what}: only one of the two ways gave probabilities, so shares are compared, and no turned answers"
+            for way in self.ways
+            if way.name not in (AGAIN, "temperature") and compared.is_mixed(answers[way.name])
+        ]
         model = fitted(recorded)
         outcomes = _Carrying(self, recorded, model, seed, on_progress)
         moved = [
@@ -293,11 +303,11 @@ class Auditing:
             return variety_of(people, acts, embedded, seed=seed)
         real = self._real
         first = recorded.options[0]
-        who = np.array([agent for agent, _, _ in real], dtype=np.int64)
-        did = np.array([choice != first for _, _, choice in real], dtype=np.float64)
+        who = np.array([each.agent for each in real], dtype=np.int64)
+        did = np.array([each.option != first for each in real], dtype=np.float64)
         found = variety_of(people, acts, embedded, (who, did), seed)
         places = {(each.question.agent, each.question.tick): row for row, each in enumerate(study.askings)}
-        pairs = [(places[agent, tick], choice) for agent, tick, choice in real if (agent, tick) in places]
+        pairs = [(places[each[:2]], each.option) for each in real if each[:2] in places]
         pairs = [(row, choice) for row, choice in pairs if choice in study.askings[row].question.options]
         if not pairs:
             self._notes.append(f"{self._options.against.name}: no row has the agent and the tick of a question")
@@ -393,9 +403,14 @@ class _Compared:
         rows, asked = self._asked(found)
         if not len(rows):
             return Shift(way=way.name, what=way.what, questions=0, people=0, missing=found.missing)
-        seen, is_random = self._study.seen(rows), way.name in (AGAIN, "temperature")
-        shift = shift_of(way.name, way.what, asked, seen, seed, is_random=is_random)
+        # A drawn answer is far from probabilities also where nothing has changed.
+        is_random = way.name in (AGAIN, "temperature") or self.is_mixed(found)
+        shift = shift_of(way.name, way.what, asked, self._study.seen(rows), seed, is_random=is_random)
         return replace(shift, missing=found.missing)
+
+    def is_mixed(self, found: Answers) -> bool:
+        """Return whether only one of two ways has probabilities: then shares are compared, and no single answers."""
+        return abs(found.drawn - self._again.drawn) > MIXED
 
     def differences(self, found: Answers) -> tuple[Ints, Floats]:
         rows, asked = self._asked(found)
@@ -557,7 +572,8 @@ def _against_rules(study: Study, found: Answers, seed: int) -> Shift | None:
     options = study.options
     did = np.eye(len(options))[[options.index(each.chosen) for each in askings]]
     asked = Asked(study.people_of(askings), options, found.probabilities, did[None])
-    return shift_of(RULED, "model in place of the rules", asked, seed=seed)
+    turned = share_over_people(1.0 - (found.probabilities * did).sum(axis=1), asked.people)
+    return replace(shift_of(RULED, "model in place of the rules", asked, seed=seed), turned=turned)
 
 
 def _partners(study: Study, rows: Mapping[int, Asking]) -> dict[int, Asking]:
@@ -612,22 +628,29 @@ def _gaps(answers: Sequence[Answers]) -> Iterator[str]:
         yield f"{count:,} askings have no answer: {reason}; they are left out"
 
 
-def _real_choices(path: Path) -> list[tuple[int, int, str]]:
-    """Return (agent, tick, option) of each real choice; the tick is -1 where the file has none."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(str(path), f"cannot be read: {error}") from None
-    reader = csv.DictReader(text.splitlines())
-    if lacking := [name for name in ("agent", "choice") if name not in (reader.fieldnames or ())]:
-        raise ConfigError(str(path), f"expected the columns agent, choice, and perhaps tick; there is no {lacking[0]}")
-    found = []
-    for row in reader:
-        try:
-            found.append((int(row["agent"] or ""), int(row.get("tick") or -1), row["choice"] or ""))
-        except ValueError:
-            problem = f"expected whole numbers as agent and tick, got {row['agent']!r} and {row.get('tick')!r}"
-            raise ConfigError(str(path), problem, line=reader.line_num) from None
+class _RealChoice(NamedTuple):
+    agent: int
+    tick: int  # -1 where the file has none
+    option: str
+    line: int
+
+
+def _real_choices(path: Path) -> list[_RealChoice]:
+    source = read_input(path)
+    table = read_table(decode_text(source.data, source.name), source.name, COLUMNS)
+    header, found = [name.lower() for name in table.header], list[_RealChoice]()
+    for name in COLUMNS:
+        if (count := header.count(name)) != 1 and (count or name != "tick"):
+            wrong = f"{name} stands {count} times" if count else f"there is no {name}" if header else "it is empty"
+            problem = f"expected the columns agent and choice, and perhaps tick; {wrong}"
+            raise InputError(source.name, problem, line=table.line)
+    for line, cells in table.rows:
+        row = dict(zip(header, cells, strict=True))
+        agent, tick = row["agent"], row.get("tick") or "-1"
+        if not agent.isdecimal() or not tick.removeprefix("-").isdecimal():
+            problem = f"expected whole numbers as agent and tick, got {agent!r:.60} and {tick!r:.60}"
+            raise InputError(source.name, problem, line=line)
+        found.append(_RealChoice(int(agent), int(tick), row["choice"], line))
     if not found:
-        raise ConfigError(str(path), "expected a row for each choice; there is none")
+        raise InputError(source.name, "expected a row for each choice; there is none")
     return found

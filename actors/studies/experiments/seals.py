@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from statistics import fmean
@@ -24,13 +20,13 @@ from actors.core.files import (
     json_value,
     opened,
     read_json,
-    read_regular,
     refuse_links,
     write_json,
 )
+from actors.factory.input_files import read_input
 from actors.runs.directory import LOG
 from actors.store.manifest import CONFIG, MANIFEST
-from prism.errors import ConfigError
+from prism.errors import ConfigError, InputError
 from prism.experiment import (
     SHARES,
     Predictions,
@@ -39,6 +35,7 @@ from prism.experiment import (
     scored_predictions,
     scores_in_words,
 )
+from prism.text_files import decode_text, plain_number, read_table
 
 SEALS = "seals"
 FREE = ("hypotheses", "thresholds")
@@ -205,14 +202,9 @@ def scores_of_runs(
 
 def scores_of_data(path: Path, sealed: Sealed, out: Path, notes: Sequence[str]) -> PredictionScores:
     """Return the scores of predictions by measured figures of a CSV file."""
-    try:
-        content = read_regular(path, BYTES_MAX)
-    except FileNotFoundError:
-        raise ConfigError(str(path), "no such file; expected a CSV file with measured figures") from None
-    except OSError as error:
-        raise ConfigError(str(path), f"cannot be read: {error.strerror or error}") from None
-    figures = _figures_of_data(content, path, sealed.predictions)
-    order = f"scored with {path.name} (SHA-256 {sha256(content).hexdigest()[:16]})"
+    source = read_input(path, bytes_max=BYTES_MAX)
+    figures = _figures_of_data(source.data, source.name, sealed.predictions)
+    order = f"scored with {path.name} (SHA-256 {source.sha256[:16]})"
     return _scores(sealed, figures, order, out, notes)
 
 
@@ -245,34 +237,31 @@ def _figures_of_runs(predictions: Predictions, seeds: Sequence[int], values: Val
     return found
 
 
-def _figures_of_data(content: bytes, path: Path, predictions: Predictions) -> Figures:
+def _figures_of_data(content: bytes, source: str, predictions: Predictions) -> Figures:
     """Return the measured figures of a CSV file.
 
     It has a row for each figure, or several where an outcome is their mean. The table of an experiment has these
     columns. A contrast is a row with `minus`, or else the difference of the means of its two conditions.
     """
-    reader = csv.DictReader(io.StringIO(content.decode("utf-8-sig", errors="replace"), newline=""))
-    if lacking := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
+    table = read_table(decode_text(content, source), source, (*COLUMNS, MINUS))
+    if lacking := [name for name in COLUMNS if name not in table.header]:
         named = f"expected the columns {', '.join(COLUMNS)}, and perhaps {MINUS}"
-        raise ConfigError(str(path), f"{named}; there is no {lacking[0]}", line=1)
+        raise InputError(source, f"{named}; there is no {lacking[0]}", line=table.line)
     found: Figures = {}
-    for row in reader:
+    for line, cells in table.rows:
+        row = dict(zip(table.header, cells, strict=True))
         names = tuple(name.removeprefix("'") for name in (row["condition"], row.get(MINUS)) if name)
-        try:
-            value = float(row["value"] or "")
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            problem = f"expected a number, got {row['value']!r}"
-            raise ConfigError(str(path), problem, key="value", line=reader.line_num)
-        found.setdefault(((row["measure"] or "").removeprefix("'"), names), []).append(value)
+        value = plain_number(row["value"])
+        if value is None:
+            raise InputError(source, f"expected a number, got {row['value']!r:.80}", key="value", line=line)
+        found.setdefault((row["measure"].removeprefix("'"), names), []).append(value)
     for each in predictions.predictions:
         sides = [found.get((each.measure, (name,)), []) for name in each.names]
         if all(sides) and (each.measure, each.names) not in found:
             found[each.measure, each.names] = [fmean(sides[0]) - fmean(sides[1])]
     if not any((each.measure, each.names) in found for each in predictions.predictions):
         first = predictions.predictions[0]
-        raise ConfigError(str(path), f"has none of the predicted outcomes, such as {first}")
+        raise InputError(source, f"has none of the predicted outcomes, such as {first}")
     return found
 
 

@@ -59,10 +59,10 @@ def test_a_name_that_says_no_format_is_refused(prism: Prism, tmp_path: Path) -> 
     ("options", "message"),
     [
         (["--lint", "--out", "c.svg"], "--lint and --out cannot be used together"),
-        (["--lint", "--coverage", "run"], "--lint and --coverage cannot be used together"),
-        (["--coverage", "run", "--format", "svg"], "--coverage and --format cannot be used together"),
-        (["--coverage", "run", "--run", "run"], "--coverage and --run cannot be used together"),
-        (["--coverage", "nowhere"], "prism: nowhere: no such directory\n"),
+        (["--lint", "--coverage", "."], "--lint and --coverage cannot be used together"),
+        (["--coverage", ".", "--format", "svg"], "--coverage and --format cannot be used together"),
+        (["--coverage", ".", "--run", "."], "--coverage and --run cannot be used together"),
+        (["--coverage", "nowhere"], "prism: nowhere: no such run\n"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(options: list[str], message: str, prism: Prism) -> None:

@@ -75,7 +75,7 @@ def test_it_writes_the_tables_that_are_asked_for_and_replaces_only_an_export(
             2,
             "prism: run: no table judgements: no judgements were shared: set oracle.sharing.by\n",
         ),
-        (["nowhere", "--to", "csv"], 2, "prism: nowhere: no such directory\n"),
+        (["nowhere", "--to", "csv"], 2, "prism: nowhere: no such run\n"),
         ([".", "--to", "csv"], 2, "prism: .: is no run's directory: it has no manifest.json; it has 1 run: ./*\n"),
         (["run", "./run", "--to", "csv"], 2, "prism: run: is named twice\n"),
         (["run", "--to", "csv", "--out", "a/b"], 2, "prism: a: no such directory\n"),

@@ -1,7 +1,8 @@
-"""The directory of a calibration or of an experiment is no damaged run: commands say what it is, and what shows it."""
+"""Paths that are no run: commands name what is not there and what is alike, or say what else a directory is."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,25 @@ seeds: 2
 measures: {likes: likes}
 """
 COMMANDS = (("verify",), ("export", "--to=csv", "--out=tables"))
+
+ON_RUNS = """
+resume, fork --at 1, replay, verify, pack, explain, cause, audit, report, export --to csv, ask --questions q.yaml,
+chart --run, chart --coverage, validate-world, view
+"""
+
+
+def test_a_run_that_is_not_there_is_one_line_with_names_that_are_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for kept in ("runs/feed-001/manifest.json", "experiments/feed/plans"):
+        Path(kept).mkdir(parents=True)
+    for line in ON_RUNS.replace("\n", " ").split(","):
+        ended = prism_alone(*line.split(), "feed-01")
+        expected = r"prism: feed-01: no such run.*; there is runs/feed-001 and experiments/feed\n"
+        assert (ended.code, bool(re.fullmatch(expected, ended.err))) == (2, True), (line, ended.err)
+    assert prism_alone("audit", "other").err == "prism: other: no such run or experiment\n"
+    assert {each.name for each in tmp_path.iterdir()} == {"runs", "experiments"}
 
 
 def test_commands_for_runs_say_what_else_a_directory_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

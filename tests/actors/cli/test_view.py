@@ -15,7 +15,7 @@ def test_a_directory_that_is_not_there_is_refused(
 ) -> None:
     ended = run_prism(monkeypatch, capsys, "view", str(tmp_path / "none"), "--port", "0")
     assert ended.code == 2
-    assert ended.err.strip() == f"prism: {tmp_path / 'none'}: cannot be listed: No such file or directory"
+    assert ended.err.strip() == f"prism: {tmp_path / 'none'}: no such run or directory"
 
 
 def test_a_port_in_use_is_one_clear_line(
