@@ -27,7 +27,7 @@ from actors.factory.input_files import note_files
 from actors.factory.oracle_backends import tape_path
 from actors.playground.place import VARIABLE
 from actors.results.api import run
-from actors.store.followed import Followed
+from actors.store.course import Course, read_course
 from actors.store.manifest import CONFIG
 from actors.store.rounds import growth_in_rounds, numbers_of
 from actors.store.run import read_resolved
@@ -124,10 +124,13 @@ def play(
             name: growth_in_rounds(result.rounds, name)[1] if name in totals else result.rounds[name]
             for name in numbers_of(show, result.rounds)
         }
-        followed = Followed(directory, states_of(config))
-        while followed.read_on():
-            pass
-        sizes = np.unique(followed.posts.roots, return_counts=True)[1]
+        course = read_course(
+            directory,
+            *("updates", "posts"),
+            initial=next(iter(states_of(config)), None),
+            each_ticks=config.simulation.ticks_per_round,
+        )
+        sizes = np.unique(course.posts.roots, return_counts=True)[1]
         return Played(
             seed=str(config.simulation.seed),
             digest=summary.digest,
@@ -138,7 +141,7 @@ def play(
             measures=[*_measures(result, show, rounds)],
             rounds=rounds,
             cascades=[100.0 * float(np.mean(sizes >= least)) for least in SIZES if least <= sizes.max(initial=0)],
-            states=_by_round(followed, config) if is_shown and "states" in show.pictures else {},
+            states=_by_round(course, config) if is_shown and "states" in show.pictures else {},
         )
     except (PrismError, ActorError, ValueError, OSError) as error:
         return problem_of(error)
@@ -187,13 +190,11 @@ def states_of(config: Config) -> list[str]:
     return list(dict.fromkeys([chart.initial, *chart.states]))
 
 
-def _by_round(followed: Followed, config: Config) -> dict[str, list[float]]:
-    course = followed.course()
-    counts = np.array(course.states, dtype=np.float64).reshape(len(course.ticks), -1)
-    starts = np.unique(np.array(course.ticks) // config.simulation.ticks_per_round, return_index=True)[1]
-    means = np.add.reduceat(counts, starts) / np.diff([*starts, len(counts)])[:, None]
-    names = dict(enumerate(followed.states))
-    return {name: means[:, place].round(2).tolist() for place, name in names.items() if place and means[:, place].any()}
+def _by_round(course: Course, config: Config) -> dict[str, list[float]]:
+    """Return `{state: the people in it on average in each round}` of those that people move to."""
+    names = dict.fromkeys([*states_of(config), *(name for point in course.people for name in point)])
+    means = {name: [round(point.get(name, 0.0), 2) for point in course.people] for name in [*names][1:]}
+    return {name: each for name, each in means.items() if any(each)}
 
 
 def begin_process() -> None:

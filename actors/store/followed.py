@@ -24,9 +24,8 @@ from actors.store.posts import NO_POSTS, Posts
 from actors.store.record import Block, Record, readable, rows_of_ticks, tick_of_rows, whole_ticks
 from actors.store.segments import TableRows
 from actors.store.states import States
+from prism.agents import DECIDED, FALLBACKS
 from prism.columns import Ints
-from prism.events import MADE
-from prism.rows import Heap
 
 StateNumbers = NDArray[np.uint8]
 """The number of each agent's state, in the order of agents."""
@@ -40,16 +39,9 @@ SPACING_BYTES = 1 << 20
 """Bytes of the journal between two key frames, at first."""
 STATES_MAX = 255
 
-SOURCES = ("oracle", "llm", "fallback", "timeout")
-COUNTED = ("questions", *SOURCES, *MADE, "like")
+COUNTED = ("questions", "answered", "fallbacks")
 """The counts of a course beside its states, each from the beginning of the run."""
-_WANTED = {
-    "updates": ("agent", "kind"),
-    "questions": (),
-    "interventions": ("kind",),
-    "posts": OF_POSTS,
-    "likes": (),
-}
+_WANTED = {"updates": ("agent", "kind"), "questions": (), "posts": OF_POSTS}
 
 
 class Samples(NamedTuple):
@@ -58,13 +50,11 @@ class Samples(NamedTuple):
     Args:
         ticks: the ticks after whose end the counts hold, ascending.
         states: for each of them the number of agents in each state; `counted`: the counts of `COUNTED` so far.
-        interventions: `(tick, kind)` of each intervention, at most `SAMPLES_MAX`.
     """
 
     ticks: list[int]
     states: list[list[int]]
     counted: list[list[int]]
-    interventions: list[tuple[int, str]]
 
 
 class _KeyFrame(NamedTuple):
@@ -100,7 +90,7 @@ class Followed:
         self._lock = Lock()
         self._counted = np.zeros(len(COUNTED), np.int64)
         self._stride = 1
-        self._course = Samples([], [], [], [])
+        self._course = Samples([], [], [])
         self._spacing = SPACING_BYTES
         self._key_frames = [self._key_frame()]
         self._cursor = self._key_frames[0]
@@ -152,14 +142,14 @@ class Followed:
         """Return the course so far; its last entry is the last tick that was read."""
         with self._lock:
             ticks, states = list(self._course.ticks), list(self._course.states)
-            counted, interventions = list(self._course.counted), list(self._course.interventions)
+            counted = list(self._course.counted)
             if self.ticks and (not ticks or ticks[-1] != self.ticks - 1):
                 ticks.append(self.ticks - 1)
                 states.append(self._states.counts.tolist())
                 counted.append(self._counted.tolist())
             # A row has all states: before an update names a state, nobody is in it.
             rows = [[*row, *[0] * (len(self.states) - len(row))][: len(self.states)] for row in states]
-            return Samples(ticks, rows, counted, interventions)
+            return Samples(ticks, rows, counted)
 
     def states_at(self, tick: int) -> StateNumbers:
         """Return the states at the end of a tick.
@@ -220,23 +210,14 @@ class Followed:
         if len(self.states) > STATES_MAX:
             raise JournalError(f"{JOURNAL}: names more than {STATES_MAX} states, and no more can be shown")
         # 1. What else is counted, after each tick, of shape (ticks, counts).
-        source = np.array([SOURCES.index(kind.source) if kind.source in SOURCES else -1 for kind in kinds], np.intp)
-        sources, posts = source[tables["updates"].columns["kind"]], tables.get("posts")
-        counted = np.zeros((block.ticks, len(COUNTED)), np.int64)
-        counted[:, 0] = rows_of_ticks(tables["questions"], block)
-        decided = sources >= 0
-        ticks = tick_of_rows(tables["updates"])[decided] - block.first
-        np.add.at(counted, (ticks, 1 + sources[decided]), 1)
-        if posts is not None:
-            first = COUNTED.index(MADE[0])
-            np.add.at(counted, (tick_of_rows(posts) - block.first, first + posts.columns["what"].astype(np.intp)), 1)
-            counted[:, COUNTED.index("like")] = rows_of_ticks(tables["likes"], block)
+        ticks, codes = tick_of_rows(tables["updates"]) - block.first, tables["updates"].columns["kind"]
+        columns = [rows_of_ticks(tables["questions"], block)]
+        for sources in (DECIDED - FALLBACKS, FALLBACKS):
+            is_counted = np.array([kind.source in sources for kind in kinds], np.bool_)[codes]
+            columns.append(np.bincount(ticks[is_counted], minlength=block.ticks))
+        counted = np.column_stack(columns).cumsum(axis=0) + self._counted
+        if (posts := tables.get("posts")) is not None:
             self._new_posts.append(posts)
-        counted = counted.cumsum(axis=0) + self._counted
-        done = tables["interventions"].columns["kind"]
-        if len(done) and isinstance(done, Heap):
-            made = zip(tick_of_rows(tables["interventions"]).tolist(), done.texts(), strict=True)
-            self._course.interventions.extend([*made][: SAMPLES_MAX - len(self._course.interventions)])
         # 2. The samples.
         self._sample(block, inside, counted)
         if block.ticks:
@@ -260,6 +241,5 @@ class Followed:
             course.counted.append(counted[at - block.first].tolist())
             if len(course.ticks) == SAMPLES_MAX:
                 self._stride *= 2
-                halves = (course.ticks[1::2], course.states[1::2], course.counted[1::2])
-                self._course = Samples(*halves, course.interventions)
+                self._course = Samples(course.ticks[1::2], course.states[1::2], course.counted[1::2])
             at += 1

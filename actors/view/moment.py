@@ -11,7 +11,7 @@ import numpy as np
 from actors.factory.domains import show_of
 from actors.pages.html import Element, Node, facts, tag
 from actors.pages.words import count, share
-from actors.store.followed import COUNTED, SOURCES, Followed
+from actors.store.followed import Followed
 from actors.view.viewed_run import Opened, ViewedRun
 from prism.clock import SimulatedClock
 
@@ -60,9 +60,7 @@ def _asked(journal: Followed, tick: int) -> list[tuple[str, str]]:
     """Return the questions up to a tick, by what became of them, from the samples of the run's course."""
     course = journal.course()
     place = bisect_right(course.ticks, tick) - 1
-    counted = dict(zip(COUNTED, course.counted[place] if place >= 0 else [0] * len(COUNTED), strict=True))
-    answered, fallbacks = (sum(counted[name] for name in names) for names in (SOURCES[:2], SOURCES[2:]))
-    asked = counted["questions"]
+    asked, answered, fallbacks = course.counted[place] if place >= 0 else (0, 0, 0)
     told = (asked, max(0, asked - answered - fallbacks), answered, fallbacks)
     return [*zip(("questions so far", "open at this tick", "answered", "fallbacks"), map(count, told), strict=True)]
 
