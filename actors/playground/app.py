@@ -17,7 +17,7 @@ from functools import partial
 from importlib.resources import files
 from itertools import count
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 from time import monotonic
 from typing import Any, Final, Literal, TypeVar
 
@@ -140,7 +140,7 @@ class PlaySite(Site):
         self.controls.configured({})  # refuses at the start what no page could run
         self.kept: Path | None = None
         """The run that was kept last."""
-        self._numbers, self._pools = count(1), set[Pool]()
+        self._numbers, self._pools, self._ending = count(1), set[Pool](), Lock()
         self._shown = deque[Path]()
         self.compiles, self._since = are_wanted(WORTH_COMPILING) and not is_kept(), monotonic()
         """Whether the kernels have to be compiled before the first run."""
@@ -307,8 +307,9 @@ class PlaySite(Site):
 
     def _end(self, pool: Pool, *paths: Path) -> None:
         """End processes, and then remove what they have written."""
-        pool.stop(at_once=True)
-        self._pools.discard(pool)
+        with self._ending:  # a move and the command may end at the same time
+            pool.stop(at_once=True)
+            self._pools.discard(pool)
         for path in paths:
             shutil.rmtree(path, ignore_errors=True)
 
