@@ -1,12 +1,11 @@
-"""`prism runs`: lists runs with their status, or shows a question by the id that PRISM sent to a model's server."""
+"""`prism runs`: lists runs with their status."""
 
 from __future__ import annotations
 
-import sys
 import textwrap
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -17,24 +16,18 @@ from rich.live import Live
 from rich.text import Text
 
 from actors.cli.command import command
-from actors.cli.exit_codes import EXIT_FAILED
 from actors.cli.options import Directory
 from actors.cli.render import show, table
-from actors.core.errors import ActorError, RunDirectoryError
-from actors.core.messages import Decided
+from actors.core.errors import RunDirectoryError
 from actors.core.phase import WAITING, Phase
 from actors.display.console import SafeConsole
 from actors.display.words import duration
 from actors.display.work import LINE_EVERY_S
 from actors.logs.output import output, say
-from actors.runs.questions import FoundQuestion, find_question
 from actors.store.listing import ListedRun, Marks, RunStatus, list_run, marks_of, run_paths, runs_in
 from actors.store.lock import holder_of
 from actors.store.phase_file import PhaseNote
-from prism.agents import Question, Update
-from prism.llm.question_id import find_id
-from prism.llm.spending import Spent
-from prism.quoting import printable, quoted
+from prism.quoting import printable
 from prism.wording import counted
 
 WIDEST = 10_000
@@ -51,17 +44,11 @@ RESUMABLE = {"yes": "resumable", "no": "not resumable", "--ticks": "can be made 
 @click.option(
     "--follow", is_flag=True, help="Show the list again and again, until no process works on any of the runs."
 )
-@click.option(
-    "--question",
-    metavar="ID",
-    help="Show the question with this id, or the header X-Request-Id that a server got, instead of the list.",
-)
-def runs(root: Path, question: str | None, *, follow: bool) -> None:
+def runs(root: Path, *, follow: bool) -> None:
     """List the runs in a directory, the newest first, with their state.
 
     DIR (default: runs) may also be a single run. With --follow the list is shown again each second, with the pace of
-    runs that are under way; Ctrl-C ends this command, and no run. With --question it shows a question that one of the
-    runs asked.
+    runs that are under way; Ctrl-C ends this command, and no run.
 
     If a process works on a run, its state is its phase: starting, recovering, running, waiting_for_oracle,
     waiting_for_disk, stopping or ended; the note says since when, and why it waits. If no process works on it:
@@ -73,9 +60,6 @@ def runs(root: Path, question: str | None, *, follow: bool) -> None:
     damaged   its journal or configuration cannot be read; `prism verify` shows why
     """
     try:
-        if question is not None:
-            show_question(question, root, run_paths(root))
-            return
         lines = _followed(root) if follow else runs_in(root)
     except OSError as error:
         raise RunDirectoryError(f"{root}: cannot be listed: {error.strerror}") from None
@@ -214,75 +198,3 @@ def _note(line: ListedRun) -> str:
         *map(printable, line.remarks),
     ]
     return ", ".join(filter(None, notes))
-
-
-def show_question(text: str, root: Path, paths: list[Path]) -> None:
-    """Print the question with an id, of every run that has asked it. Without any the exit code is 1."""
-    parts = find_id(text)
-    if parts is None:
-        problem = f"expected the header X-Request-Id, such as 340-12-9f86d081884c7d65-1-1-5f3a9c, got {text!r}"
-        raise click.BadParameter(problem, param_hint="'--question'")
-    tick, agent, wanted = parts
-    questions: dict[str, FoundQuestion] = {}
-    for path in paths:
-        try:
-            found = find_question(path, tick, agent, wanted)
-        except ActorError as error:
-            say(f"{path}: cannot be searched: {error}", level="warning")
-            continue
-        if found is not None:
-            questions[str(path)] = found
-    if not questions:
-        runs = "1 run" if len(paths) == 1 else f"{len(paths):,} runs"
-        say(f"{root}: no question {wanted} in {runs}", level="error")
-        sys.exit(EXIT_FAILED)
-
-    def view() -> Iterator[str]:
-        for name, found in questions.items():
-            yield f"{name}: question {wanted}"
-            yield from _lines(found, tick, agent)
-
-    show(questions, view)
-
-
-def _lines(found: FoundQuestion, tick: int, agent: int) -> Iterator[str]:
-    """Yield the facts about a question, a line each. Texts of people and models are JSON, which shows every code."""
-    if found.question is None:
-        yield f"  asked    by agent {agent} in tick {tick}; the tick is not in the journal, so it may be another"
-    else:
-        yield from _question_lines(found.question)
-    if found.answer is None:
-        yield "  answer   not in oracle.log"
-    else:
-        yield from _answer_lines(found.answer)
-    if found.question is not None:
-        yield f"  effect   {_effect(found.effect)}"
-
-
-def _question_lines(question: Question[Any]) -> Iterator[str]:
-    yield f"  asked    by agent {question.agent} in tick {question.tick}, on {question.trigger} in {question.state}"
-    yield f"  options  {', '.join(question.options)}"
-    if question.context is not None:
-        yield f"  context  {quoted(question.context)}"
-
-
-def _answer_lines(answer: Decided) -> Iterator[str]:
-    how = f", {answer.reason}" if answer.reason else f" by {answer.method}" if answer.method else ""
-    yield f"  answer   {answer.state}, from {answer.source}{how}, after {answer.latency_s:.3f} s"
-    if answer.content:
-        yield f"  content  {quoted(answer.content)}"
-    if answer.spent:
-        yield f"  calls    {', '.join(map(_calls, answer.spent))}"
-    elif not answer.reason:
-        yield "  calls    none of its own: an identical question was under way, or a tape had the answer"
-
-
-def _calls(spent: Spent) -> str:
-    return f"{spent.calls} {spent.outcome} ({spent.prompt_tokens:,} tokens in, {spent.completion_tokens:,} out)"
-
-
-def _effect(update: Update[Any] | None) -> str:
-    if update is None:
-        return "none in the journal"
-    stale = f", {update.reason}" if update.reason else ""
-    return f"in tick {update.tick}: from {update.from_state} to {update.to_state}{stale}"

@@ -6,7 +6,6 @@ It enters no prompt, no tape and no result.
 
 from __future__ import annotations
 
-import re
 from contextvars import ContextVar
 from hashlib import sha256
 
@@ -17,7 +16,6 @@ TRACE_PARENT = "traceparent"
 NAMING = REQUEST_ID, TRACE_PARENT
 
 _DIGITS = 16
-_ID = re.compile(rf"(?<!\w)(\d+)-(\d+)-([0-9a-f]{{{_DIGITS}}})(?![0-9a-f])", re.IGNORECASE)
 
 
 def question_id(seed: int, tick: int, agent: int, question: bytes) -> str:
@@ -27,19 +25,6 @@ def question_id(seed: int, tick: int, agent: int, question: bytes) -> str:
         question: the question as msgpack, as agents send it.
     """
     return f"{tick}-{agent}-{_hexadecimal(b'%d:' % seed + question, _DIGITS)}"
-
-
-def find_id(text: str) -> tuple[int, int, str] | None:
-    """Return the tick and the agent of the id in a text, and the id itself; None if there is none.
-
-    Args:
-        text: an id, a value of the header `X-Request-Id`, or a line of a log that has one of them.
-    """
-    found = _ID.search(text)
-    if found is None:
-        return None
-    tick, agent = int(found[1]), int(found[2])
-    return tick, agent, f"{tick}-{agent}-{found[3].lower()}"
 
 
 def call_span(question: str, attempt: int) -> str:

@@ -8,8 +8,7 @@ from itertools import product
 import pytest
 
 from prism.config import RequestConfig
-from prism.llm.question_id import ASKED, Asked, TraceIds, call_span, find_id, question_id
-from tests.catalogue import catalogue
+from prism.llm.question_id import ASKED, Asked, TraceIds, call_span, question_id
 from tests.llm.support import CHOICE, asking, serving
 
 W3C = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-0[01]")
@@ -24,24 +23,6 @@ def test_an_id_has_the_tick_and_the_agent_and_differs_with_all_that_it_follows_f
 
 def test_an_id_is_the_one_that_the_documented_formula_gives() -> None:
     assert question_id(42, 340, 12, b"\x93\x03\x01\x02") == "340-12-fb894563f6573d15"
-
-
-@catalogue(
-    "text",
-    [
-        "340-12-9f86d081884c7d65",
-        "340-12-9F86D081884C7D65-2-1-5f3a9c",
-        "INFO 11-22 06:45:52 chatcmpl-340-12-9f86d081884c7d65-1-1-5f3a9c finished",
-        '127.0.0.1 [22/Nov/2026:06:45] "POST /api/chat" 200 rid="340-12-9f86d081884c7d65-1-1-5f3a9c"',
-    ],
-)
-def test_an_id_is_found_in_a_line_of_a_log(text: str) -> None:
-    assert find_id(text) == (340, 12, "340-12-9f86d081884c7d65")
-
-
-@catalogue("text", ["", "340-12", "340-12-9f86d081884c7d6", "340-12-9f86d081884c7d65a", "x340-12-9f86d081884c7d65"])
-def test_no_id_is_found_where_there_is_none(text: str) -> None:
-    assert find_id(text) is None
 
 
 def test_each_call_has_a_span_of_its_own_and_each_request_a_name_of_its_own() -> None:
