@@ -5,23 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from actors.cli.runs import Pace
 from actors.store.journal import JOURNAL
 from actors.store.lock import locked
 from actors.store.manifest import SUMMARY
 from actors.store.phase_file import PHASE
 from tests.actors.cli.conftest import Made
 from tests.command import Prism
-from tests.patience import HANG_S
 from tests.standin import ModelServer
 
 TITLES = ["run", "domain", "state", "resumable", "ticks", "of", "agents", "digest", "note"]
@@ -101,54 +95,3 @@ def test_a_run_at_work_shows_its_phase_how_long_it_lasts_and_why(five: Path, pri
         told = prism("runs", "runs/running").out
     assert rows(told)["runs/running"][:2] == ["waiting_for_oracle", "no"]
     assert "  for 0 s (timeout), process " in told
-
-
-@pytest.fixture
-def under_way(small_run: Path, tmp_path: Path) -> Iterator[Path]:
-    """Return a run that a process works on, which is this one; it waits for its oracle."""
-    run = Path(shutil.copytree(small_run, tmp_path / "run"))
-    (run / SUMMARY).unlink()
-    with locked(run):
-        note = {"phase": "waiting_for_oracle", "since": time.time() + 1.0, "reason": "time\x1bout"}
-        (run / PHASE).write_text(json.dumps(note))
-        yield run
-
-
-def test_the_pace_is_that_of_the_latest_looks_and_a_wait_has_no_end(under_way: Path) -> None:
-    now = [0.0]
-    pace = Pace(lambda: now[0])
-    journal = under_way / JOURNAL
-    whole = journal.read_bytes()
-    for checkpoint in under_way.glob("checkpoint-*.bin"):
-        checkpoint.unlink()
-    journal.write_bytes(whole[: len(whole) // 2])
-    (run,) = pace.look(under_way)
-    assert pace.words(run) == ""
-    before = run.ticks
-    assert 0 < before < 72
-    journal.write_bytes(whole)
-    now[0] = 2.0
-    (run,) = pace.look(under_way)
-    assert pace.words(run) == ""
-    (under_way / PHASE).write_text(json.dumps({"phase": "running", "since": time.time() + 1.0}))
-    (run,) = pace.look(under_way)
-    assert pace.words(run) == f"{(72 - before) / 2:,.1f} ticks/s, 0 s to go"
-
-
-def test_runs_are_followed_until_none_is_under_way_and_the_end_is_the_list(five: Path, prism: Prism) -> None:
-    listed, followed = prism("runs"), prism("runs", "--follow")
-    assert (followed.code, followed.out, followed.err) == (0, listed.out, "")
-    told = {each["path"]: each for each in json.loads(prism("runs", "--follow", "--json").out)}
-    assert told["runs/stopped"]["note"].startswith("by spend_cap")
-    assert (told["runs/done"]["state"], told["runs/done"]["ticks"]) == ("done", 72)
-
-
-def test_following_goes_on_until_it_is_interrupted(under_way: Path) -> None:
-    command = [sys.executable, "-u", "-m", "actors.cli", "runs", str(under_way), "--follow"]
-    with subprocess.Popen(command, text=True, stderr=subprocess.PIPE) as process:
-        assert process.stderr is not None
-        said = process.stderr.readline()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(HANG_S) == 0
-    assert said.startswith(f"prism: {under_way}: waiting_for_oracle, 72 of 72 ticks, for ")
-    assert r" s (time\x1bout), process " in said

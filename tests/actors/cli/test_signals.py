@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from actors.store.lock import locked
 from tests.actors.cli.conftest import SMALL
 from tests.catalogue import catalogue
 from tests.patience import HANG_S
@@ -85,22 +84,20 @@ def test_a_signal_finishes_the_tick_and_writes_the_summary(kind: signal.Signals,
 def test_sigint_ends_a_command_that_a_script_has_started_in_the_background(small_run: Path, tmp_path: Path) -> None:
     """A shell without job control lets its background jobs ignore SIGINT, and so they begin."""
     script = '"$@" & echo $!; wait $!; echo ended with $?'
-    command = ["sh", "-c", script, "sh", sys.executable, "-u", "-m", "actors.cli", "runs", "run", "--follow"]
+    command = ["sh", "-c", script, "sh", sys.executable, "-u", "-m", "actors.cli", "view", "run", "--port", "0"]
     shutil.copytree(small_run, tmp_path / "run")
-    with locked(tmp_path / "run"):  # so that a process works on it
-        shell = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert shell.stdout is not None
-        assert shell.stderr is not None
-        job = int(shell.stdout.readline())
-        try:
-            said = shell.stderr.readline()
-            os.kill(job, signal.SIGINT)
-            shell.wait(HANG_S)
-        finally:
-            if shell.poll() is None:
-                os.kill(job, signal.SIGKILL)
-            ended, _ = shell.communicate()
-    assert said.startswith("prism: run: starting, 72 of 72 ticks")
+    shell = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert shell.stdout is not None
+    job = int(shell.stdout.readline())
+    try:
+        said = shell.stdout.readline()
+        os.kill(job, signal.SIGINT)
+        shell.wait(HANG_S)
+    finally:
+        if shell.poll() is None:
+            os.kill(job, signal.SIGKILL)
+        ended, _ = shell.communicate()
+    assert said.startswith("prism view: http://127.0.0.1:")
     assert ended == "ended with 0\n"
 
 
