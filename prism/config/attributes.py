@@ -27,24 +27,12 @@ TAKEN_NAMES: Final = frozenset(
     {
         *TRAITS,
         *("name", "interests", "personality", "activity", "attributes", "traits", "facts", "told", "persona"),
-        *("intentions", "weights"),
+        *("intentions", "weights", "intend", "remembered", "recalled", "effect", "enter", "answered", "with_answer"),
         *("engagement_threshold", "low_threshold", "high_threshold", "timeout_threshold", "pending_action"),
         *("agent", "agent_id", "seed", "state", "states", "tick", "ticks", "ticks_in_state", "entered", "clock"),
-        *("state_history", "max_history_depth", "open_triggers", "fields", "field"),
-        *(
-            "relevance",
-            "should_engage",
-            "is_interested",
-            "intend",
-            "remembered",
-            "recalled",
-            "effect",
-            "enter",
-            "answered",
-        ),
-        *("with_answer", "to_json"),
-        *("running", "run", "start", "stop"),
-        *("view", "post", "feed", "context", "event", "trigger", "round", "world", "rng"),
+        *("state_history", "max_history_depth", "open_triggers", "fields", "field", "to_json", "running", "run"),
+        *("relevance", "should_engage", "is_interested", "start", "stop", "view", "post", "feed", "context"),
+        *("event", "trigger", "round", "world", "rng"),
     }
 )
 """Names that people, their guards and their prompts already use for something else."""

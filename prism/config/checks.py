@@ -1,21 +1,36 @@
-"""The checks of settings against each other. Each setting's own type and range are in `prism.config.model`."""
+"""The checks of settings against each other. Each setting's own type and range are in `prism.config.model`.
+
+An error of an intervention names the intervention, also if another setting was set last: otherwise it would not say
+which one is wrong.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from prism.checked import field_types
 from prism.clock import SimulatedClock
 from prism.config.attributes import PLACE, POSTS_PLACE, TRAITS, WEIGHTS, AttributeConfig
-from prism.config.domain_settings import places_of
-from prism.config.graph_fit import Conflict, find_misfit
+from prism.config.domain_settings import DOMAIN, places_of
+from prism.config.interventions import (
+    CHANGEABLE,
+    INDICATORS,
+    KINDS_OF,
+    PUBLISHED_AT_ONCE,
+    InterventionConfig,
+    not_numbered,
+    numbered_nation,
+    placed_agents,
+)
+from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.measures import GROUPS, measure_problem
 from prism.config.measures import PLACE as MEASURES
-from prism.config.model import ColumnsConfig, InitialConfig
-from prism.expectations import guess
+from prism.config.model import ColumnsConfig, GraphConfig, InitialConfig, SimulationConfig
+from prism.errors import SettingError
+from prism.expectations import guess, join
 from prism.quarter import Period, Quarter
 
 if TYPE_CHECKING:
@@ -26,32 +41,61 @@ SHIPPED_DOMAINS: Final = ("social", "economy")
 HOUR_S: Final = 3600
 SESSION_TICKS: Final = 4
 """The fewest ticks in which a person can come online, see a post, decide and act."""
+POWER_LAW_SHARE: Final = 4
+"""On average a person follows at most one in so many people. The generator takes very long to draw more ties."""
+
 _CALENDAR: Final = " ".join(
     f"simulation.{name}" for name in ("epoch", "ticks", "rounds", "ticks_per_round", "tick_seconds")
 )
 """The settings that decide the time of the last tick."""
-_INDICATORS: Final = ("interest_rate", "inflation", "gdp_growth", "unemployment", "total_economic_value")
-"""The settings of `economy.initial` that a file replaces."""
+_SIZE, _DEGREE, _KIND = "population.size", "population.graph.degree", "population.graph.kind"
 
 
-def find_conflicts(config: Config) -> list[Conflict]:
-    """Return the conflicts between the sections of a configuration."""
+class Conflict(NamedTuple):
+    """Settings that are each valid and contradict each other.
+
+    Args:
+        keys: their dotted paths, divided by spaces if it is a text, the first one to blame unless it is known which was
+            set last.
+        problem: the conflict, in words that are right for any of the keys.
+    """
+
+    keys: str | tuple[str, ...]
+    problem: str
+
+
+def find_conflicts(config: Config) -> list[SettingError]:
+    """Return the errors of settings that contradict each other."""
     checks = (
         *(_domain, _time, _population, _columns, _attributes, _graph, _measures, _choice, _exposure, _hours, _oracle),
         *(_sharing, _llm, _models, _economy, _shards),
     )
-    return list(chain.from_iterable(check(config) for check in checks))
+    found = [_error(conflict) for check in checks for conflict in check(config)]
+    return [*found, *find_intervention_conflicts(config, config.interventions)]
 
 
-def _of(keys: str, problem: str) -> Conflict:
-    """Return a conflict of the settings with these dotted paths, which spaces divide."""
-    return Conflict(tuple(keys.split()), problem)
+def find_intervention_conflicts(config: Config, interventions: Sequence[InterventionConfig]) -> list[SettingError]:
+    """Return the first conflict of each intervention with the domain or the length of the run.
+
+    If there is no such conflict, return those with the agents of the run, which depend on the domain.
+    """
+    simulation = config.simulation
+    firsts = (
+        next(_when(f"{INTERVENTIONS}[{index}]", simulation, each), None) for index, each in enumerate(interventions)
+    )
+    found = [each for each in firsts if each is not None] or _agents(config, interventions)
+    return [_error(conflict) for conflict in found]
+
+
+def _error(conflict: Conflict) -> SettingError:
+    keys = conflict.keys.split() if isinstance(conflict.keys, str) else conflict.keys
+    return SettingError("Config", conflict.problem, keys=keys)
 
 
 def _repeated(key: str, names: Sequence[str], what: str) -> Iterator[Conflict]:
     repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)
     if repeated is not None:
-        yield _of(key, f"expected {what} that differ, got {repeated!r} more than once")
+        yield Conflict(key, f"expected {what} that differ, got {repeated!r} more than once")
 
 
 def _both(section: str, names: tuple[str, str], given: tuple[bool, bool]) -> Iterator[Conflict]:
@@ -59,7 +103,7 @@ def _both(section: str, names: tuple[str, str], given: tuple[bool, bool]) -> Ite
     if given[0] != given[1]:
         present, missing = names if given[0] else names[::-1]
         problem = f"expected both {names[0]} and {names[1]}, or neither: {missing} is missing"
-        yield _of(f"{section}.{present} {section}.{missing}", problem)
+        yield Conflict(f"{section}.{present} {section}.{missing}", problem)
 
 
 def _not_declared(
@@ -68,10 +112,11 @@ def _not_declared(
     """Yield that there is no such attribute of people, or that it is of another type."""
     if name not in declared:
         known = guess(name, list(declared)) if declared else f"{PLACE} declares none"
-        yield _of(f"{key} {PLACE}", f"no attribute {name!r}: {known}")
+        yield Conflict(f"{key} {PLACE}", f"no attribute {name!r}: {known}")
     elif (kind := declared[name].type) not in kinds:
-        yield _of(
-            f"{key} {PLACE}.{name}", f"expected an attribute of type {' or '.join(kinds)}, got {name} of type {kind}"
+        yield Conflict(
+            f"{key} {PLACE}.{name}",
+            f"expected an attribute of type {' or '.join(kinds)}, got {name} of type {kind}",
         )
 
 
@@ -89,7 +134,7 @@ def _domain(config: Config) -> Iterator[Conflict]:
 def _time(config: Config) -> Iterator[Conflict]:
     simulation, ticks = config.simulation, config.simulation.length
     if simulation.domain == "social" and simulation.ticks_per_round < SESSION_TICKS:
-        yield _of(
+        yield Conflict(
             "simulation.ticks_per_round simulation.domain",
             f"expected ticks_per_round >= {SESSION_TICKS} in the social domain, where a session takes as many, got "
             f"{simulation.ticks_per_round}",
@@ -98,7 +143,7 @@ def _time(config: Config) -> Iterator[Conflict]:
         for tick in (0, ticks):
             SimulatedClock(simulation.epoch, simulation.tick_seconds).at(tick)
     except OverflowError:
-        yield _of(
+        yield Conflict(
             _CALENDAR,
             f"expected all of the run between the years 1 and 9999, got {ticks} ticks of "
             f"{simulation.tick_seconds:g} s from {simulation.epoch.isoformat()}",
@@ -111,26 +156,26 @@ def _population(config: Config) -> Iterator[Conflict]:
     yield from _repeated("population.topics", topics, "topics")
     # Profiles bring interests of their own, so the topics of synthetic people go unused.
     if profiles is None and population.interests_per_person > len(topics):
-        yield _of(
+        yield Conflict(
             "population.interests_per_person population.topics",
             "expected interests_per_person <= the number of topics, got "
             f"{population.interests_per_person} and {len(topics)}",
         )
     if profiles is not None and population.margins:
         problem = "people come from profiles or from margins: expected only one of them"
-        yield _of("population.margins population.profiles", problem)
+        yield Conflict("population.margins population.profiles", problem)
     try:
         "a".encode(population.encoding)
     except (LookupError, ValueError):
         problem = f"expected an encoding of texts, such as utf-8, utf-16 or cp1252, got {population.encoding!r}"
-        yield _of("population.encoding", problem)
+        yield Conflict("population.encoding", problem)
     if population.join != "id" and profiles is None:
         problem = f"{population.join} joins people to a profile file in population.profiles, got null"
-        yield _of("population.join population.profiles", problem)
+        yield Conflict("population.join population.profiles", problem)
     has_ids = population.join == "id" and profiles is not None and ties is not None
     others = population.posts.file, population.activity.hours
     if population.unmatched is not None and not has_ids and not any(isinstance(each, str) for each in others):
-        yield _of(
+        yield Conflict(
             "population.unmatched population.join population.profiles population.graph.path",
             f"{population.unmatched} is about people in one of two files: expected population.profiles and "
             "population.graph.path, joined by id, or posts or hours of people",
@@ -138,7 +183,7 @@ def _population(config: Config) -> Iterator[Conflict]:
     # A graph file overrides the kind, which then asks for nothing.
     if population.graph.kind == "profiles" and profiles is None and ties is None:
         problem = "graph.kind is profiles, which needs a profile file in population.profiles, got null"
-        yield _of("population.graph.kind population.profiles population.graph.path", problem)
+        yield Conflict("population.graph.kind population.profiles population.graph.path", problem)
 
 
 def _columns(config: Config) -> Iterator[Conflict]:
@@ -148,20 +193,20 @@ def _columns(config: Config) -> Iterator[Conflict]:
     for name in ("low_threshold", "high_threshold"):
         if columns[name] is not None and columns["engagement_threshold"] is None:
             problem = f"a column for {name} needs one for engagement_threshold, got null"
-            yield _of(f"population.columns.{name} population.columns.engagement_threshold", problem)
+            yield Conflict(f"population.columns.{name} population.columns.engagement_threshold", problem)
     named = {f"population.columns.{name}": column for name, column in columns.items()}
     named |= {f"{PLACE}.{name}.column": declared.column for name, declared in population.attributes.items()}
     for key, column in named.items():
         if column is not None and population.profiles is None:
             problem = "a column needs a profile file in population.profiles, got null"
-            yield _of(f"{key} population.profiles", problem)
+            yield Conflict(f"{key} population.profiles", problem)
     for name, declared in posts.attributes.items():
         if posts.file is None:
             problem = "an attribute of posts needs a file of posts in population.posts.file, got null"
-            yield _of(f"{POSTS_PLACE}.{name} population.posts.file", problem)
+            yield Conflict(f"{POSTS_PLACE}.{name} population.posts.file", problem)
         elif declared.is_drawn:
             problem = "attributes of posts are read and not drawn: expected type, min, max, values, default or column"
-            yield _of(f"{POSTS_PLACE}.{name}", problem)
+            yield Conflict(f"{POSTS_PLACE}.{name}", problem)
 
 
 def _attributes(config: Config) -> Iterator[Conflict]:
@@ -169,7 +214,7 @@ def _attributes(config: Config) -> Iterator[Conflict]:
     population = config.population
     for name, declared in population.attributes.items() if not population.margins else ():
         if population.profiles is None and declared.column is None and not declared.is_complete:
-            yield _of(
+            yield Conflict(
                 f"{PLACE}.{name} population.profiles",
                 "has no values: expected a profile file in population.profiles, or a way to draw them: "
                 f"{declared.ways}",
@@ -182,8 +227,7 @@ def _graph(config: Config) -> Iterator[Conflict]:
     by, share = graph.homophily.by, graph.homophily.share
     is_read = graph.path is not None or graph.kind == "profiles"
     if config.simulation.domain == "social" and not is_read:
-        misfit = find_misfit(graph, population.size)
-        yield from () if misfit is None else (misfit,)
+        yield from filter(None, [find_misfit(graph, population.size)])
     yield from _both(key, ("by", "share"), (by is not None, share is not None))
     if by is None or share is None:
         return
@@ -191,7 +235,42 @@ def _graph(config: Config) -> Iterator[Conflict]:
     if is_read:
         source = "population.graph.path" if graph.path is not None else "population.graph.kind"
         problem = "homophily is for generated ties: expected none of it, because the ties come from a file"
-        yield _of(f"{key}.by {source}", problem)
+        yield Conflict(f"{key}.by {source}", problem)
+
+
+def find_misfit(graph: GraphConfig, size: int) -> Conflict | None:
+    """Return the reason why the generator can make no graph of `size` people; None if it can."""
+    degree, kind = graph.degree_among(size), graph.kind
+    if degree >= size:
+        return Conflict(f"{_DEGREE} {_SIZE}", f"expected graph.degree < the number of people, got {degree} and {size}")
+    if kind == "watts_strogatz" and degree % 2:
+        return Conflict(f"{_DEGREE} {_KIND}", f"expected an even graph.degree for watts_strogatz, got {degree}")
+    if kind == "power_law" and degree * POWER_LAW_SHARE > size:
+        problem = f"expected graph.degree <= a quarter of the people for power_law, got {degree} and {size}"
+        return Conflict(f"{_DEGREE} {_SIZE} {_KIND}", problem)
+    if kind != "stochastic_block":
+        return None
+    if graph.blocks > size:
+        problem = f"expected graph.blocks <= the number of people, got {graph.blocks} and {size}"
+        return Conflict(f"population.graph.blocks {_SIZE} {_KIND}", problem)
+    ways = ("inside the communities", "raise mixing"), ("between communities", "lower mixing")
+    for (wanted, pairs), (where, remedy) in zip(block_ties(graph, size), ways, strict=True):
+        if wanted > pairs:
+            problem = f"stochastic_block wants {wanted:.0f} ties {where}, where {pairs} fit: {remedy} or lower degree"
+            return Conflict(f"population.graph.mixing {_DEGREE} population.graph.blocks {_SIZE} {_KIND}", problem)
+    return None
+
+
+def block_ties(graph: GraphConfig, size: int) -> tuple[tuple[float, int], tuple[float, int]]:
+    """Return the mean number of ties of a stochastic block graph and the pairs of people that can have one.
+
+    First those inside its communities, then those between them. `size % blocks` communities have one person more than
+    the others.
+    """
+    people, larger = divmod(size, graph.blocks)
+    inside = larger * (people + 1) * people // 2 + (graph.blocks - larger) * people * (people - 1) // 2
+    ties = size * graph.degree_among(size) / 2.0
+    return (ties * (1.0 - graph.mixing), inside), (ties * graph.mixing, size * (size - 1) // 2 - inside)
 
 
 def _measures(config: Config) -> Iterator[Conflict]:
@@ -199,12 +278,12 @@ def _measures(config: Config) -> Iterator[Conflict]:
     population, domain = config.population, config.simulation.domain
     for place, name in enumerate(population.measures):
         if problem := measure_problem(name, population.attributes):
-            yield _of(f"{MEASURES}[{place}] {PLACE}", problem)
+            yield Conflict(f"{MEASURES}[{place}] {PLACE}", problem)
         elif name in population.measures[:place]:
-            yield _of(f"{MEASURES}[{place}]", f"expected measures that differ, got {name} more than once")
+            yield Conflict(f"{MEASURES}[{place}]", f"expected measures that differ, got {name} more than once")
     if population.measures and domain != "social":
         problem = f"expected no measures of people in the domain {domain}, which has no follow ties"
-        yield _of(f"{MEASURES} simulation.domain", problem)
+        yield Conflict(f"{MEASURES} simulation.domain", problem)
 
 
 def _choice(config: Config) -> Iterator[Conflict]:
@@ -213,7 +292,7 @@ def _choice(config: Config) -> Iterator[Conflict]:
     for name, weight in config.oracle.choice.attributes.items():
         if name in declared:
             if problem := _weight_problem(declared[name], weight):
-                yield _of(f"{WEIGHTS}.{name} {PLACE}.{name}", problem)
+                yield Conflict(f"{WEIGHTS}.{name} {PLACE}.{name}", problem)
             continue
         near = f"oracle.choice.{name}" if name in TRAITS else next(iter(get_close_matches(name, declared, n=1)), "")
         meant = f"; did you mean {near}?" if near else ""
@@ -239,14 +318,14 @@ def _exposure(config: Config) -> Iterator[Conflict]:
     for key, weight in weights.items():
         if weight and (exposure := config.feed.exposure) != "complex":
             problem = f"{key} needs feed.exposure: complex, which shows a cascade again, got {exposure}"
-            yield _of(f"{key} feed.exposure", problem)
+            yield Conflict(f"{key} feed.exposure", problem)
 
 
 def _hours(config: Config) -> Iterator[Conflict]:
     simulation = config.simulation
     round_s = simulation.ticks_per_round * simulation.tick_seconds
     if config.population.activity.hours is not None and round_s > HOUR_S:
-        yield _of(
+        yield Conflict(
             "population.activity.hours simulation.ticks_per_round simulation.tick_seconds",
             f"activity by hours needs rounds of an hour at most: expected ticks_per_round * tick_seconds <= "
             f"{HOUR_S}, got {simulation.ticks_per_round} * {simulation.tick_seconds:g} = {round_s:g} s",
@@ -256,37 +335,37 @@ def _hours(config: Config) -> Iterator[Conflict]:
 def _oracle(config: Config) -> Iterator[Conflict]:
     oracle = config.oracle
     if oracle.mode == "realtime" and not (config.run.tick_s and config.population.deliberation_minutes):
-        yield _of(
+        yield Conflict(
             "oracle.mode run.tick_s population.deliberation_minutes",
             "realtime needs run.tick_s and population.deliberation_minutes above 0, or every answer would be too late",
         )
     if oracle.tape != "off" and oracle.backend == "choice":
-        yield _of("oracle.tape", f"{oracle.tape} needs a backend that asks a model: ollama or openai, got choice")
+        yield Conflict("oracle.tape", f"{oracle.tape} needs a backend that asks a model: ollama or openai, got choice")
     if oracle.tape != "off" and oracle.mode == "realtime":
         problem = "a tape does not know which answers came too late for realtime: expected mode pace, got realtime"
-        yield _of("oracle.tape oracle.mode", problem)
+        yield Conflict("oracle.tape oracle.mode", problem)
     if oracle.tape == "replay" and oracle.tape_path is None:
         problem = "replay needs the tape's file in oracle.tape_path, got null"
-        yield _of("oracle.tape oracle.tape_path", problem)
+        yield Conflict("oracle.tape oracle.tape_path", problem)
 
 
 def _sharing(config: Config) -> Iterator[Conflict]:
     by, mode = config.oracle.sharing.by, config.oracle.mode
     if config.oracle.sharing.archetype and by != "archetype":
-        yield _of(
+        yield Conflict(
             "oracle.sharing.archetype oracle.sharing.by",
             "the fields say which questions are an archetype, and none is used: expected "
             f"oracle.sharing.by=archetype, or oracle.sharing.archetype={{}}, got {by}",
         )
     if by != "none" and mode == "realtime":
-        yield _of(
+        yield Conflict(
             "oracle.sharing.by oracle.mode",
             "in realtime a late answer would decide who shares: expected sharing.by none or mode pace, got "
             f"{by} and realtime",
         )
     if by != "none" and config.llm.writes:
         problem = f"a text that a model writes is one person's: expected sharing.by none, got {by}"
-        yield _of("oracle.sharing.by llm.writes", problem)
+        yield Conflict("oracle.sharing.by llm.writes", problem)
 
 
 def _llm(config: Config) -> Iterator[Conflict]:
@@ -294,14 +373,14 @@ def _llm(config: Config) -> Iterator[Conflict]:
     if (prices.input is None) != (prices.output is None):
         got = " and ".join("null" if price is None else f"{price:g}" for price in (prices.input, prices.output))
         problem = f"expected both prices, input and output, or neither, got {got}"
-        yield _of("llm.prices.input llm.prices.output", problem)
+        yield Conflict("llm.prices.input llm.prices.output", problem)
     if config.oracle.max_usd is not None and prices.input is None:
-        yield _of(
+        yield Conflict(
             "oracle.max_usd llm.prices.input",
             "a cap in US dollars needs the model's prices in llm.prices.input and llm.prices.output, got null",
         )
     if config.simulation.domain == "economy" and llm.method == "probabilities":
-        yield _of(
+        yield Conflict(
             "llm.method simulation.domain",
             "the policies of an economy are numbers, not options: expected auto or json, got probabilities",
         )
@@ -316,7 +395,7 @@ def _models(config: Config) -> Iterator[Conflict]:
         return
     if domain != "social":
         problem = f"only people on a feed have models of their own: expected the domain social, got {domain}"
-        yield _of("llm.by.attribute simulation.domain", problem)
+        yield Conflict("llm.by.attribute simulation.domain", problem)
     elif wrong := [*_not_declared("llm.by.attribute", by, declared, ("text",))]:
         yield from wrong
     else:
@@ -325,7 +404,7 @@ def _models(config: Config) -> Iterator[Conflict]:
                 problem = f"{by} is never {value!r}: {guess(value, declared[by].values)}"
                 yield Conflict((f"llm.by.models.{value}", f"{PLACE}.{by}"), problem)
     if config.oracle.sharing.by == "archetype":
-        yield _of(
+        yield Conflict(
             "llm.by.attribute oracle.sharing.by",
             "people of one archetype would share the judgements of different models: expected "
             "oracle.sharing.by none, got archetype",
@@ -337,42 +416,42 @@ def _economy(config: Config) -> Iterator[Conflict]:
     if config.simulation.domain == "economy":  # a turn is complete in its tick and has no fallback
         if oracle.mode != "pace":
             problem = "an economy waits for every answer, since none can be made up: expected mode pace, got realtime"
-            yield _of("oracle.mode simulation.domain", problem)
+            yield Conflict("oracle.mode simulation.domain", problem)
         if not config.statechart.oracle_enabled:
             problem = "an economy has no policy without its oracle: expected oracle_enabled true, got false"
-            yield _of("statechart.oracle_enabled simulation.domain", problem)
+            yield Conflict("statechart.oracle_enabled simulation.domain", problem)
         if oracle.when_spent == "fallback" and (oracle.max_calls is not None or oracle.max_tokens is not None):
             problem = "an economy has no fallback once the cap is reached: expected when_spent stop, got fallback"
-            yield _of("oracle.when_spent oracle.max_calls oracle.max_tokens simulation.domain", problem)
+            yield Conflict("oracle.when_spent oracle.max_calls oracle.max_tokens simulation.domain", problem)
     nations, taylor = economy.nations, economy.taylor
     yield from _repeated("economy.nations", nations, "names")
     # Names stand in prompts and in log lines, where a line end would begin something new.
     strange = next((name for name in nations if not name.isprintable() or not name.strip()), None)
     if strange is not None:
-        yield _of("economy.nations", f"expected names on one line, got {strange!r}")
+        yield Conflict("economy.nations", f"expected names on one line, got {strange!r}")
     if len(economy.strengths) != len(nations):
         problem = f"expected a strength for each nation, got {len(economy.strengths)} for {len(nations)} nations"
-        yield _of("economy.strengths economy.nations", problem)
+        yield Conflict("economy.strengths economy.nations", problem)
     if taylor.rate_step > taylor.rate_step_max:
         problem = f"expected rate_step <= rate_step_max, got {taylor.rate_step:g} and {taylor.rate_step_max:g}"
-        yield _of("economy.taylor.rate_step economy.taylor.rate_step_max", problem)
+        yield Conflict("economy.taylor.rate_step economy.taylor.rate_step_max", problem)
     if initial.quarter is not None:
         if initial.path is None:
             problem = f"the quarter {initial.quarter} needs a file in economy.initial.path, got null"
-            yield _of("economy.initial.quarter economy.initial.path", problem)
+            yield Conflict("economy.initial.quarter economy.initial.path", problem)
         try:
             Quarter.parse(initial.quarter)
         except ValueError as error:
-            yield _of("economy.initial.quarter", str(error))
+            yield Conflict("economy.initial.quarter", str(error))
     for period in economy.backtest.periods:
         try:
             Period.parse(period)
         except ValueError as error:
-            yield _of("economy.backtest.periods", str(error))
-    for name in _INDICATORS if initial.path is not None else ():
+            yield Conflict("economy.backtest.periods", str(error))
+    for name in INDICATORS if initial.path is not None else ():
         if (given := getattr(initial, name)) != getattr(InitialConfig(), name):
             problem = f"a file in path takes the place of {name}: expected one of the two, got {given:g}"
-            yield _of(f"economy.initial.{name} economy.initial.path", problem)
+            yield Conflict(f"economy.initial.{name} economy.initial.path", problem)
 
 
 def _shards(config: Config) -> Iterator[Conflict]:
@@ -390,4 +469,48 @@ def _shards(config: Config) -> Iterator[Conflict]:
     }
     for key, (is_so, expected) in needed.items():
         if run.shards > 1 and not is_so:
-            yield _of(f"{key} run.shards", f"with run.shards, {key} must be {expected}")
+            yield Conflict(f"{key} run.shards", f"with run.shards, {key} must be {expected}")
+
+
+def _when(place: str, simulation: SimulationConfig, each: InterventionConfig) -> Iterator[Conflict]:
+    """Yield the conflicts of an intervention with the length and the domain of the run."""
+    tick, domain = each.at(simulation.ticks_per_round), simulation.domain
+    if tick >= simulation.length:
+        got = f"tick {tick:,}" if each.round is None else f"round {each.round:,}, which begins at tick {tick:,}"
+        problem = f"expected an intervention before the end of the run, at tick {simulation.length:,}, got {got}"
+        yield Conflict(f"{place}.{each.when}", problem)
+    if each.until_round is not None and (each.until_round - 1) * simulation.ticks_per_round <= tick:
+        problem = f"expected a round that begins after tick {tick:,}, got round {each.until_round}"
+        yield Conflict(f"{place}.until_round", problem)
+    if domain in SHIPPED_DOMAINS and each.kind not in KINDS_OF[domain]:
+        problem = f"the {domain} domain has no {each.kind}: expected one of {', '.join(KINDS_OF[domain])}"
+        yield Conflict(f"{place}.{each.kind}", problem)
+    for path in each.set or ():
+        key = (join(f"{place}.set", path),)
+        if domain in SHIPPED_DOMAINS and path not in CHANGEABLE[domain]:
+            known = ", ".join(CHANGEABLE[domain])
+            yield Conflict(key, f"cannot change while a run goes on: expected one of {known}")
+        elif domain not in SHIPPED_DOMAINS and not path.startswith(f"{DOMAIN}."):
+            yield Conflict(key, f"expected a setting of the run's own domain, such as {DOMAIN}.NAME")
+
+
+def _agents(config: Config, interventions: Sequence[InterventionConfig]) -> Iterator[Conflict]:
+    """Yield the agents that do not exist, as far as that is known before they are made, and authors of too much."""
+    domain, population = config.simulation.domain, config.population
+    is_known = domain == "social" and population.graph.path is None and population.profiles is None
+    for place, agent in placed_agents(interventions):
+        if is_known and isinstance(agent, int) and agent >= population.size:
+            yield Conflict(place, not_numbered(agent, population.size, "people"))
+        if domain == "economy":
+            try:
+                numbered_nation(agent, config.economy.nations)
+            except LookupError as error:
+                yield Conflict(place, str(error.args[0]))
+    published = Counter[tuple[int, int | str]]()
+    for index, each in enumerate(interventions):
+        if each.publish is not None:
+            posts = each.at(config.simulation.ticks_per_round), each.publish.author
+            published[posts] += 1
+            if published[posts] == PUBLISHED_AT_ONCE + 1:  # no draws of its own are left
+                problem = f"expected at most {PUBLISHED_AT_ONCE} posts of an author in a tick"
+                yield Conflict(f"{INTERVENTIONS}[{index}].publish.author", f"{problem}: take other authors or ticks")

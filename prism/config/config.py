@@ -7,7 +7,6 @@ from typing import Any
 from prism.clock import whole_ticks
 from prism.config.checks import find_conflicts
 from prism.config.domain_settings import DOMAIN, plain_settings
-from prism.config.intervention_checks import find_intervention_conflicts
 from prism.config.interventions import InterventionConfig
 from prism.config.model import (
     EconomyConfig,
@@ -21,7 +20,7 @@ from prism.config.model import (
     StatechartConfig,
 )
 from prism.config.section import Section, setting
-from prism.errors import SettingError, together
+from prism.errors import together
 
 
 class Config(Section):
@@ -49,9 +48,8 @@ class Config(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        conflicts = [*find_conflicts(self), *find_intervention_conflicts(self, self.interventions)]
-        if conflicts:
-            raise together([SettingError(type(self).__name__, each.problem, keys=each.keys) for each in conflicts])
+        if conflicts := find_conflicts(self):
+            raise together(conflicts)
 
     @property
     def deliberates(self) -> bool:

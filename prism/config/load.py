@@ -21,9 +21,9 @@ from msgspec.structs import replace
 
 from prism.checked import field_types, plain_classes
 from prism.config.attributes import PLACE, POSTS_PLACE, WEIGHTS
+from prism.config.checks import find_intervention_conflicts
 from prism.config.config import Config
 from prism.config.domain_settings import DOMAIN, placed_below, plain_settings, settings_from
-from prism.config.intervention_checks import find_intervention_conflicts
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.section import Section, keys_of, sections_of, unknown_key
 from prism.config.yaml_text import LENGTH_MAX, Entry, read_document, read_list, read_value, with_places, without_lines

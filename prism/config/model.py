@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from prism.config.attributes import PLACE, POSTS_PLACE, TRAITS, AttributeConfig, misnamed
-from prism.config.requests import TEXT_SETTINGS, as_texts, refusal_of, text_problem
+from prism.config.requests import TEXT_SETTINGS, as_texts, text_problem, unsendable
 from prism.config.section import Section, Text, setting
 from prism.expectations import found, join, meant
 
@@ -456,9 +456,7 @@ class RequestConfig(Section):
 
     @classmethod
     def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
-        refusal = refusal_of(name, value)
-        if refusal is not None:
-            yield refusal.place, refusal.problem
+        yield from unsendable(name, value)
 
 
 class ModelsConfig(Section):

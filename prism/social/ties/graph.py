@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prism.columns import distinct
-from prism.config.graph_fit import block_ties, find_misfit
+from prism.config.checks import block_ties, find_misfit
 from prism.config.model import PEOPLE_MAX, GraphConfig
 from prism.errors import ConfigError, InputError
 from prism.quoting import printable
@@ -211,7 +211,7 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
         raise ConfigError("configuration", "`profiles` is not a generator", key="population.graph.kind")
     misfit = find_misfit(config, size)
     if misfit is not None:
-        raise ConfigError("configuration", misfit.problem, key=misfit.keys[0])
+        raise ConfigError("configuration", misfit.problem, key=str(misfit.keys).split()[0])
     degree = config.degree_among(size)
     if config.kind == "barabasi_albert":
         return FollowGraph(size, *friendships(size, max(1, degree // 2), seed), mutual=True)
@@ -224,7 +224,7 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
         else:
             count = config.blocks
             sizes = [size // count + (block < size % count) for block in range(count)]
-            inside, between = (ties.density for ties in block_ties(config, size))
+            inside, between = (wanted / pairs if pairs else 0.0 for wanted, pairs in block_ties(config, size))
             preferences = [[inside if row == column else between for column in range(count)] for row in range(count)]
             made = igraph.Graph.SBM(pref_matrix=preferences, block_sizes=sizes)
     ends = ends_of(made)

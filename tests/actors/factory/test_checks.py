@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from actors.factory.domains import build_domain
 from prism.config import Config, GraphConfig, PopulationConfig
-from prism.config.graph_fit import find_misfit
+from prism.config.checks import find_misfit
 from prism.errors import ConfigError, SettingError
 from prism.social.ties.graph import generate
 
