@@ -68,7 +68,7 @@ SECTIONS = {
 @click.group(
     cls=LazyGroup,
     sections=SECTIONS,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
 @click.version_option(None, "-V", "--version", package_name="prism-sim", prog_name="prism")
 def cli() -> None:

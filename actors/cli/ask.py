@@ -14,7 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from actors.cli.command import command, option
+from actors.cli.command import command, count_option, option, path_option
 from actors.cli.options import RUN, Directory, set_option, with_log_options
 from actors.cli.render import line, show
 from actors.cli.run_command import logging_trouble, with_progress
@@ -32,24 +32,18 @@ SHOWN_AFTER_S = 2.0
 
 @command()
 @RUN
-@click.option(
-    "--questions",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="FILE",
-    help="The questionnaire, a YAML file: docs/language-models.md.",
-)
-@click.option(
+@path_option("--questions", required=True, help="The questionnaire, a YAML file: docs/language-models.md.")
+@count_option(
     "--at",
-    type=click.IntRange(min=0),
+    least=0,
     metavar="ROUND",
     help="Ask at the end of this round; 0 is the beginning.  [default: as FILE says, or the end of the run]",
 )
-@option("--tick", without=["--at"], type=click.IntRange(min=0), metavar="TICK", help="Ask after this many ticks.")
-@click.option("--agents", metavar="A,...", default="", help="Ask these people: 0-99,120,Ada Novak.  [default: all]")
-@click.option("--repeat", type=click.IntRange(1, 100), metavar="N", help="Ask each question N times.")
-@click.option("--to", "form", type=click.Choice(FORMATS), default="csv", show_default=True, help="Format of the table.")
-@click.option("--out", type=Directory(), metavar="DIR", help="Directory of the answers.  [default: NAME-answers here]")
+@count_option("--tick", least=0, without=["--at"], metavar="TICK", help="Ask after this many ticks.")
+@option("--agents", metavar="A,...", default="", help="Ask these people: 0-99,120,Ada Novak.  [default: all]")
+@count_option("--repeat", most=100, help="Ask each question N times.")
+@option("--to", "form", type=click.Choice(FORMATS), default="csv", help="Format of the table.")
+@option("--out", type=Directory(), metavar="DIR", help="Directory of the answers.  [default: NAME-answers here]")
 @set_option("oracle.backend=ollama")
 @TRUST
 @with_log_options

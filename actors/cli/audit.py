@@ -12,7 +12,7 @@ import anyio
 import click
 from rich.console import RenderableType
 
-from actors.cli.command import command
+from actors.cli.command import command, count_option, flag, option, path_option
 from actors.cli.options import Directory, set_option, with_log_options
 from actors.cli.render import show, table
 from actors.cli.trust import TRUST, ask_to_run_code
@@ -30,37 +30,32 @@ WIDTH = 100
 
 @command()
 @click.argument("path", metavar="RUN|EXPERIMENT", type=Directory("run or experiment"))
-@click.option("--calls", type=click.IntRange(min=1), metavar="N", help="Make at most N calls, and do not ask first.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask before the first call.")
-@click.option(
+@count_option("--calls", help="Make at most N calls, and do not ask first.")
+@flag("--yes", "-y", help="Do not ask before the first call.")
+@option(
     "--other",
     multiple=True,
     metavar="KEY=VALUE",
     help="A setting of another model or host that is asked, too, such as --other llm.model=qwen3:4b. May be repeated.",
 )
-@click.option("--about", default="", metavar="TEXT", help="What is studied, besides the question of the experiment.")
-@click.option(
+@option("--about", default="", metavar="TEXT", help="What is studied, besides the question of the experiment.")
+@path_option(
     "--against",
-    type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.csv",
     help="Choices of real people: the columns agent and choice, and tick for those about a recorded question.",
 )
-@click.option(
-    "--of", "measures", multiple=True, metavar="MEASURE", help="A measure of a run to follow; may be repeated."
-)
-@click.option(
+@option("--of", "measures", multiple=True, metavar="MEASURE", help="A measure of a run to follow; may be repeated.")
+@option(
     "--least",
     type=click.FloatRange(min=0.0, max=100.0),
     default=LEAST,
-    show_default=True,
     metavar="POINTS",
     help="A shift of an option's share matters from so many percentage points on.",
 )
-@click.option(
+@count_option(
     "--draws",
-    type=click.IntRange(min=0),
+    least=0,
     default=DRAWS,
-    show_default=True,
     metavar="K",
     help="Carry each shift to the outcome under K draws of a run, or K seeds of an experiment; 0 runs no futures.",
 )

@@ -13,7 +13,7 @@ import click
 import msgspec
 from rich.console import RenderableType
 
-from actors.cli.command import command, option
+from actors.cli.command import command, count_option, option
 from actors.cli.options import PACKED_RUN, shown, with_log_options
 from actors.cli.render import line, show, table
 from actors.cli.run_command import futures_shown
@@ -47,56 +47,39 @@ class _Outcome(click.ParamType[str]):
 
 @command()
 @PACKED_RUN
-@click.option(
-    "--of", type=_Outcome(), required=True, metavar="MEASURE", help="The outcome: a measure, or cascade:POST."
-)
-@click.option(
+@option("--of", type=_Outcome(), required=True, metavar="MEASURE", help="The outcome: a measure, or cascade:POST.")
+@option(
     "--by",
     default="",
     callback=_kinds,
     metavar="KIND,...",
     help=f"Undo these alone: {', '.join(KINDS)}.  [default: all that the run's domain has]",
 )
-@click.option(
+@count_option(
     "--since",
-    type=click.IntRange(min=0),
+    least=0,
     metavar="TICK",
     help="People fall silent and ties end at this tick; earlier decisions stay.  [default: 0, or that of POST]",
 )
-@click.option(
+@count_option(
     "--budget",
-    type=click.IntRange(min=1),
     default=500,
-    show_default=True,
-    metavar="N",
     help="Undo at most N things, each in a future; of more, a sample. The futures of --draws are besides these.",
 )
-@click.option(
-    "--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Show the N largest effects."
-)
-@click.option(
+@count_option("--top", default=10, help="Show the N largest effects.")
+@count_option(
     "--draws",
-    type=click.IntRange(min=0),
+    least=0,
     default=10,
-    show_default=True,
     metavar="K",
     help="Look at each of these under K other draws, too, in two futures each.",
 )
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, 1024),
-    metavar="N",
-    default=1,
-    show_default=True,
-    help="Run N futures at once; the result is the same.",
-)
-@option(
+@count_option("--jobs", most=1024, default=1, help="Run N futures at once; the result is the same.")
+@count_option(
     "--ask",
+    least=0,
     without=["--jobs"],
-    type=click.IntRange(min=0),
     default=0,
-    show_default=True,
-    metavar="N",
     help="Let the run's model answer the first N questions that the run never asked; this may cost money.",
 )
 @TRUST

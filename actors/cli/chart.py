@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from actors.cli.command import command, option
+from actors.cli.command import command, flag, option, path_option
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.options import PackedOrDirectory, with_settings
 from actors.cli.render import show
@@ -53,17 +53,14 @@ FORMATS: dict[str, Callable[[Outline], str]] = {"mermaid": mermaid, "svg": _svg,
 
 @command()
 @with_settings
-@click.option("--format", "shape", type=click.Choice([*FORMATS, YAML]), help="Format.  [default: mermaid]")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write it to FILE.")
-@click.option(
-    "--run", "drawn_run", type=RUN_PATH, metavar="RUN", help="Draw what this run did: counts and dwell times."
-)
+@option("--format", "shape", type=click.Choice([*FORMATS, YAML]), help="Format.  [default: mermaid]")
+@path_option("--out", help="Write it to FILE.")
+@option("--run", "drawn_run", type=RUN_PATH, metavar="RUN", help="Draw what this run did: counts and dwell times.")
 @TRUST
-@option(
+@flag(
     "--lint",
     "lints",
     without=["--format", "--out", "--coverage"],
-    is_flag=True,
     help="Check the chart; exit code 4 if there is a fault.",
 )
 @option(

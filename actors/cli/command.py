@@ -7,11 +7,12 @@ it for a person, or as JSON with `--json`. Nothing of this is repeated in the co
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from inspect import cleandoc
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -19,6 +20,7 @@ from click.core import ParameterSource
 from actors.cli.exit_codes import EXIT_CODES
 from actors.logs.output import output
 
+F = TypeVar("F", bound=Callable[..., Any])
 HELP = {"-h", "--help"}
 KEPT = ("required", "multiple", "default", "envvar", "help")
 """The facts on a parameter that `--help --json` has, beside its names and its type."""
@@ -137,6 +139,19 @@ class Group(Described, click.Group):
 
 command = partial(click.command, cls=Command)
 option = partial(click.option, cls=Option)
+flag = partial(option, is_flag=True)
+
+
+def path_option(*names: str, metavar: str = "FILE", **given: Any) -> Callable[[F], F]:
+    """Return an option whose value is the path of a file."""
+    return option(*names, metavar=metavar, type=click.Path(path_type=Path), **given)
+
+
+def count_option(
+    *names: str, least: int = 1, most: int | None = None, metavar: str | None = "N", **given: Any
+) -> Callable[[F], F]:
+    """Return an option whose value is a whole number in a range."""
+    return option(*names, metavar=metavar, type=click.IntRange(least, most), **given)
 
 
 class LazyGroup(Group):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import click
 from msgspec.structs import asdict, replace
 
+from actors.cli.command import path_option
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.experiment_plan import show_plan
 from actors.cli.experiment_tables import outcome_parts, threshold_said
@@ -100,9 +101,8 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
 @JOBS
 @ON
 @SHARED
-@click.option(
+@path_option(
     "--tape",
-    type=click.Path(path_type=Path),
     metavar="TAPE",
     help="Take all answers of models from the tape of an experiment, or of its directory, and ask no server.",
 )

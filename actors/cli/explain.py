@@ -11,7 +11,7 @@ from typing import Final
 import anyio
 import click
 
-from actors.cli.command import command, option
+from actors.cli.command import command, count_option, flag, option
 from actors.cli.options import PACKED_RUN, with_log_options
 from actors.cli.render import show
 from actors.cli.run_command import futures_shown, with_progress
@@ -36,10 +36,8 @@ SHOWN_AFTER_S = 2.0
 
 @command()
 @PACKED_RUN
-@click.option("--agent", metavar="A", help="Show the path of this agent, by its number or its name.")
-@option(
-    "--tick", needs=["--agent"], type=click.IntRange(min=0), metavar="T", help="Explain the agent's turns in this tick."
-)
+@option("--agent", metavar="A", help="Show the path of this agent, by its number or its name.")
+@count_option("--tick", least=0, needs=["--agent"], metavar="T", help="Explain the agent's turns in this tick.")
 @option(
     "--whom",
     needs=["--agent"],
@@ -47,12 +45,11 @@ SHOWN_AFTER_S = 2.0
     metavar="B",
     help="Show each change of the agent's tie to this person, and why.",
 )
-@option(
+@flag(
     "--cause",
     "is_cause",
     needs=["--agent"],
     without=["--tick", "--whom", *PATH],
-    is_flag=True,
     help="Show what the agent and its decisions added to an outcome.",
 )
 @option(
@@ -61,24 +58,14 @@ SHOWN_AFTER_S = 2.0
     metavar="MEASURE",
     help="With --cause: this outcome, as for prism cause.  [default: the largest cascade that the agent is in]",
 )
-@option(
-    "--first",
-    needs=["--agent"],
-    without=["--tick"],
-    type=click.IntRange(min=0),
-    metavar="T",
-    help="Show the path from this tick on.",
+@count_option(
+    "--first", least=0, needs=["--agent"], without=["--tick"], metavar="T", help="Show the path from this tick on."
 )
-@option(
-    "--last",
-    needs=["--agent"],
-    without=["--tick"],
-    type=click.IntRange(min=0),
-    metavar="T",
-    help="Show the path up to this tick.",
+@count_option(
+    "--last", least=0, needs=["--agent"], without=["--tick"], metavar="T", help="Show the path up to this tick."
 )
-@click.option("--post", metavar="P", help="Show the whole tree of this post, by its number, and why.")
-@click.option("--quarter", type=int, metavar="Q", help="Explain this quarter of an economy, counted from 1.")
+@option("--post", metavar="P", help="Show the whole tree of this post, by its number, and why.")
+@option("--quarter", type=int, metavar="Q", help="Explain this quarter of an economy, counted from 1.")
 @option(
     "--what-if",
     "change",
@@ -87,19 +74,13 @@ SHOWN_AFTER_S = 2.0
     metavar="answer=STATE",
     help="With --agent and --tick: show what would have been different with this answer.",
 )
-@option(
-    "--ticks",
-    section=OTHER,
-    needs=["--what-if"],
-    type=click.IntRange(min=1),
-    metavar="K",
-    help="Compare K ticks after it.  [default: a round]",
+@count_option(
+    "--ticks", section=OTHER, needs=["--what-if"], metavar="K", help="Compare K ticks after it.  [default: a round]"
 )
-@option(
+@flag(
     "--ask",
     section=OTHER,
     needs=["--what-if"],
-    is_flag=True,
     help="Let the model answer questions of the other future, which may cost money.",
 )
 @TRUST

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from actors.cli.command import command
+from actors.cli.command import command, flag, option
 from actors.cli.options import Directory, PackedOrDirectory
 from actors.cli.render import show
 from actors.cli.trust import TRUST
@@ -24,20 +24,18 @@ from prism.no_effect import remarks
 
 @command(name="export")
 @click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=PackedOrDirectory())
-@click.option("--to", "form", type=click.Choice(FORMATS), help="Format of the files; --sql alone prints.")
-@click.option(
+@option("--to", "form", type=click.Choice(FORMATS), help="Format of the files; --sql alone prints.")
+@option(
     "--out",
     type=Directory(),
     metavar="DIR",
     help="Directory to write, which must be new.  [default: NAME-FORMAT here, where NAME is the run's, or runs-FORMAT]",
 )
-@click.option(
-    "--tables", metavar="NAME,...", default="", help="The tables to write.  [default: all that the runs have]"
-)
-@click.option(
+@option("--tables", metavar="NAME,...", default="", help="The tables to write.  [default: all that the runs have]")
+@option(
     "--sql", metavar="QUERY", help="Answer a SELECT of DuckDB on the tables, instead; with --to, write it as a table."
 )
-@click.option("--force", is_flag=True, help="Replace an export that is there.")
+@flag("--force", help="Replace an export that is there.")
 @TRUST
 def export_command(
     paths: tuple[Path, ...],

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-import click
-
-from actors.cli.command import command
+from actors.cli.command import command, count_option, path_option
 from actors.cli.options import DETAILS, PACKED_RUN, PREPARE, TICKS, out_option, set_option, with_log_options
 from actors.cli.run_command import branch_and_report
 from actors.cli.trust import TRUST, ask_to_run_code
@@ -19,14 +17,9 @@ from actors.store.manifest import read_manifest
 
 @command()
 @PACKED_RUN
-@click.option("--at", "tick", type=click.IntRange(min=1), required=True, metavar="TICK", help="Ticks in common.")
+@count_option("--at", "tick", required=True, metavar="TICK", help="Ticks in common.")
 @set_option("feed.algorithm=chronological")
-@click.option(
-    "--intervene",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Add the interventions in this YAML file, none of them before TICK.",
-)
+@path_option("--intervene", help="Add the interventions in this YAML file, none of them before TICK.")
 @TICKS
 @out_option("runs/PARENT-at-TICK-001")
 @PREPARE

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from actors.cli.command import command
+from actors.cli.command import command, flag, option
 from actors.cli.render import show
 from actors.core.errors import RunDirectoryError
 from actors.factory.shipped import (
@@ -26,18 +26,14 @@ from prism.config import settings
 
 @command()
 @click.argument("directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--example", metavar="NAME", help="Write a configuration or a study that comes with PRISM, with its files."
-)
-@click.option(
+@option("--example", metavar="NAME", help="Write a configuration or a study that comes with PRISM, with its files.")
+@option(
     "--template",
     type=click.Choice(["domain"]),
     help="Write a package instead: a domain of your own, with a chart, a world, an oracle, tests, a notebook.",
 )
-@click.option(
-    "--list", "lists", is_flag=True, help="List the configurations and studies that come with PRISM, and write nothing."
-)
-@click.option(
+@flag("--list", "lists", help="List the configurations and studies that come with PRISM, and write nothing.")
+@option(
     "--settings",
     "word",
     metavar="WORD",

@@ -7,8 +7,7 @@ import webbrowser
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-import click
-
+from actors.cli.command import count_option, flag, option
 from actors.cli.render import show
 
 if TYPE_CHECKING:
@@ -22,20 +21,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 def with_address(port: int) -> Callable[[F], F]:
     """Return a decorator that gives a command the options for the address of its page: `host`, `port`, `opens`."""
     options = (
-        click.option(
-            "--host",
-            default=HOST,
-            show_default=True,
-            help="Address to listen on; others than this machine need a token.",
-        ),
-        click.option(
-            "--port",
-            default=port,
-            show_default=True,
-            type=click.IntRange(0, 65535),
-            help="Port; 0 for a free one.",
-        ),
-        click.option("--open", "opens", is_flag=True, help="Open the page in the browser."),
+        option("--host", default=HOST, help="Address to listen on; others than this machine need a token."),
+        count_option("--port", least=0, most=65_535, metavar=None, default=port, help="Port; 0 for a free one."),
+        flag("--open", "opens", help="Open the page in the browser."),
     )
 
     def decorated(command: F) -> F:

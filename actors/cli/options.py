@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from actors.cli.command import OF_RESULTS, Option
+from actors.cli.command import OF_RESULTS, count_option, flag, option
 from actors.core.errors import RunDirectoryError
 from actors.factory.shipped import FILE_NAME, STUDIES, examples
 from actors.logs.output import FORMATS, LEVELS, Format, output, say
@@ -19,7 +19,7 @@ from actors.logs.standard_streams import protect_standard_output
 def set_option(example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the --set option; `example` is a setting that the command lets change."""
     text = f"Override one setting, as in --set {example}. May be repeated; the last one wins."
-    return click.option("--set", "overrides", metavar="KEY=VALUE", multiple=True, help=text)
+    return option("--set", "overrides", metavar="KEY=VALUE", multiple=True, help=text)
 
 
 class Directory(click.Path):
@@ -99,7 +99,7 @@ _packed: dict[Path, Path] = {}
 
 def out_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the --out option; `default` is the directory without it, as the help shows it."""
-    return click.option(
+    return option(
         "--out",
         type=Directory(),
         metavar="DIR",
@@ -109,13 +109,10 @@ def out_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any
 
 SET = set_option("population.size=100")
 OUT = out_option("runs/NAME-001")
-PREPARE = click.option("--prepare", is_flag=True, help="Only write the new run's directory; `prism resume` runs it.")
-DETAILS = click.option("--details", is_flag=True, help="Print everything that was counted at the end of the run.")
-TICKS = click.option(
-    "--ticks",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Run until N ticks are done, whole rounds or not; the same as --set simulation.ticks=N.",
+PREPARE = flag("--prepare", help="Only write the new run's directory; `prism resume` runs it.")
+DETAILS = flag("--details", help="Print everything that was counted at the end of the run.")
+TICKS = count_option(
+    "--ticks", help="Run until N ticks are done, whole rounds or not; the same as --set simulation.ticks=N."
 )
 RUN = click.argument("path", metavar="RUN", type=Directory("run"))
 PACKED_RUN = click.argument("path", metavar="RUN", type=PackedOrDirectory())
@@ -142,13 +139,11 @@ def _choose_format(_: click.Context, __: click.Parameter, value: Format) -> None
 
 
 # Eager, so that an error in the other arguments has the format, too.
-LOG_LEVEL = click.option(
+LOG_LEVEL = option(
     "--log-level",
-    cls=Option,
     section=OF_RESULTS,
     type=click.Choice(list(LEVELS)),
     default="info",
-    show_default=True,
     envvar="PRISM_LOG_LEVEL",
     show_envvar=True,
     is_eager=True,
@@ -156,13 +151,11 @@ LOG_LEVEL = click.option(
     callback=_choose_level,
     help="The least level of what is logged, on standard error and in log.jsonl.",
 )
-LOG_FORMAT = click.option(
+LOG_FORMAT = option(
     "--log-format",
-    cls=Option,
     section=OF_RESULTS,
     type=click.Choice(FORMATS),
     default="text",
-    show_default=True,
     envvar="PRISM_LOG_FORMAT",
     show_envvar=True,
     is_eager=True,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
-from actors.cli.command import command
+from actors.cli.command import command, path_option
 from actors.cli.options import RUN
 from actors.cli.render import show
 from actors.logs.output import say
@@ -16,12 +14,7 @@ from prism.wording import counted
 
 @command()
 @RUN
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help=f"Write it to FILE.  [default: the name of RUN with {SUFFIX}, in the current directory]",
-)
+@path_option("--out", help=f"Write it to FILE.  [default: the name of RUN with {SUFFIX}, in the current directory]")
 def pack_command(path: Path, out: Path | None) -> None:
     """Make one file of a run or an experiment.
 

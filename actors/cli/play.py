@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-import click
-
-from actors.cli.command import command
+from actors.cli.command import command, option
 from actors.cli.local_page import serve_page, with_address
 from actors.cli.options import Directory, choose_config, run_name, with_settings
 from actors.cli.trust import TRUST
@@ -16,7 +14,7 @@ from actors.cli.trust import TRUST
 
 @command()
 @with_settings
-@click.option(
+@option(
     "--tape",
     type=Directory(),
     metavar="RUN",

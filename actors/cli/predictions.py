@@ -10,7 +10,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from actors.cli.command import Option, command
+from actors.cli.command import command, flag, option, path_option
 from actors.cli.experiment_tables import predictions_parts
 from actors.cli.options import run_name
 from actors.cli.render import line, show
@@ -41,13 +41,12 @@ SUFFIX = ".sealed.json"
 @click.argument("path", metavar="EXPERIMENT", type=click.Path(path_type=Path))
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @EXPERIMENT_OUT
-@click.option(
+@path_option(
     "--to",
-    type=click.Path(path_type=Path, dir_okay=False),
     metavar="SEALED",
     help=f"The sealed file; must be new.  [default: FILE with {SUFFIX} in place of its extension]",
 )
-@click.option("--seen", is_flag=True, help="Seal although the experiment has runs, and mark the predictions as late.")
+@flag("--seen", help="Seal although the experiment has runs, and mark the predictions as late.")
 @TRUST
 def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: bool) -> None:
     """Seal the predictions in FILE for the plan of EXPERIMENT, before it is run.
@@ -91,15 +90,9 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
 @click.argument("path", metavar="EXPERIMENT", type=click.Path(path_type=Path))
 @click.argument("file", metavar="SEALED", type=click.Path(path_type=Path))
 @EXPERIMENT_OUT
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Score with measured figures: CSV with the columns condition, measure and value.",
-)
-@click.option(
+@path_option("--data", help="Score with measured figures: CSV with the columns condition, measure and value.")
+@option(
     "--model",
-    cls=Option,
     without=["--data"],
     metavar="NAME",
     help="Run the experiment with this model in place of the sealed one, all else as sealed, and score that.",

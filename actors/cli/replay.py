@@ -6,9 +6,8 @@ from functools import partial
 from pathlib import Path
 
 import anyio
-import click
 
-from actors.cli.command import command
+from actors.cli.command import command, count_option
 from actors.cli.options import PACKED_RUN, shown, with_log_options
 from actors.cli.render import show
 from actors.cli.run_command import with_progress
@@ -19,7 +18,7 @@ from actors.runs.replay import replay as run_again
 
 @command()
 @PACKED_RUN
-@click.option("--ticks", type=click.IntRange(min=1), metavar="N", help="Replay only the first N ticks.")
+@count_option("--ticks", help="Replay only the first N ticks.")
 @TRUST
 @with_log_options
 def replay(path: Path, ticks: int | None) -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from rich.console import RenderableType
 from rich.text import Text
 
-from actors.cli.command import command
+from actors.cli.command import command, path_option
 from actors.cli.experiment import execute, refuse_lost
 from actors.cli.options import run_name
 from actors.cli.render import line, show, table
@@ -47,9 +47,7 @@ from prism.quoting import printable
 @click.argument("name", metavar="[NAME|FILE]", required=False)
 @out_option("experiment", OUT)
 @JOBS
-@click.option(
-    "--ledger", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the ledger to FILE, too."
-)
+@path_option("--ledger", help="Write the ledger to FILE, too.")
 @TRUST
 def replicate(name: str | None, out: Path | None, jobs: int | None, ledger: Path | None) -> None:
     """Replicate a published study, and compare its figures with the runs.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from actors.cli.command import Option, command
+from actors.cli.command import command, flag, option, path_option
 from actors.cli.options import PackedOrDirectory
 from actors.cli.render import show
 from actors.cli.trust import TRUST, ask_to_run_code
@@ -28,35 +28,26 @@ NO_PLOTS = not_installed("prism report draws with altair", "plots")
 
 @command()
 @click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=PackedOrDirectory())
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=REPORT,
-    show_default=True,
-    metavar="FILE",
-    help="Write the report here; with --odd, by default odd.md.",
-)
-@click.option(
+@path_option("--out", default=REPORT, help="Write the report here; with --odd, by default odd.md.")
+@option(
     "--against",
     "files",
     multiple=True,
     metavar="FILE",
     help="A CSV file of real figures, as prism validate-world takes (also .gz); may be given more than once.",
 )
-@click.option(
+@option(
     "--figures",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
     help="Write each chart to DIR as well, as SVG, PDF and PNG, with the captions: for a paper.",
 )
-@click.option(
+@flag(
     "--odd",
-    cls=Option,
     without=["--against", "--figures"],
-    is_flag=True,
     help="Write an ODD protocol and a RAT-RS sheet of one RUN as Markdown instead; what only you know is marked there.",
 )
-@click.option("--force", is_flag=True, help="Replace FILE, and what is in DIR, if it is there already.")
+@flag("--force", help="Replace FILE, and what is in DIR, if it is there already.")
 @TRUST
 def report(
     paths: tuple[Path, ...], out: Path, files: tuple[str, ...], figures: Path | None, *, odd: bool, force: bool

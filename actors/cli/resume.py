@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from actors.cli.building import build_with_progress
-from actors.cli.command import command, option
+from actors.cli.command import command, flag
 from actors.cli.options import DETAILS, RUN, TICKS, set_option, with_log_options
 from actors.cli.render import show
 from actors.cli.run_command import run_and_report
@@ -29,18 +29,8 @@ READING = "reading the journal"
 @RUN
 @TICKS
 @set_option("metrics.enabled=true")
-@option(
-    "--accept-settings",
-    section=REFUSED,
-    is_flag=True,
-    help="Go on with changed settings, if they cannot change the past.",
-)
-@option(
-    "--cut-damage",
-    section=REFUSED,
-    is_flag=True,
-    help="Cut off damage that no crash explains, and run the rest again.",
-)
+@flag("--accept-settings", section=REFUSED, help="Go on with changed settings, if they cannot change the past.")
+@flag("--cut-damage", section=REFUSED, help="Cut off damage that no crash explains, and run the rest again.")
 @TRUST
 @DETAILS
 @with_log_options

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import click
 
-from actors.cli.command import Group
+from actors.cli.command import Group, count_option, option, path_option
 from actors.cli.options import Directory
 from actors.core.errors import run_directory_error
 from actors.core.machine import not_installed
@@ -47,22 +47,15 @@ class FileGroup(Group):
 
 
 FILE = click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
-JOBS = click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Cells at once.  [default: one for each processor, as far as the memory holds them]",
-)
-ON = click.option(
+JOBS = count_option("--jobs", help="Cells at once.  [default: one for each processor, as far as the memory holds them]")
+ON = option(
     "--on",
     default=PROCESSES,
-    show_default=True,
     metavar="PLACE",
     help="Where cells are run: processes, ray, ray://HOST:PORT or HOST:PORT. docs/experiments.md.",
 )
-SHARED = click.option(
+SHARED = path_option(
     "--shared",
-    type=click.Path(path_type=Path),
     metavar="DIR",
     help="On a cluster: the experiment's directory as the nodes see it, on a file system that all of them share.",
 )
@@ -93,7 +86,7 @@ def interruptible(kept: str) -> Iterator[None]:
 
 def out_option(what: str, out: Path) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option that names the directory."""
-    return click.option(
+    return option(
         "--out",
         type=Directory(),
         metavar="DIR",

@@ -15,7 +15,7 @@ from typing import Any
 import click
 from rich.console import RenderableType
 
-from actors.cli.command import Group, option
+from actors.cli.command import Group, count_option, option, path_option
 from actors.cli.render import show, table
 from actors.display.console import echo
 from actors.logs.output import output
@@ -80,42 +80,27 @@ def testing() -> None:
 
 
 @testing.command()
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; whoever can reach it may ask."
-)
-@click.option(
+@option("--host", default="127.0.0.1", help="Address to listen on; whoever can reach it may ask.")
+@count_option(
     "--port",
-    type=click.IntRange(0, 65535),
+    least=0,
+    most=65_535,
+    metavar=None,
     default=OLLAMA_PORT,
-    show_default=True,
     help="Port to listen on, by default Ollama's own; 0 for any that is free.",
 )
-@click.option(
+@option(
     "--model",
     "models",
     multiple=True,
     default=DEFAULT.models,
-    show_default=True,
     metavar="NAME",
     help="Name of a model that is offered; any other gets a 404. May be repeated.",
 )
-@option(
-    "--slots",
-    section=SPEED,
-    type=click.IntRange(min=1),
-    default=DEFAULT.slots,
-    show_default=True,
-    help="Calls that run at once; the others wait.",
+@count_option(
+    "--slots", metavar=None, section=SPEED, default=DEFAULT.slots, help="Calls that run at once; the others wait."
 )
-@option(
-    "--latency",
-    section=SPEED,
-    type=SECONDS,
-    default=0.0,
-    show_default=True,
-    metavar="S",
-    help="Seconds a call takes, on average.",
-)
+@option("--latency", section=SPEED, type=SECONDS, default=0.0, metavar="S", help="Seconds a call takes, on average.")
 @option(
     "--p99",
     section=SPEED,
@@ -123,13 +108,12 @@ def testing() -> None:
     metavar="S",
     help="Make latencies log-normal, with this 99th percentile in seconds: 1 to 15 times --latency.",
 )
-@option("--seed", section=FAULTS, type=int, default=0, show_default=True, help="Seed of latencies and faults.")
+@option("--seed", section=FAULTS, type=int, default=0, help="Seed of latencies and faults.")
 @option(
     "--faults",
     section=FAULTS,
     type=click.FloatRange(0, 1),
     default=0.0,
-    show_default=True,
     metavar="SHARE",
     help="Share of the calls that fails, an equal part in each way; 0.05 is one call in twenty.",
 )
@@ -151,12 +135,7 @@ def testing() -> None:
     metavar="N=NAME",
     help="Let the N-th call fail in this way, as in --fault-at 3=reset. May be repeated.",
 )
-@click.option(
-    "--log",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Append each request to FILE once it has ended, a line of JSON each.",
-)
+@path_option("--log", help="Append each request to FILE once it has ended, a line of JSON each.")
 def serve(**given: Any) -> None:
     """Serve a stand-in for a model, which fails as told.
 

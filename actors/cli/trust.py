@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from actors.cli.command import flag
 from actors.display.console import echo
 from actors.logs.output import output, say
 from prism.quoting import printable
@@ -29,9 +30,8 @@ def _choose_trust(context: click.Context, _: click.Parameter, value: bool) -> No
     context.call_on_close(lambda: choose(False))
 
 
-TRUST = click.option(
+TRUST = flag(
     "--trust",
-    is_flag=True,
     expose_value=False,
     callback=_choose_trust,
     help="Run the code of the run's chart or domain, also if you have not run it here before: read it first.",

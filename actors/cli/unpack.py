@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from actors.cli.command import command
+from actors.cli.command import command, option
 from actors.cli.options import Directory
 from actors.cli.render import show
 from actors.runs.pack import unpack
@@ -15,7 +15,7 @@ from prism.wording import counted
 
 @command()
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-@click.option(
+@option(
     "--out",
     type=Directory(),
     metavar="DIR",

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import anyio
-import click
 
 from actors.cli.building import build_with_progress
-from actors.cli.command import command
+from actors.cli.command import command, flag
 from actors.cli.forecast import deliberation
 from actors.cli.options import choose_config, with_settings
 from actors.cli.render import show
@@ -26,16 +25,13 @@ from prism.no_effect import told
 @command()
 @with_settings
 @TRUST
-@click.option(
+@flag(
     "--forecast",
     "foretells",
-    is_flag=True,
     help="Rehearse the beginning without a model, and say about how much time, memory and disk it takes, and how many "
     "calls, tokens, dollars and hours of a model.",
 )
-@click.option(
-    "--prompt", "prompts", is_flag=True, help="Show the prompt of the run's first question, and what was filled in."
-)
+@flag("--prompt", "prompts", help="Show the prompt of the run's first question, and what was filled in.")
 def validate(config: Path | None, overrides: Sequence[str], *, foretells: bool, prompts: bool) -> None:
     """Check a configuration and its files, and say what would be run.
 

@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from rich.console import RenderableType
 from rich.text import Text
 
-from actors.cli.command import command
+from actors.cli.command import command, flag, option
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.options import PackedOrDirectory
 from actors.cli.render import NONE, interval, line, show, table
@@ -31,14 +31,14 @@ WITHOUT_FILES = "shapes, minutes to half and hours are not compared: give files 
 
 @command(name="validate-world")
 @click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=PackedOrDirectory())
-@click.option(
+@option(
     "--against",
     "files",
     multiple=True,
     metavar="FILE",
     help="A CSV file of real figures (also .gz); may be given more than once. Its columns say what it is.",
 )
-@click.option("--strict", is_flag=True, help="End with exit code 4 if a fact is missed or cannot be judged.")
+@flag("--strict", help="End with exit code 4 if a fact is missed or cannot be judged.")
 def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], *, strict: bool) -> None:
     """Compare runs with figures of the real world.
 

@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 
 import anyio
-import click
 
-from actors.cli.command import command
+from actors.cli.command import command, flag
 from actors.cli.exit_codes import EXIT_FAILED
 from actors.cli.options import PACKED_RUN, shown
 from actors.cli.render import show
@@ -23,7 +22,7 @@ NOT_DONE = "its numbers were not worked out again (--quick)"
 
 @command()
 @PACKED_RUN
-@click.option("--quick", is_flag=True, help="Check CRCs and hashes only, and run nothing again.")
+@flag("--quick", help="Check CRCs and hashes only, and run nothing again.")
 @TRUST
 def verify(path: Path, *, quick: bool) -> None:
     """Check every file of a run, and that the files agree.
