@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill
 
@@ -13,10 +12,9 @@ import click
 from rich.console import RenderableType
 
 from actors.cli.command import command, count_option, flag, option, path_option
-from actors.cli.options import Directory, set_option, with_log_options
+from actors.cli.options import Directory, require, set_option, with_log_options
 from actors.cli.render import show, table
 from actors.cli.trust import TRUST, ask_to_run_code
-from actors.core.machine import not_installed
 from actors.logs.output import say
 from actors.store.lock import locked
 from actors.studies.audit.audit import DRAWS, LEAST, Auditing, Options
@@ -88,8 +86,7 @@ def audit(  # one for each option
     Answers are kept as they arrive, in the directory audit of the run or the experiment, with the result: after Ctrl-C,
     or if the server goes away, the same command goes on. No other file changes.
     """
-    if find_spec("scipy") is None:
-        raise click.ClickException(not_installed("prism audit has intervals by scipy", "experiments"))
+    require(["scipy"], "prism audit has intervals by scipy")
     ask_to_run_code(path, overrides)
     with locked(path):
         auditing = Auditing(path, Options(calls, other, about, against, measures, least, overrides, draws))

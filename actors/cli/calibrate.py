@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -14,11 +13,11 @@ from rich.markdown import Markdown
 
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.experiment_plan import asked_together, run_s
-from actors.cli.options import run_name
+from actors.cli.options import require, run_name
 from actors.cli.render import facts, show
 from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, interruptible, make_directory, out_option
 from actors.cli.trust import TRUST
-from actors.core.machine import not_installed, processors
+from actors.core.machine import processors
 from actors.display.console import unwrapped_console
 from actors.display.words import duration
 from actors.display.work import Standing, live_console, progress_shown
@@ -42,7 +41,6 @@ from prism.calibration import few_for_intervals, planned_runs, reasons, required
 
 OUT = Path("calibrations")
 KEPT = "Runs that are done are kept, and those under way go on where their files end: run the same command again"
-NEEDED = ("scipy", "sklearn")
 OUT_OPTION = out_option("calibration", OUT)
 
 
@@ -89,8 +87,7 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
 @TRUST
 def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | None) -> None:
     """Run the calibration in FILE, or go on with it."""
-    if any(find_spec(name) is None for name in NEEDED):
-        raise click.ClickException(not_installed("calibrations need scikit-learn", "calibrate"))
+    require(["scipy", "sklearn"], "calibrations need scikit-learn", "calibrate")
     made = make_calibration_plan(path)
     place = out or OUT / run_name(path)
     make_directory(place)

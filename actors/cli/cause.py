@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,11 @@ import msgspec
 from rich.console import RenderableType
 
 from actors.cli.command import command, count_option, option
-from actors.cli.options import PACKED_RUN, shown, with_log_options
+from actors.cli.options import PACKED_RUN, require, shown, with_log_options
 from actors.cli.render import line, show, table
 from actors.cli.run_command import futures_shown
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.errors import DiskFailedError, RunDirectoryError
-from actors.core.machine import not_installed
 from actors.logs.output import say
 from actors.studies.causes.oracles import tape_beside
 from actors.studies.causes.record import KINDS, Causes, keep
@@ -108,8 +106,7 @@ def cause(  # one for each option
     model are kept. The embedded oracle answers questions that the run never asked; with --ask N the model answers the
     first N of them.
     """
-    if find_spec("scipy") is None:
-        raise click.ClickException(not_installed("prism cause has intervals by scipy", "experiments"))
+    require(["scipy"], "prism cause has intervals by scipy")
     ask_to_run_code(path)
     where: dict[str, Any] = {"jobs": jobs, "ask": ask, "tape": tape_beside(shown(path))}
     numbers: dict[str, Any] = {"since": since, "budget": budget, "top": top, "draws": draws, **where}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,11 @@ import click
 
 from actors.cli.command import command, flag, option, path_option
 from actors.cli.exit_codes import EXIT_THRESHOLD
-from actors.cli.options import PackedOrDirectory, with_settings
+from actors.cli.options import PackedOrDirectory, require, with_settings
 from actors.cli.render import show
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
-from actors.core.machine import not_installed
 from actors.display.console import echo_file
 from actors.factory.charts import chart_text
 from actors.factory.config_file import read_config
@@ -39,9 +37,7 @@ RUN_PATH = PackedOrDirectory()
 
 def _svg(chart: Outline) -> str:
     """Return the picture in the light theme."""
-    for package in ("altair", "vl_convert"):
-        if find_spec(package) is None:
-            raise click.ClickException(not_installed("prism chart draws pictures with altair", "plots"))
+    require(["altair", "vl_convert"], "prism chart draws pictures with altair", "plots")
     from actors.plots import render, statechart  # noqa: PLC0415  # altair is an optional package
     from actors.plots.render import plain  # noqa: PLC0415
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -12,11 +11,10 @@ import anyio
 import click
 
 from actors.cli.command import command, count_option, flag, option
-from actors.cli.options import PACKED_RUN, with_log_options
+from actors.cli.options import PACKED_RUN, require, with_log_options
 from actors.cli.render import show
 from actors.cli.run_command import futures_shown, with_progress
 from actors.cli.trust import TRUST, ask_to_run_code
-from actors.core.machine import not_installed
 from actors.display.work import step_shown
 from actors.explain.path import explain_path
 from actors.explain.posts import explain_post, explain_tie
@@ -121,8 +119,8 @@ def explain(  # one for each option
         raise click.UsageError(f"expected one of --agent, --post and --quarter, got {got}")
     if first is not None and last is not None and first > last:
         raise click.BadParameter(f"expected a tick from --first {first} on, got {last}", param_hint="'--last'")
-    if is_cause and find_spec("scipy") is None:
-        raise click.ClickException(not_installed("prism explain --cause has intervals by scipy", "experiments"))
+    if is_cause:
+        require(["scipy"], "prism explain --cause has intervals by scipy")
     if agent is None or is_cause or (tick, whom) != (None, None):  # all but the path of an agent, which the journal has
         ask_to_run_code(path)
     again: Callable[[Callable[[Simulation], None]], Awaitable[Node]]

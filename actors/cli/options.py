@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import click
 
 from actors.cli.command import OF_RESULTS, count_option, flag, option
 from actors.core.errors import RunDirectoryError
+from actors.core.machine import not_installed
 from actors.factory.shipped import FILE_NAME, STUDIES, examples
 from actors.logs.output import FORMATS, LEVELS, Format, output, say
 from actors.logs.standard_streams import protect_standard_output
@@ -105,6 +107,12 @@ def out_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any
         metavar="DIR",
         help=f"Write the run's files here; must be empty or new.  [default: the next free {default}]",
     )
+
+
+def require(packages: Sequence[str], use: str, extra: str = "experiments") -> None:
+    """Refuse to go on without some packages, which an extra of PRISM has; `use` says in words what needs them."""
+    if any(find_spec(name) is None for name in packages):
+        raise click.ClickException(not_installed(use, extra))
 
 
 SET = set_option("population.size=100")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
 from actors.cli.command import command, flag, option, path_option
-from actors.cli.options import PackedOrDirectory
+from actors.cli.options import PackedOrDirectory, require
 from actors.cli.render import show
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.errors import RunDirectoryError
@@ -118,6 +117,5 @@ def _experiment(paths: Sequence[Path], files: Sequence[str], on_read: OnRead) ->
     if len(paths) > 1 or files:
         alone = "make its report alone" if len(paths) > 1 else "its report takes no --against"
         raise RunDirectoryError(f"{found[0]}: is an experiment; {alone}")
-    if find_spec("scipy") is None:
-        raise click.ClickException(not_installed("experiments are judged with scipy", "experiments"))
+    require(["scipy"], "experiments are judged with scipy")
     return read_experiment_record(found[0], on_read)

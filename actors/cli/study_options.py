@@ -6,7 +6,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -14,9 +13,8 @@ from typing import Any, NoReturn
 import click
 
 from actors.cli.command import Group, count_option, option, path_option
-from actors.cli.options import Directory
+from actors.cli.options import Directory, require
 from actors.core.errors import run_directory_error
-from actors.core.machine import not_installed
 from actors.logs.output import say
 from actors.runs.signals import EXIT_BASE, awaited, exit_at_the_next_one
 from actors.studies.experiments.driver import PROCESSES
@@ -109,6 +107,4 @@ PACKAGES = ("scipy", "statsmodels", "SALib")
 
 def refuse_without_packages() -> None:
     """Refuse to begin without the packages that experiments need."""
-    missing = [name for name in PACKAGES if find_spec(name) is None]
-    if missing:
-        raise click.ClickException(not_installed(f"experiments need {' and '.join(missing)}", "experiments"))
+    require(PACKAGES, f"experiments need {' and '.join(PACKAGES)}")

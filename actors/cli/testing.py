@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -36,18 +35,7 @@ DEFAULT = ServerSettings()
 OLLAMA_PORT = 11434
 
 
-class FiniteRange(click.FloatRange):
-    """A range of numbers without infinity and NaN."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number that an option has."""
-        number = float(super().convert(value, param, ctx))
-        if not math.isfinite(number):
-            self.fail(f"expected a finite number, got {value}", param, ctx)
-        return number
-
-
-SECONDS = FiniteRange(min=0)
+SECONDS = click.FloatRange(min=0)
 
 
 def _pairs(example: str, read: Callable[[str, str], tuple[Any, Any]]) -> Callable[..., dict[Any, Any]]:

@@ -113,7 +113,7 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if not 0 <= self.mean_s < math.inf:
-            raise ServerSettingsError("latency mean_s", f"must be at least 0, not {self.mean_s}")
+            raise ServerSettingsError("latency mean_s", f"must be a finite number from 0 on, not {self.mean_s}")
         if self.p99_s is None:
             return
         if self.mean_s == 0:

@@ -12,7 +12,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from actors.cli import cause as command
 from actors.cli.cause import causes_view
 from actors.display.console import SafeConsole
 from actors.studies.causes.record import Cause, Causes, Tried, kept_causes
@@ -138,7 +137,7 @@ def test_what_cannot_be_is_one_line(embedded: Path, prism: Prism, arguments: tup
 
 
 def test_without_scipy_it_says_what_to_install(embedded: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "find_spec", lambda _: None)
+    monkeypatch.setattr("actors.cli.options.find_spec", lambda _: None)
     ended = prism("cause", str(embedded), "--of", "likes")
     assert (ended.code, "prism-sim[experiments]" in ended.err) == (2, True)
 

@@ -129,7 +129,7 @@ def test_every_option_reaches_the_server(monkeypatch: pytest.MonkeyPatch, prism:
         ("--fault hang", "Invalid value for '--fault': 'hang' is not NAME=SHARE, as in hang=0.1"),
         ("--fault-at x=hang", "Invalid value for '--fault-at': 'x=hang' is not N=NAME, as in 3=reset"),
         ("--fault-at 0=hang", "call of a fault: calls are counted from 1, not 0"),
-        ("--latency inf", "Invalid value for '--latency': expected a finite number, got inf"),
+        ("--latency inf", "latency mean_s: must be a finite number from 0 on, not inf"),
         ("--faults 2", "Invalid value for '--faults': 2.0 is not in the range 0<=x<=1"),
         ("--log no/such/dir.log", "--log: no/such/dir.log: cannot be written: No such file or directory"),
     ],
