@@ -211,7 +211,7 @@ def _is_utf8(data: bytes) -> bool:
 def _way_out(error: UnicodeDecodeError, encoding: str, setting: str | None) -> str:
     """Return the advice about a byte that is not UTF-8, with the words around it as cp1252 reads them."""
     if encoding != UTF8 or setting is None:
-        return ""
+        return ": save it as UTF-8" if encoding == UTF8 else ""
     try:
         error.object.decode("cp1252")
     except UnicodeDecodeError:

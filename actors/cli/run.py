@@ -12,7 +12,7 @@ from actors.cli.run_command import run_and_report
 from actors.cli.trust import TRUST
 from actors.core.errors import ActorError
 from actors.factory.checks import no_effect_of
-from actors.factory.config_file import read_config
+from actors.factory.config_file import placing, read_config
 from actors.logs.output import output, say
 from actors.metrics.observation import observation
 from actors.runs.directory import RunDirectory
@@ -59,16 +59,17 @@ def run(  # one for each option
         overrides = [*overrides, f"simulation.ticks={ticks}"]
     path = choose_config(config, "running")
     settings = read_config(path, overrides)
-    built = build_with_progress(settings)
-    for line in said_by(built.domain).understood:
-        say(line)
-    for line in () if output.is_quiet else told(no_effect_of(settings, built.domain)):
-        say(line, level="warning")
-    with observation(settings) as observed:  # before all else: a port in use must leave no run directory
-        directory = RunDirectory.create(out, run_name(path))
-        with locked(directory.path):
-            try:
-                run_and_report(create_run(directory, settings, built), observed, details=details)
-            except (OracleUnavailableError, ActorError):
-                directory.discard_unless_begun()
-                raise
+    with placing(path, overrides):
+        built = build_with_progress(settings)
+        for line in said_by(built.domain).understood:
+            say(line)
+        for line in () if output.is_quiet else told(no_effect_of(settings, built.domain)):
+            say(line, level="warning")
+        with observation(settings) as observed:  # before all else: a port in use must leave no run directory
+            directory = RunDirectory.create(out, run_name(path))
+            with locked(directory.path):
+                try:
+                    run_and_report(create_run(directory, settings, built), observed, details=details)
+                except (OracleUnavailableError, ActorError):
+                    directory.discard_unless_begun()
+                    raise

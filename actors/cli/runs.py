@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import textwrap
 import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import RenderableType
-from rich.text import Text
 
 from actors.cli.command import command
 from actors.cli.options import Directory
 from actors.cli.render import show, table
 from actors.core.errors import RunDirectoryError
 from actors.core.phase import Phase
-from actors.display.console import SafeConsole
 from actors.display.words import duration
 from actors.store.listing import ListedRun, RunStatus, runs_in
 from actors.store.phase_file import PhaseNote
 from prism.quoting import printable
 from prism.wording import counted
-
-WIDEST = 10_000
-"""Columns that a table may have if it is not shown on a terminal."""
-RESUMABLE = {"yes": "resumable", "no": "not resumable", "--ticks": "can be made longer with resume --ticks N"}
-"""The column `resumable` in words."""
 
 
 @command()
@@ -51,8 +41,10 @@ def runs(root: Path) -> None:
         lines = runs_in(root)
     except OSError as error:
         raise RunDirectoryError(f"{root}: cannot be listed: {error.strerror}") from None
-    empty = [f"{root}: no runs"]
-    show([_record(line) for line in lines], lambda: [_view(lines)] if lines else empty)
+    found = [_record(line) for line in lines]
+    columns = ("run", "domain", "state", "resumable", ">ticks", ">of", ">agents", "digest", "note")
+    rows = (tuple(each.values()) for each in found)
+    show(found, lambda: [table(columns, rows) if found else f"{root}: no runs"])
 
 
 def _record(line: ListedRun) -> dict[str, Any]:
@@ -68,33 +60,6 @@ def _record(line: ListedRun) -> dict[str, Any]:
         "digest": line.digest,
         "note": _note(line),
     }
-
-
-def _view(lines: Sequence[ListedRun]) -> RenderableType:
-    """Return a table with a row for each run, or some lines for each on a terminal that is too narrow for rows."""
-    console = SafeConsole()
-    noted = [_record(line) for line in lines]
-    listed = table(
-        ("run", "domain", "state", "resumable", ">ticks", ">of", ">agents", "digest", "note"),
-        (tuple(each.values()) for each in noted),
-    )
-    width = console.measure(listed, options=console.options.update(max_width=WIDEST)).maximum
-    if not console.is_terminal or width <= console.width:
-        return listed
-    return Text("\n".join(_block(each, console.width) for each in noted))
-
-
-def _block(run: Mapping[str, Any], width: int) -> str:
-    """Return one run as lines, for a terminal that is too narrow for a row. Notes are wrapped."""
-    rows = [
-        run["path"],
-        f"  {run['state']}, {RESUMABLE[run['resumable']]}",
-        f"  {run['domain']}" if run["domain"] else "",
-        f"  {run['ticks']:,} of {counted(run['length'], 'tick')}, {counted(run['agents'], 'agent')}",
-        f"  digest {run['digest']}" if run["digest"] else "",
-        textwrap.fill(run["note"], width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False),
-    ]
-    return "\n".join(filter(None, rows))
 
 
 def _state(line: ListedRun) -> str:

@@ -14,7 +14,7 @@ from actors.cli.options import choose_config, with_settings
 from actors.cli.render import show
 from actors.cli.trust import TRUST
 from actors.factory.checks import lines_of_domain, no_effect_of
-from actors.factory.config_file import read_config
+from actors.factory.config_file import placing, read_config
 from actors.factory.oracle_backends import check_oracle
 from prism.config import Config
 from prism.domain import said_by
@@ -44,12 +44,13 @@ def validate(config: Path | None, overrides: Sequence[str], *, foretells: bool, 
     """
     path = choose_config(config, "checking")
     settings = read_config(path, overrides)
-    built = build_with_progress(settings)
-    if settings.metrics.enabled:
-        from actors.metrics.access import check_access  # noqa: PLC0415  # most runs serve nothing
+    with placing(path, overrides):
+        built = build_with_progress(settings)
+        if settings.metrics.enabled:
+            from actors.metrics.access import check_access  # noqa: PLC0415  # most runs serve nothing
 
-        check_access(settings.metrics)
-    check_oracle(settings)
+            check_access(settings.metrics)
+        check_oracle(settings)
     simulation, deliberates = settings.simulation, deliberation(settings)
     length = f"{simulation.rounds:,} rounds of {simulation.ticks_per_round} ticks ({simulation.length:,} ticks)"
     idle = told(no_effect_of(settings, built.domain))

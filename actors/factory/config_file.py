@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -13,10 +14,10 @@ from msgspec.structs import replace
 from actors.core.files import NotRegularError, opened, read_descriptor
 from actors.factory.domains import entrust, is_own, located
 from actors.factory.file_kinds import RUN, telling_kind
-from actors.factory.input_files import kept_inputs, missing_inputs, note_places, with_inputs_beside
+from actors.factory.input_files import GZIP, kept_inputs, missing_inputs, note_places, with_inputs_beside
 from actors.factory.own_domain import find_own_domain
 from prism.config import LENGTH_MAX, Config
-from prism.config.load import PlacedConfig, load_interventions, load_placed_config
+from prism.config.load import PlacedConfig, load_interventions, load_placed_config, placed_error
 from prism.errors import ConfigError, together
 from prism.sharing.settings import declared_groupings
 from prism.social.sharing import question_fields
@@ -72,6 +73,22 @@ def read_settings(overrides: Sequence[str] = ()) -> Config:
         ConfigError: a setting is wrong.
     """
     return _load(None, "defaults", os.environ, overrides, None).config
+
+
+@contextmanager
+def placing(path: Path, overrides: Sequence[str]) -> Iterator[None]:
+    """Name the file and the line in errors of the block that know only the key of a setting.
+
+    Args:
+        path, overrides: those of the configuration that is used in the block.
+    """
+    try:
+        yield
+    except ConfigError as error:
+        if error.source != "configuration":
+            raise
+        leaves = _load(read_text(path), str(path), os.environ, overrides, path.parent).leaves
+        raise placed_error(error, leaves, str(path)) from error.__cause__
 
 
 def with_interventions(config: Config, path: Path, tick: int) -> Config:
@@ -136,11 +153,16 @@ def read_text(path: Path, hint: str = "write one to start from with: prism init 
         raise ConfigError(str(path), f"no such file; {hint}") from None
     except (NotRegularError, IsADirectoryError) as error:
         kind = error.kind if isinstance(error, NotRegularError) else "directory"
-        raise ConfigError(str(path), f"is a {kind}; expected a YAML file") from None
+        told = f"is a {kind}; expected a YAML file"
+        if kind == "directory" and _is_of_run(path):
+            told = f"is the directory of a run: `prism resume {path}` goes on with it; {path}/config.yaml is its file"
+        raise ConfigError(str(path), told) from None
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
     if len(data) > CONFIG_BYTES_MAX:
         raise ConfigError(str(path), f"is longer than the {LENGTH_MAX:,} characters that a configuration may have")
+    if data.startswith(GZIP):
+        raise ConfigError(str(path), "is packed with gzip; expected a YAML file")
     return decode_text(data, str(path))
 
 

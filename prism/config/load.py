@@ -25,7 +25,7 @@ from prism.config.checks import find_intervention_conflicts
 from prism.config.config import Config
 from prism.config.domain_settings import DOMAIN, placed_below, plain_settings, settings_from
 from prism.config.interventions import PLACE as INTERVENTIONS
-from prism.config.section import Section, keys_of, sections_of, unknown_key
+from prism.config.section import Section, keys_of, no_section, sections_of, unknown_key
 from prism.config.yaml_text import LENGTH_MAX, Entry, read_document, read_list, read_value, with_places, without_lines
 from prism.errors import ConfigError, SettingError, together
 from prism.expectations import found, join
@@ -119,8 +119,7 @@ def load_placed_config(
             tree[DOMAIN] = plain_settings(settings_from(own, tree.get(DOMAIN, {})))
         return PlacedConfig(config=Config(**tree), leaves=leaves)
     except SettingError as error:  # each value is right by itself, so these cannot hold together
-        others = [_placed(other, leaves, source) for other in error.others if isinstance(other, SettingError)]
-        raise together([_placed(error, leaves, source), *others]) from error.__cause__
+        raise placed_error(error, leaves, source) from error.__cause__
 
 
 def load_interventions(config: Config, text: str, source: str, tick: int) -> Config:
@@ -154,13 +153,19 @@ def load_interventions(config: Config, text: str, source: str, tick: int) -> Con
     return replace(config, interventions=(*config.interventions, *added))
 
 
-def _placed(error: SettingError, leaves: Mapping[str, Entry], source: str) -> ConfigError:
-    """Return an error of several settings with the place of the one that was set last."""
-    for path in reversed([*leaves]):
-        for key in error.keys:
-            if key == path or key.startswith((f"{path}.", f"{path}[")):
-                return leaves[path].refused(error.problem, key, path)
-    return ConfigError(source, error.problem, key=error.key)  # of a setting that is missing
+def placed_error(error: ConfigError, leaves: Mapping[str, Entry], source: str) -> ConfigError:
+    """Return an error of settings, and those beside it, with the place of the setting that was set last."""
+    found = []
+    for each in (error, *error.others):
+        keys = each.keys if isinstance(each, SettingError) else (each.key or "",)
+        places = (
+            leaves[path].refused(each.problem, key, path)
+            for path in reversed([*leaves])
+            for key in keys
+            if key == path or key.startswith((f"{path}.", f"{path}["))
+        )
+        found.append(next(places, None) or ConfigError(source, each.problem, key=each.key))  # else it is missing
+    return together(found)
 
 
 class _Known(NamedTuple):
@@ -208,8 +213,7 @@ def _from_section(known: _Known, entries: Mapping[str, Entry], source: str, sect
         elif isinstance(entry.value, dict):
             yield from _from_section(known, entry.value, source, path)
         elif entry.value is not None:
-            problem = f"expected a section with keys ({keys_of(sections[path])}), got {found(entry.value)}"
-            yield path, ConfigError(source, problem, key=path, line=entry.line)
+            yield path, ConfigError(source, no_section(sections[path], entry.value), key=path, line=entry.line)
 
 
 def _from_environment(known: _Known, environment: Mapping[str, str]) -> Iterator[Found]:

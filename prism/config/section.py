@@ -94,7 +94,7 @@ class Section(Checked, frozen=True, kw_only=True, forbid_unknown_fields=True, me
             return value
         if isinstance(value, Mapping):
             return kind(**{str(key): setting for key, setting in value.items()})
-        raise cls.refused(name, f"expected a section with keys ({keys_of(kind)}), got {found(value)}")
+        raise cls.refused(name, no_section(kind, value))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -132,6 +132,13 @@ def keys_of(section: type[Section]) -> str:
     return ", ".join(field_types(section))
 
 
+def no_section(section: type[Section], value: object) -> str:
+    """Return the message about a value in the place of a section."""
+    if isinstance(value, str) and value.partition(":")[0] in field_types(section):
+        return f"expected a key with a colon and a space behind it, got {found(value)}"
+    return f"expected a section with keys ({keys_of(section)}), got {found(value)}"
+
+
 @cache
 def sections_of(root: type[Section]) -> Mapping[str, type[Section]]:
     """Return every section in a section by its dotted path; the root itself is the empty one."""
@@ -157,6 +164,9 @@ def root_of(section: type[Section]) -> type[Section]:
 
 def unknown_key(kinds: Mapping[str, type[Section]], section: str, name: str) -> str:
     """Return the message about a key that a section does not have."""
+    outer, _, last = join(section, name).rpartition(".")
+    if "." in name and last in field_types(kinds.get(outer, Section)):
+        return f"unknown key; a key stands below its section: {name.replace('.', ': {')}: ...{'}' * name.count('.')}"
     elsewhere = [join(path, name) for path, kind in kinds.items() if name in field_types(kind)]
     near = {key: join(section, key) for key in field_types(kinds[section])}
     if "." not in name:  # `sharing_audit` for `sharing.audit`

@@ -11,7 +11,6 @@ GRAPH = (
     "kind, path, directed, columns, separator, header, degree, exponent, following_exponent, blocks, mixing, "
     "rewiring, homophily"
 )
-TOP = "simulation, population, feed, statechart, oracle, llm, economy, domain, interventions, run, metrics"
 FEED = (
     "algorithm, size, out_of_network, fill, memory, pool, recent, hot_rounds, popularity_weight, "
     "attention, horizon_rounds, across, per_author, per_topic, exposure, reshare_credit"

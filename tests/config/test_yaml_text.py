@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from unittest.mock import patch
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.config import load_config, yaml_text
-from prism.config.yaml_text import DEPTH_MAX, LENGTH_MAX, read_document, without_lines
+from prism.config.yaml_text import DEPTH_MAX, LENGTH_MAX, Entry, read_document, without_lines
 from prism.errors import ConfigError
 from tests.catalogue import catalogue
 from tests.config.refusals import refusal
@@ -100,31 +99,36 @@ def test_a_text_that_is_too_long_is_refused_by_name() -> None:
     assert load_config(text, "config.yaml", length_max=len(text)) == load_config()
 
 
-QUOTES = "put the text in quotes"
-ALL = "a text that has a colon in it, or quotes in a part of it: put all of the text in quotes"
-SLIPS = {
-    "a:\n  b: 1\n c:\n  d: 2\n": "3: not valid YAML: expected an indent of 0 or 2 spaces, as above, got 1",
-    "a:\n b:\n   c: 1\n# d\n  e: f\n": "5: not valid YAML: expected an indent of 0 or 1 or 3 spaces, as above, got 2",
-    "a:\n- b: 1\n  c: {}\n d: 3\n": "4: not valid YAML: expected an indent of 0 or 2 spaces, as above, got 1",
-    "a:\n\tb: 1\n": "2: not valid YAML: expected an indent of spaces, got a tab",
-    "a:\n  b:1\n  c: 2\n": "2: not valid YAML: expected a key with a colon and a space behind it",
-    "a:\n  b: 1\n  c\n  d: 2\n": "3: not valid YAML: expected a key with a colon and a space behind it",
-    "a: {b: is it so?}\n": f"1: a ? outside of quotes: {QUOTES}",
-    "a: {b: [x?, what: is, y]}\n": f"1: a ? outside of quotes: {QUOTES}",
-    "a: [1,\n": "1: not valid YAML: a bracket is not closed",
-    "a: {b: c: d}\n": f"1: not valid YAML: a : outside of quotes: {QUOTES}",
-    "a: why: not\n": f"1: not valid YAML: {ALL}",
-    "a: @b\n": f"1: not valid YAML: a text that begins with @: {QUOTES}",
-    "a: - b\n": f"1: not valid YAML: a - outside of quotes: {QUOTES}, or write a list below its key",
-    "a:\n  b: [c, d\n  e: {f: 4}\n": "2: not valid YAML: a bracket is not closed",
-    "a:\n  b: 'c\n  e: 4\n": "2: not valid YAML: a quote is not closed",
-    "a: {b: [1, 2}\n": "1: not valid YAML: expected ] before }",
-    "a: {b: 1}}\n": "1: not valid YAML: a } without a bracket that opens",
-}
+TEXT = """\
+set:
+  feed.size: 3
+  feed: {size: 4}
+design:
+  conditions:
+    a.b: {feed.size: 3}
+hypotheses:
+  - {measure: likes}
+  - measure: posts
+    contrast: [a, b]
+"""
 
 
-def test_a_slip_is_refused_in_everyday_words_on_the_line_to_change() -> None:
-    for text, problem in SLIPS.items():
-        with pytest.raises(ConfigError) as caught:
-            read_document(text, "c.yaml")
-        assert str(caught.value) == f"c.yaml:{problem}", text
+@catalogue(
+    ("key", "line"),
+    [
+        ("set.feed.size", 2),
+        ("set.feed.algorithm", 3),
+        ("design.conditions.a.b.feed.size", 6),
+        ("design.factors", 4),
+        ("hypotheses[0].measure", 8),
+        ("hypotheses[1].contrast", 10),
+        ("hypotheses[1].test", 9),
+        ("hypotheses[7].test", 7),
+        ("hypotheses[1].contrast[1]", 10),
+        ("thresholds", None),
+        ("", None),
+    ],
+)
+def test_keys_may_have_dots_and_lists_have_items(key: str, line: int | None) -> None:
+    top = Entry(value=read_document(TEXT, "e.yaml"), source="e.yaml")
+    assert top.refused("is wrong", key).line == line

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import resource
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import Ended, Prism
+from tests.command import Ended
 from tests.paths import ROOT
 from tests.patience import HANG_S
 
@@ -85,24 +84,6 @@ def test_a_small_file_that_unpacks_to_gigabytes_is_one_line(here: Path) -> None:
     assert ended.code == 3
     assert ended.err.startswith("prism: ties.txt.gz: unpacks to more than 100 times its size of ")
     assert ended.err.count("\n") == 1
-
-
-@pytest.mark.parametrize("kind", ["directory", "named pipe", "device"])
-@pytest.mark.parametrize("command", ["validate", "run"])
-@pytest.mark.parametrize("where", ["configuration", "population.graph.path", "population.profiles"])
-def test_what_is_no_file_is_refused_at_once_by_its_kind(
-    kind: str, command: str, where: str, here: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(here)
-    name = "/dev/zero" if kind == "device" else "odd"
-    if kind == "directory":
-        Path(name).mkdir()
-    elif kind == "named pipe":
-        os.mkfifo(name)
-    arguments = [name] if where == "configuration" else ["small.yaml", "--set", f"{where}={name}"]
-    ended = prism(command, *arguments)
-    expected = "; expected a YAML file" if where == "configuration" else ": expected a file"
-    assert (ended.code, ended.err) == (3, f"prism: {name}: is a {kind}{expected}\n")
 
 
 @pytest.mark.slow

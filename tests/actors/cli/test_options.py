@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from actors.cli.options import run_name
-from prism.config import LENGTH_MAX
 from tests.catalogue import catalogue
 from tests.command import Prism
 
@@ -46,13 +45,3 @@ def test_a_run_without_a_configuration_takes_the_one_of_its_directory(prism: Pri
 )
 def test_a_run_is_called_after_its_configuration_or_the_directory_of_it(path: str, name: str) -> None:
     assert run_name(Path(path)) == name
-
-
-def test_a_data_file_named_by_mistake_is_refused_without_reading_all_of_it(prism: Prism, tmp_path: Path) -> None:
-    with (tmp_path / "data.csv").open("wb") as file:
-        file.truncate(LENGTH_MAX * 100_000)
-    ended = prism("run", "data.csv")
-    assert (ended.code, ended.err) == (
-        3,
-        "prism: data.csv: is longer than the 65,536 characters that a configuration may have\n",
-    )

@@ -36,45 +36,22 @@ def test_validate_names_each_input(prism: Prism) -> None:
     )
 
 
+ASKED = ("--set", "oracle.backend=ollama", "--set")
+
+
 @catalogue(
-    ("settings", "code", "problem"),
+    ("settings", "problem"),
     [
-        (
-            ["population.graph.degree=60"],
-            3,
-            "--set: population.graph.degree: expected graph.degree < the number",
-        ),
-        (["population.graph.path=none.txt"], 3, "--set: population.graph.path: none.txt: no such file in "),
-        (["population.profiles=."], 3, ".: is a directory: expected a file"),
-        (["metrics.enabled=true", "metrics.tls_key=key.pem"], 3, "metrics.tls_cert: expected the certificate"),
-        (["metrics.enabled=true", "metrics.username=ada"], 3, "metrics.username: expected the password of 'ada'"),
-        (["oracle.backend=ollama", "llm.host=ftp://x"], 5, "llm.host is not an address"),
+        (("oracle.tape=replay", "--set", "oracle.tape_path=t.sqlite"), "t.sqlite: there is no such tape"),
+        (("oracle.tape=replay", "--set", "oracle.tape_path=small.yaml"), "small.yaml: is no tape"),
+        (("oracle.tape=record", "--set", "oracle.tape_path=x/t.sqlite"), "x/t.sqlite: its directory does not exist"),
+        (("llm.host=ftp://x",), "llm.host is not an address"),
     ],
 )
-def test_validate_refuses_what_a_run_refuses_at_its_start(
-    settings: list[str], code: int, problem: str, prism: Prism, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("PRISM_METRICS_PASSWORD", raising=False)
-    overrides = [part for setting in settings for part in ("--set", setting)]
+def test_an_oracle_that_cannot_be_used_is_refused(settings: tuple[str, ...], problem: str, prism: Prism) -> None:
     for command in (("validate", "small.yaml"), ("run", "small.yaml", "--quiet", "--ticks", "1", "--out", "o")):
-        ended = prism(*command, *overrides)
-        assert ended.code == code
-        assert problem in ended.err
-
-
-@catalogue(
-    ("mode", "path", "problem"),
-    [
-        ("replay", "t.sqlite", "t.sqlite: there is no such tape"),
-        ("replay", "small.yaml", "small.yaml: is no tape"),
-        ("record", "x/t.sqlite", "x/t.sqlite: its directory does not exist"),
-    ],
-)
-def test_a_tape_that_cannot_be_used_is_refused(mode: str, path: str, problem: str, prism: Prism) -> None:
-    tape = ("--set", "oracle.backend=ollama", "--set", f"oracle.tape={mode}", "--set", f"oracle.tape_path={path}")
-    ended = prism("validate", "small.yaml", *tape)
-    assert ended.code == 5
-    assert problem in ended.err
+        ended = prism(*command, *ASKED, *settings)
+        assert (ended.code, problem in ended.err) == (5, True), ended
 
 
 @pytest.mark.slow
@@ -87,3 +64,32 @@ def test_a_forecast_tells_time_memory_and_disk(prism: Prism) -> None:
     assert told["memory"].endswith("iB")
     assert "on the disk" in told["journal"]
     assert told["forecast from"].startswith("48 ticks of 100 agents")
+
+
+PEOPLE = """\
+user_id,name,following_agentid_list,user_char,ideology,Age,trust,region
+0,Ada Novak,"[1, 2]",Restores night trains,-0.5,40,0.6,north
+1,Bo Ito,[0],,0.25,33.0,,south
+2,Cy Weber,[],,1,98,0.3,south
+"""
+STUDY = """\
+simulation: {rounds: 3, seed: 5}
+population:
+  size: 60
+  profiles: people.csv
+  join: draw
+  columns: {engagement_threshold: trust}
+  attributes:
+    ideology: {type: float, min: -1, max: 1}
+    age: {type: int, min: 13, max: 99, column: Age}
+    region: {type: text, values: [north, south]}
+    verified: {type: bool, probability: 0.1}
+"""
+
+
+def test_a_column_that_is_read_as_an_attribute_is_not_among_those_that_are_not_read(prism: Prism) -> None:
+    Path("people.csv").write_text(PEOPLE)
+    Path("study.yaml").write_text(STUDY)
+    (line,) = [each for each in prism("validate", "study.yaml").out.splitlines() if "3 profiles from " in each]
+    read, _, unread = line.partition("; not read: ")
+    assert ("`Age`" in read, "`Age`" in unread, "`ideology`" in unread, "`trust`" in unread) == (True, *[False] * 3)

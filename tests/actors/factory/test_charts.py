@@ -13,8 +13,7 @@ from actors.factory.charts import load_chart
 from actors.factory.config_file import read_config
 from actors.factory.domains import build_domain, code_of
 from prism.config import Config, load_config
-from prism.errors import ConfigError, InputError
-from tests.catalogue import catalogue
+from prism.errors import ConfigError
 
 CHART = """\
 initial: away
@@ -101,26 +100,6 @@ def test_a_name_that_leads_to_no_function_is_one_line_with_its_place(
     assert str(refused.value).startswith(f"{tmp_path / 'chart.yaml'}:")
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-def test_a_missing_chart_is_named_with_the_line_that_names_it(tmp_path: Path) -> None:
-    (tmp_path / "study.yaml").write_text("statechart:\n  file: gone.yaml\n")
-    with pytest.raises(InputError, match=r"study.yaml:2: statechart.file: gone.yaml: no such file in "):
-        read_config(tmp_path / "study.yaml", environment={})
-
-
-@catalogue(
-    ("name", "content", "message"),
-    [
-        ("chart.txt", b"", "expected a chart in .yaml or .yml"),
-        ("chart.yaml", b"\xff\xfe", "expected utf-8 text, got utf-16"),
-        ("chart.yaml", b"", "chart.yaml:1: a chart needs the key initial"),
-    ],
-)
-def test_files_that_are_no_charts_are_refused(name: str, content: bytes, message: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(ConfigError, match=message):
-        load_chart(load_config(overrides={"statechart.file": str(tmp_path / name)}))
 
 
 def test_constants_are_for_states_of_the_chart() -> None:
