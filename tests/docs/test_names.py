@@ -6,11 +6,13 @@ import importlib
 import re
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from actors.cli.app import cli
+from actors.core.errors import RunDirectoryError
 from tests.docs.pages import PAGES, anchors, blocks, code, links, name, read
 from tests.paths import ROOT
 
@@ -114,4 +116,5 @@ def test_every_prism_command_is_understood() -> None:
                 found, command, rest = command.resolve_command(click.Context(command), words[1:])
                 words = [found or "", *rest]
             assert command is not None, line
-            command.make_context(words[0], words[1:]).close()
+            with suppress(RunDirectoryError):  # the run of an example is not here
+                command.make_context(words[0], words[1:]).close()

@@ -206,7 +206,7 @@ ANOTHER: dict[tuple[str, ...], str] = {
     ("population.graph.path=c.yaml",): f"c.yaml: {RUN}",
     (
         "population.graph.path=photo.png",
-    ): "photo.png: is a PNG picture: expected a table of ties, GraphML, GML, Pajek or MatrixMarket",
+    ): "photo.png: is a PNG picture: expected a table of ties, GraphML, GML or Pajek",
     ("population.graph.path=half.txt",): "half.txt:3: expected two ids with spaces or a tab between them, got '3'",
     ("population.graph.path=none.csv",): "none.csv: holds no ties: expected lines with two different ids",
     ("population.profiles=run",): "run: is a directory: expected a file",
