@@ -228,7 +228,7 @@ function clock(session, ends) {
 
   function key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const inField = event.target.closest?.("select, input:not([type=range]), textarea");
+    const inField = event.target !== slider && event.target.closest?.("select, input, textarea");
     if (inField || (event.key === " " && event.target.closest?.("button, summary, a"))) return;
     const wanted = to(event.key, event.shiftKey ? 10 : 1);
     if (event.key === " ") toggle();
