@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import structlog
@@ -29,6 +30,8 @@ log = structlog.get_logger(__name__)
 WRITTEN_FROM_BYTES = 16 << 20
 OTHER_ERROR = 255
 """The exit code for an error that has no number of the system's."""
+LIMIT_S = 600.0
+"""The seconds after which a fork counts as stuck: it may wait for a lock that a thread of its parent held."""
 PR_SET_PDEATHSIG = 1
 """Linux's number for: send me a signal once my parent has ended."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -67,8 +70,10 @@ class ForkedCheckpoint(CheckpointWriter):
         """Write the draft, and end this process without any clean-up: all else in it belongs to its parent."""
         code = OTHER_ERROR
         try:
-            # 1. It ends with its parent, and holds none of its locks and sockets.
+            # 1. It ends with its parent or when it is stuck, and holds none of its parent's locks and sockets.
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
             if os.getppid() == parent:
                 os.closerange(3, os.sysconf("SC_OPEN_MAX"))
                 gc.disable()  # a collection would touch all objects, and so copy them
@@ -117,4 +122,5 @@ class ForkedCheckpoint(CheckpointWriter):
         """End the fork, so that there is no checkpoint."""
         self._is_given_up = True
         if self._status < 0:
-            os.kill(self._fork, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has just ended
+                os.kill(self._fork, signal.SIGKILL)

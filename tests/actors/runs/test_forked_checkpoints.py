@@ -17,6 +17,7 @@ from actors import resume, run
 from actors.core.frames import ORIGIN
 from actors.core.state import RunState
 from actors.runs import checkpointing
+from actors.store import checkpoint_fork
 from actors.store.checkpoint import Position, checkpoint_names, read_checkpoint
 from actors.store.checkpoint_fork import ForkedCheckpoint
 from actors.store.disk import RealDisk
@@ -71,14 +72,25 @@ def test_a_fork_that_is_killed_costs_a_checkpoint_and_not_the_run(
     assert "checkpoint_lost" in capsys.readouterr().err
 
 
-async def test_a_run_that_is_told_to_stop_gives_up_a_fork_that_takes_too_long(tmp_path: Path) -> None:
-    position = Position(tick=1, journal_bytes=0, link=ORIGIN, answers_bytes=0, answers_end=0, lines={})
-
-    def endless() -> Any:
+def endless(directory: Path) -> ForkedCheckpoint:
+    def columns() -> Any:
         while True:
             yield from ()
 
-    draft = ForkedCheckpoint(position, RunState(), tmp_path, endless)
+    position = Position(tick=1, journal_bytes=0, link=ORIGIN, answers_bytes=0, answers_end=0, lines={})
+    return ForkedCheckpoint(position, RunState(), directory, columns)
+
+
+async def test_a_fork_that_is_stuck_ends_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint_fork, "LIMIT_S", 0.05)
+    draft = endless(tmp_path)
+    assert await draft.has_more()
+    draft.write(RealDisk(tmp_path))
+    assert not draft.is_whole
+
+
+async def test_a_run_that_is_told_to_stop_gives_up_a_fork_that_takes_too_long(tmp_path: Path) -> None:
+    draft = endless(tmp_path)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(draft.has_more)
         await anyio.lowlevel.checkpoint()
