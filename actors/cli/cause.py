@@ -53,6 +53,7 @@ class _Outcome(click.ParamType[str]):
     metavar="KIND,...",
     help=f"Undo these alone: {', '.join(KINDS)}.  [default: all that the run's domain has]",
 )
+@option("--agent", metavar="A", help="Undo only what this agent was and did, by its number or its name.")
 @count_option(
     "--since",
     least=0,
@@ -87,6 +88,7 @@ def cause(  # one for each option
     *,
     of: str,
     by: Sequence[str],
+    agent: str | None,
     since: int | None,
     budget: int,
     top: int,
@@ -99,8 +101,9 @@ def cause(  # one for each option
     \b
       prism cause runs/default-001 --of likes
       prism cause runs/default-001 --of cascade:285212672 --by people,ties --budget 2000
+      prism cause runs/default-001 --of likes --agent 17     what it and its decisions added
 
-    RUN is the run's directory; the result is kept in RUN/causes, and no other file changes. Each thing is undone in
+    RUN is the run's directory; the result is kept in RUN/causes, unless of one agent alone. Each thing is undone in
     another future of the run: a person is silent, a tie or a post is absent, a decision is another one, an intervention
     does not take place. All draws stay the same, so the difference is the effect of this thing. Recorded answers of a
     model are kept. The embedded oracle answers questions that the run never asked; with --ask N the model answers the
@@ -110,12 +113,14 @@ def cause(  # one for each option
     ask_to_run_code(path)
     where: dict[str, Any] = {"jobs": jobs, "ask": ask, "tape": tape_beside(shown(path))}
     numbers: dict[str, Any] = {"since": since, "budget": budget, "top": top, "draws": draws, **where}
-    found = anyio.run(futures_shown, partial(causes, path, of, by=by, **numbers))
+    found = anyio.run(futures_shown, partial(causes, path, of, by=by, agent=agent, **numbers))
     found = msgspec.structs.replace(found, run=str(shown(path)))
     show(found, lambda: causes_view(found))
     for note in found.notes:
         say(note)
     # Write the causes to the run's directory and print the path; if they cannot be written, print the reason.
+    if agent is not None:  # those of all may be there
+        return
     if shown(path) != path:
         say(f"not kept: {shown(path)} is a packed run")
         return

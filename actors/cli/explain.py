@@ -11,9 +11,9 @@ import anyio
 import click
 
 from actors.cli.command import command, count_option, flag, option
-from actors.cli.options import PACKED_RUN, require, with_log_options
+from actors.cli.options import PACKED_RUN, with_log_options
 from actors.cli.render import show
-from actors.cli.run_command import futures_shown, with_progress
+from actors.cli.run_command import with_progress
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.display.work import step_shown
 from actors.explain.path import explain_path
@@ -23,7 +23,6 @@ from actors.explain.tree import Node, lines
 from actors.explain.turns import explain_turns
 from actors.explain.what_if import what_if
 from actors.runtime.simulation import Simulation
-from actors.studies.causes.search import causes_of_agent
 
 POST_DIGITS_MAX: Final = 19
 """The digits of the largest number of 64 bits."""
@@ -42,19 +41,6 @@ SHOWN_AFTER_S = 2.0
     without=["--tick", *PATH],
     metavar="B",
     help="Show each change of the agent's tie to this person, and why.",
-)
-@flag(
-    "--cause",
-    "is_cause",
-    needs=["--agent"],
-    without=["--tick", "--whom", *PATH],
-    help="Show what the agent and its decisions added to an outcome.",
-)
-@option(
-    "--of",
-    needs=["--cause"],
-    metavar="MEASURE",
-    help="With --cause: this outcome, as for prism cause.  [default: the largest cascade that the agent is in]",
 )
 @count_option(
     "--first", least=0, needs=["--agent"], without=["--tick"], metavar="T", help="Show the path from this tick on."
@@ -89,8 +75,6 @@ def explain(  # one for each option
     agent: str | None,
     tick: int | None,
     whom: str | None,
-    is_cause: bool,
-    of: str | None,
     first: int | None,
     last: int | None,
     post: str | None,
@@ -106,7 +90,6 @@ def explain(  # one for each option
       prism explain runs/default-001 --agent 17 --tick 98   one turn: guards, question, answer
       prism explain runs/default-001 --agent 17 --tick 98 --what-if answer=scrolling
       prism explain runs/default-001 --agent 17 --whom 40   each change of this tie, and why
-      prism explain runs/default-001 --agent 17 --cause     what it and its decisions added to an outcome
       prism explain runs/default-001 --post 285212672       the tree of a post, and who decided what
       prism explain runs/economy-001 --quarter 12           proposals, reviews, effects and reasoning
 
@@ -119,14 +102,10 @@ def explain(  # one for each option
         raise click.UsageError(f"expected one of --agent, --post and --quarter, got {got}")
     if first is not None and last is not None and first > last:
         raise click.BadParameter(f"expected a tick from --first {first} on, got {last}", param_hint="'--last'")
-    if is_cause:
-        require(["scipy"], "prism explain --cause has intervals by scipy")
-    if agent is None or is_cause or (tick, whom) != (None, None):  # all but the path of an agent, which the journal has
+    if agent is None or (tick, whom) != (None, None):  # all but the path of an agent, which the journal has
         ask_to_run_code(path)
     again: Callable[[Callable[[Simulation], None]], Awaitable[Node]]
-    if is_cause:
-        found = anyio.run(futures_shown, partial(causes_of_agent, path, str(agent), of))
-    elif agent is not None and (tick, whom) == (None, None):
+    if agent is not None and (tick, whom) == (None, None):
         with step_shown("reading the journal"):
             found = explain_path(path, agent, first, last)
     else:

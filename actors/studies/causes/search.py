@@ -6,24 +6,18 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-import msgspec
 import numpy as np
 from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
 from actors.explain.futures import Futures, Outcome
 from actors.explain.path import chosen_agent
-from actors.explain.retrace import OpenRun
-from actors.explain.tree import Node
-from actors.factory.domains import look_at_domain, show_of
-from actors.store.course import read_course
 from actors.studies.causes.candidates import Candidate, Candidates, candidates_of, kinds_of, only_of, words_of
 from actors.studies.causes.oracles import asking, tape_beside
-from actors.studies.causes.record import DECISIONS, KINDS, PEOPLE, POSTS, Cause, Causes, Tried
+from actors.studies.causes.record import KINDS, POSTS, Cause, Causes, Tried
 from actors.studies.causes.sample import sample, shares, total
-from actors.studies.causes.track import CASCADE, MeasureTrack, futures_of
+from actors.studies.causes.track import MeasureTrack, futures_of
 from actors.studies.causes.undone import Processes, Undone, outcomes_of
-from actors.studies.causes.words import added_nodes
 from prism.experiment.intervals import Interval, described
 
 OnProgress = Callable[[int, int], None]  # called with the futures that are done, and how many there are to be so far
@@ -34,7 +28,7 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
     of: str,
     *,
     by: Collection[str] = (),
-    agent: int | None = None,
+    agent: int | str | None = None,
     since: int | None = None,
     budget: int = 500,
     top: int = 10,
@@ -50,7 +44,7 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
         path: the run's directory.
         of: the measure, as experiments name it, or `cascade:POST`, the posts in the cascade of a post.
         by: the kinds of things that are undone; none for all that the domain has.
-        agent: undo only the presence, decisions, ties and posts of this agent; None for all agents.
+        agent: undo only the presence, decisions, ties and posts of this agent, by number or name; None for all.
         since: the tick from which people fall silent and ties end; by default 0, or that in which the post was made.
         budget: the most things that are undone under the run's own draws.
         top: the causes that are returned; draws: the other draws under which each of these is looked at.
@@ -67,7 +61,8 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
         if jobs > 1 and not ask:
             place = stack.enter_context(Processes(path, of, futures.run.length, jobs))
         search = _Search(futures, of, since, on_progress, place)
-        return await search.causes(by or kinds_of(futures.run), agent, budget, top, draws)
+        number = None if agent is None else chosen_agent(futures.run, agent)
+        return await search.causes(by or kinds_of(futures.run), number, budget, top, draws)
 
 
 class _Search:
@@ -203,32 +198,3 @@ class _Search:
     def _note(self, outcome: Outcome) -> None:
         self._seen.append(outcome)
         self._on_progress(len(self._seen), self._wanted + self._later)
-
-
-BUDGET, TOP = 200, 5
-
-
-async def causes_of_agent(
-    path: Path, agent: int | str, of: str | None = None, on_progress: Callable[[int, int], None] = lambda *_: None
-) -> Node:
-    """Return what an agent's presence and each of its decisions have added to an outcome."""
-    run = await to_thread.run_sync(OpenRun, path, look_at_domain)
-    number = chosen_agent(run, agent)
-    outcome, why = (of, "") if of is not None else await to_thread.run_sync(_outcome_for, run, number)
-    by = [kind for kind in (PEOPLE, DECISIONS) if kind in kinds_of(run)]
-    found = await causes(path, outcome, by=by, agent=number, budget=BUDGET, top=TOP, on_progress=on_progress)
-    value = {"agent": number, "name": run.name_of(number), "why": why, "found": msgspec.to_builtins(found)}
-    return Node(kind="agent", text=run.called(number), value=value, children=(*added_nodes(found, why),))
-
-
-def _outcome_for(run: OpenRun, agent: int) -> tuple[str, str]:
-    """Return the outcome that matters most for an agent, and why. It reads the journal, and blocks."""
-    posts = read_course(run.path, "posts").posts
-    roots = posts.roots[posts.authors == agent]
-    sizes = np.bincount(posts.roots)[roots]
-    if sizes.any() and sizes.max() > 1:
-        return f"{CASCADE}{posts.ids[roots[sizes.argmax()]]}", "the largest cascade that the agent is in"
-    measures = show_of(run.config).compared
-    if not measures:
-        raise RunDirectoryError(f"{run.path}: no outcome is known for runs of {run.domain_name}; name one with --of")
-    return measures[-1], "the agent is in no cascade of several posts" if len(posts.ids) else ""

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from actors.display.words import plain
-from actors.explain.tree import Node
 from actors.studies.causes.record import DECISIONS, PEOPLE, Cause, Causes, Tried
 from prism.experiment.intervals import Interval
-from prism.wording import counted
 
 DIGITS, DIGITS_OF_INTERVALS = 5, 3
 LARGE = 1000
@@ -82,25 +80,6 @@ def added_words(cause: Cause) -> str:
         what = f"{cause.kind}: {cause.what}"
     chance = chance_words(cause)
     return f"{what}: {signed(cause.effect)}, {number(cause.value)} without it{f'; {chance}' if chance else ''}"
-
-
-def added_nodes(found: Causes, why: str) -> Iterator[Node]:
-    """Yield what the presence and the decisions of an agent have added to an outcome. `why`: this one is chosen."""
-    ticks = counted(found.ticks, "tick")
-    yield Node(kind="outcome", text=f"{found.of} is {number(found.value)} after {ticks}{f': {why}' if why else ''}")
-    presence = [added_words(each) for each in (*found.causes, *found.smaller) if each.kind == PEOPLE]
-    if not presence and any(each.kind == PEOPLE for each in found.tried):
-        presence = [f"its presence from tick {found.since:,} on: no effect on the outcome"]
-    told = [*presence, *(added_words(each) for each in found.causes if each.kind == DECISIONS)]
-    for words in told or ["no effect: any other decision gives the same outcome"]:
-        yield Node(kind="added", text=words)
-    if smaller := sum(each.kind == DECISIONS for each in found.smaller):
-        yield Node(kind="added", text=f"{counted(smaller, 'smaller effect')} of decisions, which --json has")
-    for tried in found.tried:
-        if tried.kind == DECISIONS:
-            words = tried_words(tried, found.value) if tried.candidates else "it has made no decision since"
-            yield Node(kind="tried", text=words)
-    yield from (Node(kind="note", text=note) for note in found.notes)
 
 
 def _of(each: Tried) -> str:

@@ -43,16 +43,6 @@ def test_a_path_leads_to_a_question_and_this_to_another_future(small_run: Path, 
     assert max(map(len, (path.out + turn.out + other.out).splitlines())) <= 80
 
 
-@pytest.mark.slow
-def test_what_an_agent_has_added_is_worked_out_and_printed(embedded: Path, prism: Prism) -> None:
-    shown = prism("explain", str(embedded), "--agent", "0", "--cause", "--of", "likes")
-    assert shown.code == 0, shown.err
-    assert shown.out.splitlines()[0].endswith(" (person 0)")
-    assert "\n  outcome   likes is " in shown.out
-    assert "  added     " in shown.out
-    assert not (embedded / "causes").exists()
-
-
 def test_a_post_and_a_quarter_are_shown_in_lines_and_in_json(small_run: Path, economy_run: Path, prism: Prism) -> None:
     summary = json.loads((small_run / "summary.json").read_text())["largest_cascade"]
     root, size = str(summary["root_post"]), summary["size"]
@@ -85,9 +75,6 @@ def test_a_post_and_a_quarter_are_shown_in_lines_and_in_json(small_run: Path, ec
         (("--agent", "1", "--ask"), "--ask goes with --what-if"),
         (("--agent", "1", "--what-if", "answer=idle"), "--what-if goes with --agent and --tick"),
         (("--agent", "1", "--tick", "3", "--what-if", "idle"), "expected answer=STATE, got 'idle'"),
-        (("--agent", "1", "--of", "likes"), "--of goes with --cause"),
-        (("--post", "2", "--cause"), "--cause goes with --agent"),
-        (("--agent", "1", "--cause", "--tick", "3"), "--cause and --tick cannot be used together"),
         (("--agent", "1", "--tick", "3", "--what-if", "mood=idle"), "expected answer=STATE, got 'mood=idle'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What one agent has added: its presence and its decisions alone, to the largest cascade that it is in."""
+"""What one agent has added: its presence and what it did alone, to the largest cascade that it is in."""
 
 from __future__ import annotations
 
@@ -6,33 +6,18 @@ from functools import partial
 from pathlib import Path
 
 import anyio
-import msgspec
-import pytest
 
 from actors.explain.path import decisions, its_messages, path_of
 from actors.explain.retrace import OpenRun
-from actors.explain.tree import Node
 from actors.store.course import read_course
-from actors.studies.causes import search
-from actors.studies.causes.record import Causes
-from actors.studies.causes.search import causes_of_agent
+from actors.studies.causes.search import causes
 
 
-def added(run: Path, agent: int | str, of: str | None = None) -> Node:
-    return anyio.run(partial(causes_of_agent, run, agent, of))
-
-
-def test_the_outcome_is_the_largest_cascade_of_the_agent_and_only_the_agent_is_looked_at(
-    embedded: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(search, "TOP", 1)
-    monkeypatch.setattr(search, "BUDGET", 4)
-    monkeypatch.setattr(search, "causes", partial(search.causes, draws=1))
+def test_only_the_agent_is_looked_at(embedded: Path) -> None:
     [(original, size)] = read_course(embedded, "posts").posts.largest(1)
-    told = added(embedded, original.author)
-    found = msgspec.convert(told.value["found"], Causes)
-    assert (found.of, found.value) == (f"cascade:{original.post}", size)
-    assert told.value["why"] == "the largest cascade that the agent is in"
+    of, by = f"cascade:{original.post}", ("people", "decisions")
+    found = anyio.run(partial(causes, embedded, of, by=by, agent=original.author, budget=4, top=1, draws=1))
+    assert (found.of, found.value) == (of, size)
     assert found.causes[0].effect == size  # without its author there is none
     assert {each.agent for each in (*found.causes, *found.smaller)} == {original.author}
     asked = decisions(path_of(its_messages(OpenRun(embedded), original.author), str))
