@@ -19,7 +19,6 @@ from actors.cli.run_command import futures_shown
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.errors import DiskFailedError, RunDirectoryError
 from actors.logs.output import say
-from actors.studies.causes.oracles import tape_beside
 from actors.studies.causes.record import KINDS, Causes, keep
 from actors.studies.causes.search import causes
 from actors.studies.causes.words import answered_words, interval, number, signed, tried_words
@@ -74,13 +73,6 @@ class _Outcome(click.ParamType[str]):
     help="Look at each of these under K other draws, too, in two futures each.",
 )
 @count_option("--jobs", most=1024, default=1, help="Run N futures at once; the result is the same.")
-@count_option(
-    "--ask",
-    least=0,
-    without=["--jobs"],
-    default=0,
-    help="Let the run's model answer the first N questions that the run never asked; this may cost money.",
-)
 @TRUST
 @with_log_options
 def cause(  # one for each option
@@ -94,7 +86,6 @@ def cause(  # one for each option
     top: int,
     draws: int,
     jobs: int,
-    ask: int,
 ) -> None:
     """Tell which people, ties and decisions made an outcome of a run.
 
@@ -106,13 +97,11 @@ def cause(  # one for each option
     RUN is the run's directory; the result is kept in RUN/causes, unless of one agent alone. Each thing is undone in
     another future of the run: a person is silent, a tie or a post is absent, a decision is another one, an intervention
     does not take place. All draws stay the same, so the difference is the effect of this thing. Recorded answers of a
-    model are kept. The embedded oracle answers questions that the run never asked; with --ask N the model answers the
-    first N of them.
+    model are kept, and the embedded oracle answers questions that the run never asked.
     """
     require(["scipy"], "prism cause has intervals by scipy")
     ask_to_run_code(path)
-    where: dict[str, Any] = {"jobs": jobs, "ask": ask, "tape": tape_beside(shown(path))}
-    numbers: dict[str, Any] = {"since": since, "budget": budget, "top": top, "draws": draws, **where}
+    numbers: dict[str, Any] = {"since": since, "budget": budget, "top": top, "draws": draws, "jobs": jobs}
     found = anyio.run(futures_shown, partial(causes, path, of, by=by, agent=agent, **numbers))
     found = msgspec.structs.replace(found, run=str(shown(path)))
     show(found, lambda: causes_view(found))

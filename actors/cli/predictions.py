@@ -10,7 +10,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from actors.cli.command import command
+from actors.cli.command import command, flag, option, path_option
 from actors.cli.experiment_tables import predictions_parts
 from actors.cli.options import run_name
 from actors.cli.render import line, show
@@ -89,7 +89,7 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
 @click.argument("path", metavar="EXPERIMENT", type=click.Path(path_type=Path))
 @click.argument("file", metavar="SEALED", type=click.Path(path_type=Path))
 @EXPERIMENT_OUT
-@click.option(
+@option(
     "--model",
     metavar="NAME",
     help="Run the experiment with this model in place of the sealed one, all else as sealed, and score that.",

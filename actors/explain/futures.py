@@ -95,8 +95,7 @@ class Outcome(NamedTuple):
     taped: int = 0  # of those answered from their tape
 
 
-CAPS = ("max_calls", "max_tokens", "max_usd", "max_fallback_share")
-LIMITS = (*CAPS, "rate_per_s")
+LIMITS = ("max_calls", "max_tokens", "max_usd", "max_fallback_share", "rate_per_s")
 """The limits on time and money; futures that ask nobody have none."""
 
 
@@ -311,7 +310,6 @@ class Substitute(Oracle[Any]):
         taped: an oracle that answers from the tape alone; None without a tape.
         asked: the oracle that asks the model; None if it is not to be asked.
         replaces: `{question: option}` of answers that are fixed, whatever the computed answer is.
-        may_ask: a predicate: whether tape and model may answer a question.
     """
 
     def __init__(
@@ -320,7 +318,6 @@ class Substitute(Oracle[Any]):
         taped: Oracle[Any] | None,
         asked: Oracle[Any] | None,
         replaces: Mapping[QuestionName, str],
-        may_ask: Callable[[QuestionName], bool] = lambda _: True,
     ) -> None:
         self.source = computed.source if asked is None else asked.source
         self.waits = asked is not None
@@ -330,7 +327,7 @@ class Substitute(Oracle[Any]):
         self._computed = computed
         self._taped = taped
         self._asked = asked
-        self._replaces, self._may_ask = replaces, may_ask
+        self._replaces = replaces
         self.taped = self.computed = 0
         self._asked_now: set[QuestionName] = set()
 
@@ -355,8 +352,7 @@ class Substitute(Oracle[Any]):
             usual = await self._computed.checked_answer(agent, current_state, trigger, options, context)
             content = usual.content if usual.state == other else decided_otherwise(usual.content, other)
             return Answer(type(options[0])(other), content)
-        may_ask = self._may_ask(name)
-        if self._taped is not None and may_ask:
+        if self._taped is not None:
             try:
                 found = await self._taped.checked_answer(agent, current_state, trigger, options, context)
             except Exception:  # noqa: BLE001  # the tape has no usable answer to this prompt
@@ -364,7 +360,7 @@ class Substitute(Oracle[Any]):
             if found is not None:
                 self.taped += agent.tick >= self.since and name not in self._asked_now
                 return found
-        if self._asked is not None and may_ask:
+        if self._asked is not None:
             self._asked_now |= {name} if agent.tick >= self.since else set()
             return await self._asked.checked_answer(agent, current_state, trigger, options, context)
         self.computed += agent.tick >= self.since

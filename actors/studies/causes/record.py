@@ -69,8 +69,6 @@ class Causes(msgspec.Struct, frozen=True, kw_only=True):
     # those that were never asked, and that the embedded oracle answers. Both are 0 for a run whose oracle computes its
     # answers.
     computed: int
-    asked: int = 0  # those that the run never asked and that were put to its model now
-    taped: int = 0  # those that an earlier search has put to it, so that their answers are on the tape
     notes: tuple[str, ...] = ()  # limits of the result, a sentence each
 
 

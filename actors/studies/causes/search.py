@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,6 @@ from actors.core.errors import RunDirectoryError
 from actors.explain.futures import Futures, Outcome
 from actors.explain.path import chosen_agent
 from actors.studies.causes.candidates import Candidate, Candidates, candidates_of, kinds_of, only_of, words_of
-from actors.studies.causes.oracles import asking, tape_beside
 from actors.studies.causes.record import KINDS, POSTS, Cause, Causes, Tried
 from actors.studies.causes.sample import sample, shares, total
 from actors.studies.causes.track import MeasureTrack, futures_of
@@ -34,8 +33,6 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
     top: int = 10,
     draws: int = 10,
     jobs: int = 1,
-    ask: int = 0,
-    tape: Path | None = None,
     on_progress: OnProgress = lambda *_: None,
 ) -> Causes:
     """Return the things that made an outcome of a run. No file of it changes.
@@ -49,17 +46,11 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
         budget: the most things that are undone under the run's own draws.
         top: the causes that are returned; draws: the other draws under which each of these is looked at.
         jobs: futures at once; the result is the same.
-        ask: the most new questions that the run's model answers; above 0, one process alone runs futures.
-        tape: where these answers are kept; by default beside the run.
         on_progress: called after each future.
     """
     futures = await to_thread.run_sync(futures_of, path, of)
-    async with AsyncExitStack() as stack:
-        if ask:
-            await stack.enter_async_context(asking(futures, ask, tape or tape_beside(path)))
-        place = None
-        if jobs > 1 and not ask:
-            place = stack.enter_context(Processes(path, of, futures.run.length, jobs))
+    with ExitStack() as stack:
+        place = stack.enter_context(Processes(path, of, futures.run.length, jobs)) if jobs > 1 else None
         search = _Search(futures, of, since, on_progress, place)
         number = None if agent is None else chosen_agent(futures.run, agent)
         return await search.causes(by or kinds_of(futures.run), number, budget, top, draws)
@@ -128,8 +119,6 @@ class _Search:
             futures=len(self._seen),
             kept=sum(each.kept for each in self._seen),
             computed=sum(each.computed for each in self._seen) if self._futures.known else 0,
-            asked=sum(each.asked for each in self._seen),
-            taped=sum(each.taped for each in self._seen),
             notes=tuple(notes),
         )
 

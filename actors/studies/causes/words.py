@@ -53,11 +53,9 @@ def _tells_nothing(each: Tried, value: float) -> bool:
 
 def answered_words(found: Causes) -> Iterator[str]:
     """Yield the sources of answers in the other futures, if a model has answered the questions of the run."""
-    if found.kept or found.computed or found.asked or found.taped:
+    if found.kept or found.computed:
         head = f"questions of the other futures: {found.kept:,} kept their recorded answers"
         yield f"{head}, {found.computed:,} were never asked and got answers of the embedded oracle"
-    if found.asked or found.taped:
-        yield f"{found.asked:,} more were asked now, and {found.taped:,} by an earlier search, of the run's model"
 
 
 def chance_words(cause: Cause) -> str:

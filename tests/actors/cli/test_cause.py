@@ -59,8 +59,6 @@ SHOWN = Causes(
     futures=120,
     kept=1234,
     computed=56,
-    asked=7,
-    taped=8,
 )
 
 
@@ -124,7 +122,6 @@ def test_a_search_that_cannot_be_kept_is_printed_all_the_same(own: Path, prism: 
         (("--of", "likez"), "did you mean likes"),
         (("--of", "likes", "--since", "48"), "there is no tick 48; the run has the ticks 0 to 47"),
         (("--of", "cascade:12"), "there is no post 12"),
-        (("--of", "likes", "--ask", "3", "--jobs", "2"), "--ask and --jobs cannot be used together"),
         (("--of", "cascade.alone"), "did you mean cascades.alone?"),
         ((), "Missing option '--of'. Expected an outcome, such as likes, rounds.mean.likes or cascade:POST"),
     ],
