@@ -10,7 +10,6 @@ from contextlib import aclosing, closing, contextmanager
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from time import perf_counter
 
 import anyio
 import click
@@ -27,7 +26,6 @@ from actors.factory.domains import is_own
 from actors.factory.oracle_backends import check_models, make_model
 from actors.logs.output import output
 from actors.runs.forecast import Asked, first_question, forecast
-from prism.agents import SocialAgent
 from prism.agents.turn import Question, turn
 from prism.config import Config
 from prism.economy.domain import EconomyDomain
@@ -37,8 +35,7 @@ from prism.economy.oracle import EconomyOracle
 from prism.errors import OracleError, OracleUnavailableError
 from prism.llm import Health, LanguageModel, LLMClient, LLMFailureException, Tape
 from prism.llm.tape_file import FORMAT
-from prism.social.choice import ChoiceOracle
-from prism.statechart import AgentState, Answer
+from prism.statechart import Answer
 
 PACKAGES = ("prism-sim", "anyio", "click", "igraph", "msgspec", "numpy", "ollama", "rich", "structlog", "xxhash")
 
@@ -74,12 +71,9 @@ def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
 
 
 def _rows(settings: Config) -> list[tuple[str, str]]:
-    is_economy = settings.simulation.domain == "economy"
-    if settings.oracle.backend == "choice" and is_own(settings):
-        return [("oracle choice", _embedded_answer(first_question(settings)))]
     if settings.oracle.backend == "choice":
-        answer, latency_s = anyio.run(_propose_embedded if is_economy else _choose_embedded, settings)
-        return [("oracle choice", f"embedded, no server; answered {answer!r} in {latency_s * 1e6:.0f} us")]
+        answer = _embedded_answer(first_question(settings)) if is_own(settings) else ""
+        return [("oracle choice", f"embedded, no server{answer}")]
     if settings.oracle.tape == "replay":
         return _check_tape(settings)
     asked = first_question(settings) if is_own(settings) else None
@@ -106,23 +100,8 @@ def _rows(settings: Config) -> list[tuple[str, str]]:
 def _embedded_answer(asked: Asked | None) -> str:
     """Return what a domain's embedded oracle does with the first question of a run, in words."""
     if asked is None:
-        return "embedded, no server; not asked, because the beginning of the run has no question"
-    return f"embedded, no server; answered {str(asked.answer.state)!r} in {asked.latency_s * 1e6:.0f} us"
-
-
-async def _choose_embedded(settings: Config) -> tuple[str, float]:
-    oracle = ChoiceOracle(settings.oracle.choice, settings.simulation.seed)
-    options = [AgentState.SCROLLING, AgentState.ENGAGING_LIKE]
-    begun = perf_counter()
-    state = await oracle.ask(SocialAgent(), AgentState.EVALUATING, "decides", options)
-    if state not in options:
-        raise OracleError(f"the embedded oracle answered {state!r}, which is not an option")
-    return state.value, perf_counter() - begun
-
-
-async def _propose_embedded(settings: Config) -> tuple[str, float]:
-    proposed, latency_s = await _propose(settings)
-    return proposed.decision.action, latency_s
+        return "; not asked, because the beginning of the run has no question"
+    return f"; answered {str(asked.answer.state)!r} in {asked.latency_s * 1e6:.0f} us"
 
 
 async def _check_model(settings: Config, asked: Asked | None) -> tuple[Health, Proposed | None, Answer | None]:
@@ -136,7 +115,7 @@ async def _check_model(settings: Config, asked: Asked | None) -> tuple[Health, P
         try:
             with _prism_logs_off():
                 if settings.simulation.domain == "economy":
-                    return health, (await _propose(settings, model))[0], None
+                    return health, await _propose(settings, model), None
                 answer = None if asked is None else await asked.put_to(asked.domain.oracle(model))
                 return health, None, answer
         except LLMFailureException as error:
@@ -147,21 +126,20 @@ async def _check_model(settings: Config, asked: Asked | None) -> tuple[Health, P
             ) from error
 
 
-async def _propose(settings: Config, model: LanguageModel | None = None) -> tuple[Proposed, float]:
-    """Return the first nation's proposal in an economy that starts without a file, and the seconds it took."""
+async def _propose(settings: Config, model: LanguageModel) -> Proposed:
+    """Return the first nation's proposal in an economy that starts without a file."""
     domain = EconomyDomain(settings, initial_state(replace(settings.economy.initial, path=None)))
     trigger = domain.world.triggers(0)[0]
     question = turn(domain.chart, domain.agent(trigger.agent), trigger)
     if not isinstance(question, Question):
         raise OracleError(f"the nation {settings.economy.nations[0]!r} had nothing to ask about {trigger.name!r}")
-    asker, oracle = domain.asker(question), domain.oracle()
-    if model is not None:  # asked as in a run, but by clients that ask a second time themselves
-        ask = partial(LLMClient, model, seed=settings.llm.seed)
-        oracle = EconomyOracle(domain.model_components(lambda component: ask(component=component)))
+    asker = domain.asker(question)
+    # Asked as in a run, but by clients that ask a second time themselves.
+    ask = partial(LLMClient, model, seed=settings.llm.seed)
+    oracle = EconomyOracle(domain.model_components(lambda component: ask(component=component)))
     options = domain.chart.valid_targets(asker.state, question.trigger)
-    begun = perf_counter()
     answer = await oracle.answer(asker, asker.state, question.trigger, options, question.context)
-    return msgspec.json.decode(answer.content, type=Proposed), perf_counter() - begun
+    return msgspec.json.decode(answer.content, type=Proposed)
 
 
 @contextmanager

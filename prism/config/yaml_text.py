@@ -23,7 +23,7 @@ R = TypeVar("R")
 T = TypeVar("T", bound=msgspec.Struct)
 
 DEPTH_MAX = 32
-"""The most collections inside one another; settings need 4."""
+"""The most collections inside one another that have a bracket or an indent of their own; settings need 4."""
 _INDEX = re.compile(r"\[(\d+)\]")
 LENGTH_MAX = 64 * 1024
 """The most characters of a text. All settings with their comments take 29,000; for this many the library takes up to
@@ -77,7 +77,6 @@ class _Loader(yaml.SafeLoader):
     def __init__(self, text: str, source: str) -> None:
         super().__init__(text)
         self._source = source
-        self._depth = 0
 
     def fetch_more_tokens(self) -> None:
         """Scan one more token, and refuse it if it opens too many collections.
@@ -87,7 +86,8 @@ class _Loader(yaml.SafeLoader):
         """
         super().fetch_more_tokens()
         if self.flow_level + len(self.indents) > DEPTH_MAX:
-            raise self._too_deep(self.tokens[-1].start_mark)
+            problem = f"is nested more than {DEPTH_MAX} levels deep; no setting needs more than 4"
+            raise self._refusal(problem, self.tokens[-1].start_mark)
 
     def fetch_key(self) -> None:
         """Refuse a `?` of a text within brackets, which PyYAML takes for the mark of a key, unless it can be one."""
@@ -99,26 +99,13 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         """Return a node with everything inside it."""
         event = self.peek_event()  # type: ignore[no-untyped-call]
-        self._refuse_reference(event)
-        is_collection = isinstance(event, yaml.CollectionStartEvent)
-        self._depth += is_collection
-        # Some collections have no token of their own, such as the mapping in `[a: b]`, so this count is the exact one.
-        if self._depth > DEPTH_MAX:
-            raise self._too_deep(event.start_mark)
-        node = super().compose_node(parent, index)
-        self._depth -= is_collection
-        return node
-
-    def _refuse_reference(self, event: yaml.Event) -> None:
         if isinstance(event, yaml.AliasEvent):
             raise self._refusal(f"*{event.anchor}: YAML aliases are not supported", event.start_mark)
         tag = getattr(event, "tag", None)
         if tag is not None:
             shown = tag.replace("tag:yaml.org,2002:", "!!")
             raise self._refusal(f"{shown}: YAML tags are not supported", event.start_mark)
-
-    def _too_deep(self, mark: Any) -> ConfigError:
-        return self._refusal(f"is nested more than {DEPTH_MAX} levels deep; no setting needs more than 4", mark)
+        return super().compose_node(parent, index)
 
     def _refusal(self, problem: str, mark: Any) -> ConfigError:
         return ConfigError(self._source, problem, line=_line(mark))

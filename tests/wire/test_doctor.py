@@ -142,13 +142,6 @@ def test_a_domain_of_one_s_own_asks_its_first_question(prism: Prism, tmp_path: P
     assert sum("The light is amber; which of " in body for body in asked) == 1
 
 
-def test_an_embedded_economy_proposes_its_policy(prism: Prism, tmp_path: Path) -> None:
-    ended = prism("doctor", write_economy(tmp_path, "nowhere"), "--set", "oracle.backend=choice")
-    assert ended.code == 0
-    said = " ".join(ended.out.split())
-    assert re.search(r"oracle choice embedded, no server; answered '\w+ the interest rate .*' in \d+ us", said), said
-
-
 def test_a_replay_checks_the_tape_and_asks_nobody(prism: Prism, tmp_path: Path) -> None:
     host = record(prism, tmp_path, ServerSettings(faults=FaultPlan(at={5: Fault.NOT_JSON, 6: Fault.ERROR})))
     ended = prism("doctor", write(tmp_path, host, tape="replay", tape_path="run/tape.sqlite"))

@@ -117,4 +117,4 @@ def test_an_adviser_of_an_economy_has_a_template_too(prism: Prism, command: Pris
     assert refused.code == 3
     assert refused.err.startswith("prism: adviser.txt:1: {person}: no such placeholder; ")
     listed = command("validate", "e.yaml", "--set", "llm.prompt=list")
-    assert listed.err.startswith("prism: configuration: llm.prompt: list is about people on a feed; ")
+    assert listed.err.startswith("prism: --set: llm.prompt: list is about people on a feed; ")

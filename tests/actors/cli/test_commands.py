@@ -97,7 +97,7 @@ def test_doctor_shows_versions_and_asks_the_oracle(prism: Prism) -> None:
     ended = prism("doctor")
     assert ended.code == 0
     assert re.search(r"python +3\.", ended.out)
-    assert re.search(r"oracle choice +embedded, no server; answered '\w+' in \d+ us", ended.out)
+    assert re.search(r"oracle choice +embedded, no server\n", ended.out)
 
 
 @catalogue("name", COMMANDS)
