@@ -1,8 +1,9 @@
 """The parts of a configuration that have no effect, or another effect than they say, in one run and in many.
 
-A delay that the end of the round cuts short, an attribute that nothing reads, an intervention that asks for the present
-state: each is allowed, and hardly ever intended. Domains report their own parts; `actors.runs.no_effect` reports
-the others, after a run. Every command that shows runs shows `remarks` of their summaries.
+A delay that the end of the round cuts short, an attribute that nothing reads, an intervention that sets a setting to
+its present value: each is allowed, and hardly ever intended. Domains report their own parts;
+`actors.runs.no_effect` reports the others, after a run. Every command that shows runs shows `remarks` of their
+summaries.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from prism.config import Config, InterventionConfig
+from prism.config import Config
 from prism.config.interventions import CHANGEABLE, planned, with_settings
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.statechart import Statechart
@@ -157,59 +158,14 @@ def unreached(chart: Statechart[Any]) -> Iterator[NoEffect]:
             yield NoEffect(kind=NoEffectKind.STATE, place=state.value, message=message)
 
 
-def idle_interventions(config: Config, people: Any) -> Iterator[NoEffect]:
-    """Yield interventions that ask for a state that already holds when they happen.
-
-    Args:
-        people: the `Population`, whose ties are looked at; None if there are none, or they are not made.
-    """
+def idle_interventions(config: Config) -> Iterator[NoEffect]:
+    """Yield interventions that set settings to the values that they have already."""
     places = {id(each): f"{INTERVENTIONS}[{index}]" for index, each in enumerate(config.interventions)}
-    state = _State(config, people)
+    known = CHANGEABLE.get(config.simulation.domain, {})  # empty for a user's domain, whose settings only it knows
     for tick, each in planned(config.interventions, config.simulation.ticks_per_round):
-        if not state.changes(each, tick):
-            message = f"{each.kind} at tick {tick:,} changes nothing: what it asks for is so already"
-            yield NoEffect(kind=NoEffectKind.INTERVENTION, place=places[id(each)], message=message)
-
-
-class _State:
-    """The settings, ties and silences that interventions have made so far."""
-
-    def __init__(self, config: Config, people: Any) -> None:
-        self._config = config
-        self._people = people
-        self._ties: dict[tuple[int, int], bool] = {}
-        self._silent: dict[int | str, float] = {}
-        """`{agent: the tick until which it gets no trigger}`."""
-
-    def changes(self, each: InterventionConfig, tick: int) -> bool:
-        """Return whether an intervention changes anything, and note its changes; True if that is unknown."""
-        if each.set is not None:
-            return self._sets(each.set)
-        if each.shock is not None:
-            return any(each.shock.values())
-        if each.silence is not None:
-            length = self._config.simulation.ticks_per_round
-            until = float("inf") if each.until_round is None else (each.until_round - 1) * length
-            people = self._people
-            silenced = each.silence if people is None else [people.number(agent) for agent in each.silence]
-            before = [self._silent.get(agent, -1.0) for agent in silenced]
-            self._silent.update(dict.fromkeys(silenced, until))
-            return any(end <= tick or end != until for end in before)
-        ties = each.follow or each.unfollow or ()
-        return self._binds(ties, self._people, follows=each.follow is not None) if self._people else True
-
-    def _sets(self, settings: Mapping[str, Any]) -> bool:
-        domain = self._config.simulation.domain
-        if any(path not in CHANGEABLE.get(domain, {}) for path in settings):
-            return True  # a user's domain
-        before, self._config = self._config, with_settings(self._config, settings)
-        return before != self._config
-
-    def _binds(self, ties: tuple[tuple[int | str, ...], ...], people: Any, *, follows: bool) -> bool:
-        is_changed = not ties  # a post is none of these, and changes something
-        for one, other in ties:
-            tie = people.number(one), people.number(other)
-            before = self._ties.get(tie)
-            is_changed |= follows != (people.graph.follows(*tie) if before is None else before)
-            self._ties[tie] = follows
-        return is_changed
+        before, settings = config, each.set or {}
+        if known and settings:
+            config = with_settings(config, settings)
+            if config == before:
+                message = f"set at tick {tick:,} changes nothing: what it asks for is so already"
+                yield NoEffect(kind=NoEffectKind.INTERVENTION, place=places[id(each)], message=message)

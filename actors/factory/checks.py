@@ -22,7 +22,7 @@ NOBODY_POSTS = "statechart.file: no row has the effect post, so nobody writes an
 def no_effect_of(config: Config, domain: Domain) -> list[NoEffect]:
     """Return the parts of a configuration that will have no effect in a run of a built domain."""
     known = said_by(domain).no_effect()
-    return [*unreached(domain.chart), *(idle_interventions(config, None) if known is None else known)]
+    return [*unreached(domain.chart), *(idle_interventions(config) if known is None else known)]
 
 
 def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:

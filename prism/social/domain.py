@@ -139,7 +139,7 @@ class SocialDomain:
         return [*self.world.capped()]
 
     def no_effect(self) -> list[NoEffect]:
-        return no_effect_before(self.config, self.behaviour, self.population)
+        return no_effect_before(self.config, self.behaviour)
 
     def one_by_one(self) -> list[str]:
         return rows_with_functions(self.chart)

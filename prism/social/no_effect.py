@@ -14,7 +14,6 @@ from prism.llm.prompt import PERSONAS, template_of
 from prism.no_effect import ROUND_ENDS, NoEffect, NoEffectKind, idle_interventions
 from prism.social.chart import rows_with_functions
 from prism.social.effects import Effect
-from prism.social.people.population import Population
 from prism.social.ranking import scored_by
 from prism.social.vocabulary import Role, of_reader
 from prism.statechart import Behaviour, Finding, FindingKind
@@ -26,17 +25,13 @@ _STEPS: Final[Mapping[str, int]] = {"feed_ready": 0, "wants_to_post": 0}
 """`{trigger: the fewest ticks after which it comes}`, unless that is 1."""
 
 
-def no_effect_before(config: Config, behaviour: Behaviour[Any], population: Population | None) -> list[NoEffect]:
-    """Return what will have no effect in a run of people on a feed.
-
-    Args:
-        population: the people; None if they are not made: then ties are not checked.
-    """
+def no_effect_before(config: Config, behaviour: Behaviour[Any]) -> list[NoEffect]:
+    """Return what will have no effect in a run of people on a feed."""
     delays = [
         NoEffect(kind=NoEffectKind.DELAY, place=each.state, message=each.message)
         for each in long_delays(config, behaviour)
     ]
-    idle = [*fixed_measures(config, behaviour), *idle_interventions(config, population)]
+    idle = [*fixed_measures(config, behaviour), *idle_interventions(config)]
     return [*delays, *unread_attributes(config, behaviour), *idle]
 
 

@@ -1,12 +1,17 @@
-"""The settings of a request to a model's server: what is taken, and one line for what is not."""
+"""The settings of a request to a model's server: what is taken, and one line for what is not, without any key."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from actors.cli.exit_codes import EXIT_CONFIG
 from prism.config import RequestConfig, load_config
 from prism.errors import ConfigError, SettingError
 from tests.catalogue import catalogue
+from tests.command import run_prism
 
 
 @catalogue(
@@ -58,3 +63,72 @@ def test_a_secret_header_may_not(name: str) -> None:
     with pytest.raises(SettingError, match="expected an environment variable"):
         RequestConfig(headers={name: "text"})
     assert RequestConfig(headers={name: "Bearer $IT"}).headers == {name: "Bearer $IT"}
+
+
+SECRET = "9f2c4e8a7b1d6035"
+"""A key without a form: only the place says that it is one."""
+KEY = f"sk-proj-{SECRET}"
+"""A key by its first letters, wherever it stands."""
+
+PLACES: tuple[tuple[str, str], ...] = (
+    (f"llm.host=http://127.0.0.1:1/v1?api_key={SECRET}", "llm.host: expected an address without parameters"),
+    (f"llm.host=http://ada:{SECRET}@127.0.0.1:1", "llm.host: must not carry a user or password"),
+    (f"llm.host=http://127.0.0.1:1/{KEY}/v1", "llm.host: expected no key"),
+    (f"llm.model={KEY}", "llm.model: expected no key"),
+    (f"llm.api_key_env={KEY}", "llm.api_key_env: expected the name of an environment variable"),
+    (f"llm.request.path=/v1/{KEY}/chat", "llm.request.path: expected no key"),
+    (f"llm.request.headers={{X-Title: {KEY}}}", "llm.request.headers.X-Title: expected an environment variable"),
+    (f"llm.request.headers={{api-key: ${KEY}}}", "llm.request.headers.api-key: expected an environment variable"),
+    (f"llm.request.headers='Authorization: Bearer {KEY}'", "llm.request.headers: expected mapping of text to text"),
+    (f"llm.request.extra_body={{api_key: {SECRET}}}", "llm.request.extra_body.api_key: expected no secret"),
+    (f"llm.request.extra_body={{user: {KEY}}}", "llm.request.extra_body.user: expected no secret"),
+    (
+        f"llm.request.extra_body={{extra_headers: {{Authorization: {SECRET}}}}}",
+        "llm.request.extra_body.extra_headers.Authorization: expected no secret",
+    ),
+    (
+        f"llm.request.extra_body={{providers: [{{a: 1}}, {{accessToken: {SECRET}}}]}}",
+        "llm.request.extra_body.providers[1].accessToken: expected no secret",
+    ),
+)
+
+
+@catalogue(("setting", "line"), PLACES)
+def test_a_key_in_a_setting_is_one_line_without_the_key(setting: str, line: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(None, overrides=[setting])
+    assert str(caught.value).startswith(f"--set: {line}")
+    assert "\n" not in str(caught.value)
+    assert SECRET not in str(caught.value)
+    assert "aBcDeFg" not in str(caught.value)
+
+
+def test_a_run_with_a_key_in_its_configuration_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = tmp_path / "study.yaml"
+    text = f"oracle:\n  backend: openai\nllm:\n  request:\n    extra_body:\n      auth:\n        api_key: {SECRET}\n"
+    written.write_text(text)
+    ended = run_prism(monkeypatch, capsys, "run", str(written), "--out", str(tmp_path / "run"))
+    assert ended.code == EXIT_CONFIG
+    assert f"{written}:7: llm.request.extra_body.auth.api_key: expected no secret" in ended.err
+    assert SECRET not in ended.out + ended.err
+    assert [*tmp_path.iterdir()] == [written]
+
+
+@catalogue("name", ["OPENAI_API_KEY", "key", "_K2", "MyCompanysVeryOwnLanguageModelKey"])
+def test_the_name_of_a_variable_is_taken(name: str) -> None:
+    assert load_config(None, overrides=[f"llm.api_key_env={name}"]).llm.api_key_env == name
+
+
+@catalogue(
+    "fields",
+    [
+        {"max_tokens": 5, "stop_token": "</s>", "prompt_cache_key": "study-7", "skip_special_tokens": True},
+        {"eos_token": "<end>", "thinking_tokens": "auto", "keyboard": "qwerty", "author": "us"},
+        {"tools": [{"name": "look", "parameters": {"properties": {"token": {"type": "string"}}}}], "api_key": None},
+        {"metadata": {"name": "disk-usage-of-task-force", "value": "sk-8"}, "models": ["risk-averse-model-2024"]},
+    ],
+)
+def test_ordinary_fields_of_a_question_are_taken(fields: dict[str, Any]) -> None:
+    assert RequestConfig(extra_body=fields).extra_body == fields

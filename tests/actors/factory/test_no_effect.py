@@ -9,9 +9,7 @@ from actors.factory.charts import load_chart
 from actors.factory.checks import no_effect_of
 from actors.factory.domains import build_domain
 from prism.config import Config
-from prism.no_effect import idle_interventions
 from prism.social.no_effect import long_delays, no_effect_before
-from prism.social.people.population import build_population
 from tests.catalogue import catalogue
 
 LURKING = Path(__file__).with_name("lurking.yaml")
@@ -27,9 +25,8 @@ def made(**settings: Any) -> Config:
 
 
 def told(config: Config) -> list[str]:
-    """What is said of a configuration whose people are made."""
-    people = build_population(config.population, config.simulation.seed)
-    return [str(each) for each in no_effect_before(config, load_chart(config).behaviour, people)]
+    """What is said of a configuration."""
+    return [str(each) for each in no_effect_before(config, load_chart(config).behaviour)]
 
 
 def lurking(place: Path, ticks: str = "20", ticks_per_round: int = 24) -> Config:
@@ -106,39 +103,15 @@ def test_a_measure_that_nothing_in_a_run_moves_is_named() -> None:
     assert told(made(population=population, interventions=[{"tick": 5, "unfollow": [[1, 2]]}]))[:1] == [zeal]
 
 
-def test_interventions_that_ask_for_what_is_so_already_are_named() -> None:
-    config = made(
-        population={"size": 50},
-        interventions=[
-            {"tick": 5, "set": {"feed.algorithm": "interest"}},
-            {"tick": 6, "set": {"feed.algorithm": "chronological", "feed.size": 5}},
-            {"tick": 7, "set": {"feed.algorithm": "chronological"}},
-            {"tick": 8, "silence": [1], "until_round": 4},
-            {"tick": 9, "silence": [1], "until_round": 4},
-            {"tick": 9, "silence": [1, 2], "until_round": 4},
-            {"round": 4, "silence": [1]},
-            {"tick": 100, "publish": {"author": 3, "text": "a post"}},
-        ],
-    )
-    population = build_population(config.population, config.simulation.seed)
-    found = {each.place: each.message for each in idle_interventions(config, population)}
-    assert found == {
-        "interventions[0]": "set at tick 5 changes nothing: what it asks for is so already",
-        "interventions[2]": "set at tick 7 changes nothing: what it asks for is so already",
-        "interventions[4]": "silence at tick 9 changes nothing: what it asks for is so already",
-    }
-
-
-def test_ties_that_are_there_or_not_there_already_are_named_once_people_are_made() -> None:
-    config = made(population={"size": 50})
-    population = build_population(config.population, config.simulation.seed)
-    friend = int(population.graph.followers(3)[0])
-    given = [
-        {"tick": 5, "follow": [[friend, 3]]},
-        {"tick": 6, "unfollow": [[friend, 3]]},
-        {"tick": 7, "unfollow": [[friend, 3]]},
-        {"tick": 8, "follow": [[friend, 3]]},
+def test_interventions_that_set_what_is_so_already_are_named() -> None:
+    interventions = [
+        {"tick": 5, "set": {"feed.algorithm": "interest"}},
+        {"tick": 6, "set": {"feed.algorithm": "chronological", "feed.size": 5}},
+        {"tick": 7, "set": {"feed.algorithm": "chronological"}},
+        {"tick": 100, "publish": {"author": 3, "text": "a post"}},
     ]
-    config = made(population={"size": 50}, interventions=given)
-    assert [each.place for each in idle_interventions(config, population)] == ["interventions[0]", "interventions[2]"]
-    assert [*idle_interventions(config, None)] == []
+    already = "changes nothing: what it asks for is so already"
+    assert told(made(population={"size": 50}, interventions=interventions)) == [
+        f"interventions[0]: set at tick 5 {already}",
+        f"interventions[2]: set at tick 7 {already}",
+    ]
