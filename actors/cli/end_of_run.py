@@ -14,8 +14,6 @@ from actors.display.words import amount_of, duration, usd
 from actors.pages.sharing_words import interval, is_far
 from actors.runs.summary import Summary
 from prism.distribution import SIZE_TOTALS
-from prism.llm import OracleStatistics
-from prism.sharing.summary import SharingSummary
 from prism.show import Show
 from prism.wording import counted
 
@@ -43,10 +41,15 @@ def parts_of_end(summary: Summary, directory: str, show: Show, *, details: bool 
         yield from (line(remark, "bold yellow") for remark in summary.remarks)
         yield ""
     yield _status(summary)
-    yield from _resumed(summary)
+    if summary.resumes:  # before it there were other processes
+        done = counted(summary.wall_activations or 0, "activation")
+        yield f"since resume {summary.resumes:,}: {done} in {duration(summary.wall_s)}"
+        if summary.ticks_replayed:
+            yield f"{counted(summary.ticks_replayed, 'tick')} done again"
     yield ""
-    if details:
-        yield from _details(summary)
+    if details:  # all that was counted, as summary.json has it
+        fields = msgspec.json.decode(summary.to_json())
+        yield from parts_of({name: value for name, value in fields.items() if value and name not in TOLD})
     else:  # first what the configuration asks to be measured
         numbers = {
             name: n for name, n in summary.world.items() if isinstance(n, int | float) and n and name not in TOLD
@@ -57,10 +60,21 @@ def parts_of_end(summary: Summary, directory: str, show: Show, *, details: bool 
     if summary.crashes:
         crashes = "1 crash" if summary.crashes == 1 else f"{summary.crashes:,} crashes"
         yield line(f"{crashes}, {counted(summary.agents_quarantined, 'agent')} quarantined", "bold red")
-    if summary.sharing is not None:
-        yield from _sharing(summary.sharing)
-    if summary.llm is not None:
-        yield from _model(summary.llm)
+    if (sharing := summary.sharing) is not None:
+        if sharing.divergence is None:
+            yield "sharing: no audits: the error of sharing is not known (oracle.sharing.audit)"
+        else:
+            bits = interval(sharing.divergence, 4, "too few audits")
+            yield f"sharing: divergence from individual judgements {bits} bits"
+        if is_far(sharing):
+            yield "that is far: the model judges by more than the fields of archetypes (docs/language-models.md)"
+    if (llm := summary.llm) is not None:
+        wasted = f", {llm.wasted_tokens:,} wasted" if llm.wasted_tokens else ""
+        yield f"  tokens: {llm.prompt_tokens:,} in, {llm.completion_tokens:,} out{wasted}"
+        if llm.cost_usd is not None:
+            of_it = f", {usd(llm.wasted_usd)} of it for calls without a usable answer" if llm.wasted_usd else ""
+            yield f"  cost: {usd(llm.cost_usd)}{of_it}"
+        yield f"  latency: p50 {llm.latency_s_p50:.3f} s, p95 {llm.latency_s_p95:.3f} s, p99 {llm.latency_s_p99:.3f} s"
     yield from ("", *_end(summary, directory if details else f"{directory}; all figures: --details"))
 
 
@@ -78,42 +92,6 @@ def _status(summary: Summary) -> Text:
     took = "" if summary.resumes else f" in {duration(summary.wall_s)}"
     work = f"\n{counted(summary.activations, 'activation')}{took}"
     return Text.assemble(status, f": {counted(summary.agents, 'agent')}, {length}{work}")
-
-
-def _resumed(summary: Summary) -> Iterator[str]:
-    """Yield the work and the time since the last resume; before it there were other processes."""
-    if summary.resumes:
-        done = counted(summary.wall_activations or 0, "activation")
-        yield f"since resume {summary.resumes:,}: {done} in {duration(summary.wall_s)}"
-        if summary.ticks_replayed:
-            yield f"{counted(summary.ticks_replayed, 'tick')} done again"
-
-
-def _details(summary: Summary) -> Iterator[RenderableType]:
-    """Yield everything that was counted, as summary.json has it, without what is told above or is empty."""
-    fields = msgspec.json.decode(summary.to_json())
-    yield from parts_of({name: value for name, value in fields.items() if value and name not in TOLD})
-
-
-def _sharing(sharing: SharingSummary) -> Iterator[str]:
-    """Yield the audited error of judgements that questions have shared."""
-    if sharing.divergence is None:
-        yield "sharing: no audits: the error of sharing is not known (oracle.sharing.audit)"
-        return
-    bits = interval(sharing.divergence, 4, "too few audits")
-    yield f"sharing: divergence from individual judgements {bits} bits"
-    if is_far(sharing):
-        yield "that is far: the model judges by more than the fields of archetypes (docs/language-models.md)"
-
-
-def _model(llm: OracleStatistics) -> Iterator[str]:
-    """Yield what a model has read and written, what that cost, and how long it took."""
-    wasted = f", {llm.wasted_tokens:,} wasted" if llm.wasted_tokens else ""
-    yield f"  tokens: {llm.prompt_tokens:,} in, {llm.completion_tokens:,} out{wasted}"
-    if llm.cost_usd is not None:
-        of_it = f", {usd(llm.wasted_usd)} of it for calls without a usable answer" if llm.wasted_usd else ""
-        yield f"  cost: {usd(llm.cost_usd)}{of_it}"
-    yield f"  latency: p50 {llm.latency_s_p50:.3f} s, p95 {llm.latency_s_p95:.3f} s, p99 {llm.latency_s_p99:.3f} s"
 
 
 def _end(summary: Summary, directory: str) -> Iterator[str]:

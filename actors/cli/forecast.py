@@ -16,27 +16,26 @@ def rows(config: Config, forecast: Forecast) -> list[tuple[str, str]]:
     about = "at most about" if oracle.sharing.by == "archetype" else "about"
     calls = f"{about} {_rounded(forecast.calls)}{_cap(oracle.max_calls, forecast.calls, 'max_calls')}"
     if oracle.sharing.by == "archetype":
-        calls += f" ({_shared_by(config)}) for about {_rounded(forecast.questions)} questions"
+        by = "audits, and each archetype of the rehearsal"
+        if config.llm.method == "auto" and (times := calls_a_judgement(config)) > 1:
+            by += f"; {times} times as many if the server has no probabilities"
+        calls += f" ({by}) for about {_rounded(forecast.questions)} questions"
     tokens = (
         f"about {_rounded(read)} in, {_rounded(written)} out{_cap(oracle.max_tokens, read + written, 'max_tokens')}"
     )
+    cost, most = "unknown: set llm.prices.input and llm.prices.output", oracle.max_usd
+    if forecast.usd is not None:
+        capped = "" if most is None or forecast.usd < most else f"; the run stops at oracle.max_usd {usd(most)}"
+        cost = f"about {usd(forecast.usd)}{capped}"
     at_once = f"{plain(forecast.latency_s, 3)} s a call and up to {oracle.max_concurrency} at once"
     rehearsal = f"{forecast.ticks:,} ticks of {forecast.agents:,} agents without a model"
     return [
         ("calls", calls),
         ("tokens", tokens),
-        ("cost", _cost(config, forecast.usd)),
+        ("cost", cost),
         ("time", f"at least {duration(forecast.hours * 3600)}, at {at_once}"),
         ("forecast from", f"{rehearsal}; usually right within a factor of {FACTOR}"),
     ]
-
-
-def _shared_by(config: Config) -> str:
-    """Return the things that decide how many calls a run makes whose questions share judgements."""
-    found = "audits, and each archetype of the rehearsal"
-    if config.llm.method == "auto" and (calls := calls_a_judgement(config)) > 1:
-        found += f"; {calls} times as many if the server has no probabilities"
-    return found
 
 
 def needed_rows(config: Config, forecast: Forecast) -> list[tuple[str, str]]:
@@ -46,14 +45,6 @@ def needed_rows(config: Config, forecast: Forecast) -> list[tuple[str, str]]:
         ("memory", f"about {amount_of(forecast.memory_bytes)}"),
         ("journal", f"about {amount_of(forecast.journal_bytes)} on the disk, and some checkpoints"),
     ]
-
-
-def _cost(config: Config, amount: float | None) -> str:
-    if amount is None:
-        return "unknown: set llm.prices.input and llm.prices.output"
-    most = config.oracle.max_usd
-    capped = "" if most is None or amount < most else f"; the run stops at oracle.max_usd {usd(most)}"
-    return f"about {usd(amount)}{capped}"
 
 
 def _cap(most: int | None, expected: int, name: str) -> str:

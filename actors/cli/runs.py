@@ -15,7 +15,6 @@ from actors.core.errors import RunDirectoryError
 from actors.core.phase import Phase
 from actors.display.words import duration
 from actors.store.listing import ListedRun, RunStatus, runs_in
-from actors.store.phase_file import PhaseNote
 from prism.quoting import printable
 from prism.wording import counted
 
@@ -49,46 +48,28 @@ def runs(root: Path) -> None:
 
 def _record(line: ListedRun) -> dict[str, Any]:
     """Return what is shown of a run."""
+    state, since = line.status.value, ""
+    if line.status is RunStatus.RUNNING:  # then it is the phase of the process that works on it
+        state = Phase.STARTING.value if line.phase is None else line.phase.phase.value
+    if line.phase is not None:
+        why = f" ({line.phase.reason})" if line.phase.reason else ""
+        since = f"for {duration(max(0.0, time.time() - line.phase.since))}{why}"
+    notes = [
+        since,
+        line.holder,
+        f"by {line.stopped_by}" if line.stopped_by else "",
+        counted(line.fallbacks, "fallback") if line.fallbacks else "",
+        f"fork of {line.parent}" if line.parent else "",
+        *map(printable, line.remarks),
+    ]
     return {
         "path": str(line.path),
         "domain": line.domain,
-        "state": _state(line),
-        "resumable": _resumable(line),
+        "state": state,
+        "resumable": "--ticks" if line.status is RunStatus.DONE else "yes" if line.is_resumable else "no",
         "ticks": line.ticks,
         "length": line.length,
         "agents": line.agents,
         "digest": line.digest,
-        "note": _note(line),
+        "note": ", ".join(filter(None, notes)),
     }
-
-
-def _state(line: ListedRun) -> str:
-    """Return the phase of a run that a process works on, and the status of any other."""
-    if line.status is not RunStatus.RUNNING:
-        return line.status.value
-    return Phase.STARTING.value if line.phase is None else line.phase.phase.value
-
-
-def _resumable(line: ListedRun) -> str:
-    """Return whether `prism resume` continues a run; a run that is done needs more ticks for that."""
-    if line.status is RunStatus.DONE:
-        return "--ticks"
-    return "yes" if line.is_resumable else "no"
-
-
-def _since(phase: PhaseNote) -> str:
-    """Return the time for which a phase has lasted, and the reason for it."""
-    return f"for {duration(max(0.0, time.time() - phase.since))}{f' ({phase.reason})' if phase.reason else ''}"
-
-
-def _note(line: ListedRun) -> str:
-    """Return the notes: on phase and process, what stopped the run, its parent, and what is unlike its settings."""
-    notes = [
-        None if line.phase is None else _since(line.phase),
-        line.holder,
-        f"by {line.stopped_by}" if line.stopped_by else None,
-        counted(line.fallbacks, "fallback") if line.fallbacks else None,
-        f"fork of {line.parent}" if line.parent else None,
-        *map(printable, line.remarks),
-    ]
-    return ", ".join(filter(None, notes))
