@@ -108,8 +108,9 @@ def audit_view(found: Audit) -> Iterator[RenderableType]:
     for each in found.shifts:
         largest = each.largest
         option, points = ("-", "-") if largest is None else (largest.option, interval(largest.points))
-        shifts.append((each.what, option, points, interval(each.turned), f"{each.p_holm:.3f}", each.finding))
-    columns = ("another", "option", f">shift, points{ends}", f">turned, points{ends}", ">p", "answers")
+        turned = "-" if each.turned.low is None else interval(each.turned)
+        shifts.append((each.what, option, points, turned, f"{each.p_holm:.3f}", each.finding))
+    columns = ("another", "option", f">shift, points{ends}", ">turned beyond chance, points", ">p", "answers")
     yield table(columns, shifts, "shifts of the answers")
     yield from (f"  {each}" for each in examined(found))
     if found.claims:

@@ -70,7 +70,7 @@ def rows(
             layer([{"x": -margin, "to": margin}]).mark_rect(color=ORANGE, opacity=0.18).encode(x=x, x2="to:Q")
         )
     if has_zero:  # in each row below its words, which a line through all rows would cross
-        zeros = [{"x": 0, "y": at - BELOW, "to": at + BELOW} for at in ys]
+        zeros = [{"x": 0, "y": at - BAR / 2 - 3, "to": at + BELOW} for at in ys]
         layers.append(layer(zeros).mark_rule(color=LINE).encode(x=x, y=y, y2="to:Q"))
     placed = list(zip(ys, kept, strict=True))
     if has_bar:

@@ -74,17 +74,18 @@ def examined(audit: Audit) -> Iterator[str]:
         turns, otherwise = counted(audit.ruled.questions, "turn"), interval(audit.ruled.turned, 1, "%")
         yield f"Rules: of {turns} that rules settled, the model would settle {otherwise} otherwise."
     if (variety := audit.variety) is not None:
-        beside = variety.beside
-        other = "" if beside is None else f", and {interval(beside.correlation, 2)} with {variety.beside_what}"
-        acts = "" if beside is None else f" ({beside.acts:.1%})"
-        own = f"{variety.model.acts:.1%}{acts} of the answers act; people's differences make"
-        yield f"Variety: {own} {interval(variety.model.correlation, 2)} of the variance{other}."
+        own, between = f"{variety.model.acts:.1%} of the answers act", interval(variety.model.correlation, 2)
+        other = ""
+        if (beside := variety.beside) is not None:
+            other = f"; with {variety.beside_what} {beside.acts:.1%} and {interval(beside.correlation, 2)}"
+        yield f"Variety: {own}, and differences between people make {between} of their variance{other}."
         if (real := variety.calibration) is not None:
             told = f"the model misses by {interval(real.log_loss, 2)} bits, their shares alone by"
             yield f"Real people: of {counted(real.choices, 'choice')}, {told} {real.log_loss_of_shares:.2f}."
     if audit.deciders:
-        agree = ", ".join(f"{each.decider} {each.agreement:.0%}" for each in audit.deciders)
-        yield f"Without the model, the same answer is expected of: {agree}."
+        names = {"embedded": "the embedded choice", "first option": "the chart's first option"}
+        agree = (f"{names.get(each.decider, f'the {each.decider}')} {each.agreement:.0%}" for each in audit.deciders)
+        yield f"Without the model, the answer would be the same in so many questions: {', '.join(agree)}."
 
 
 def findings_or_none(audit: Audit) -> list[str]:
@@ -104,7 +105,8 @@ def paragraph_of(audit: Audit) -> str:
     model = model.rpartition("/")[2] if model.startswith("/") else model
     likely = ", which gave the probability of each option" if "by probabilities" in audit.oracle else ""
     first = f"We audited the study with PRISM. Of {counted(audit.recorded, 'recorded question')} to {model}{likely}, "
-    said = [f"{first}a random {audit.sampled:,} were asked again with another {ways} ({counted(audit.calls, 'call')})."]
+    said = [f"{first}a random {audit.sampled:,} were asked again with one thing changed at a time: {ways}"]
+    said[0] += f" ({counted(audit.calls, 'call')})."
     moved = [each for each in asked if each.finding == "moves"]
     if moved:
         told = "; ".join(f"{shift_in_words(each)} (p {_p(each.p_holm)})" for each in moved)
@@ -131,7 +133,8 @@ def paragraph_of(audit: Audit) -> str:
 def _decided(claim: Claim) -> str:
     if not claim.is_supported:
         return " (undecided in the study itself)"
-    return f" (decided by the {claim.decided_by})" if claim.decided_by else ""
+    said = "undecided with another" if claim.verdict == "cannot tell" else "decided by the"
+    return f" ({said} {claim.decided_by})" if claim.decided_by else ""
 
 
 def _p(value: float) -> str:

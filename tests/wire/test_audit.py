@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.command import Prism, prism_alone
-from tests.standin import Latency, ModelServer, ServerSettings
+from tests.standin import Latency, Logprobs, ModelServer, ServerSettings
 from tests.standin.planted import planted
 from tests.wire.interrupted import interrupted
 from tests.wire.support import settings
@@ -169,6 +169,26 @@ def test_another_host_is_asked_too_and_one_that_decides_otherwise_is_named(run: 
     assert scrolling["after"] == 1.0
     assert "The answers depend on the host: " in ended.out
     assert "127.0.0.1" not in found(run)["paragraph"]
+
+
+def test_probabilities_and_single_answers_are_compared_by_shares_alone(command: Prism) -> None:
+    """A drawn answer is far from probabilities also where nothing has changed."""
+    sections = {**SECTIONS, "population": {**SECTIONS["population"], "size": 60}, "oracle": {"backend": "openai"}}
+    sections["llm"] = {"temperature": 1.0}
+    with ModelServer(ServerSettings(logprobs=Logprobs.GRAMMAR)) as likely, ModelServer() as plain:
+        Path("study.yaml").write_text(yaml.safe_dump(settings(likely.url, **sections)))
+        assert command("run", "study.yaml", "-q", "--out", "run").code == 0
+        other = ("--other", f"llm.host={plain.url}", "--other", "llm.method=json")
+        ended = command("audit", "run", "--calls", "300", "--draws", "0", *other)
+    assert ended.code == 0, ended.err
+    audit = found(Path("run"))
+    turned = {each["way"]: each["turned"] for each in audit["shifts"]}
+    assert turned["model"] == turned["again"] == {"value": 0.0, "low": None, "high": None}
+    assert turned["wording"]["high"] > 0.0
+    [note] = [each for each in audit["notes"] if "only one of the two ways gave probabilities" in each]
+    assert note.startswith("host: ")
+    assert note in ended.err
+    assert "llama3.2, which gave the probability of each option, a random" in audit["paragraph"]
 
 
 def test_a_server_that_is_not_there_is_an_exit_of_its_own(run: Path, command: Prism) -> None:

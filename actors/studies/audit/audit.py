@@ -148,10 +148,10 @@ class Auditing:
     @property
     def plan(self) -> str:
         ways = ", ".join(each.what for each in self.ways)
+        again = f"{self.questions:,} of {self._study.recorded:,} recorded questions are asked again"
         return (
-            f"{self.questions:,} of {self._study.recorded:,} recorded questions are asked again with another {ways}, "
-            f"and with what another person saw; {INFORMANTS} ask what is studied: at most {self.calls:,} calls, "
-            f"the study took {self._study.calls:,}"
+            f"{again}, with one thing changed at a time: {ways}, what was seen; up to {INFORMANTS} times the model is "
+            f"asked what is studied: at most {self.calls:,} calls, the study took {self._study.calls:,}"
         )
 
     async def audit(self, on_progress: OnProgress = lambda _: None) -> Audit:
