@@ -29,7 +29,7 @@ from actors.runtime.simulation import Simulation
 from prism.agents import Question
 from prism.config import Config
 from prism.errors import OracleError
-from prism.llm.call_counters import OracleStatistics
+from prism.llm.spending import OracleStatistics
 from prism.rng import Draw, pick, uniform
 from prism.social.choice import ChoiceOracle
 from prism.social.domain import SocialDomain

@@ -1,9 +1,11 @@
 """The oracle actor: it decides when a question is asked, and records a fallback when no answer comes.
 
     mailbox -> waiting questions -> breaker, spend cap, rate, concurrency -> the oracle -> answer, or recorded fallback
+    -> counted, recorded, sent to the engine
 
 Model servers queue without limit and refuse nothing, so admission is done here. A question has a deadline, counted from
-its arrival, while it waits and while it is asked. Past it, the first option is taken and recorded as `timeout`.
+its arrival, while it waits and while it is asked. Past it, the first option is taken and recorded as `timeout`. It is
+open until its answer is sent: a crash of the actor forgets no open question, and no answer that is recorded.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import secrets
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import anyio
 import anyio.abc
@@ -23,13 +25,11 @@ from msgspec.structs import replace
 
 from actors.core.errors import JournalError, first_error
 from actors.core.mailbox import Mailbox
-from actors.core.messages import Codec, Decided, QuestionName, Retried
+from actors.core.messages import Codec, Decided, QuestionName, Retried, name_of_question
 from actors.core.ports import Observer, Record
 from actors.core.state import OracleState
-from actors.oracle.admission import Admission, Call
+from actors.oracle.admission import Admission, Call, Used, caps_of
 from actors.oracle.call import Answer, answers_at_once, call_oracle, fallback
-from actors.oracle.delivery import Delivery, Route
-from actors.oracle.events import Used, caps_of
 from actors.oracle.oracle_counters import FallbackShare, OracleCounters
 from actors.oracle.queue import FairQueue, WaitingQuestion
 from actors.oracle.sharing import Sharing
@@ -42,10 +42,11 @@ from prism.llm.question_id import ASKED, Asked, TraceIds
 from prism.llm.spending import cost_usd, metered
 from prism.statechart import ATTEMPT, Oracle
 
-AT_ONCE = 64
+COMPUTED_AT_ONCE: Final = 64
 """Answers that are computed before the event loop gets a turn: about 5 ms."""
-
-AWAITED_EVERY_S = 0.1
+SENT_AT_ONCE: Final = 512
+"""Answers that are sent before the event loop gets a turn."""
+AWAITED_EVERY_S: Final = 0.1
 """The time between two looks at whether the tick can end, while a run is to stop."""
 
 
@@ -88,34 +89,30 @@ class OracleActor:
         self.oracle, self.sharing = oracle, sharing
         self.statistics = OracleCounters()
         self.admission = Admission(config, oracle, self._used, ticks)
-        self._on_spent = on_spent
-        self._is_spent = False
-        self._prices = prices or PricesConfig()
-        self._asker, self._codec = asker, codec
+        self._asker, self._codec, self._engine = asker, codec, engine
         self._config = config
         self._answers = answers or Record()
+        self._on_spent, self._is_spent = on_spent, False
+        self._prices = prices or PricesConfig()
+        self._ticks, self._is_awaited = ticks, is_awaited
+        self._observer = observer or Observer()
+        self._ids = ids or TraceIds(seed=0)
         is_unlimited = config.rate_per_s is None and not caps_of(config) and sharing is None
         self._computes = is_unlimited and not (oracle.waits or oracle.replays)
         """True if many questions may be answered at once: the oracle computes its answers, and there is no limit."""
-        self._ticks = ticks
-        self._is_awaited = is_awaited
-        self._observer = observer or Observer()
-        self._ids = ids or TraceIds(seed=0)
-        self._process = secrets.token_hex(3)
-        """A name of this process: it keeps the requests of two processes apart, and nothing else depends on it."""
-        self._waiting: FairQueue[WaitingQuestion] = FairQueue()
         # A built-in choice fails only at a spend cap: without one, its answers are not counted one by one.
         is_bound = self.admission.holds or (not oracle.waits and bool(caps_of(config)))
-        share = FallbackShare(config.max_fallback_share if is_bound else None, on_spoilt)
-        self._delivery = Delivery(
-            codec, engine, self._answers, self.statistics, share, self._observer, sharing=sharing, ids=self._ids
-        )
+        self._share = FallbackShare(config.max_fallback_share if is_bound else None, on_spoilt)
+        self._process = secrets.token_hex(3)
+        """A name of this process: it keeps the requests of two processes apart, and nothing else depends on it."""
+        self._open: dict[QuestionName, WaitingQuestion] = {}
+        """`{name: question}` from its arrival until its answer is sent; it survives a crash of the actor."""
+        self._waiting: FairQueue[WaitingQuestion] = FairQueue()
         self._calling = 0
         self._begun: set[QuestionName] = set()
         """Questions whose call has begun, and whose answer has not been sent."""
-        self._has_ended = False
+        self._has_ended = self._is_stopping = False
         self._timer: asyncio.TimerHandle | None = None
-        self._is_stopping = False
         self._calls: anyio.abc.TaskGroup | None = None
         """The tasks of the calls under way, while the actor runs."""
         self._room = asyncio.Event()
@@ -171,6 +168,54 @@ class OracleActor:
         if self.sharing is not None:
             self.sharing.counts.restore(state.sharing)
 
+    # Answers that are computed in the turn of the engine
+
+    def answer_now(self, questions: Sequence[Question[Any]]) -> list[Decided] | None:
+        """Return the answers to questions at once; None if they must be put into the mailbox.
+
+        An oracle that waits, has limits, or computes each answer by itself needs the mailbox. The engine takes the
+        answers in the same turn, so they are counted, and no question is open.
+        """
+        begun = anyio.current_time()
+        states = answers_at_once(partial(self.oracle.answer_all, questions)) if self._computes else None
+        if states is None:
+            return None
+        lasted_s, found = anyio.current_time() - begun, list[Decided]()
+        source, method = self.oracle.source, self.oracle.method
+        for question, state in zip(questions, states, strict=True):
+            decided = self._answers.recorded_answer(question)
+            if decided is not None:
+                self.statistics.count_recorded(decided)
+                self.statistics.close(name_of_question(question))
+            else:
+                tick, agent, trigger = question.tick, question.agent, question.trigger
+                decided = Decided(tick, agent, trigger, state, source, "", "", lasted_s, (), method)
+                self._observer.asked(0.0)
+                self._observer.answered("", lasted_s / len(questions))
+                self.statistics.count_computed(method, lasted_s)
+            found.append(decided)
+        return found
+
+    @property
+    def may_choose(self) -> bool:
+        """True if it computes its answers, and no recorded answer may exist."""
+        return self._computes and not self._answers.has_answers()
+
+    def choose_now(self, questions: Questions[Any]) -> Ints | None:
+        """Return the answers to questions in columns; None if they must be made one by one, for `answer_now`."""
+        begun = anyio.current_time()
+        found = answers_at_once(partial(self.oracle.choose, questions)) if self.may_choose else None
+        if found is not None:
+            self.count_chosen(len(questions), (anyio.current_time() - begun) / len(questions))
+        return found
+
+    def count_chosen(self, number: int, each_s: float) -> None:
+        """Count answers that an embedded choice has given without this actor."""
+        self._observer.computed(number, each_s)
+        self.statistics.count_computed(self.oracle.method, each_s, number)
+
+    # The life of the actor
+
     def stop_waiting(self) -> None:
         """Stop waiting for a server that is away, or that is found to be away later.
 
@@ -179,28 +224,6 @@ class OracleActor:
         if self._calls is not None and not self._is_stopping:
             self._calls.start_soon(self._give_up_waiting)
         self._is_stopping = True
-
-    def answer_now(self, questions: Sequence[Question[Any]]) -> list[Decided] | None:
-        """Return the answers to questions at once; None if they must be put into the mailbox.
-
-        An oracle that waits, has limits, or computes each answer by itself needs the mailbox.
-        """
-        begun = anyio.current_time()
-        states = answers_at_once(partial(self.oracle.answer_all, questions)) if self._computes else None
-        return None if states is None else self._delivery.computed(questions, states, self.oracle, begun)
-
-    @property
-    def may_choose(self) -> bool:
-        """True if it computes its answers, and no observer must be told of each answer."""
-        return self._computes and self._delivery.may_choose
-
-    def count_chosen(self, number: int, each_s: float) -> None:
-        """Count answers that an embedded choice has given without this actor."""
-        self._delivery.count_chosen(self.oracle.method, number, each_s)
-
-    def choose_now(self, questions: Questions[Any]) -> Ints | None:
-        """Return the answers to questions in columns; None if they must be made one by one, for `answer_now`."""
-        return self._delivery.chosen(questions, self.oracle) if self.may_choose else None
 
     async def _give_up_waiting(self) -> None:
         """End the actor as soon as the tick under way waits for a server that is away, or at a spend cap."""
@@ -228,7 +251,7 @@ class OracleActor:
                 self._calls = calls
                 if self._is_stopping:
                     calls.start_soon(self._give_up_waiting)
-                self._accept(list(self._delivery.open.values()))
+                self._accept(list(self._open.values()))
                 while batch := await mailbox.receive_all():
                     await self._receive(batch)
         except BaseExceptionGroup as group:
@@ -251,72 +274,62 @@ class OracleActor:
 
     async def _receive(self, batch: list[bytes]) -> None:
         """Accept a batch of questions; while the queue is full, read no more, so that the mailbox fills and refuses."""
-        now = anyio.current_time()
-        arrived = [WaitingQuestion(self._codec.question(encoded), now) for encoded in batch]
+        arrived = [self.admission.arrived(self._codec.question(encoded), anyio.current_time()) for encoded in batch]
         # They count as open before the domain or the oracle sees any of them: a crash at one question must not lose the
         # others.
-        self._delivery.open.update({waiting.name: waiting for waiting in arrived})
+        self._open.update({waiting.name: waiting for waiting in arrived})
         self._accept(arrived)
         while len(self._waiting) >= self._config.queue_size:
             self._room = asyncio.Event()
             await self._room.wait()
 
     def _accept(self, arrived: list[WaitingQuestion]) -> None:
-        """Send recorded answers again, replay answers from a tape, and queue the questions that must be asked."""
-        arrived = self._unrecorded(arrived) if self.sharing is None else self._accept_shared(self.sharing, arrived)
-        for waiting in arrived:
-            if self.oracle.replays:
+        """Send recorded answers again and answers from known judgements, replay a tape, and queue the other questions.
+
+        A decided answer comes from an actor that crashed before it sent it; it is in the log, so it stays valid.
+        """
+        recorded, shared, answers = list[WaitingQuestion](), list[WaitingQuestion](), list[Answer]()
+        sharing, upcoming = self.sharing, deque(arrived)
+        while upcoming:
+            waiting = before = upcoming.popleft()
+            if sharing is not None:
+                waiting = before = sharing.placed(before)
+            if waiting.decided is None and (known := self._answers.recorded_answer(waiting.question)) is not None:
+                self.statistics.count_recorded(known)
+                waiting = waiting._replace(decided=known)
+            if before.decided is not waiting.decided or sharing is not None:
+                self._open[waiting.name] = waiting
+            if (decided := waiting.decided) is not None:
+                recorded.append(waiting)
+                self._count_shared(waiting, decided)
+                if before.decided is None:  # otherwise it was settled before the actor crashed
+                    upcoming.extendleft(reversed(self._settle(waiting, None, failed=bool(decided.reason))))
+            elif sharing is not None and sharing.must_wait(waiting):
+                continue
+            elif sharing is not None and (answer := sharing.known(waiting)) is not None:
+                shared.append(waiting)
+                answers.append(answer)
+                upcoming.extendleft(reversed(self._settle(waiting, None, failed=False)))
+            elif self.oracle.replays:
                 self._tasks.start_soon(self._replay, waiting)
             else:
                 self._waiting.put(waiting, waiting.kind)
+        if recorded:
+            records = [self._codec.encode(waiting.decided) for waiting in recorded]
+            self._tasks.start_soon(self._send, recorded, records)
+        if shared:
+            self._tasks.start_soon(self._decide, shared, answers)
         self._start_calls()
 
-    def _unrecorded(self, arrived: list[WaitingQuestion]) -> list[WaitingQuestion]:
-        """Send the answers that are recorded, and return the other questions."""
-        left, recorded = list[WaitingQuestion](), list[WaitingQuestion]()
-        for each in arrived:
-            waiting = self._delivery.recorded(each)
-            (left if waiting.decided is None else recorded).append(waiting)
-        if recorded:
-            self._tasks.start_soon(self._delivery.settle, Route.RECORDED, recorded)
-        return left
-
-    def _accept_shared(self, sharing: Sharing, arrived: list[WaitingQuestion]) -> list[WaitingQuestion]:
-        """Give each question its place, and answer those whose judgement is known. Return those that must be asked."""
-        left, recorded, shared = list[WaitingQuestion](), list[WaitingQuestion](), list[WaitingQuestion]()
-        answers, upcoming, delivery = list[Answer](), deque(arrived), self._delivery
-        while upcoming:
-            before = sharing.placed(upcoming.popleft())
-            delivery.open[before.name] = before
-            waiting = delivery.recorded(before)
-            if (decided := waiting.decided) is not None:
-                delivery.count_shared(waiting, decided)
-                recorded.append(waiting)
-                if before.decided is None:  # otherwise it was settled before the actor crashed
-                    upcoming.extendleft(reversed(delivery.note_outcome(waiting, None, failed=bool(decided.reason))))
-            elif sharing.must_wait(waiting):
-                continue
-            elif (answer := sharing.known(waiting)) is not None:
-                shared.append(waiting)
-                answers.append(answer)
-                upcoming.extendleft(reversed(delivery.note_outcome(waiting, None, failed=False)))
-            else:
-                left.append(waiting)
-        if recorded:
-            self._tasks.start_soon(delivery.settle, Route.RECORDED, recorded)
-        if shared:
-            self._tasks.start_soon(delivery.settle, Route.SHARED, shared, answers)
-        return left
-
     async def _replay(self, waiting: WaitingQuestion) -> None:
-        question = waiting.question
-        recorded = await self.oracle.recorded_fallback(self._codec.encode(question))
-        if recorded is not None:
-            source, reason = recorded
-            answer = fallback(question, Source(source), reason)
-        else:
+        recorded = await self.oracle.recorded_fallback(self._codec.encode(waiting.question))
+        if recorded is None:
             answer = await self._ask(waiting, math.inf)
+        else:
+            answer = fallback(waiting.question, Source(recorded[0]), recorded[1])
         await self._deliver(waiting, answer)
+
+    # Calls
 
     def _start_calls(self) -> None:
         now, admission, begun = anyio.current_time(), self.admission, list[tuple[WaitingQuestion, Call]]()
@@ -345,7 +358,11 @@ class OracleActor:
             self.statistics.concurrency_max = max(self.statistics.concurrency_max, self._calling + 1)
             self._calling += self.oracle.waits  # answers that are computed come one after the other
             begun.append((waiting, call))
-        self._begin(begun)
+        if begun and not self.oracle.waits:
+            self._tasks.start_soon(self._compute, begun)
+        else:
+            for each in begun:
+                self._tasks.start_soon(self._call, *each)
         if is_spent and not (self._begun or self._is_spent):
             self._is_spent = True
             self._on_spent()
@@ -358,40 +375,24 @@ class OracleActor:
         if delay_s < math.inf:  # else the end of a call comes first
             self._timer = asyncio.get_running_loop().call_later(delay_s, self._start_calls)
 
-    def _begin(self, begun: list[tuple[WaitingQuestion, Call]]) -> None:
-        if not self.oracle.waits and begun:
-            self._tasks.start_soon(self._compute, begun)
-            return
-        for waiting, call in begun:
-            self._tasks.start_soon(self._call, waiting, call)
-
     async def _compute(self, begun: list[tuple[WaitingQuestion, Call]]) -> None:
         """Ask an oracle that computes its answers one question after the other: a task for each would cost as much."""
         for number, (waiting, call) in enumerate(begun, 1):
             self._calling += 1
             await self._call(waiting, call)
-            if number % AT_ONCE == 0:
+            if number % COMPUTED_AT_ONCE == 0:
                 await asyncio.sleep(0)
 
     async def _call(self, waiting: WaitingQuestion, call: Call) -> None:
-        """Ask the oracle, and report the call to the limits and the observer."""
+        """Ask the oracle, report the call to the limits and the observer, and deliver its answer or try again."""
         self._observer.asked(call.begun - waiting.arrived)
         ATTEMPT.set(waiting.unreadable)  # of this task alone
-        if self.oracle.waits:
-            self._name_calls(waiting)
-        await self._end_call(waiting, call, await self._ask(waiting, call.within_s))
-
-    async def _test(self, waiting: WaitingQuestion, call: Call) -> None:
-        """Ask the test question, to tell a server that is away from a question that fails by itself."""
-        self._calling += 1
-        question, number = waiting.question, secrets.randbits(31)
-        ASKED.set(Asked(f"test-{number}", self._ids.trace(question.tick), 1, self._process))
-        answer = await call_oracle(self.oracle, self._asker(question), question, call.within_s, test=number)
-        self._calling -= 1
-        self.admission.ended(call, answer, anyio.current_time())
-        self._start_calls()
-
-    async def _end_call(self, waiting: WaitingQuestion, call: Call, answer: Answer) -> None:
+        if self.oracle.waits:  # the requests and the log lines of this task carry the id of its question
+            question = waiting.question
+            asked = Asked(self._id_of(question), self._ids.trace(question.tick), waiting.tries + 1, self._process)
+            ASKED.set(asked)
+            structlog.contextvars.bind_contextvars(question=asked.question)
+        answer = await self._ask(waiting, call.within_s)
         now = anyio.current_time()
         self._observer.answered(answer.reason, now - call.begun)
         self._calling -= 1
@@ -405,22 +406,15 @@ class OracleActor:
             return
         waiting = self.admission.counted(waiting, answer)
         pause_s = self.admission.retry_pause_s(waiting, answer, now)
-        if pause_s is None:
-            await self._give_up(waiting, answer)
-        else:
+        if pause_s is not None:
             await self._retry(waiting, answer, pause_s)
-
-    def _name_calls(self, waiting: WaitingQuestion) -> None:
-        """Let the requests and the log lines of this task carry the id of its question."""
-        question = waiting.question
-        asked = Asked(
-            self._delivery.id_of(question),
-            self._ids.trace(question.tick),
-            waiting.tries + 1,
-            self._process,
-        )
-        ASKED.set(asked)
-        structlog.contextvars.bind_contextvars(question=asked.question)
+            return
+        must_stop = self.admission.must_stop(answer)
+        if must_stop or not self.oracle.falls_back:
+            await self._forget(waiting, answer)  # a failure that stays on a tape would fail a resumed run, too
+        if must_stop:
+            raise OracleRefusedError(*waiting.name, answer.reason, answer.detail)
+        await self._deliver(waiting, answer)
 
     async def _ask(self, waiting: WaitingQuestion, within_s: float) -> Answer:
         """Return the oracle's answer, or a fallback. The calls that it takes are counted in any case."""
@@ -435,19 +429,20 @@ class OracleActor:
             finally:
                 self.statistics.count_spent(waiting.name, ledger.total)
 
-    async def _give_up(self, waiting: WaitingQuestion, answer: Answer) -> None:
-        """Deliver a fallback, unless the oracle has none, or the run waits for the server and no wait can help."""
-        must_stop = self.admission.must_stop(answer)
-        if must_stop or not self.oracle.falls_back:
-            await self._forget(waiting, answer)  # a failure that stays on a tape would fail a resumed run, too
-        if must_stop:
-            raise OracleRefusedError(*waiting.name, answer.reason, answer.detail)
-        await self._deliver(waiting, answer)
+    async def _test(self, waiting: WaitingQuestion, call: Call) -> None:
+        """Ask the test question, to tell a server that is away from a question that fails by itself."""
+        self._calling += 1
+        question, number = waiting.question, secrets.randbits(31)
+        ASKED.set(Asked(f"test-{number}", self._ids.trace(question.tick), 1, self._process))
+        answer = await call_oracle(self.oracle, self._asker(question), question, call.within_s, test=number)
+        self._calling -= 1
+        self.admission.ended(call, answer, anyio.current_time())
+        self._start_calls()
 
     async def _retry(self, waiting: WaitingQuestion, answer: Answer, pause_s: float) -> None:
         """Put a question back into the queue after a pause."""
         waiting = waiting._replace(failed_at=anyio.current_time())
-        self._delivery.open[waiting.name] = waiting  # a crash of the actor must not forget the attempts
+        self._open[waiting.name] = waiting  # a crash of the actor must not forget the attempts
         spent = self.statistics.count_retry(waiting.name, answer.reason)
         agent, tick, trigger = waiting.name
         await self._answers.keep(self._codec.encode(Retried(tick, agent, trigger, answer.reason, spent)))
@@ -464,12 +459,73 @@ class OracleActor:
         question = waiting.question
         await self.oracle.before_retry(self._asker(question), question.trigger, question.context, answer.reason)
 
+    # Delivery
+
     async def _deliver(self, waiting: WaitingQuestion, answer: Answer) -> None:
         if answer.source in FALLBACKS and not self.oracle.falls_back:
             agent, tick, trigger = waiting.name
             raise OracleFailedError(agent, tick, trigger, answer.reason, answer.detail, waiting.tries)
         if answer.reason:
             await self.oracle.record_fallback(self._codec.encode(waiting.question), answer.source, answer.reason)
-        released = await self._delivery.settle(Route.CALLED, [waiting], [answer])
+        released = await self._decide([waiting], [answer], is_called=True)
         self._begun.discard(waiting.name)
         self._accept(released)
+
+    async def _decide(
+        self, batch: Sequence[WaitingQuestion], answers: Sequence[Answer], *, is_called: bool = False
+    ) -> list[WaitingQuestion]:
+        """Count, record and send the answers to questions, in their order.
+
+        All consequences of the answers are noted in one turn. So an actor that crashes later has noted all of them, and
+        sends the answers again.
+
+        Args:
+            is_called: True for the answer to a call, or its fallback; False for those drawn from a known judgement.
+
+        Returns:
+            The open questions that waited for one of these and need not wait any longer.
+        """
+        now, decisions, released = anyio.current_time(), list[Decided](), list[WaitingQuestion]()
+        judged = None if self.sharing is None or not is_called else self.sharing.judged(batch[0], answers[0])
+        for waiting, answer in zip(batch, answers, strict=True):
+            decided = waiting.decide(answer, now, self.statistics.take_unlogged(waiting.name))
+            named = self._id_of(waiting.question) if answer.reason else ""
+            self.statistics.count_answer(decided, now, answer.detail, named)
+            self._share.add(answer)
+            self._count_shared(waiting, decided)
+            self._open[waiting.name] = waiting._replace(decided=decided)
+            if is_called:
+                released += self._settle(waiting, judged, failed=bool(answer.reason))
+            decisions.append(decided)
+        records = [self._codec.encode(decided) for decided in decisions]
+        await self._answers.keep(*(() if judged is None else (self._codec.encode(judged),)), *records)
+        for decided in decisions if is_called else ():
+            self.statistics.count_written(decided.spent)
+        await self._send(batch, records)
+        return released
+
+    def _settle(self, waiting: WaitingQuestion, judged: Any, *, failed: bool) -> list[WaitingQuestion]:
+        """Note the outcome of a question that shares, and return the open questions that need no longer wait for it."""
+        released = [] if self.sharing is None else self.sharing.settle(waiting, judged, failed=failed)
+        self._open.update({each.name: each for each in released})
+        return released
+
+    def _count_shared(self, waiting: WaitingQuestion, decided: Decided) -> None:
+        if self.sharing is not None and not decided.reason:
+            self.sharing.count(waiting)
+
+    async def _send(self, batch: Sequence[WaitingQuestion], records: Sequence[bytes]) -> None:
+        """Send answers to the engine. A question is open until the engine has its answer."""
+        for count, (waiting, record) in enumerate(zip(batch, records, strict=True), 1):
+            await self._engine.send(record)
+            self.statistics.close(waiting.name)
+            if self.sharing is not None:
+                self.sharing.counts.close(waiting.name)
+            # A question of the same name may have been asked after its answer was sent.
+            if self._open.get(waiting.name, waiting).question is waiting.question:
+                self._open.pop(waiting.name, None)
+            if count % SENT_AT_ONCE == 0:
+                await asyncio.sleep(0)
+
+    def _id_of(self, question: Question[Any]) -> str:
+        return self._ids.question(question.tick, question.agent, self._codec.encode(question))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, NamedTuple, TypeVar
 
@@ -96,36 +96,32 @@ async def _asked(
     oracle: Oracle[Any], agent: StatefulAgent[Any], question: Question[Any], samples: int, test: int | None
 ) -> Answer:
     options = [type(agent.state)(option) for option in question.options]
+    about = agent, agent.state, question.trigger, options, question.context
     try:
         if test is not None:
             await oracle.test(agent, test)
             return Answer(question.options[0], oracle.source)
         if samples:
-            return await _judged(oracle, agent, question, options, samples)
-        state, content, method = await oracle.checked_answer(
-            agent, agent.state, question.trigger, options, question.context
-        )
+            judgement = await oracle.judge(*about, samples)
+            number = oracle.drawn(judgement.probabilities, question.agent, question.tick, question.context)
+            method = judgement.method or oracle.method
+            return Answer(question.options[number], oracle.source, method=method, judgement=judgement)
+        state, content, method = await oracle.checked_answer(*about)
+        return Answer(state, oracle.source, content=content, method=method or oracle.method)
     except OracleUnavailableError:
         raise  # the tape has no answer, or there is no backend: a fallback would hide that
     except (Exception, asyncio.CancelledError) as error:  # an oracle is foreign code, and may raise anything
-        if _is_cancelled(error):
-            raise
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0:
+            raise  # this task is cancelled; an oracle may also raise it for a task of its own
         return _failed(question, error)
-    return Answer(state, oracle.source, content=content, method=method or oracle.method)
-
-
-async def _judged(
-    oracle: Oracle[Any], agent: StatefulAgent[Any], question: Question[Any], options: Sequence[Any], samples: int
-) -> Answer:
-    judgement = await oracle.judge(agent, agent.state, question.trigger, options, question.context, samples)
-    number = oracle.drawn(judgement.probabilities, question.agent, question.tick, question.context)
-    method = judgement.method or oracle.method
-    return Answer(question.options[number], oracle.source, method=method, judgement=judgement)
 
 
 def _failed(question: Question[Any], error: BaseException) -> Answer:
     """Return the fallback for an error of the oracle, with the pause and the rate limit that the server gave."""
-    failed = fallback(question, Source.FALLBACK, _reason(error), f"{type(error).__name__}: {error}")
+    reason = error.reason if isinstance(error, OracleError) else "error"
+    reason = "timeout" if isinstance(error, TimeoutError) else reason
+    failed = fallback(question, Source.FALLBACK, reason, f"{type(error).__name__}: {error}")
     if isinstance(error, OracleError):
         failed = failed._replace(is_unreadable=error.is_answer)
     if not isinstance(error, LLMFailureException):
@@ -135,15 +131,3 @@ def _failed(question: Question[Any], error: BaseException) -> Answer:
         retry_after_s=error.retry_after_s,
         is_rate_limited=error.status_code == HTTPStatus.TOO_MANY_REQUESTS,
     )
-
-
-def _is_cancelled(error: BaseException) -> bool:
-    """Return whether this task is cancelled. An oracle may also raise it for a task of its own that was cancelled."""
-    task = asyncio.current_task()
-    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, TimeoutError):
-        return "timeout"
-    return error.reason if isinstance(error, OracleError) else "error"

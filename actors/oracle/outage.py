@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 import structlog
 
 log = structlog.get_logger(__name__)
-
-LEAST_S = 0.5
-"""Outages shorter than this are not kept once they are over: with one failure in ten there would be millions."""
-KEPT = 1000
-"""The outages kept: more than occur while one question waits."""
 
 
 class Outages:
@@ -26,14 +19,12 @@ class Outages:
         """The start of the failures in a row; None if the latest call was answered."""
         self.reason = self.detail = ""
         """The latest failure."""
-        self._end = 0.0
         self.answered_at = float("-inf")
         """The time of the latest answer."""
+        self._end = 0.0
+        self._past_s = 0.0
+        """The seconds of all outages that are over."""
         self._is_logged = False
-        self._begins: list[float] = []
-        self._ends: list[float] = []
-        self._before: list[float] = []
-        """The seconds of all outages before each of those kept."""
 
     def failed(self, begun: float, now: float, reason: str, detail: str, pause_s: float = 0.0) -> None:
         """Note a call that failed.
@@ -55,9 +46,7 @@ class Outages:
         self.answered_at = now
         if self.since is None or (now < self._end and not was_open):
             return
-        end = now if was_open else self._end
-        if end - self.since >= LEAST_S:
-            self._keep(self.since, end)
+        self._past_s += max(0.0, (now if was_open else self._end) - self.since)
         if self._is_logged:
             log.info("oracle_back", actor="oracle", away_s=round(now - self.since, 3))
         self.since, self._is_logged = None, False
@@ -72,30 +61,12 @@ class Outages:
         """Return whether an outage lasts at this time; `is_open` as in `seconds`."""
         return self.since is not None and (is_open or now < self._end)
 
-    def seconds(self, begin: float, now: float, *, is_open: bool) -> float:
-        """Return the seconds of outages between two times.
+    def seconds(self, now: float, *, is_open: bool) -> float:
+        """Return the seconds of all outages so far.
 
         Args:
             is_open: True if the breaker is open, so that the present outage lasts until now.
         """
-        total = self._until(now) - self._until(begin)
-        if self.since is not None:
-            end = now if is_open else min(now, self._end)
-            total += max(0.0, end - max(begin, self.since))
-        return total
-
-    def _until(self, time: float) -> float:
-        """Return the seconds of the outages kept, up to a time."""
-        at = bisect_right(self._begins, time) - 1
-        if at < 0:
-            return self._before[0] if self._before else 0.0
-        return self._before[at] + min(time, self._ends[at]) - self._begins[at]
-
-    def _keep(self, begin: float, end: float) -> None:
-        before = self._before[-1] + self._ends[-1] - self._begins[-1] if self._begins else 0.0
-        self._begins.append(begin)
-        self._ends.append(end)
-        self._before.append(before)
-        if len(self._begins) > KEPT:
-            for kept in (self._begins, self._ends, self._before):
-                del kept[: KEPT // 2]
+        if self.since is None:
+            return self._past_s
+        return self._past_s + max(0.0, (now if is_open else min(now, self._end)) - self.since)

@@ -23,6 +23,7 @@ class WaitingQuestion(NamedTuple):
             answer that could not be used.
         failed_at: the time of its latest failure but the present one; its arrival before that.
         place: its place among the questions that share judgements; None if it shares none.
+        lost_s: the seconds of all outages before its arrival.
     """
 
     question: Question[Any]
@@ -33,6 +34,7 @@ class WaitingQuestion(NamedTuple):
     unreadable: int = 0
     failed_at: float = 0.0
     place: Place | None = None
+    lost_s: float = 0.0
 
     @property
     def name(self) -> QuestionName:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from actors.core.messages import QuestionName
 from actors.core.state import SharingState
@@ -20,18 +20,9 @@ from prism.sharing.audit import divergence_from
 from prism.sharing.summary import UNIT, SharedCounts, SharingSummary, sharing_summary
 from prism.statechart import Oracle
 
-
-class _Counted(NamedTuple):
-    """The counts of one answer.
-
-    Args:
-        group: the trigger, state and options of its question.
-        probabilities: the shared distribution in whole units; empty for a question that was asked for all.
-    """
-
-    role: str
-    group: tuple[str, ...]
-    probabilities: tuple[int, ...] = ()
+Counted = tuple[str, tuple[str, ...], tuple[int, ...]]
+"""The counts of one answer: the part of its question, the trigger, state and options, and the shared distribution in
+whole units, which is empty for a question that was asked for all."""
 
 
 class SharingCounts:
@@ -40,41 +31,36 @@ class SharingCounts:
     def __init__(self) -> None:
         self.roles: Counter[str] = Counter()
         """`{role: questions with an answer}`."""
-        self.shared: dict[tuple[str, ...], list[int]] = {}
+        self.shared: dict[tuple[str, ...], tuple[int, ...]] = {}
         """`{(trigger, state, *options): the sum of the shared distributions in units}`, audited questions included."""
-        self._open: dict[QuestionName, _Counted] = {}
+        self._open: dict[QuestionName, Counted] = {}
         """The counts of answers that the engine may not have yet: after a resume they are counted again."""
 
-    def add(self, name: QuestionName, counted: _Counted) -> None:
+    def add(self, name: QuestionName, counted: Counted) -> None:
         """Count an answer, open until `close`."""
         self._open[name] = counted
 
     def close(self, name: QuestionName) -> None:
         """Note that the engine has the answer."""
         if (counted := self._open.pop(name, None)) is not None:
-            _count(self.roles, self.shared, counted)
+            role, group, units = counted
+            self.roles[role] += 1
+            if units:
+                sums = self.shared.get(group, (0,) * len(units))
+                self.shared[group] = tuple(map(int.__add__, sums, units))
 
     def state(self, is_open: Callable[[QuestionName], bool]) -> SharingState:
         """Return the counts so far, without those of questions that a resume will ask again."""
-        roles = Counter(self.roles)
-        shared = {group: list(sums) for group, sums in self.shared.items()}
-        for name, counted in self._open.items():
+        closed = SharingCounts()
+        closed.roles, closed.shared, closed._open = Counter(self.roles), dict(self.shared), dict(self._open)
+        for name in self._open:
             if not is_open(name):
-                _count(roles, shared, counted)
-        return SharingState(roles=dict(roles), shared=tuple((group, tuple(sums)) for group, sums in shared.items()))
+                closed.close(name)
+        return SharingState(roles=dict(closed.roles), shared=tuple(closed.shared.items()))
 
     def restore(self, state: SharingState) -> None:
         """Set the counts to those of a checkpoint."""
-        self.roles = Counter(state.roles)
-        self.shared = {group: list(sums) for group, sums in state.shared}
-
-
-def _count(roles: Counter[str], shared: dict[tuple[str, ...], list[int]], counted: _Counted) -> None:
-    roles[counted.role] += 1
-    if counted.probabilities:
-        sums = shared.setdefault(counted.group, [0] * len(counted.probabilities))
-        for option, units in enumerate(counted.probabilities):
-            sums[option] += units
+        self.roles, self.shared = Counter(state.roles), dict(state.shared)
 
 
 def roles_of(sharing: Sharing | None) -> dict[str, int]:
@@ -227,16 +213,11 @@ class Sharing:
     def count(self, waiting: WaitingQuestion) -> None:
         """Count a question that got an answer of the oracle."""
         place, question = waiting.place, waiting.question
-        if place is None:
-            return
+        if place is None or not (place.role is Role.OWNER or place.basis.probabilities):
+            return  # where the answer is recorded, the judgement that it was drawn from may be lost
+        shares = () if place.role is Role.OWNER else place.basis.probabilities
         group = question.trigger, question.state, *question.options
-        if place.role is Role.OWNER:
-            self.counts.add(waiting.name, _Counted(place.role, group))
-            return
-        if not place.basis.probabilities:
-            return  # the answer is recorded, but the judgement that it was drawn from is lost
-        units = tuple(round(each * UNIT) for each in place.basis.probabilities)
-        self.counts.add(waiting.name, _Counted(place.role, group, units))
+        self.counts.add(waiting.name, (place.role, group, tuple(round(each * UNIT) for each in shares)))
 
 
 def _promoted(waiting: WaitingQuestion) -> WaitingQuestion:

@@ -13,10 +13,8 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from actors.oracle.admission import Admission, Call
+from actors.oracle.admission import Admission, Call, Used
 from actors.oracle.call import Answer, call_oracle
-from actors.oracle.events import Used
-from actors.oracle.queue import WaitingQuestion
 from prism.agents import Question, StatefulAgent
 from prism.config import OracleConfig, PricesConfig
 from prism.llm.spending import Ledger, cost_usd, metered
@@ -70,7 +68,7 @@ class SingleCalls:
         waited = False
         while True:
             now, self._ended = anyio.current_time(), asyncio.Event()
-            waiting = WaitingQuestion(question, now)  # the deadline is for the call alone
+            waiting = self._admission.arrived(question, now)  # the deadline is for the call alone
             if (refusal := self._admission.refusal(waiting, now)) is not None:
                 return refusal
             room_s, rate_s = self._admission.room_delay(waiting, self._under_way, now), self._admission.delay(now)

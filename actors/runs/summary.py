@@ -18,7 +18,7 @@ from prism.answers import run_in_words
 from prism.config import calibration_label
 from prism.domain import Domain, said_by
 from prism.llm import ModelOracle, OracleStatistics
-from prism.llm.call_counters import statistics_of
+from prism.llm.spending import statistics_of
 from prism.no_effect import NoEffect, NotAsConfigured, remarks
 from prism.sharing.summary import SharingSummary
 from prism.social.realised import unlike_configured

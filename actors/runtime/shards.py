@@ -10,7 +10,7 @@ import msgspec
 
 from actors.core.kinds import AnswerRows
 from actors.core.state import EngineState, RunState
-from actors.oracle.events import caps_of
+from actors.oracle.admission import caps_of
 from actors.runtime.answers import Answers
 from actors.runtime.engine import EngineActor
 from prism.agents import Trigger

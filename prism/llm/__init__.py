@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from prism.config.model import LLMConfig
 from prism.lazy import lazy_names
-from prism.llm.call_counters import OUTCOMES, OracleStatistics
 from prism.llm.client import LLMClient, schema_of
 from prism.llm.failure import REASONS, LLMFailureException
 from prism.llm.oracle import ModelOracle, SocialModelOracle
@@ -18,6 +17,7 @@ from prism.llm.port import (
     LanguageModel,
     Message,
 )
+from prism.llm.spending import OUTCOMES, OracleStatistics
 from prism.llm.tape import Tape, TapedModel, TapeMissError
 from prism.llm.tape_file import TapeError
 

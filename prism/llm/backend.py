@@ -1,19 +1,25 @@
-"""The backends of a language model: what each has to say for itself, and the table of those that come with PRISM."""
+"""The backends of a language model: what each has to say for itself, and the table of those that come with PRISM.
+
+At the start each is asked a test question, several times if need be: no later call would make up for a bad answer.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
-from typing import Final
+from typing import Any, Final, TypeVar
 
+import anyio
+import msgspec
 from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
-from prism.llm.failure import LLMFailureException
+from prism.llm.answer import extract_object, loose_choice, without_reasoning
+from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.port import (
     ChatRequest,
     ChoiceRequest,
@@ -22,11 +28,12 @@ from prism.llm.port import (
     Health,
     Identity,
     LanguageModel,
+    Message,
     Undecided,
 )
-from prism.llm.startup_check import SELF_TEST, follows_schema, retry_until_usable
 from prism.quoting import quoted
 
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 BACKENDS: Final = {
@@ -34,6 +41,25 @@ BACKENDS: Final = {
     "openai": "prism.llm.openai_compat.OpenAICompatClient",
 }
 """`{oracle.backend: its class}`. It is imported when it is needed: an HTTP client takes 0.2 s."""
+PAUSES_S: Final = (0.0, 0.02, 0.05, 0.1, 0.2)
+UNUSABLE_TRIES: Final = 3
+"""The attempts that may end in an answer that cannot be used."""
+ANSWERS: Final = ("yes", "no")
+SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"answer": {"type": "string", "enum": list(ANSWERS)}},
+    "required": ["answer"],
+    "additionalProperties": False,
+}
+# It does not ask for JSON, so an answer in JSON shows that the server follows the schema. It has a system message, as
+# the questions of people have: some models take none.
+SELF_TEST: Final = ChatRequest(
+    messages=(
+        Message(role="system", content="You answer questions about the weather."),
+        Message(role="user", content="Is the sky blue on a clear day? Answer yes or no."),
+    ),
+    schema=SCHEMA,
+)
 
 
 class Backend(ABC):
@@ -107,3 +133,47 @@ def log_prompt(request: ChatRequest | ChoiceRequest) -> None:
     else:
         text = "\n\n".join((request.instructions, request.state, "\n".join(request.options)))
     _log.debug("llm_prompt asked_by=%s prompt=%s", quoted(request.asked_by), quoted(text))
+
+
+def follows_schema(text: str, *, loosely: bool = False) -> bool:
+    """Return whether the answer to `SELF_TEST` is JSON within its schema, without text around it.
+
+    Args:
+        loosely: allow text around it, other keys and a loose wording, as the oracle does.
+    """
+    if loosely:
+        text = extract_object(text) or without_reasoning(text)[0]
+        text = loose_choice(text, "answer", ANSWERS) or text
+    try:
+        found = msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return False
+    answer = found.get("answer") if isinstance(found, dict) else None
+    return answer in ANSWERS and (loosely or list(found) == ["answer"])
+
+
+async def retry_until_usable(ask: Callable[[int], Awaitable[T]], usable: Callable[[T], bool] = lambda _: True) -> T:
+    """Return a usable answer. Ask up to five times: at start, no later call would make up for a bad answer.
+
+    Args:
+        ask: asks with this seed: the same one would give the same unusable answer again.
+
+    Raises:
+        LLMFailureException: there is none; a final failure and a second timeout end the attempts at once.
+    """
+    timeouts, unusable, failure = 0, 0, LLMFailureException("invalid_response")
+    for pause_s in PAUSES_S:
+        await anyio.sleep(pause_s)
+        try:
+            answer = await ask(unusable)
+            if usable(answer):
+                return answer
+            text = answer.text if isinstance(answer, Completion) else str(answer)
+            failure = LLMFailureException("invalid_response", detail=f"it answered {text[:80]!r}")
+        except LLMFailureException as error:
+            failure = error
+        timeouts += failure.reason == "timeout"
+        unusable += failure.is_answer
+        if failure.reason in FINAL or timeouts > 1 or unusable == UNUSABLE_TRIES:
+            break
+    raise failure

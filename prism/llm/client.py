@@ -15,9 +15,9 @@ import msgspec
 
 from prism.config.model import LLMConfig
 from prism.llm.answer import read_answer
-from prism.llm.call_counters import CallCounters
 from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.port import SEEDS, ChatRequest, Completion, LanguageModel, Message
+from prism.llm.spending import CallCounters
 from prism.quoting import quoted
 from prism.rng import WORLD, Draw, uniform
 from prism.statechart.oracle import ATTEMPT

@@ -120,12 +120,10 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
     """A call that gave no usable answer.
 
     Args:
-        reason: one of `REASONS`.
         component: the component that asked: agent, engine, ollama, ...
-        status_code: the status of the server's response, if there was one.
         detail: a description, cut to one short line.
         latency_s: the time that the last attempt took.
-        retry_after_s: the pause that the server asked for; 0 if it asked for none.
+        retry_after_s: the pause that the server asked for.
         usage: the tokens that the call took all the same, as far as the server said.
         advice: what to do about it, as a part of a message; empty if unknown.
     """
@@ -144,14 +142,10 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
         advice: str = "",
     ) -> None:
         self.reason: Reason = reason
-        self.attempts = attempts
-        self.component = component
-        self.status_code = status_code
-        self.detail = one_line(detail)
-        self.latency_s = latency_s
-        self.retry_after_s = retry_after_s
-        self.usage = usage
-        self.advice = advice
+        self.attempts, self.component, self.status_code = attempts, component, status_code
+        self.detail = cut(" ".join(detail.split()), _DETAIL_CHARS)  # a server's words go into logs and messages
+        self.latency_s, self.retry_after_s = latency_s, retry_after_s
+        self.usage, self.advice = usage, advice
         facts = f"attempts={attempts}" if status_code is None else f"attempts={attempts}, status={status_code}"
         super().__init__(f"{component}: {reason} ({facts})" + (f": {self.detail}" if self.detail else ""))
 
@@ -169,8 +163,3 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
     def told(self) -> str:
         """Its detail, and what to do about it."""
         return clauses(self.detail, self.advice)
-
-
-def one_line(text: str) -> str:
-    """Return the text on one line of at most 300 characters: a server's words go into logs and messages."""
-    return cut(" ".join(text.split()), _DETAIL_CHARS)

@@ -9,22 +9,21 @@ is no answer: a missing letter is not a letter of probability 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from string import ascii_uppercase
 from typing import Any, Final
 
 import msgspec
 
-from prism.errors import OracleUnavailableError
-from prism.llm.failure import FINAL, LLMFailureException
-from prism.llm.port import Called, ChatRequest, ChoiceRequest, Distribution, Message, Undecided
-from prism.llm.startup_check import retry_until_usable
+from prism.llm.port import ChatRequest, ChoiceRequest, Message
 
 METHOD: Final = "logprobs"
 """The method of a distribution that was read from letters."""
 LISTED: Final = 20
 """The most tokens that OpenAI and Ollama list beside the one that was written."""
 OPTIONS: Final = range(2, LISTED + 1)
+UNLISTED: Final = "it lists no probabilities"
+"""The problem of a server that does not know the question."""
 SUM_MIN: Final = 0.9
 SUM_MAX: Final = 1.01
 """The probabilities of all letters together."""
@@ -76,13 +75,6 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
 
-class Lettered(Called, frozen=True, kw_only=True):
-    """A server's answer to a lettered question: the tokens that it wrote; empty if it gives no probabilities."""
-
-    tokens: tuple[Token, ...]
-    model: str
-
-
 class _Listed(msgspec.Struct):
     content: tuple[Token, ...] | None = None
 
@@ -94,6 +86,10 @@ class _Choice(msgspec.Struct):
 class _Answer(msgspec.Struct):
     choices: tuple[_Choice, ...] = ()  # of OpenAI's interface
     logprobs: tuple[Token, ...] | None = None  # of Ollama's
+
+
+def letters_of(request: ChoiceRequest) -> str:
+    return ascii_uppercase[: len(request.options)]
 
 
 def read_tokens(body: bytes) -> tuple[Token, ...]:
@@ -108,89 +104,6 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
 
     fields: Callable[[Sequence[str]], Fields]
     max_tokens: int = 1
-
-
-class LetterChooser:
-    """The way to decide by letters, on a server that was found to give sound probabilities.
-
-    Args:
-        ask: sends a chat with the additional fields of a form, and returns the tokens of the answer.
-        forms: the forms of request to try, the best first.
-        temperature: the spread of the answers. The server is asked for the model's own probabilities; the temperature
-            is applied here, so that it means the same on every server.
-        seed: of the server's sampling, which decides nothing here.
-    """
-
-    def __init__(
-        self,
-        ask: Callable[[ChatRequest, Fields], Awaitable[Lettered]],
-        forms: Sequence[Form],
-        *,
-        temperature: float,
-        seed: int,
-    ) -> None:
-        self._ask, self._forms = ask, forms
-        self._temperature, self._seed = temperature, seed
-        self._form: Form | None = None
-
-    @property
-    def is_sound(self) -> bool:
-        """True if a form was found in which the server gives sound probabilities."""
-        return self._form is not None
-
-    async def check(self, method: str, server: str) -> str:
-        """Return the note on how choices are decided; find out whether the server gives sound probabilities.
-
-        Args:
-            method: `llm.method`.
-            server: the server's name for a message.
-
-        Raises:
-            OracleUnavailableError: probabilities are asked for, and it gives none.
-            LLMFailureException: it is down or busy, which says nothing about what it can do.
-        """
-        self._form, problem = None, "it lists no probabilities"
-        if method == "json":
-            return "decides by chat"
-        for form in self._forms:
-            try:
-                found = await retry_until_usable(lambda _, form=form: self._put(PROBE, form))  # type: ignore[misc]
-            except LLMFailureException as error:
-                if not (error.reason in {*FINAL, "invalid_response"} or error.status_code in (500, 501)):
-                    raise
-                problem = f"it refuses them: {error.detail[:200]}"
-                continue
-            read = read_weights(found.tokens, _letters(PROBE))
-            if not isinstance(read, str):
-                self._form = form
-                return f"decides by probabilities ({METHOD})"
-            problem = read
-            if not found.tokens:
-                break  # a server that does not know the question does not know it in another form either
-        if method == "probabilities":
-            message = f"{server} gives no sound probabilities of the options: {problem}; set llm.method to auto or json"
-            raise OracleUnavailableError(message)
-        return f"decides by chat, without probabilities: {problem}"
-
-    async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
-        """Return the distribution over the options, or None if this question is not asked by letters.
-
-        Raises:
-            LLMFailureException: the call failed.
-        """
-        if self._form is None or len(request.options) not in OPTIONS:
-            return None
-        found = await self._put(request, self._form)
-        facts = {name: getattr(found, name) for name in Called.__struct_fields__}
-        read = read_weights(found.tokens, _letters(request))
-        if isinstance(read, str):
-            return Undecided(reason=read, **facts)
-        shares = dict(zip(request.options, at_temperature(read, self._temperature), strict=True))
-        return Distribution(probabilities=shares, model=found.model, method=METHOD, **facts)
-
-    async def _put(self, request: ChoiceRequest, form: Form) -> Lettered:
-        chat = lettered_chat(request, seed=self._seed, max_tokens=form.max_tokens)
-        return await self._ask(chat, form.fields(_letters(request)))
 
 
 def lettered_chat(request: ChoiceRequest, *, seed: int, max_tokens: int) -> ChatRequest:
@@ -229,7 +142,7 @@ def read_weights(tokens: Sequence[Token], letters: Sequence[str]) -> tuple[float
             problem = problem or f"the probabilities of the letters add up to {total:.3g}, not to 1"
         else:
             return tuple(weights[letter] for letter in letters)
-    return problem or "it lists no probabilities"
+    return problem or UNLISTED
 
 
 def at_temperature(weights: Sequence[float], temperature: float) -> tuple[float, ...]:
@@ -240,10 +153,6 @@ def at_temperature(weights: Sequence[float], temperature: float) -> tuple[float,
         return tuple(float(index == best) for index in range(len(weights)))
     raised = [(weight / largest) ** (1.0 / temperature) for weight in weights]
     return tuple(weight / sum(raised) for weight in raised)
-
-
-def _letters(request: ChoiceRequest) -> str:
-    return ascii_uppercase[: len(request.options)]
 
 
 def _grammar(letters: Sequence[str]) -> Fields:

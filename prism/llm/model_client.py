@@ -15,6 +15,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 import httpx
@@ -24,7 +25,7 @@ from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
 from prism.llm.address import Address, address_of, checked_host, tls_problem, verification
 from prism.llm.answer import extract_object
-from prism.llm.backend import Backend, log_prompt
+from prism.llm.backend import SELF_TEST, Backend, follows_schema, log_prompt, retry_until_usable
 from prism.llm.failure import FINAL, LLMFailureException, Usage
 from prism.llm.gateway import ALIVE, CONNECT_S, GATEWAY, Replied
 from prism.llm.http import (
@@ -38,10 +39,21 @@ from prism.llm.http import (
     redacted,
     retry_after_s,
 )
-from prism.llm.letters import LISTED, METHOD, Fields, Form, LetterChooser, Lettered, read_tokens
+from prism.llm.letters import (
+    LISTED,
+    METHOD,
+    OPTIONS,
+    PROBE,
+    UNLISTED,
+    Form,
+    at_temperature,
+    lettered_chat,
+    letters_of,
+    read_tokens,
+    read_weights,
+)
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message, Undecided
 from prism.llm.reply import Reply, text_of, usage_of
-from prism.llm.startup_check import SELF_TEST, follows_schema, retry_until_usable
 from prism.wording import clauses
 
 WARM_UP: Final = 5.0
@@ -90,12 +102,12 @@ class ModelClient(Backend):
             self._address = Address(host=host, headers=headers, query={}, has_key=True, secrets=(gateway.token,))
         self._host = self._address.host
         self._dialect: str = self.dialects[0]
-        self._letters = LetterChooser(self._ask_letters, self.forms, temperature=config.temperature, seed=config.seed)
+        self._form: Form | None = None
+        """The form in which the server gives sound probabilities of letters, if it does."""
 
     @property
     def identity(self) -> Identity:
-        method = METHOD if self._letters.is_sound else ""
-        return replace(super().identity, dialect=self._dialect, method=method)
+        return replace(super().identity, dialect=self._dialect, method=METHOD if self._form else "")
 
     def _options_of_http(self) -> dict[str, Any]:
         options: dict[str, Any] = {
@@ -171,41 +183,40 @@ class ModelClient(Backend):
         return await self._complete(request, self._dialect, self._config.timeout_s)
 
     async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
-        return await self._letters.choose(request)
+        """Return the weights of the options by letters, or None if this question is not asked in that way."""
+        if self._form is None or len(request.options) not in OPTIONS:
+            return None
+        return await self._weighed(request, self._form)
 
     async def _complete(self, request: ChatRequest, dialect: str, deadline_s: float) -> Completion:
         limit, is_json = request.limit(self._config.num_predict), request.schema is not None
         with self._bounded(deadline_s):
-            reply, _, facts = await self._post(request, dialect, limit, self._config.temperature, {})
-            return Completion(text=text_of(reply, limit, is_json=is_json, is_free=dialect == FREE), **facts)
+            started_s = perf_counter()
+            response = await self._post(self._body(request, dialect, limit, self._config.temperature))
+            reply = self._read(response)
+            text = text_of(reply, limit, is_json=is_json, is_free=dialect == FREE)
+            return Completion(text=text, model=self._named(reply, request), **_facts(reply, started_s))
 
-    async def _ask_letters(self, request: ChatRequest, fields: Fields) -> Lettered:
-        """Return the tokens of the answer to a lettered question, and those that the server lists beside them."""
-        log_prompt(request)
-        limit = request.limit(self._config.num_predict)
+    async def _weighed(self, request: ChoiceRequest, form: Form) -> Distribution | Undecided:
+        """Return the weights of the options by their letters. The temperature is applied here, as on every server."""
+        chat = lettered_chat(request, seed=self._config.seed, max_tokens=form.max_tokens)
+        log_prompt(chat)
         with self._bounded():
-            fields = {"logprobs": True, "top_logprobs": LISTED, **fields}
-            _, content, facts = await self._post(request, self._dialect, limit, 1.0, fields)
-            return Lettered(tokens=read_tokens(content), **facts)
+            started_s, letters = perf_counter(), letters_of(request)
+            body = self._body(chat, self._dialect, form.max_tokens, 1.0)
+            response = await self._post(body, {"logprobs": True, "top_logprobs": LISTED, **form.fields(letters)})
+            reply, read = self._read(response), read_weights(read_tokens(response.content), letters)
+            facts = _facts(reply, started_s)
+            if isinstance(read, str):
+                return Undecided(reason=read, **facts)
+            shares = dict(zip(request.options, at_temperature(read, self._config.temperature), strict=True))
+            return Distribution(probabilities=shares, model=self._named(reply, chat), method=METHOD, **facts)
 
-    async def _post(
-        self, request: ChatRequest, dialect: str, limit: int, temperature: float, fields: Fields
-    ) -> tuple[Reply, bytes, dict[str, Any]]:
-        """Send a chat; return the reply, its bytes, and what every record of a call has."""
-        started_s = perf_counter()
-        body = added(self._body(request, dialect, limit, temperature), self._config.request.extra_body)
-        response = await self._http.post(self._path, json={**body, **fields})
-        reply = self._read(response)
-        model = reply.model or request.model or self._config.model
-        return (
-            reply,
-            response.content,
-            {
-                "model": model,
-                **reply.usage._asdict(),
-                "latency_s": perf_counter() - started_s,
-            },
-        )
+    async def _post(self, body: dict[str, Any], fields: Mapping[str, Any] = MappingProxyType({})) -> httpx.Response:
+        return await self._http.post(self._path, json={**added(body, self._config.request.extra_body), **fields})
+
+    def _named(self, reply: Reply, request: ChatRequest) -> str:
+        return reply.model or request.model or self._config.model
 
     async def _get(self, path: str) -> httpx.Response:
         """Return what the server shows at a path.
@@ -270,8 +281,33 @@ class ModelClient(Backend):
         raise failure
 
     async def _choice_note(self) -> str:
-        """Return the note on how choices are decided; find out whether the server gives probabilities."""
-        return await self._letters.check(self._config.method, f"the {self.kind} at {self._host}")
+        """Return the note on how choices are decided; find out whether the server gives sound probabilities.
+
+        Raises:
+            OracleUnavailableError: `llm.method` asks for probabilities, and it gives none.
+            LLMFailureException: it is down or busy, which says nothing about what it can do.
+        """
+        self._form, problem = None, UNLISTED
+        if self._config.method == "json":
+            return "decides by chat"
+        for form in self.forms:
+            try:
+                found = await retry_until_usable(lambda _, form=form: self._weighed(PROBE, form))  # type: ignore[misc]
+            except LLMFailureException as error:
+                if not (error.reason in {*FINAL, "invalid_response"} or error.status_code in (500, 501)):
+                    raise
+                problem = f"it refuses them: {error.detail[:200]}"
+                continue
+            if isinstance(found, Distribution):
+                self._form = form
+                return f"decides by probabilities ({METHOD})"
+            problem = found.reason
+            if problem == UNLISTED:
+                break  # a server that does not know the question does not know it in another form either
+        if self._config.method == "probabilities":
+            problem = f"the {self.kind} at {self._host} gives no sound probabilities of the options: {problem}"
+            raise OracleUnavailableError(f"{problem}; set llm.method to auto or json")
+        return f"decides by chat, without probabilities: {problem}"
 
     def _unusable(self, error: LLMFailureException, version: str, names: list[str] | None) -> str:  # noqa: ARG002
         """Return the line about a server that answers no test question, which says what to set."""
@@ -326,6 +362,10 @@ class ModelClient(Backend):
 
     async def aclose(self) -> None:
         await self._http.aclose()
+
+
+def _facts(reply: Reply, started_s: float) -> dict[str, Any]:
+    return {**reply.usage._asdict(), "latency_s": perf_counter() - started_s}
 
 
 def messages_of(messages: Sequence[Message], schema: dict[str, Any] | None, dialect: str) -> list[dict[str, str]]:

@@ -17,14 +17,13 @@ import ollama
 from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
-from prism.llm.backend import log_prompt
+from prism.llm.backend import ANSWERS, log_prompt, retry_until_usable
 from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.http import RefusedAnswerError, StatusError
 from prism.llm.letters import OLLAMA_FORMS
 from prism.llm.model_client import FREE, ModelClient, messages_of
 from prism.llm.port import ChatRequest, ChoiceRequest, Distribution, Identity, Undecided
 from prism.llm.reply import Reply, read_chat
-from prism.llm.startup_check import ANSWERS, retry_until_usable
 
 COMPONENT: Final = "ollama"
 SYSTEMONE: Final = "systemone"

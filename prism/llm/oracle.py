@@ -17,11 +17,11 @@ from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
 from prism.llm.answer import read_choice, read_option
-from prism.llm.call_counters import CallCounters, OracleStatistics, Outcome
+from prism.llm.backend import SELF_TEST, follows_schema
 from prism.llm.failure import LLMFailureException
 from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, Distribution, LanguageModel, Message
 from prism.llm.prompt import CHOICE, ChoicePrompt, order_of, template_of, words_enum
-from prism.llm.startup_check import SELF_TEST, follows_schema
+from prism.llm.spending import CallCounters, OracleStatistics, Outcome
 from prism.llm.tape import RecordedFallback, TapedModel
 from prism.rng import Draw, integer, pick, uniform
 from prism.statechart.oracle import ATTEMPT, Answer, Asker, Judgement, Oracle, described, options_schema

@@ -18,15 +18,13 @@ SEEDS = 2**31
 Role = Literal["system", "user", "assistant"]
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """One turn of a chat."""
-
-    role: Role
-    content: str
-
-
 LONGEST_RETRY = 4096
 """The most tokens of an answer after one that was cut."""
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    role: Role
+    content: str
 
 
 class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, tag="chat"):
@@ -59,11 +57,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, tag="chat"):
         return (self.seed + self.attempt) % SEEDS
 
     def limit(self, configured: int) -> int:
-        """Return the longest answer in tokens: four times as long after each unusable one, which may have been cut.
-
-        Args:
-            configured: the longest answer by `llm.num_predict`.
-        """
+        """Return the longest answer in tokens: four times as long after each unusable one, which may have been cut."""
         return self.max_tokens or min(configured * 4**self.attempt, max(configured, LONGEST_RETRY))
 
 
@@ -88,12 +82,7 @@ class ChoiceRequest(msgspec.Struct, frozen=True, kw_only=True, tag="choice"):
 
 
 class Called(Checked, frozen=True, kw_only=True):
-    """The outcome of a call.
-
-    Args:
-        prompt_tokens: tokens read; `cached_tokens`: those of them that the server had in its cache.
-        completion_tokens: tokens written.
-    """
+    """The outcome of a call; `cached_tokens` are those of the tokens read that the server had in its cache."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -102,7 +91,6 @@ class Called(Checked, frozen=True, kw_only=True):
 
     @property
     def usage(self) -> Usage:
-        """The tokens of the call."""
         return Usage(self.prompt_tokens, self.completion_tokens, self.cached_tokens)
 
 
@@ -126,11 +114,7 @@ class Distribution(Called, frozen=True, kw_only=True, tag="distribution"):
 
 
 class Undecided(Called, frozen=True, kw_only=True, tag="undecided"):
-    """The outcome of a call for probabilities that gave no sound ones: `complete` must decide.
-
-    Args:
-        reason: what was unsound.
-    """
+    """The outcome of a call for probabilities that gave no sound ones: `complete` must decide."""
 
     reason: str
 

@@ -22,7 +22,7 @@ def question_id(seed: int, tick: int, agent: int, question: bytes) -> str:
     """Return the id of a question, such as `340-12-9f86d081884c7d65`: its tick, its agent and 16 hexadecimal digits.
 
     Args:
-        question: the question as msgpack, as agents send it.
+        question: as msgpack, as agents send it.
     """
     return f"{tick}-{agent}-{_hexadecimal(b'%d:' % seed + question, _DIGITS)}"
 

@@ -1,19 +1,24 @@
-"""The spending of a run: its calls to a model by outcome, with their tokens, and what these cost."""
+"""The spending of a run: its calls to a model by outcome, with their latencies and tokens, and what these cost."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Final, Literal
 
 import msgspec
 
 from prism.config.model import PricesConfig
+from prism.latencies import Latencies
+from prism.llm.failure import REASONS, Reason, Usage
 
-USEFUL = "ok"
+Outcome = Literal["ok", "cancelled"] | Reason
+OUTCOMES: Final[tuple[Outcome, ...]] = ("ok", *REASONS, "cancelled")
+"""The outcomes of a call: an answer, a failure under its reason, or a call that was cancelled."""
+USEFUL: Final = "ok"
 """The outcome of the calls whose answer was used; the cost of the others was wasted."""
-
-_PER = 1_000_000
+PRICED_TOKENS: Final = 1_000_000
 """The tokens that a price is for."""
 
 
@@ -95,13 +100,6 @@ def metered() -> Iterator[Ledger]:
         _METER.reset(token)
 
 
-def note(spent: Spent) -> None:
-    """Add calls to the ledger of the `metered` context around, if there is one."""
-    ledger = _METER.get()
-    if ledger is not None:
-        ledger.add((spent,))
-
-
 def tokens_of(spending: Iterable[Spent]) -> int:
     return sum(spent.tokens for spent in spending)
 
@@ -121,10 +119,88 @@ def cost_usd(spending: Iterable[Spent], prices: PricesConfig) -> float | None:
             + spent.completion_tokens * prices.output
             for spent in spending
         )
-        / _PER
+        / PRICED_TOKENS
     )
 
 
 def wasted(spending: Iterable[Spent]) -> Spending:
     """Return the calls whose answer was not used."""
     return tuple(spent for spent in spending if spent.outcome != USEFUL)
+
+
+class OracleStatistics(msgspec.Struct, frozen=True, kw_only=True):
+    """The counts at one moment.
+
+    Args:
+        calls: calls by outcome; every outcome is there.
+        latency_s: seconds spent on them, by outcome.
+        latency_s_p50, latency_s_p95, latency_s_p99: of the calls that were answered; 0 if there were none.
+        prompt_tokens, completion_tokens: tokens that the model read and wrote, also for unusable answers. Those of
+            failed calls count as far as the server said; those of cancelled calls are not known.
+        cached_tokens: those of the prompt tokens that were in the server's cache.
+        wasted_tokens: tokens of the calls whose answer was not used.
+        cost_usd, wasted_usd: the cost of all calls, and of the wasted ones; None without `llm.prices`.
+    """
+
+    calls: dict[Outcome, int]
+    latency_s: dict[Outcome, float]
+    latency_s_p50: float
+    latency_s_p95: float
+    latency_s_p99: float
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int = 0
+    wasted_tokens: int = 0
+    cost_usd: float | None = None
+    wasted_usd: float | None = None
+
+
+class CallCounters:
+    """Counters of calls, in memory that does not grow."""
+
+    def __init__(self) -> None:
+        self.spent = Ledger()
+        self.latencies = Latencies()
+        """Of the calls that were answered."""
+
+    def count(self, outcome: Outcome, latency_s: float, usage: Usage = Usage()) -> None:  # noqa: B008  # never changes
+        spent = Spent(outcome, 1, latency_s, usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
+        self.spent.add((spent,))
+        if (ledger := _METER.get()) is not None:
+            ledger.add((spent,))
+        if outcome == "ok":
+            self.latencies.add(latency_s)
+
+    @property
+    def tokens(self) -> int:
+        return tokens_of(self.spent)
+
+    def statistics(self) -> OracleStatistics:
+        return statistics_of(self.spent, self.latencies)
+
+
+def statistics_of(
+    spending: Iterable[Spent], latencies: Latencies, prices: PricesConfig | None = None
+) -> OracleStatistics:
+    """Return the statistics of calls, each outcome of which is in `spending` once.
+
+    Args:
+        prices: of the model; None if they do not matter.
+    """
+    found, priced = {spent.outcome: spent for spent in spending}, prices or PricesConfig()
+    whole = {outcome: found.get(outcome, Spent(outcome)) for outcome in OUTCOMES}
+    unused = wasted(found.values())
+    p50, p95, p99 = (latencies.percentile(share) for share in (0.50, 0.95, 0.99))
+    return OracleStatistics(
+        calls={outcome: spent.calls for outcome, spent in whole.items()},
+        latency_s={outcome: spent.latency_s for outcome, spent in whole.items()},
+        latency_s_p50=p50,
+        latency_s_p95=p95,
+        latency_s_p99=p99,
+        prompt_tokens=sum(spent.prompt_tokens for spent in found.values()),
+        completion_tokens=sum(spent.completion_tokens for spent in found.values()),
+        cached_tokens=sum(spent.cached_tokens for spent in found.values()),
+        wasted_tokens=tokens_of(unused),
+        cost_usd=cost_usd(found.values(), priced),
+        wasted_usd=cost_usd(unused, priced),
+    )

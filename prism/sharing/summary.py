@@ -94,14 +94,12 @@ def _of_bits(audits: Sequence[Judged]) -> Estimate:
 
 def rounded(estimate: Estimate, floor: float | None = None) -> Estimate:
     """Return an estimate with the digits that mean something, and no part of it below the floor."""
-
-    def cut(value: float | None) -> float | None:
-        if value is None:
-            return None
-        return round(value if floor is None else max(floor, value), _DIGITS)
-
-    mean = cut(estimate.mean)
-    return Estimate(mean=0.0 if mean is None else mean, low=cut(estimate.low), high=cut(estimate.high))
+    least = -math.inf if floor is None else floor
+    mean, low, high = (
+        None if each is None else round(max(least, each), _DIGITS)
+        for each in (estimate.mean, estimate.low, estimate.high)
+    )
+    return Estimate(mean=mean or 0.0, low=low, high=high)
 
 
 def _shares(group: tuple[str, ...], sums: Sequence[int], audits: Sequence[Judged]) -> SharedShares:

@@ -10,6 +10,8 @@ import pytest
 
 from prism.errors import OracleUnavailableError
 from prism.llm import LLMConfig, LLMFailureException, OllamaChatClient, OpenAICompatClient
+from prism.llm.http import LONGEST_S, retry_after_s
+from prism.llm.ollama import most_tokens
 from tests.catalogue import catalogue
 from tests.llm.support import (
     ADDRESS_IN_USE_BY_NOBODY,
@@ -62,33 +64,13 @@ async def test_ollama_is_sent_all_that_must_not_be_left_to_chance() -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-async def test_64_calls_run_at_once_on_any_number_of_connections(backend: str) -> None:
-    said: list[str] = []
-    async with serving(backend, ServerSettings(slots=64, latency=Latency(mean_s=2.0))) as (server, model):
-
-        async def ask(number: int) -> None:
-            said.append((await model.complete(asking(f"Question {number}"))).text)
-
-        async with anyio.create_task_group() as tasks:
-            for number in range(64):
-                tasks.start_soon(ask, number)
-        assert server.statistics().peak_in_flight == 64
-    assert len(said) == 64
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-async def test_cancelling_many_calls_frees_their_connections(backend: str) -> None:
-    async with serving(backend, ServerSettings(slots=64, latency=Latency(mean_s=30.0)), timeout_s=HANG_S) as (
-        server,
-        model,
-    ):
-        async with anyio.create_task_group() as tasks:
-            for _ in range(32):
-                tasks.start_soon(model.complete, asking())
-            await until(lambda: server.statistics().in_flight == 32)
-            tasks.cancel_scope.cancel()
-        await until(lambda: server.statistics().open_connections == 0)
-        await until(lambda: server.statistics().in_flight == 0)
+async def test_64_calls_run_at_once_and_cancelling_them_frees_their_connections(backend: str) -> None:
+    settings = ServerSettings(slots=64, latency=Latency(mean_s=30.0))
+    async with serving(backend, settings, timeout_s=HANG_S) as (server, model), anyio.create_task_group() as tasks:
+        for number in range(64):
+            tasks.start_soon(model.complete, asking(f"Question {number}"))
+        await until(lambda: server.statistics().in_flight == 64)
+        tasks.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize("mode", [SystemOne.OFF, SystemOne.UNSUITED])
@@ -249,3 +231,82 @@ async def test_an_openai_address_may_end_in_v1(host: str) -> None:
         model = OpenAICompatClient(LLMConfig(host=host.format(url=server.url)), {})
         await model.check()
         await model.aclose()
+
+
+async def test_every_adapter_logs_what_it_asks_at_debug_alone(caplog: pytest.LogCaptureFixture) -> None:
+    for backend in BACKENDS:
+        caplog.set_level("DEBUG", "prism")
+        async with serving(backend) as (_, model):
+            await model.complete(asking('What "next"?', asked_by="agent 12 in tick 340"))
+            caplog.set_level("INFO", "prism")
+            await model.complete(asking())
+    prompts = [record.getMessage() for record in caplog.records if record.getMessage().startswith("llm_prompt ")]
+    assert prompts == [r'llm_prompt asked_by="agent 12 in tick 340" prompt="What \"next\"?"'] * 2
+
+
+NOW = "Wed, 21 Oct 2026 07:28:00 GMT"
+
+
+@catalogue(
+    ("headers", "seconds"),
+    [
+        ({}, 0.0),
+        *(({"retry-after": text}, seconds) for text, seconds in (("3", 3.0), ("-3", 0.0), ("nan", 0.0), ("soon", 0.0))),
+        ({"retry-after": "inf"}, LONGEST_S),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:30 GMT", "date": NOW}, 30.0),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:30", "date": NOW}, 30.0),
+        ({"retry-after": "Wed Oct 21 07:28:30 2026", "date": NOW}, 30.0),
+        ({"retry-after": "Wednesday, 21-Oct-26 07:28:30 GMT", "date": NOW}, 30.0),
+        ({"retry-after": "Wed, 21 Oct 2026 07:27:30 GMT", "date": NOW}, 0.0),
+        ({"retry-after": "Wed, 99 Oct 2026 07:27:30 GMT", "date": NOW}, 0.0),
+        ({"retry-after": "Wed, 21 Oct 1998 07:28:30 GMT"}, 0.0),
+        ({"retry-after-ms": "1500", "retry-after": "2"}, 1.5),
+        ({"x-ms-retry-after-ms": "250"}, 0.25),
+        ({"retry-after-ms": "soon", "retry-after": "2"}, 2.0),
+    ],
+)
+def test_a_pause_is_what_the_server_asks_for(headers: dict[str, str], seconds: float) -> None:
+    assert retry_after_s(headers) == pytest.approx(seconds)
+
+
+@catalogue(
+    ("text", "tokens"), [("", 0), ("abc", 1), ("abcd", 2), ("é", 1), ("我们", 3), ("😀", 2), ("ab😀", 3), ("\ud800", 1)]
+)
+def test_tokens_are_estimated_rather_too_high(text: str, tokens: int) -> None:
+    assert most_tokens(text) == tokens
+
+
+async def test_a_prompt_that_may_not_fit_is_refused_unsent_with_the_setting_to_change() -> None:
+    async with serving("ollama", num_ctx=1024, num_predict=64) as (server, model):
+        with pytest.raises(LLMFailureException) as caught:
+            await model.complete(asking("word " * 600))
+        assert server.statistics().calls == 0
+        assert (await model.complete(asking("word " * 500))).text
+    refused = caught.value
+    assert (refused.reason, refused.status_code) == ("refused", None)
+    assert refused.detail == (
+        "a prompt of about 1008 tokens and an answer of up to 64 do not fit into llm.num_ctx 1024, and ollama would "
+        "cut the prompt silently; set llm.num_ctx=2048"
+    )
+
+
+@catalogue("words", [120, 600, 1500])
+@catalogue("most_answer", [64, 1024, 20_000])
+async def test_the_setting_that_is_named_is_enough(words: int, most_answer: int) -> None:
+    question = asking("word " * words, max_tokens=most_answer)
+    async with serving("ollama", num_ctx=256) as (_, model):
+        with pytest.raises(LLMFailureException) as caught:
+            await model.complete(question)
+    enough = int(caught.value.detail.rpartition("set llm.num_ctx=")[2])
+    async with serving("ollama", num_ctx=enough) as (_, model):
+        assert (await model.complete(question)).text
+
+
+async def test_a_limit_of_answers_above_the_window_is_no_reason_to_refuse() -> None:
+    async with serving("ollama", num_ctx=2048, num_predict=20_000) as (_, model):
+        assert (await model.complete(asking())).text
+
+
+async def test_a_server_with_its_own_window_is_asked_in_any_case() -> None:
+    async with serving("openai", num_ctx=256) as (_, model):
+        assert (await model.complete(asking("word " * 600))).text

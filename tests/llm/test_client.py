@@ -13,9 +13,9 @@ from prism.errors import OracleError
 from prism.llm import LLMClient, LLMConfig, LLMFailureException, OllamaChatClient, schema_of
 from prism.llm.client import Call, backoff_s
 from tests.catalogue import catalogue
-from tests.llm.support import canned, config_for, failing, no_sleep, serving, timeout_s
+from tests.llm.support import canned, failing, no_sleep, serving, timeout_s
 from tests.patience import HANG_S
-from tests.standin import Broken, Fault, ModelServer, ServerSettings
+from tests.standin import Broken, Fault, ServerSettings
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,16 +86,6 @@ async def test_a_client_whose_asker_asks_again_asks_once_and_only_warns(caplog: 
         assert isinstance(await client.call_with_retry("What now?", Decision), Decision)
     (line,) = [record for record in caplog.records if "prism" in record.name]
     assert (line.levelno, line.getMessage().split()[0]) == (logging.WARNING, "LLM_FAILURE")
-
-
-async def test_a_client_can_be_made_from_settings() -> None:
-    async with ModelServer() as server:
-        client = LLMClient(config_for(server, seed=5))
-        assert isinstance(await client.call_with_retry("What now?", Decision), Decision)
-        await client.aclose()
-        body = server.calls[0].body
-    assert isinstance(body, dict)
-    assert (body["options"]["seed"], body["format"]) == (5, schema_of(Decision))
 
 
 @catalogue("text", [ANSWER, f"I think:\n```json\n{ANSWER}\n```\nOr {{}}.", f'{{see}} {{"a" {ANSWER} b'])

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism.llm import Distribution, LLMConfig, LLMFailureException, SocialModelOracle, Tape, TapedModel
+from prism.llm import Distribution, LLMConfig, SocialModelOracle, Tape, TapedModel
 from prism.llm.letters import Token, at_temperature, lettered_chat, read_weights
-from prism.llm.port import ChoiceRequest, Identity, Undecided
-from prism.llm.tape import key_of
+from prism.llm.port import ChoiceRequest, Undecided
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.llm.support import BACKENDS, OPTIONS, Person, serving, unavailable
@@ -58,39 +57,32 @@ def test_each_option_has_a_letter_and_the_person_comes_last() -> None:
     assert (rules.role, person.role, person.content) == ("system", "user", "You are hungry.")
 
 
-def test_a_letter_with_a_space_before_it_is_the_same_letter() -> None:
-    found = read_weights([token("A", ("A", 0.5), (" A", 0.1), ("B", 0.35), ("the", 0.05))], "AB")
-    assert found == pytest.approx((0.6, 0.35))
-
-
-def test_the_written_letter_counts_once_whether_it_is_listed_or_not() -> None:
-    alone = Token(token="B", logprob=math.log(0.4), top_logprobs=(Token(token="A", logprob=math.log(0.6)),))
-    assert read_weights([alone], "AB") == pytest.approx((0.6, 0.4))
-    listed = token("A", ("A", 0.6), ("B", 0.4))
-    assert read_weights([listed], "AB") == pytest.approx((0.6, 0.4))
-
-
-def test_a_letter_in_json_stands_after_its_quote() -> None:
-    tokens = [token('"', ('"', 1.0)), token("B", ("B", 0.7), ("A", 0.3)), token('"', ('"', 1.0))]
-    assert read_weights(tokens, "AB") == pytest.approx((0.3, 0.7))
-
-
 @catalogue(
-    ("tokens", "problem"),
+    ("tokens", "letters", "found"),
     [
-        ([], "it lists no probabilities"),
-        ([token("A", ("A", 0.9), ("The", 0.1))], "it wrote 'A' and does not list B, C"),
-        ([token("Well", ("Well", 0.9))], "it wrote 'Well' and does not list A, B, C"),
-        ([token("A", ("A", 0.3), ("B", 0.3), ("C", 0.2))], "the probabilities of the letters add up to 0.8, not to 1"),
-        ([token("A", ("A", 0.9), ("B", 0.9), ("C", 0.9))], "the probabilities of the letters add up to 2.7, not to 1"),
-        ([Token(token="A", logprob=-0.1, top_logprobs=(Token(token="B"), Token(token="C", logprob=-9999.0)))],
+        ([token("A", ("A", 0.5), (" A", 0.1), ("B", 0.35), ("the", 0.05))], "AB", (0.6, 0.35)),
+        ([token("A", ("A", 0.6), ("B", 0.4))], "AB", (0.6, 0.4)),
+        ([Token(token="B", logprob=math.log(0.4), top_logprobs=(Token(token="A", logprob=math.log(0.6)),))], "AB",
+         (0.6, 0.4)),
+        ([token('"', ('"', 1.0)), token("B", ("B", 0.7), ("A", 0.3)), token('"', ('"', 1.0))], "AB", (0.3, 0.7)),
+        ([], "ABC", "it lists no probabilities"),
+        ([token("A", ("A", 0.9), ("The", 0.1))], "ABC", "it wrote 'A' and does not list B, C"),
+        ([token("Well", ("Well", 0.9))], "ABC", "it wrote 'Well' and does not list A, B, C"),
+        ([token("A", ("A", 0.3), ("B", 0.3), ("C", 0.2))], "ABC",
+         "the probabilities of the letters add up to 0.8, not to 1"),
+        ([token("A", ("A", 0.9), ("B", 0.9), ("C", 0.9))], "ABC",
+         "the probabilities of the letters add up to 2.7, not to 1"),
+        ([Token(token="A", logprob=-0.1, top_logprobs=(Token(token="B"), Token(token="C", logprob=-9999.0)))], "ABC",
          "it wrote 'A' and does not list B, C"),
-        ([Token(token="A", prob=1.2, top_probs=(Token(token="B", prob=-0.2), Token(token="C", prob=0.0)))],
+        ([Token(token="A", prob=1.2, top_probs=(Token(token="B", prob=-0.2), Token(token="C", prob=0.0)))], "ABC",
          "the probabilities of the letters add up to 1, not to 1"),
     ],
 )  # fmt: skip
-def test_what_is_missing_is_no_probability(tokens: list[Token], problem: str) -> None:
-    assert read_weights(tokens, "ABC") == problem
+def test_letters_count_with_all_that_is_listed_for_them_and_a_missing_one_is_no_probability(
+    tokens: list[Token], letters: str, found: Any
+) -> None:
+    read = read_weights(tokens, letters)
+    assert read == (found if isinstance(found, str) else pytest.approx(found))
 
 
 def test_a_temperature_means_the_same_as_in_sampling() -> None:
@@ -153,21 +145,16 @@ async def test_unsound_probabilities_are_not_used_and_the_reason_is_said(backend
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-async def test_probabilities_that_are_asked_for_and_missing_are_one_line(backend: str) -> None:
+async def test_the_method_may_demand_probabilities_or_ask_for_none(backend: str) -> None:
     async with serving(backend, lists(Logprobs.RAW), method="probabilities") as (_, model):
         said = await unavailable(model)
     assert "gives no sound probabilities of the options: it wrote " in said
     assert said.endswith("; set llm.method to auto or json")
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-async def test_json_asks_for_no_probabilities_at_all(backend: str) -> None:
     async with serving(backend, ServerSettings(logprobs=Logprobs.GRAMMAR), method="json") as (server, model):
         assert "decides by chat" in (await model.check()).note
         assert await model.choose(FRUIT) is None
-        paths, bodies = [asked.path for asked in server.requests], [call.body for call in server.calls]
-    assert "/v1/systemone" not in paths
-    assert not any("logprobs" in body for body in bodies)
+        assert "/v1/systemone" not in [asked.path for asked in server.requests]
+        assert not any("logprobs" in call.body for call in server.calls)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -191,15 +178,6 @@ async def test_a_question_without_a_letter_is_asked_the_json_way(backend: str, f
     assert oracle.method == "json"
     assert (spent.calls["ok"], spent.calls["invalid_response"]) == (2, 1)
     assert spent.prompt_tokens + spent.completion_tokens > spent.wasted_tokens > 0
-
-
-async def test_a_call_that_fails_is_a_failure_and_not_a_missing_letter() -> None:
-    async with serving("openai", lists(Logprobs.GRAMMAR)) as (server, model):
-        await model.check()
-        server.settings = breaking(Fault.ERROR, at=len(server.calls) + 1)
-        with pytest.raises(LLMFailureException) as caught:
-            await model.choose(FRUIT)
-    assert caught.value.reason == "server_error"
 
 
 async def test_a_replay_draws_from_the_taped_distribution_without_a_server(path: Path) -> None:
@@ -234,20 +212,3 @@ async def test_an_undecided_question_replays_as_undecided_with_its_tokens(path: 
     assert recorded.prompt_tokens > 0
     assert await replay.choose(FRUIT) == recorded
     await replay.aclose()
-
-
-def test_a_question_by_letters_is_another_question_than_one_by_systemone() -> None:
-    plain = Identity(backend="ollama", model="m", dialect="ollama", options={})
-    letters = Identity(backend="ollama", model="m", dialect="ollama", options={}, method="logprobs")
-    assert key_of(FRUIT, plain) != key_of(FRUIT, letters)
-
-
-async def test_at_temperature_0_the_likeliest_option_is_taken_by_everyone() -> None:
-    async with serving("openai", lists(Logprobs.CHOICE), temperature=0.0) as (_, model):
-        await model.check()
-        oracle = SocialModelOracle(model, LLMConfig(temperature=0.0, order="fixed"), 1)
-        taken = {
-            (await oracle.answer(Person(tick=tick), AgentState.EVALUATING, "decides", OPTIONS)).state
-            for tick in range(20)
-        }
-    assert len(taken) == 1

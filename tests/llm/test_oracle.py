@@ -32,33 +32,6 @@ def bodies(server: Any) -> list[Any]:
     return [call.body for call in server.calls]
 
 
-@pytest.mark.slow
-async def test_probabilities_are_drawn_from_as_they_are() -> None:
-    drawn: Counter[AgentState] = Counter()
-    async with serving("ollama") as (server, model):
-
-        def fresh(seed: int) -> SocialModelOracle:
-            return SocialModelOracle(model, LLMConfig(order="fixed"), seed)
-
-        oracle = fresh(7)
-        for tick in range(400):
-            drawn[await decide(oracle, replace(PERSON, tick=tick))] += 1
-        sent = bodies(server)
-        again = [await decide(fresh(7), replace(PERSON, tick=tick)) for tick in range(50)]
-        same = [await decide(fresh(7), replace(PERSON, tick=tick)) for tick in range(50)]
-        other = [await decide(fresh(8), replace(PERSON, tick=tick)) for tick in range(50)]
-        client: Any = model
-        body = sent[0]
-        weights = (await client._client.systemone(body["model"], body["state"], body["questions"])).answers["next"]
-    assert sent == [sent[0]] * 400
-    assert list(body["questions"]["next"]["criteria"]) == WORDS
-    for option in OPTIONS:
-        share = weights.probabilities[STATE_DESCRIPTIONS[option]]
-        assert drawn[option] / 400 == pytest.approx(share, abs=4 * (share * (1 - share) / 400) ** 0.5)
-    assert again == same
-    assert again != other
-
-
 async def test_each_agent_and_tick_samples_with_a_seed_of_its_own_that_comes_again() -> None:
     people = [Person(agent_id=agent, tick=tick) for agent in range(3) for tick in range(3)]
     async with serving("ollama", ServerSettings(systemone=CHAT_ONLY), systemone="off") as (server, model):
@@ -146,3 +119,20 @@ async def test_a_model_that_obeys_a_post_still_cannot_leave_the_options(text: st
     async with serving("ollama", ServerSettings(reply=echo), systemone="off") as (_, model):
         with pytest.raises(OracleResponseError):
             await decide(SocialModelOracle(model, LLMConfig(), 1), context={"text": text})
+
+
+@pytest.mark.slow
+async def test_probabilities_are_drawn_from_as_they_are_with_the_seed_of_the_run() -> None:
+    def weigh(_state: str, options: Sequence[str]) -> list[float]:
+        return [1.0 + WORDS.index(each) for each in options]
+
+    drawn = dict[int, list[AgentState]]()
+    async with serving("ollama", ServerSettings(weigh=weigh)) as (server, model):
+        for seed in (7, 7, 8):
+            oracle = SocialModelOracle(model, LLMConfig(order="fixed"), seed)
+            again = [await decide(oracle, replace(PERSON, tick=tick)) for tick in range(200)]
+            assert drawn.setdefault(seed, again) == again
+        assert list(bodies(server)[0]["questions"]["next"]["criteria"]) == WORDS
+    assert drawn[7] != drawn[8]
+    counts = Counter(drawn[7] + drawn[8])
+    assert [counts[option] / 400 for option in OPTIONS] == pytest.approx([1 / 6, 2 / 6, 3 / 6], abs=0.1)

@@ -8,125 +8,72 @@ from typing import Any
 import pytest
 
 from prism.errors import OracleUnavailableError
-from prism.llm import ModelOracle, SocialModelOracle
+from prism.llm import ModelOracle, OllamaChatClient, OpenAICompatClient, SocialModelOracle
 from prism.statechart import AgentState
-from tests.catalogue import catalogue
 from tests.llm.support import BACKENDS, OPTIONS, Person, config_for
 from tests.standin import QUIRKS, ModelServer, ServerSettings, SystemOne
 
-SCHEMA, OBJECT, PROMPT = "schema", "json_object", "none"
-WORKS: dict[tuple[str, ...], str] = {
-    ("no_schema",): OBJECT,
-    ("json_alone",): SCHEMA,
-    ("strict_not_found",): OBJECT,
-    ("no_response_format",): PROMPT,
-    ("format_ignored",): PROMPT,
-    ("no_system_role",): PROMPT,
-    ("loosely_worded",): PROMPT,
-    ("fenced",): PROMPT,
-    ("thinks_in_answer",): SCHEMA,
-    ("lone_think_end",): SCHEMA,
-    ("endless_blanks",): SCHEMA,
-    ("content_parts",): SCHEMA,
-    ("reasoning_only",): SCHEMA,
-    ("tool_call",): SCHEMA,
-    ("unfinished",): SCHEMA,
-    ("streams",): SCHEMA,
-    ("packed",): SCHEMA,
-    ("errors_with_200",): SCHEMA,
-    ("models_forbidden",): SCHEMA,
-    ("chat_alone",): SCHEMA,
-    ("thinks_in_answer", "format_ignored", "no_system_role"): PROMPT,
-    ("tool_call", "format_ignored", "unfinished"): PROMPT,
-}
-"""`{quirks: the way to tell a schema in which the server works}`, with OpenAI's interface and without a setting."""
-OLLAMA: dict[tuple[str, ...], str] = {
-    ("no_schema",): OBJECT,
-    ("json_alone",): OBJECT,
-    ("format_ignored",): PROMPT,
-    ("no_system_role",): PROMPT,
-    ("thinks_in_answer",): SCHEMA,
-    ("tool_call",): SCHEMA,
-    ("unfinished",): SCHEMA,
-    ("streams",): SCHEMA,
-    ("chat_alone",): SCHEMA,
-}
-NAMES = {
-    "openai": {SCHEMA: "json_schema", OBJECT: OBJECT, PROMPT: PROMPT},
-    "ollama": {SCHEMA: "ollama", OBJECT: OBJECT, PROMPT: PROMPT},
-}
+CLIENTS = {"ollama": OllamaChatClient, "openai": OpenAICompatClient}
+SCHEMA, OBJECT, PROMPT = 0, 1, 2
+"""The ways to tell a server a schema, by their places in `dialects`."""
+WORKS: dict[str, dict[int, tuple[str, ...]]] = {
+    "openai": {
+        SCHEMA: ("json_alone", "thinks_in_answer", "lone_think_end", "endless_blanks", "content_parts",
+                 "reasoning_only", "tool_call", "unfinished", "streams", "packed", "errors_with_200",
+                 "models_forbidden", "chat_alone"),
+        OBJECT: ("no_schema", "strict_not_found"),
+        PROMPT: ("no_response_format", "format_ignored", "no_system_role", "loosely_worded", "fenced",
+                 "thinks_in_answer format_ignored no_system_role", "tool_call format_ignored unfinished"),
+    },
+    "ollama": {
+        SCHEMA: ("thinks_in_answer", "tool_call", "unfinished", "streams", "chat_alone"),
+        OBJECT: ("no_schema", "json_alone"),
+        PROMPT: ("format_ignored", "no_system_role"),
+    },
+}  # fmt: skip
+"""`{backend: {the way in which the server works: quirks}}`, without a setting."""
 
 RUNS, JSON = "the server at {url} cannot run llama3.2: ", "the server at {url} does not answer in JSON: "
-LIMIT = "'max_tokens' is not supported. Use 'max_completion_tokens' instead"
-FIELD = "['body', '{}']: Extra inputs are not permitted"
-FIELDS = "set llm.request.extra_body="
+EXTRA, LIMIT = "set llm.request.extra_body=", "'max_tokens' is not supported. Use 'max_completion_tokens' instead"
+FORBIDDEN = "['body', '{}']: Extra inputs are not permitted"
 ELSE = "set llm.request.extra_body to what it takes (null leaves a field out), or another llm.model"
 PATH = "set llm.host, or llm.request.path to where the chat is"
 KEY = "{url} asks for a key; set it in $PRISM_LLM_API_KEY, or send it in its header: llm.request.headers="
-REFUSED: dict[str, tuple[str, ...]] = {
-    "no_max_tokens": (RUNS, f"refused: {LIMIT}; {FIELDS}{{max_tokens: null, max_completion_tokens: 64}}"),
-    "no_seed": (RUNS, f"refused: Unrecognized request argument supplied: seed; {FIELDS}{{seed: null}}"),
-    "strict_fields": (
-        RUNS,
-        "refused: ",
-        FIELD.format("seed"),
-        "; ",
-        FIELD.format("stream"),
-        "; ",
-        FIELDS,
-        "{seed: null, stream: null}",
-    ),
-    "silent_refusal": (RUNS, f"refused: Bad Request; {ELSE}"),
-    "streams_alone": (
-        RUNS,
-        "refused: This model only supports streaming: stream must be true; ",
-        FIELDS,
-        "{stream: true}",
-    ),
-    "thinks_long": (
-        JSON,
-        "the answer was cut at 64 tokens; raise llm.num_predict, or turn thinking off by ",
-        "llm.request.extra_body",
-    ),
-    "gzip_bomb": (JSON, f"answer larger than 1 MB; the rest of it was not read; {PATH}"),
-    "page": (JSON, f"JSON is malformed: invalid character (byte 0); {PATH}"),
-    "error_with_200": (RUNS, "server_error: Provider returned error"),
-    "moved": (
-        RUNS,
-        "client_error: it sends on to https://api.example.org/v1/chat/completions, and is not followed; ",
-        "set llm.host or llm.request.path",
-    ),
-    "other_path": (
-        "the server at {url} has no chat at /v1/chat/completions: 404 page not found; ",
-        "set llm.request.path to where it is",
-    ),
-    "azure": (KEY, "{api-key: $PRISM_LLM_API_KEY}"),
-    "x_api_key": (KEY, "{X-API-Key: $PRISM_LLM_API_KEY}"),
-    "no_think": (RUNS, f'refused: json: unknown field "think"; {FIELDS}{{think: null}}'),
-    "no_num_ctx": (RUNS, f'refused: invalid option provided: "num_ctx"; {FIELDS}{{options: {{num_ctx: null}}}}'),
-}
-"""`{quirk: the line, in parts}`."""
+AZURE = {"headers": {"api-key": "$AZURE_KEY"}, "query": {"api-version": "2024-10-21"},
+         "path": "/openai/deployments/mine/chat/completions"}  # fmt: skip
+
+
+def extra(**fields: Any) -> dict[str, Any]:
+    return {"request": {"extra_body": fields}}
+
+
+REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
+    "no_max_tokens": (f"{RUNS}refused: {LIMIT}; {EXTRA}{{max_tokens: null, max_completion_tokens: 64}}",
+                      extra(max_tokens=None, max_completion_tokens=64)),
+    "no_seed": (f"{RUNS}refused: Unrecognized request argument supplied: seed; {EXTRA}{{seed: null}}",
+                extra(seed=None)),
+    "strict_fields": ((f"{RUNS}refused: {FORBIDDEN.format('seed')}; {FORBIDDEN.format('stream')}; {EXTRA}"
+                      "{seed: null, stream: null}"), extra(seed=None, stream=None)),
+    "silent_refusal": (f"{RUNS}refused: Bad Request; {ELSE}", extra(seed=None)),
+    "streams_alone": ((f"{RUNS}refused: This model only supports streaming: stream must be true; {EXTRA}"
+                      "{stream: true}"), extra(stream=True)),
+    "thinks_long": ((f"{JSON}the answer was cut at 64 tokens; raise llm.num_predict, or turn thinking off by "
+                    "llm.request.extra_body"), {"num_predict": 256}),
+    "gzip_bomb": (f"{JSON}answer larger than 1 MB; the rest of it was not read; {PATH}", {}),
+    "page": (f"{JSON}JSON is malformed: invalid character (byte 0); {PATH}", {}),
+    "error_with_200": (f"{RUNS}server_error: Provider returned error", {}),
+    "moved": ((f"{RUNS}client_error: it sends on to https://api.example.org/v1/chat/completions, and is not followed; "
+              "set llm.host or llm.request.path"), {}),
+    "other_path": (("the server at {url} has no chat at /v1/chat/completions: 404 page not found; set llm.request.path "
+                   "to where it is"), {"request": {"path": "/api/v3/chat/completions"}}),
+    "azure": (f"{KEY}{{api-key: $PRISM_LLM_API_KEY}}", {"request": AZURE}),
+    "x_api_key": (f"{KEY}{{X-API-Key: $PRISM_LLM_API_KEY}}", {"request": {"headers": {"X-API-Key": "$AZURE_KEY"}}}),
+    "no_think": (f'{RUNS}refused: json: unknown field "think"; {EXTRA}{{think: null}}', extra(think=None)),
+    "no_num_ctx": (f'{RUNS}refused: invalid option provided: "num_ctx"; {EXTRA}{{options: {{num_ctx: null}}}}',
+                   extra(options={"num_ctx": None})),
+}  # fmt: skip
+"""`{quirk: (the line that refuses the server, the setting that it names)}`."""
 OF_OLLAMA = ("no_think", "no_num_ctx")
-HELPS: dict[str, dict[str, Any]] = {
-    "no_max_tokens": {"request": {"extra_body": {"max_tokens": None, "max_completion_tokens": 64}}},
-    "no_seed": {"request": {"extra_body": {"seed": None}}},
-    "strict_fields": {"request": {"extra_body": {"seed": None, "stream": None}}},
-    "silent_refusal": {"request": {"extra_body": {"seed": None}}},
-    "streams_alone": {"request": {"extra_body": {"stream": True}}},
-    "thinks_long": {"num_predict": 256},
-    "other_path": {"request": {"path": "/api/v3/chat/completions"}},
-    "azure": {
-        "request": {
-            "path": "/openai/deployments/mine/chat/completions",
-            "headers": {"api-key": "$AZURE_KEY"},
-            "query": {"api-version": "2024-10-21"},
-        }
-    },
-    "x_api_key": {"request": {"headers": {"X-API-Key": "$AZURE_KEY"}}},
-    "no_think": {"request": {"extra_body": {"think": None}}},
-    "no_num_ctx": {"request": {"extra_body": {"options": {"num_ctx": None}}}},
-}
-"""`{quirk: the setting that the line names}`."""
 
 
 def right_answer(messages: Any, _options: Any, form: Any) -> str:
@@ -141,10 +88,6 @@ def right_answer(messages: Any, _options: Any, form: Any) -> str:
     return wanted
 
 
-def settings(*quirks: str) -> ServerSettings:
-    return ServerSettings(quirks=quirks, reply=right_answer, systemone=SystemOne.OFF)
-
-
 async def decide(model: Any, config: Any) -> AgentState:
     """Return the state that a person takes, by way of the whole oracle."""
     oracle: ModelOracle[AgentState] = SocialModelOracle(model, config, seed=1)
@@ -152,34 +95,36 @@ async def decide(model: Any, config: Any) -> AgentState:
 
 
 def test_every_quirk_is_tried() -> None:
-    tried = {quirk for quirks in (*WORKS, *OLLAMA) for quirk in quirks} | REFUSED.keys()
-    assert tried == QUIRKS.keys()
+    named = " ".join(quirks for ways in WORKS.values() for each in ways.values() for quirks in each)
+    assert {*named.split(), *REFUSED} == QUIRKS.keys()
 
 
-@catalogue(("backend", "quirks"), [*(("openai", each) for each in WORKS), *(("ollama", each) for each in OLLAMA)])
-async def test_a_server_with_a_quirk_is_asked_in_one_of_three_ways(backend: str, quirks: tuple[str, ...]) -> None:
-    async with ModelServer(settings(*quirks)) as server:
-        config = config_for(server)
-        async with aclosing(BACKENDS[backend](config, {})) as model:
-            health = await model.check()
-            assert health.dialect == NAMES[backend][(WORKS if backend == "openai" else OLLAMA)[quirks]]
-            asked = len(server.requests)
-            assert await decide(model, config) is AgentState.ENGAGING_LIKE
-            assert len(server.requests) == asked + 1
+@pytest.mark.parametrize("backend", WORKS)
+async def test_a_server_with_a_quirk_is_asked_in_one_of_three_ways(backend: str) -> None:
+    for way, cases in WORKS[backend].items():
+        for quirks in cases:
+            served = ServerSettings(quirks=tuple(quirks.split()), reply=right_answer, systemone=SystemOne.OFF)
+            async with ModelServer(served) as server:
+                config = config_for(server)
+                async with aclosing(BACKENDS[backend](config, {})) as model:
+                    assert ((await model.check()).dialect, quirks) == (CLIENTS[backend].dialects[way], quirks)
+                    asked = len(server.requests)
+                    assert await decide(model, config) is AgentState.ENGAGING_LIKE, quirks
+                    assert len(server.requests) == asked + 1, quirks
 
 
-@catalogue("quirk", REFUSED)
-async def test_a_server_that_needs_a_setting_is_one_line_that_names_it_and_the_setting_helps(quirk: str) -> None:
-    backend, kind = ("ollama", "Ollama server") if quirk in OF_OLLAMA else ("openai", "server")
-    async with ModelServer(settings(quirk)) as server:
-        async with aclosing(BACKENDS[backend](config_for(server), {})) as model:
-            with pytest.raises(OracleUnavailableError) as caught:
-                await model.check()
-        line = "".join(REFUSED[quirk]).replace("{url}", server.url).replace("the server", f"the {kind}")
-        assert str(caught.value) == line
-        if quirk not in HELPS:
-            return
-        config = config_for(server, **HELPS[quirk])
-        async with aclosing(BACKENDS[backend](config, {"AZURE_KEY": "an-azure-key"})) as model:
-            await model.check()
-            assert await decide(model, config) is AgentState.ENGAGING_LIKE
+async def test_a_server_that_needs_a_setting_is_one_line_that_names_it_and_the_setting_helps() -> None:
+    for quirk, (line, helps) in REFUSED.items():
+        backend = "ollama" if quirk in OF_OLLAMA else "openai"
+        served = ServerSettings(quirks=(quirk,), reply=right_answer, systemone=SystemOne.OFF)
+        async with ModelServer(served) as server:
+            async with aclosing(BACKENDS[backend](config_for(server), {})) as model:
+                with pytest.raises(OracleUnavailableError) as caught:
+                    await model.check()
+            told = line.replace("{url}", server.url).replace("the server", f"the {CLIENTS[backend].kind}")
+            assert str(caught.value) == told
+            config = config_for(server, **helps)
+            async with aclosing(BACKENDS[backend](config, {"AZURE_KEY": "an-azure-key"})) as model:
+                if helps:
+                    await model.check()
+                    assert await decide(model, config) is AgentState.ENGAGING_LIKE, quirk

@@ -10,9 +10,8 @@ import pytest
 
 from prism.config import PricesConfig
 from prism.llm import LLMClient, LLMConfig, LLMFailureException, SocialModelOracle, Tape, TapedModel
-from prism.llm.call_counters import CallCounters
 from prism.llm.failure import Usage
-from prism.llm.spending import Ledger, Spent, cost_usd, metered, tokens_of, wasted
+from prism.llm.spending import CallCounters, Ledger, Spent, cost_usd, metered, tokens_of, wasted
 from tests.catalogue import catalogue
 from tests.llm.support import BACKENDS, OPTIONS, Person, asking, canned, no_sleep, serving
 

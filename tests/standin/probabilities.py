@@ -76,7 +76,7 @@ def choices(body: Any, nonce: object, settings: ServerSettings, *, wrong: bool) 
 
 def check_letters(body: Any, mode: Logprobs) -> None:
     """Check a question for the probabilities of tokens. Raises: ApiError, as servers of this kind refuse it."""
-    unknown = next((name for name in ("grammar", "structured_outputs", "guided_choice") if name in body), None)
+    unknown = next((name for name in ("grammar", "structured_outputs") if name in body), None)
     if mode is Logprobs.REFUSED:
         raise ApiError(400, "logprobs are not supported by this model")
     if mode is Logprobs.PLAIN and unknown is not None:
@@ -88,7 +88,7 @@ def check_letters(body: Any, mode: Logprobs) -> None:
 def letters_of(body: Any) -> tuple[list[str], bool]:
     """Return the letters that a request asks for, and whether something keeps the model to them."""
     form, structured = body.get("format"), body.get("structured_outputs")
-    choice = structured.get("choice") if isinstance(structured, dict) else body.get("guided_choice")
+    choice = structured.get("choice") if isinstance(structured, dict) else None
     choice = form.get("enum") if isinstance(form, dict) else choice
     kept = list(map(str, choice)) if isinstance(choice, list) else _QUOTED.findall(str(body.get("grammar", "")))
     text = "\n".join(str(message.get("content", "")) for message in body["messages"])

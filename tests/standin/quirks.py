@@ -11,6 +11,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
 from typing import Any
 
 import msgspec
@@ -256,53 +257,41 @@ QUIRKS: Mapping[str, Quirk] = {
 
 
 class Quirks:
-    """The quirks of one server, applied in their order."""
+    """The quirks of one server, applied in their order, each at one stage of an exchange."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._quirks = [quirk for name, quirk in QUIRKS.items() if name in set(names)]
 
+    def _effects(self, stage: str) -> list[Any]:
+        return [effect for quirk in self._quirks if (effect := getattr(quirk, stage)) is not None]
+
     def route(self, path: str) -> str:
         """Return the path that is served for a path; empty if there is none."""
-        for quirk in self._quirks:
-            path = quirk.routes.get(path, path)
-        return path
+        return reduce(lambda found, routes: routes.get(found, found), self._effects("routes"), path)
 
     def meet(self, path: str, query: str, headers: Mapping[str, str]) -> None:
-        """Raise the refusal of a request."""
-        for quirk in self._quirks:
-            if quirk.meet is not None and (refusal := quirk.meet(path, query, headers)) is not None:
-                raise refusal
+        """Raise the refusal of a request of any kind."""
+        for refusal in filter(None, (effect(path, query, headers) for effect in self._effects("meet"))):
+            raise refusal
 
     def check(self, body: Body) -> None:
         """Raise the refusal of a chat."""
-        for quirk in self._quirks:
-            if quirk.refuse is not None and (refusal := quirk.refuse(body)) is not None:
-                raise refusal
+        for refusal in filter(None, (effect(body) for effect in self._effects("refuse"))):
+            raise refusal
 
     def understood(self, body: Body) -> Body:
-        """Return the request as the server understands it."""
-        for quirk in self._quirks:
-            body = body if quirk.understand is None else quirk.understand(body)
-        return body
+        return reduce(lambda found, effect: effect(found), self._effects("understand"), body)
 
     def said(self, text: str) -> str:
-        """Return the text of the model."""
-        for quirk in self._quirks:
-            text = text if quirk.say is None else quirk.say(text)
-        return text
+        return reduce(lambda found, effect: effect(found), self._effects("say"), text)
 
     def failed(self, reply: Reply) -> Reply:
-        """Return the refusal that is sent."""
-        for quirk in self._quirks:
-            reply = reply if quirk.fail is None else quirk.fail(reply)
-        return reply
+        return reduce(lambda found, effect: effect(found), self._effects("fail"), reply)
 
     def rendered(self, reply: Reply) -> Reply:
         """Return the answer that is sent."""
-        if reply.status != 200 or not any(quirk.render or quirk.wrap for quirk in self._quirks):
+        renders, wraps = self._effects("render"), self._effects("wrap")
+        if reply.status != 200 or not (renders or wraps):
             return reply
-        body = json.loads(reply.body)
-        for quirk in self._quirks:
-            body = body if quirk.render is None else quirk.render(body)
-        wraps = [quirk.wrap for quirk in self._quirks if quirk.wrap is not None]
+        body = reduce(lambda found, effect: effect(found), renders, json.loads(reply.body))
         return wraps[0](body) if wraps else Reply(body)

@@ -61,15 +61,10 @@ class Read(NamedTuple):
 
 
 class ObedientModel:
-    """A reply hook that obeys an instruction outside of double quotes, or else draws an option from the request's seed.
+    """A reply hook that obeys an instruction outside of double quotes, or else draws an option from its seed."""
 
-    Args:
-        echoes: it repeats the whole prompt before and after its answer, and in it.
-    """
-
-    def __init__(self, *, echoes: bool = False) -> None:
+    def __init__(self) -> None:
         self.read: list[Read] = []
-        self._echoes = echoes
 
     def __call__(self, messages: Sequence[Mapping[str, object]], options: Mapping[str, Any], form: Any) -> str:
         (key, schema), *_ = form["properties"].items()
@@ -81,6 +76,4 @@ class ObedientModel:
         is_hostile = "answer " in prompt
         is_hostile_person = "answer " in prompt.splitlines()[0]
         self.read.append(Read(is_hostile, is_hostile_person, order[1] if order else None))
-        echo = {"echo": prompt} if self._echoes else {}
-        answer = json.dumps({key: said, **echo})
-        return f"{prompt}\n```json\n{answer}\n```\n{prompt}" if self._echoes else answer
+        return json.dumps({key: said})

@@ -63,14 +63,6 @@ def record(prism: Prism, path: Path, settings: ServerSettings | None = None) -> 
         return server.url
 
 
-def test_the_server_is_named_with_its_version_and_how_it_answers(prism: Prism, tmp_path: Path) -> None:
-    with ModelServer(ServerSettings(version="0.40.12")) as server:
-        ended = prism("doctor", write(tmp_path, server.url))
-        found = rows(ended.out)
-        assert (ended.code, found["oracle"]) == (0, f"ollama 0.40.12 at {server.url}")
-    assert (found["model"], found["answers by"]) == ("llama3.2", "ollama")
-
-
 def test_an_economy_is_asked_for_a_policy_as_in_a_run(prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:
         ended = prism("doctor", write_economy(tmp_path, server.url))
@@ -153,12 +145,3 @@ def test_a_replay_checks_the_tape_and_asks_nobody(prism: Prism, tmp_path: Path) 
     assert found["recorded from"] == "ollama 0.40.12"
     assert (found["model"], found["answered by"]) == ("llama3.2", "ollama")
     assert "note" not in found
-
-
-def test_a_tape_that_was_recorded_with_other_settings_is_noted(prism: Prism, tmp_path: Path) -> None:
-    host = record(prism, tmp_path)
-    config = write(tmp_path, host, tape="replay", tape_path="run/tape.sqlite")
-    ended = prism("doctor", config, "--set", "llm.temperature=0.1")
-    assert ended.code == 0
-    noted = "recorded with llm.temperature 0.7, not 0.1: the replay will miss answers"
-    assert noted in " ".join(ended.out.split())

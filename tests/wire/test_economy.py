@@ -115,23 +115,6 @@ def test_the_failure_of_a_second_application_ends_the_run_with_the_turn_before_a
     assert prism("run", "economy.yaml", *tape, "--out", "again").out.strip() == digest
 
 
-@pytest.mark.slow
-def test_an_answer_to_the_second_attempt_is_an_answer_and_its_failed_first_attempt_leaves_the_tape(
-    prism: Prism, tmp_path: Path
-) -> None:
-    fails = second_call(prism, tmp_path, turn=3, ticks=5)
-    with ModelServer(ServerSettings(faults=FaultPlan(at={fails: Fault.NOT_JSON}))) as server:
-        write(tmp_path, server.url)
-        assert prism("run", "economy.yaml", "--out", "live", "--ticks", "5").code == 0
-    live = summary("live")
-    assert (live["llm"]["calls"]["invalid_response"], live["retries_by_reason"]) == (1, {"invalid_response": 1})
-    assert turns("live") != turns("undisturbed"), "the record says that it was asked twice"
-    tape = ("--set", "oracle.tape=replay", "--set", "oracle.tape_path=live/tape.sqlite")
-    assert prism("run", "economy.yaml", *tape, "--out", "again", "--ticks", "5").out.strip() == live["digest"]
-    replayed = summary("again")["llm"]["calls"]
-    assert (replayed["ok"], replayed["invalid_response"]) == (live["llm"]["calls"]["ok"], 0)
-
-
 def test_a_question_without_an_answer_is_asked_again_and_the_end_says_how_often(prism: Prism, tmp_path: Path) -> None:
     asked: list[str] = []
 
@@ -149,47 +132,7 @@ def test_a_question_without_an_answer_is_asked_again_and_the_end_says_how_often(
     assert times in {3, 4}  # an attempt that meets an outage is none
 
 
-def test_a_cap_on_calls_ends_the_run_with_the_turn_before_it(prism: Prism, tmp_path: Path) -> None:
-    with ModelServer() as server:
-        write(tmp_path, server.url)
-        cap = ("--set", "oracle.max_calls=40", "--set", "oracle.when_spent=stop")
-        ended = prism("run", "economy.yaml", *cap, "--out", "capped")
-        whole = len(turns("capped"))
-        assert (ended.code, whole) == (4, 2)
-        assert f"40 of oracle.max_calls 40; the run ends with its {whole} whole ticks" in ended.err
-        more = ("--accept-settings", "--set", "oracle.max_calls=1000")
-        assert prism("resume", "capped", *more, "--ticks", "4").code == 0
-    assert summary("capped")["ticks"] == 4
-
-
-@pytest.mark.slow
-def test_a_fork_has_the_past_of_its_parent_and_a_future_of_its_own(prism: Prism, tmp_path: Path) -> None:
-    with ModelServer() as server:
-        write(tmp_path, server.url, tape="off")
-        prism("run", "economy.yaml", "--out", "parent")
-        calm = ("--set", "economy.macro.gap_shock=0", "--set", "economy.macro.inflation_shock=0")
-        assert prism("fork", "parent", "--at", "8", *calm, "--out", "calm").code == 0
-        assert turns("calm")[:8] == turns("parent")[:8]
-        assert turns("calm")[9] != turns("parent")[9]
-        assert summary("calm")["ticks"] == TURNS
-        assert prism("replay", "calm").out.strip() == summary("calm")["digest"]
-        ended = prism("fork", "parent", "--at", "8", "--set", "economy.nations=[A, B, C, D, E]", "--out", "strange")
-        assert ended.code == 3
-        assert ended.err == (
-            "prism: configuration: economy.nations: expected the nations of the run so far, Arvendia, Borland, "
-            "Castellon, Dravia, Estmark, got A, B, C, D, E\n"
-        )
-
-
 Messages = Sequence[Mapping[str, object]]
-
-
-def second_call(prism: Prism, place: Path, *, turn: int, ticks: int) -> int:
-    """`second_application` of an undisturbed run of so many ticks."""
-    with ModelServer() as server:
-        write(place, server.url)
-        prism("run", "economy.yaml", "--out", "undisturbed", "--ticks", str(ticks))
-        return second_application(server, turn)
 
 
 def second_application(server: ModelServer, turn: int) -> int:

@@ -108,28 +108,6 @@ async def test_people_whose_value_names_no_model_are_asked_about_with_the_first(
     assert oracle.answers_by_model() == {"llama3.2": 3, "mistral": 1}
 
 
-def test_a_model_that_the_server_does_not_have_ends_the_doctor_and_the_run_in_one_line(
-    prism: Prism, tmp_path: Path
-) -> None:
-    with ModelServer(ServerSettings(models=("llama3.2", "mistral"))) as server:
-        name = write(tmp_path, server.url)
-        for command in (("doctor", name), ("run", name, "--out", "run", "--quiet")):
-            ended = prism(*command)
-            assert ended.code == 5
-            assert "has no model 'qwen2.5:0.5b'" in ended.err
-            assert len(ended.err.strip().splitlines()) == 1
-
-
-def test_the_doctor_and_the_run_name_all_models(prism: Prism, tmp_path: Path) -> None:
-    with ModelServer(THERE) as server:
-        name = write(tmp_path, server.url)
-        told = prism("doctor", name).out
-        assert re.search(r"model for party red +qwen2\.5:0\.5b", told)
-        assert re.search(r"model for party blue +mistral", told)
-        ended = prism("run", name, "--out", "run")
-    assert "llama3.2, qwen2.5:0.5b, mistral by ollama" in ended.out + ended.err
-
-
 def test_models_that_are_asked_in_different_ways_are_refused(prism: Prism, tmp_path: Path) -> None:
     with ModelServer(THERE) as server:
         server.settings = ServerSettings(models=THERE.models, reply=chats_from_the_third_call())

@@ -57,27 +57,11 @@ def id_of(call: Exchange) -> str:
 
 @catalogue("backend", ["ollama", "openai"])
 @catalogue("world", ["people", "nations"])
-def test_every_call_that_the_server_got_has_the_id_of_its_question(world: str, backend: str, tmp_path: Path) -> None:
-    with ModelServer() as server:
+def test_every_call_has_the_id_of_its_question_and_the_calls_of_one_are_one_trace(
+    world: str, backend: str, tmp_path: Path
+) -> None:
+    with ModelServer(ServerSettings(faults=FaultPlan(at={8: Fault.ERROR, 9: Fault.ERROR}))) as server:
         run(config(world, backend, server), out=tmp_path / "run")
-        calls = named(server)
-    assert len(calls) > 5
-    assert len({each.request_id for each in calls}) == len(calls)
-    seed, questions = header_in(tmp_path / "run").seed, dict[str, Question[Any]]()
-    for question in chain.from_iterable(ticks_of(tmp_path / "run", Question)):
-        questions[question_id(seed, question.tick, question.agent, msgspec.msgpack.encode(question))] = question
-    for call in calls:
-        question = questions[id_of(call)]
-        if world == "people":
-            assert question.context is not None
-            assert question.context[3] in json.dumps(call.body, ensure_ascii=False)
-
-
-@pytest.mark.parametrize("backend", ["ollama", "openai"])
-def test_the_calls_of_a_question_that_failed_are_one_trace(backend: str, tmp_path: Path) -> None:
-    with ModelServer() as server:
-        server.settings = ServerSettings(faults=FaultPlan(at={8: Fault.ERROR, 9: Fault.ERROR}))
-        run(config("people", backend, server), out=tmp_path / "run")
         calls = named(server)
     by_question = defaultdict(list)
     for call in calls:
@@ -88,6 +72,15 @@ def test_the_calls_of_a_question_that_failed_are_one_trace(backend: str, tmp_pat
         parts = [call.traceparent.split("-") for call in each]
         assert len({trace for _, trace, *_ in parts}) == 1
         assert len({span for _, _, span, _ in parts}) == len({call.request_id.split("-")[3] for call in each}) >= 2
+    assert len({each.request_id for each in calls}) == len(calls)
+    seed, questions = header_in(tmp_path / "run").seed, dict[str, Question[Any]]()
+    for question in chain.from_iterable(ticks_of(tmp_path / "run", Question)):
+        questions[question_id(seed, question.tick, question.agent, msgspec.msgpack.encode(question))] = question
+    for call in calls:
+        question = questions[id_of(call)]
+        if world == "people":
+            assert question.context is not None
+            assert question.context[3] in json.dumps(call.body, ensure_ascii=False)
 
 
 @pytest.mark.slow

@@ -64,7 +64,7 @@ class Asked(NamedTuple):
     """A request of a cell.
 
     Args:
-        path: that of the server.
+        path: that of the server, with its query.
         question: the id of the question; empty for a request of the check at the start.
     """
 
@@ -298,7 +298,8 @@ def application(token: str, broker: Broker) -> ASGIApp:
         if service not in broker.services:
             raise HTTPException(404)
         question = received.headers.get(REQUEST_ID, "").rsplit("-", 3)[0]
-        asked = Asked(service, cell, received.method, f"/{path}", bytes(body), question, received.headers)
+        path = f"/{path}?{received.url.query}" if received.url.query else f"/{path}"
+        asked = Asked(service, cell, received.method, path, bytes(body), question, received.headers)
         reply = await broker.answer(asked)
         headers = {FAILURE_HEADER: reply.failure} if reply.failure else {}
         if reply.pause_s > 0.0:

@@ -21,9 +21,8 @@ from actors.metrics.observer import Metrics
 from actors.store.oracle_log import scan_answers
 from prism.config import LLMConfig, PricesConfig
 from prism.llm import LLMFailureException
-from prism.llm.call_counters import CallCounters
 from prism.llm.failure import Usage
-from prism.llm.spending import Ledger, Spent, tokens_of
+from prism.llm.spending import CallCounters, Ledger, Spent, tokens_of
 from prism.rng import uniform
 from prism.statechart import Oracle
 from tests.crash.disk import Crash, CrashedError, Cut, SimulatedDisk

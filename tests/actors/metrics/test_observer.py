@@ -14,7 +14,7 @@ from actors.runtime.sharded_engine import ShardedEngine
 from deploy.scrape import Scrape
 from prism.config import Config, SimulationConfig
 from prism.llm import OracleStatistics
-from prism.llm.call_counters import CallCounters
+from prism.llm.spending import CallCounters
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
 from tests.actors.metrics.support import Watched, finished, series

@@ -6,10 +6,10 @@ from functools import partial
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from structlog.typing import EventDict
 
 from actors.core.messages import Decided
-from actors.oracle.outage import KEPT, Outages
 from prism.config import OracleConfig
 from prism.errors import OracleOutageError, OracleRefusedError
 from tests.actors.oracle.bench import Bench, falling_back, question
@@ -90,14 +90,6 @@ async def test_a_question_is_asked_as_often_as_configured_and_then_falls_back_un
     assert bench.actor.statistics.retries == {reason: 1}
 
 
-@in_schedules(5)
-async def test_with_one_attempt_every_failure_stands() -> None:
-    server = FaultyServer(lambda _, call: "invalid_response" if call % 5 == 0 else None)
-    bench = Bench(server, OracleConfig(max_attempts=1))
-    assert len(fallbacks(await bench.ask(*map(question, range(100))))) == 20
-    assert len(server.asked) == 100
-
-
 @pytest.mark.parametrize(
     "reason", ["invalid_response", "server_error", "timeout", "connection_error", "overloaded", "loading", "refused"]
 )
@@ -175,17 +167,19 @@ async def test_a_busy_server_is_not_tested_by_a_small_question() -> None:
     assert server.tests == 0
 
 
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        (OracleConfig(max_attempts=1), "invalid_response"),
+        (OracleConfig(mode="realtime"), "invalid_response"),
+        (falling_back(), "client_error"),
+    ],
+)
 @in_schedules(5)
-async def test_on_outage_fallback_a_refused_question_falls_back() -> None:
-    server = FaultyServer(lambda _, call: "client_error" if call == 7 else None)
-    decisions = await Bench(server, falling_back(max_concurrency=1)).ask(*map(question, range(20)))
-    assert fallbacks(decisions) == [(6, "client_error")]
-
-
-@in_schedules(5)
-async def test_in_real_time_nothing_is_asked_again() -> None:
-    server = FaultyServer(lambda _, call: "invalid_response" if call == 1 else None)
-    assert fallbacks(await Bench(server, OracleConfig(mode="realtime")).ask(question(0))) == [(0, "invalid_response")]
+async def test_where_nothing_is_asked_twice_a_failure_stands(config: OracleConfig, reason: str) -> None:
+    server = FaultyServer(lambda _, call: reason if call == 7 else None)
+    found = fallbacks(await Bench(server, replace(config, max_concurrency=1)).ask(*map(question, range(20))))
+    assert (found, len(server.asked)) == ([(6, reason)], 20)
 
 
 @pytest.mark.parametrize("retry_after_s", [0.0, 1.0])
@@ -264,14 +258,3 @@ async def test_no_question_expires_for_a_limit_that_was_halved() -> None:
     bench = Bench(server, falling_back(max_concurrency=16, deadline_s=45.0))
     assert {reason for _, reason in fallbacks(await bench.ask(*map(question, range(200))))} == {"overloaded"}
     assert len(server.asked) == 200
-
-
-def test_outages_add_up_and_stay_few() -> None:
-    outages = Outages()
-    for number in range(3 * KEPT):
-        outages.failed(10.0 * number, 10.0 * number + 1.0, "timeout", "")
-        outages.answered(10.0 * number + 2.0, was_open=True)
-    end = 30.0 * KEPT
-    assert outages.seconds(end - 100.0, end, is_open=False) == pytest.approx(20.0)
-    assert outages.seconds(end - 95.0, end - 89.0, is_open=False) == pytest.approx(1.0)
-    assert len(outages._begins) <= KEPT

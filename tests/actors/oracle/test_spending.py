@@ -16,9 +16,8 @@ from actors.store.oracle_log import ANSWERS, LoggedAnswer, encode_answer, read_a
 from prism.config import OracleConfig, PricesConfig
 from prism.errors import ConfigError
 from prism.llm import LLMFailureException
-from prism.llm.call_counters import CallCounters
 from prism.llm.failure import Usage
-from prism.llm.spending import Spent
+from prism.llm.spending import CallCounters, Spent
 from prism.statechart import Answer, Oracle
 from tests.actors.oracle.bench import Bench, question
 from tests.actors.store.files import empty_run

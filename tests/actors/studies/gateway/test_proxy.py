@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
 import anyio
 import msgspec
+import pytest
 from anyio import to_thread
 from starlette.datastructures import Headers
 from starlette.types import Message
 
 from actors.studies.gateway.place import Limits
 from actors.studies.gateway.proxy import BODY_MAX_BYTES, Asked, Broker, Service, application
-from actors.studies.gateway.tape import ExperimentTape
+from actors.studies.gateway.tape import ExperimentTape, Totals
 from prism.config import PricesConfig
+from prism.llm import Tape, TapeError
 from prism.llm.failure import Usage
 from prism.llm.gateway import Replied
 from tests.actors.studies.gateway.conftest import Tapes
@@ -33,12 +35,12 @@ class Server:
     def __init__(self, *failures: Replied) -> None:
         self.failures = list(failures)
         self.asked = 0
-        self.within_s = 0.0
+        self.within_s, self.path = 0.0, ""
         self.gate = anyio.Event()
         self.gate.set()
 
-    async def forward(self, _method: str, _path: str, _body: bytes, _naming: Mapping[str, str], within_s: float) -> Any:
-        self.asked, self.within_s = self.asked + 1, within_s
+    async def forward(self, _method: str, path: str, _body: bytes, _naming: Mapping[str, str], within_s: float) -> Any:
+        self.asked, self.within_s, self.path = self.asked + 1, within_s, path
         text = str(self.asked)
         await self.gate.wait()
         return self.failures.pop(0) if self.failures else Replied(body=text, is_answer=True, usage=Usage(1, 2))
@@ -181,7 +183,7 @@ class Client:
     async def ask(self, broker: Broker) -> int:
         """Ask the application of a broker, and return the status."""
         headers = [(b"authorization", f"Bearer {self._token}".encode()), (b"x-request-id", f"{ID}-1-1-5f3a9c".encode())]
-        scope = {"type": "http", "method": "POST", "path": self._path, "query_string": b"", "headers": headers}
+        scope = {"type": "http", "method": "POST", "path": self._path, "query_string": b"v=1", "headers": headers}
         await application("secret", broker)(scope, self.receive, self.send)
         return int(self.sent[0]["status"])
 
@@ -191,7 +193,7 @@ async def test_the_call_of_a_client_that_is_gone_is_kept_and_its_answer_is_there
     async with broker_of(await tapes(), server) as broker:
         await client.ask(broker)
         assert await again.ask(broker) == 200
-    assert (again.sent[1]["body"], server.asked) == (b"1", 1)
+    assert (again.sent[1]["body"], server.asked, server.path) == (b"1", 1, "/chat?v=1")
 
 
 @catalogue("path", ["/s/a/chat", "/elsewhere"])
@@ -220,3 +222,41 @@ async def test_a_failure_crosses_with_its_reason_and_its_pause(tapes: Tapes) -> 
         assert [await client.ask(broker) for client in clients] == [503, 429]
     assert (b"x-prism-failure", b"timeout") in clients[0].sent[0]["headers"]
     assert (b"retry-after-ms", b"7") in clients[1].sent[0]["headers"]
+
+
+def said(text: str = "yes") -> Replied:
+    return Replied(body=text, is_answer=True)
+
+
+def test_the_latest_reply_stays_and_the_totals_are_those_of_all_calls(tmp_path: Path) -> None:
+    with closing(ExperimentTape(tmp_path / "t", "record")) as tape:
+        for text in ("first", "second"):
+            tape.write(b"k", said(text), "1-2-abc", Totals(calls=1, prompt_tokens=10, usd=0.25))
+        with closing(ExperimentTape(tmp_path / "t", "look")) as looked:
+            assert looked.totals == tape.totals
+    with closing(ExperimentTape(tmp_path / "t", "replay")) as again:
+        assert (again.read(b"k"), again.read(b"other")) == (said("second"), None)
+        assert again.totals == Totals(calls=2, prompt_tokens=20, usd=0.5)
+
+
+def test_a_full_disk_keeps_what_was_there(tmp_path: Path) -> None:
+    with closing(ExperimentTape(tmp_path / "t", "record")) as tape:
+        tape.write(b"a", said(), "", Totals(calls=1))
+        tape._execute("PRAGMA max_page_count = 1")
+        with pytest.raises(TapeError, match="t: cannot be read or written: database or disk is full"):
+            tape.write(b"a", said("x" * 10_000), "", Totals(calls=1))
+        assert (tape.read(b"a"), tape.totals.calls) == (said(), 1)
+
+
+def test_the_tape_of_a_run_is_refused(tmp_path: Path) -> None:
+    with closing(Tape(tmp_path / "t", "record")) as tape:
+        tape._execute("INSERT INTO answers VALUES (?, '', '{}')", b"head")
+    with pytest.raises(TapeError, match="is the tape of a run, and not of an experiment"):
+        ExperimentTape(tmp_path / "t", "record")
+
+
+@catalogue("mode", ["record", "replay"])
+@catalogue("name", ["none/t", ".", "/dev/zero"])
+def test_what_is_no_file_is_no_tape(tmp_path: Path, name: str, mode: str) -> None:
+    with pytest.raises(TapeError):
+        ExperimentTape(tmp_path / name, mode)  # type: ignore[arg-type]

@@ -1,15 +1,24 @@
-"""Servers that fail now and then, are away for a while, or stay away: what a run with default settings makes of it."""
+"""Servers that fail now and then, at one question, or are away for a while or for good: what a run makes of it."""
 
 from __future__ import annotations
 
 import json
+import socket
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 from anyio import to_thread
 
 from actors.runtime.simulation import Simulation
+from actors.testing import ModelServer as PlainServer
+from actors.testing import ServerSettings as PlainSettings
+from actors.testing.answers import answer
+from actors.testing.server import Reply
 from tests.command import Prism, run_prism
 from tests.llm.support import GIVES_UP_S
 from tests.patience import HANG_S
@@ -86,30 +95,6 @@ def test_a_server_that_stays_away_stops_the_run_and_a_resumed_one_ends_as_if_und
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["fallbacks_by_reason"] == {}
 
 
-FEW = {"population": {"size": 200}}
-"""A population that has some fifty questions: ten seconds, at five calls a second."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("says_when", [True, False])
-@pytest.mark.parametrize("backend", ["ollama", "openai"])
-async def test_a_server_that_takes_five_calls_a_second_costs_no_choice_and_changes_none(
-    backend: str, says_when: bool, tmp_path: Path
-) -> None:
-    with ModelServer() as server:
-        chosen = config(server.url, oracle={"backend": backend}, llm={"systemone": "off"}, **FEW)
-        undisturbed = await run(chosen, tmp_path)
-
-        def limit(_: Simulation) -> None:
-            server.settings = ServerSettings(rate_per_s=5.0, says_when=says_when)
-
-        with anyio.fail_after(HANG_S):
-            limited = await run(chosen, tmp_path, ready=limit)
-        refused = server.statistics().statuses[429]
-    assert (limited.digest, limited.fallbacks_by_reason) == (undisturbed.digest, {})
-    assert limited.retries_by_reason == {"overloaded": refused}
-
-
 @pytest.mark.everyday(1)
 @pytest.mark.parametrize("is_killed", [False, True])
 def test_retries_are_counted_over_resumes(
@@ -129,3 +114,101 @@ def test_retries_are_counted_over_resumes(
     assert (summary["oracle_retries"], summary["retries_by_reason"]) == (4, {"server_error": 4})
     calls = summary["llm"]["calls"]
     assert summary["oracle_calls"] == calls["ok"] + calls["server_error"] == calls["ok"] + 4
+
+
+FEW = {"population": {"size": 200}}
+Messages = Sequence[Mapping[str, object]]
+
+
+def answered(messages: Messages, options: Mapping[str, object], form: object) -> str:
+    seed = options.get("seed")
+    assert isinstance(seed, int)
+    return answer(messages, seed, form)
+
+
+async def test_a_question_that_the_server_does_not_survive_is_the_only_fallback(tmp_path: Path) -> None:
+    healthy: set[str] = set()
+    """What was asked before the first tick: the test questions."""
+    fatal: set[str] = set()
+
+    def healthily(messages: Messages, options: Mapping[str, object], form: object) -> str:
+        healthy.add(json.dumps(messages))
+        return answered(messages, options, form)
+
+    def mortally(messages: Messages, options: Mapping[str, object], form: object) -> str:
+        text = json.dumps(messages)
+        if text not in healthy and (text in fatal or (not fatal and zlib.crc32(text.encode()) % 8 == 0)):
+            fatal.add(text)
+            raise ConnectionResetError  # the connection ends without an answer
+        return answered(messages, options, form)
+
+    with PlainServer(PlainSettings(reply=healthily)) as server:
+
+        def spoil(_: Simulation) -> None:
+            server.settings = PlainSettings(reply=mortally)
+
+        with anyio.fail_after(HANG_S):
+            summary = await run(config(server.url, **FEW), tmp_path, ready=spoil)
+    assert len(fatal) == 1
+    assert summary.fallbacks_by_reason == {"connection_error": 1}
+    assert summary.status == "done_with_fallbacks"
+
+
+async def test_while_no_model_is_loaded_the_run_waits_and_loses_no_choice(tmp_path: Path) -> None:
+    refused: list[object] = []
+
+    def unloaded(messages: Messages, options: Mapping[str, object], form: object) -> str:
+        if len(refused) + answers[0] > 20 and len(refused) < 12:
+            refused.append(form)
+            error = {"message": "No models loaded. Please load a model first.", "type": "invalid_request_error"}
+            raise Reply({"error": error}, 400)
+        answers[0] += 1
+        return answered(messages, options, form)
+
+    answers = [0]
+    openai: dict[str, dict[str, Any]] = {"oracle": {"backend": "openai"}, **FEW}
+    with PlainServer(PlainSettings(reply=answered)) as server:
+        undisturbed = await run(config(server.url, **openai), tmp_path)
+
+        def spoil(_: Simulation) -> None:
+            server.settings = PlainSettings(reply=unloaded)
+
+        with anyio.fail_after(HANG_S):
+            summary = await run(config(server.url, **openai), tmp_path, ready=spoil)
+    assert len(refused) == 12
+    assert summary.fallbacks_by_reason == {}
+    assert summary.digest == undisturbed.digest
+
+
+@contextmanager
+def closed_port() -> Iterator[str]:
+    """An address at which nothing listens, and nobody else can meanwhile: the port is taken."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+
+
+def test_a_server_that_is_not_there_is_one_line_and_leaves_no_directory(prism: Prism, tmp_path: Path) -> None:
+    with closed_port() as url:
+        ollama, openai = prism(url), prism(url, oracle={"backend": "openai"})
+    assert ollama == (
+        5,
+        "",
+        f"prism: no Ollama server answers at {url}; start it with `ollama serve`, or set llm.host to where it runs\n",
+    )
+    assert openai == (
+        5,
+        "",
+        f"prism: no server answers at {url}; start it, or set llm.host to where it runs\n",
+    )
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_unknown_model_is_one_line_with_those_that_exist(prism: Prism, tmp_path: Path) -> None:
+    with ModelServer(ServerSettings(models=("llama3.2", "qwen3:8b"))) as server:
+        line = (
+            f"prism: the Ollama server at {server.url} has no model 'llama4': it has llama3.2:latest, qwen3:8b; "
+            "get it with `ollama pull llama4`, or set llm.model\n"
+        )
+        assert prism(server.url, llm={"model": "llama4"}) == (5, "", line)
+    assert not (tmp_path / "run").exists()
