@@ -11,7 +11,7 @@ import asyncio
 from asyncio import get_running_loop
 from collections.abc import Callable, Generator
 from contextvars import Context
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -64,15 +64,22 @@ class Bell:
 BELLS: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, Bell]] = WeakKeyDictionary()
 
 
-class Reader:
+class Reader(list["Reader"]):
     """The reader of a mailbox, as its task waits for it: with what asyncio's tasks need of a future.
 
-    A future is done once. This is used for each wait, so none is made anew.
+    A future is done once. This is used for each wait, so none is made anew. It is a list of itself, because the
+    iterator of a list hands it to the loop without a call of Python.
     """
 
     __slots__ = ("_asyncio_future_blocking", "_bell", "_cancelled", "_loop", "context", "is_waiting", "wake_up")
+    if TYPE_CHECKING:
+
+        def __await__(self) -> Generator[Reader]: ...
+    else:
+        __await__ = list.__iter__
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__((self,))
         self._asyncio_future_blocking = False
         self._bell = BELLS.setdefault(loop, Bell())
         self._loop = loop
@@ -184,15 +191,21 @@ class Mailbox(Generic[T]):
         Raises:
             ActorError: another reader waits already.
         """
-        reader = self._reader
-        if reader is None:
-            reader = self._reader = Reader(get_running_loop())
-        elif reader.is_waiting:
-            raise ActorError(f"mailbox {self.name!r} has a reader already; one actor reads one mailbox")
-        # An iterator of one item or none, which is a third as large as a generator.
-        handed_over = () if self.pending or self.closed else (reader,)
+        reader = self.reader()
         reader._asyncio_future_blocking = True  # noqa: SLF001  # asyncio's name: the task that gets this waits for it
-        return cast("Generator[Reader]", iter(handed_over))
+        return cast("Generator[Reader]", iter(() if self.pending or self.closed else reader))
+
+    def reader(self) -> Reader:
+        """Return its reader, which a task may yield to its loop while there is no message.
+
+        Raises:
+            ActorError: another task waits for it already.
+        """
+        if self._reader is None:
+            self._reader = Reader(get_running_loop())
+        elif self._reader.is_waiting:
+            raise ActorError(f"mailbox {self.name!r} has a reader already; one actor reads one mailbox")
+        return self._reader
 
     def take(self) -> T | None:
         """Remove and return the oldest message; None when there is none."""

@@ -96,13 +96,14 @@ class Supervisor:
         """
         agent, chart, ask, engine = self.domain.agent(agent_id), self.domain.chart, self.ask, self.engine
         decode, encode = self.codec.trigger, self.codec.encode
-        pending, take, put = mailbox.pending, mailbox.take, engine.put
+        pending, take, put, reader = mailbox.pending, mailbox.take, engine.put, mailbox.reader()
         while True:
             encoded = take() if pending else None
             if encoded is None:
                 if mailbox.closed:
                     return
-                await mailbox
+                reader._asyncio_future_blocking = True  # noqa: SLF001  # asyncio's name: this task waits for it
+                await reader
                 continue
             trigger, is_out = decode(encoded), False
             try:

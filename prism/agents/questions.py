@@ -60,7 +60,8 @@ class Questions(OnAccess[Question[C]]):
     @property
     def columns(self) -> tuple[Values, ...]:
         """What the questions are about: a column for each field."""
-        return tuple(part_of(each, self._first, self._first + len(self)) for each in self._columns)
+        first, end = self._first, self._first + len(self)
+        return tuple(each if len(each) == end and not first else part_of(each, first, end) for each in self._columns)
 
 
 Answered = tuple[Questions[Any], Ints]

@@ -200,6 +200,14 @@ class StatefulAgent(Generic[S]):
         self._state = state
         self._tick = self._entered = tick
 
+    def follow(self, state: S, trigger: str, tick: int, context: Any) -> None:
+        """Enter the target of a row without an action, as `enter` does: a chart has checked the row."""
+        if state is not self._state and self._max_history_depth:
+            self.enter(state, trigger, tick, context)
+            return
+        self._state = state
+        self._tick = self._entered = tick
+
     def remembered(self, context: Any) -> Any:
         """Return the part of a trigger's context, not None, that the history keeps: a copy of a dictionary, else None.
 

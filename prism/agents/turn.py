@@ -117,16 +117,20 @@ def turn(
         return _settle(chart, agent, trigger, trigger.decision)
     tick, name, context = trigger.tick, trigger.name, trigger.context
     before = agent.state
-    rows = chart.rows(before, name)
+    try:
+        rows = chart.index[before][name]
+    except KeyError:
+        rows = chart.rows(before, name)
     row: Transition[S] | Choice[S] | None = None if rows is None else rows.certain
     if row is None:
         agent.tick = tick
         row = None if rows is None else chart.select_among(rows, agent, context)
     # 1. The short way, for most: a row without an action. An earlier tick is refused below.
     if isinstance(row, Transition):  # quicker than to look for a choice, which is rare
-        if row.action is None and row.target is not None and tick >= agent.entered:
-            agent.enter(row.target, row.trigger, tick, context)  # the chart's text: no agent keeps its trigger's
-            return Update(tick, trigger.agent, name, before, row.target, _RULE, None)
+        target = row.target
+        if row.action is None and target is not None and tick >= agent.entered:
+            agent.follow(target, row.trigger, tick, context)  # the chart's text: no agent keeps its trigger's
+            return Update(tick, trigger.agent, name, before, target, _RULE)
     elif row is not None:
         if ask and (len(row.options) > 1 or name in agent.open_triggers):
             return Question(tick, trigger.agent, name, row.source, row.targets, context)

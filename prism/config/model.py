@@ -351,7 +351,9 @@ class StatechartConfig(Section):
     file: str | None = setting(None, "people's chart, a .yaml file; none: the default chart")
     default_timeout_ticks: int = setting(5, "ticks until a scroller without posts or a stuck person rests", ge=1)
     rest_ticks: int = setting(2, "ticks a person rests after an action", ge=1)
-    max_history_depth: int | None = setting(None, "transitions kept of each person; none: 50, or 0 above 10,000", ge=0)
+    max_history_depth: int | None = setting(
+        None, "transitions kept of each person; none: 50 for functions of the chart to read, or 0", ge=0
+    )
     oracle_enabled: bool = setting(True, "false: ambiguous choices take the chart's first row")
 
 

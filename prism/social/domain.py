@@ -96,7 +96,9 @@ class SocialDomain:
         self._intentions = Intentions(config.population.intentions)
         self._clock = SimulatedClock(config.simulation.epoch, config.simulation.tick_seconds)
         depth = config.statechart.max_history_depth
-        self._history_depth = (HISTORY_DEPTH if self.size <= HISTORY_MAX_POPULATION else 0) if depth is None else depth
+        if depth is None:  # only functions can read the history of a person in a run
+            depth = HISTORY_DEPTH if self.size <= HISTORY_MAX_POPULATION and self.one_by_one() else 0
+        self._history_depth = depth
         if not looks:
             _ = self.world
 

@@ -90,20 +90,20 @@ class Statechart(Generic[S]):
         # 2. The index: `{state: {trigger: rows}}`, None for triggers that only other states have. So nearly every
         #    look-up finds its key in a plain dict, which takes half the time of `get` or of `__missing__`.
         nothing: dict[str, Rows[S] | None] = dict.fromkeys(row.trigger for row in self.transitions)
-        self._index: dict[S, dict[str, Rows[S] | None]] = {
+        self.index: dict[S, dict[str, Rows[S] | None]] = {
             state: {trigger: rows_of(rows) for trigger, rows in by_trigger.items()}
             for state, by_trigger in groups.items()
         }
-        for indexed in self._index.values():
+        for indexed in self.index.values():
             indexed |= {trigger: None for trigger in nothing if trigger not in indexed}
 
     def valid_triggers(self, state: S) -> list[str]:
         """Return the triggers that have a row in `state`, in order of their first row."""
-        return [trigger for trigger, rows in self._index.get(state, {}).items() if rows is not None]
+        return [trigger for trigger, rows in self.index.get(state, {}).items() if rows is not None]
 
     def valid_targets(self, state: S, trigger: str) -> list[S]:
         """Return the states that `trigger` can lead to from `state`, whatever the guards say: each once, in order."""
-        rows = self._index.get(state, {}).get(trigger)
+        rows = self.index.get(state, {}).get(trigger)
         return [] if rows is None else list(rows.targets)
 
     def rows(self, state: S, trigger: str) -> Rows[S] | None:
@@ -113,9 +113,9 @@ class Statechart(Generic[S]):
             StatechartError: the state is not in the chart.
         """
         try:
-            return self._index[state][trigger]
+            return self.index[state][trigger]
         except KeyError:
-            if state in self._index:
+            if state in self.index:
                 return None
         raise StatechartError(f"the agent is in state {state!r}, which is not among the chart's states: {self._known}")
 
