@@ -1,10 +1,9 @@
-"""The cost of durability: the journal a tick, a resume, and a checkpoint of a very large population.
+"""The cost of durability: the journal a tick, and a resume; of checkpoints see `benchmarks.large`.
 
-    python -m benchmarks.journal [cost|resume|checkpoint]... [--directory DIR] [--repeats 7]
+    python -m benchmarks.journal [cost|resume]... [--directory DIR] [--repeats 7]
 
 `cost` runs the same ticks with and without a journal, in turn. `resume` measures each part of the time before the first
-tick of a resumed run. `checkpoint` takes one of a population between two ticks, and measures how long the event loop
-is blocked. Files are written below DIR, so choose one on the disk that runs are kept on.
+tick of a resumed run. Files are written below DIR, so choose one on the disk that runs are kept on.
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ from actors.store.journal import journal_size
 from actors.store.manifest import CONFIG
 from actors.store.recovery import recover
 from actors.store.run import read_resolved
-from benchmarks.checkpoint import config_of, measure_checkpoint
 from benchmarks.step import SOCIAL, BenchmarkDomain
 from prism.config import Config
 from prism.domain import Domain
@@ -55,6 +53,11 @@ class Cost(msgspec.Struct, frozen=True):
     bytes: float = 0.0
     stored: float = 0.0
     updates: float = 0.0
+
+
+def config_of(**sections: dict[str, Any]) -> Config:
+    """Return a configuration with these sections over the defaults."""
+    return msgspec.convert(sections, Config)
 
 
 async def _timed(config: Config, domain: Domain, directory: Path | None) -> Cost:
@@ -168,7 +171,7 @@ def phases_of_resume(path: Path) -> dict[str, float]:
 
 def main() -> None:
     """Measure the parts that are asked for, or all of them."""
-    measures = {"cost": measure_cost, "resume": measure_resume, "checkpoint": measure_checkpoint}
+    measures = {"cost": measure_cost, "resume": measure_resume}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="*", default=list(measures), help=f"of {', '.join(measures)}; all without")
     parser.add_argument("--directory", type=Path, default=Path(), help="where files are written, and removed")
@@ -176,7 +179,6 @@ def main() -> None:
     parser.add_argument("--agents", type=int, default=10_000, help="agents of `cost`")
     parser.add_argument("--ticks", type=int, default=48, help="ticks of `cost`")
     parser.add_argument("--people", type=int, default=100_000, help="people of `resume`")
-    parser.add_argument("--crowd", type=int, default=1_000_000, help="people of `checkpoint`")
     parser.add_argument("--resumes", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.resumes is not None:

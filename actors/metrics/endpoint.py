@@ -1,4 +1,4 @@
-"""The HTTP endpoint of a run: `/metrics`, `/healthz` (is it alive?), `/readyz` (is it ready?), `/events` (the latest).
+"""The HTTP endpoint of a run: `/metrics`, `/healthz` (is it alive?), `/readyz` (is it ready?).
 
 The port is taken before anything is written, so a port in use ends a run before it has begun. From then on the page has
 the phase of the run. After the end it is served until the scraper has seen the end twice.
@@ -52,7 +52,6 @@ class Endpoint:
             "/metrics": self._scrape,
             "/healthz": self._health,
             "/readyz": self._readiness,
-            "/events": self._events,
         }
         self._server = MetricsServer(config.metrics, pages)
 
@@ -90,9 +89,6 @@ class Endpoint:
         if OF_PROMETHEUS in request.headers:
             self._scrapes.add()
         return Response(body, headers={"Content-Type": TEXT})
-
-    def _events(self, _: Request) -> Response:
-        return Response(self._lifecycle.latest(), media_type="application/x-ndjson")
 
     async def _health(self, _: Request) -> Response:
         metrics = self._metrics

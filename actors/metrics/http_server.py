@@ -17,8 +17,8 @@ from actors.http.server import Server, ServerOptions, address_of, listen
 from actors.metrics.access import read_credentials, read_tls
 from prism.config import MetricsConfig
 
-PROTECTED = frozenset({"/metrics", "/events"})
-"""The pages that need the password."""
+PROTECTED = "/metrics"
+"""The page that needs the password."""
 PROBES = frozenset({"/healthz", "/readyz"})
 """The pages that are answered however many clients there are: they only look at a few numbers."""
 OPTIONS = ServerOptions(
@@ -34,8 +34,7 @@ class MetricsServer:
 
     Args:
         config: the address, TLS and the user.
-        pages: `{path: function that returns the page}`; a password protects those of `PROTECTED`, which are no
-            coroutines.
+        pages: `{path: function that returns the page}`; a password protects `PROTECTED`, which is no coroutine.
         environment: the variables with the password.
 
     Raises:
@@ -59,14 +58,12 @@ class MetricsServer:
 
 
 def _site(pages: Mapping[str, Render], credentials: bytes | None) -> Starlette:
-    """Return the application; `credentials` are those for the pages of `PROTECTED`."""
+    """Return the application; `credentials` are those for the page `PROTECTED`."""
     there_are = PlainTextResponse(f"there are only {', '.join(pages)}\n", 404)
     broken = PlainTextResponse("this page cannot be made; the run's log says why\n", 500)
     return Starlette(
         routes=[
-            Route(
-                path, page if credentials is None or path not in PROTECTED else partial(_protected, page, credentials)
-            )
+            Route(path, page if credentials is None or path != PROTECTED else partial(_protected, page, credentials))
             for path, page in pages.items()
         ],
         exception_handlers={404: lambda *_: there_are, Exception: lambda *_: broken},
