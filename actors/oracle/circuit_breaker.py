@@ -10,6 +10,8 @@ import math
 from collections import deque
 from enum import StrEnum, unique
 
+from prism.llm.failure import reasons_to
+
 WINDOW = 20
 """The number of latest outcomes that count."""
 OPENS_AT = 0.5
@@ -21,13 +23,13 @@ FIRST_HOLD_S, LONGEST_HOLD_S = 0.5, 30.0
 FAILURES_IN_A_ROW = 10
 """The number of failures in a row, of any kind, that open a breaker that holds questions."""
 
-FAILURES = frozenset({"timeout", "deadline", "connection_error", "overloaded", "loading", "server_error"})
-"""The reasons that count against the backend."""
-UNUSABLE = FAILURES | {"invalid_response"}
+UNUSABLE = reasons_to("hold", "retry") | {"deadline"}
 """The reasons that count where questions are held: a model that answers nothing but nonsense is of no use either.
 
 `not_an_option` is not among them: only an oracle in this process, with a mistake, returns such a value, and no server
 that comes back mends it."""
+FAILURES = UNUSABLE - {"invalid_response"}
+"""The reasons that count against the backend."""
 REFUSED = "refused"
 """A server's refusal of one question. It says nothing about other questions, so the breaker waits for one of them."""
 WAITED = "waited"
