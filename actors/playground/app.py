@@ -90,12 +90,6 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     before: Before | None = None
 
 
-class Keep(msgspec.Struct, frozen=True, kw_only=True):
-    """A request to keep a run."""
-
-    changes: dict[str, Any]
-
-
 class Pins(msgspec.Struct, frozen=True, kw_only=True):
     """A request for an experiment. `pins`: `{name of a condition: what it changes}`."""
 
@@ -141,7 +135,7 @@ class PlaySite(Site):
         self.kept: Path | None = None
         """The run that was kept last."""
         self._numbers, self._pools, self._ending = count(1), set[Pool](), Lock()
-        self._shown = deque[Path]()
+        self._shown, self._is_closed = deque[Path](), False
         self.compiles, self._since = are_wanted(WORTH_COMPILING) and not is_kept(), monotonic()
         """Whether the kernels have to be compiled before the first run."""
         self.opening: Future[Played | str] = Future()
@@ -155,13 +149,14 @@ class PlaySite(Site):
         app.router.routes[:0] = [
             Route("/api/play/settings", lambda _: _json(self.settings())),
             Route("/api/play/move", partial(_posted, Move, self.move), methods=["POST"]),
-            Route("/api/play/keep", partial(_posted, Keep, self.keep), methods=["POST"]),
+            Route("/api/play/keep", partial(_posted, Move, self.keep), methods=["POST"]),
             Route("/api/play/experiment", partial(_posted, Pins, self.experiment), methods=["POST"]),
         ]
         return app
 
     def close(self) -> None:
         """End all processes, and remove all files that were not kept."""
+        self._is_closed = True
         for pool in [*self._pools]:
             self._end(pool)
         super().close()
@@ -259,7 +254,7 @@ class PlaySite(Site):
                 gone.append(self._shown.popleft())
             Thread(target=self._end, args=(pool, *gone)).start()
 
-    def keep(self, asked: Keep) -> Any:
+    def keep(self, asked: Move) -> Any:
         """Make the run again as `prism run` would, in a directory that stays, and return where and its digest."""
         config, directory = self.controls.configured(asked.changes), RunDirectory.create(None, self._title)
         found = self._play(config, directory.path, is_kept=True)
@@ -303,6 +298,8 @@ class PlaySite(Site):
     def _pool(self, number: int) -> Pool:
         pool = Pool(number, begin_process)
         self._pools.add(pool)
+        if self._is_closed:  # by a command that ended while it began
+            self._end(pool)
         return pool
 
     def _end(self, pool: Pool, *paths: Path) -> None:

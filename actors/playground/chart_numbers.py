@@ -53,24 +53,22 @@ def _below(text: str, node: Any, owner: str, key: str) -> Iterator[ChartNumber]:
         for each in node.value:
             yield from _below(text, each, owner, key)
     elif isinstance(node, yaml.MappingNode):
-        scalars = {one.value: other.value for one, other in node.value if isinstance(other, yaml.ScalarNode)}
-        if "trigger" in scalars and not key:
-            owner = f"{owner} → {scalars.get('target', 'oracle')}"
-        for one, other in node.value:
-            name = one.value
+        inner = {one.value: other for one, other in node.value}
+        if "trigger" in inner and not key:
+            owner = f"{owner} → {inner['target'].value if 'target' in inner else 'oracle'}"
+        for name, each in inner.items():
             if name == "states" and not key:
-                for state, inner in other.value:
-                    yield from _below(text, inner, state.value, "")
-            elif key or name in PLACES:
-                yield from _below(text, other, owner, f"{key} {name}".strip())
-            elif name == "transitions":
-                yield from _below(text, other, owner, "")
+                for state, below in each.value:
+                    yield from _below(text, below, state.value, "")
+            elif key or name in (*PLACES, "transitions"):
+                yield from _below(text, each, owner, f"{key} {name}".removeprefix(" transitions").strip())
     elif key and not key.endswith("trigger"):
         first, last = node.start_mark.index, node.end_mark.index
         inside = (first + 1, last - 1) if node.style in {'"', "'"} else (first, last)
         for found in NUMBER.finditer(text, *inside):
             if found[1] is not None:
+                label = f"{owner}: {key}".replace("_", " ")
                 about = f"line {node.start_mark.line + 1} of the chart"
                 about += "" if found[1] == node.value else f": {node.value}"
                 is_whole = key.startswith("after") and "." not in found[1]
-                yield ChartNumber(found.start(1), found.end(1), f"{owner}: {key}", about, is_whole)
+                yield ChartNumber(found.start(1), found.end(1), label, about, is_whole)

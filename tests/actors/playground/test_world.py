@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import actors
-from actors.playground.app import Keep, playable
+from actors.playground.app import Move, playable
 from actors.playground.world import Played, play
 from prism.config import Config, load_config
 from tests.standin import ModelServer
@@ -57,7 +57,7 @@ def test_a_notebook_shows_the_page_and_has_the_kept_run(tmp_path: Path, monkeypa
         assert f'<iframe src="{page.address}"' in page._repr_html_()
         with urllib.request.urlopen(page.address) as answer:
             assert "frame-ancestors http://localhost:*" in answer.headers["Content-Security-Policy"]
-        kept = page._site.keep(Keep(changes={"feed.algorithm": "hot"}))
+        kept = page._site.keep(Move(changes={"feed.algorithm": "hot"}))
         run = page.run
         assert run is not None
         assert run.summary.digest == kept["digest"]
